@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The node /dev/infiniband/univerbsN and the context behind each open of it. */
+#include <linux/cgroup_rdma.h>
+#include <linux/fs.h>
+#include <linux/idr.h>
+#include <linux/module.h>
+#include <linux/nsproxy.h>
+#include <linux/slab.h>
+
+#include "ah.h"
+#include "channel.h"
+#include "compat.h"
+#include "context.h"
+#include "cq.h"
+#include "mr.h"
+#include "object.h"
+#include "pd.h"
+#include "pump.h"
+#include "qp.h"
+#include "region.h"
+#include "srq.h"
+#include "univerbs.h"
+
+#define UNIV_MAX_MINORS 1024
+
+static DEFINE_IDA(minors);
+static dev_t first_devt;
+
+static char *univ_devnode(univ_devnode_dev *dev, umode_t *mode)
+{
+	return kasprintf(GFP_KERNEL, "infiniband/%s", dev_name(dev));
+}
+
+static struct class univ_class = {
+	.name = "univerbs",
+	.devnode = univ_devnode,
+};
+
+#ifdef CONFIG_CGROUP_RDMA
+static int context_charge(struct univ_context *ctx)
+{
+	return rdmacg_try_charge(&ctx->cg, &ctx->dev->ib->cg_device,
+				 RDMACG_RESOURCE_HCA_HANDLE);
+}
+
+static void context_uncharge(struct univ_context *ctx)
+{
+	rdmacg_uncharge(ctx->cg, &ctx->dev->ib->cg_device,
+			RDMACG_RESOURCE_HCA_HANDLE);
+}
+#else
+static int context_charge(struct univ_context *ctx)
+{
+	return 0;
+}
+
+static void context_uncharge(struct univ_context *ctx)
+{
+}
+#endif
+
+static int context_init_ports(struct univ_context *ctx)
+{
+	u32 port;
+
+	ctx->num_ports = ctx->dev->ib->phys_port_cnt;
+	ctx->ports = kcalloc(ctx->num_ports, sizeof(*ctx->ports),
+			     GFP_KERNEL_ACCOUNT);
+	if (!ctx->ports)
+		return -ENOMEM;
+	for (port = 0; port < ctx->num_ports; port++)
+		univ_event_source_init(&ctx->ports[port], 0, port + 1);
+	return 0;
+}
+
+static struct univ_context *context_alloc(struct univ_device *dev)
+{
+	struct univ_context *ctx;
+
+	ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
+	if (!ctx)
+		return NULL;
+	ctx->dev = dev;
+	if (context_init_ports(ctx)) {
+		kfree(ctx);
+		return NULL;
+	}
+	get_device(&dev->dev);
+	kref_init(&ctx->ref);
+	init_rwsem(&ctx->live);
+	xa_init_flags(&ctx->objects, XA_FLAGS_ALLOC1);
+	xa_init_flags(&ctx->regions, XA_FLAGS_ALLOC1);
+	mutex_init(&ctx->doorbell_lock);
+	univ_event_queue_init(&ctx->events);
+	univ_event_source_init(&ctx->fatal, 0, 0);
+	spin_lock_init(&ctx->channels_lock);
+	INIT_LIST_HEAD(&ctx->channels);
+	INIT_LIST_HEAD(&ctx->link);
+	snprintf(ctx->name, sizeof(ctx->name), "%s:%d", current->comm,
+		 task_tgid_nr(current));
+	return ctx;
+}
+
+static void context_release(struct kref *ref)
+{
+	struct univ_context *ctx = container_of(ref, struct univ_context, ref);
+
+	univ_doorbell_free(ctx);
+	xa_destroy(&ctx->objects);
+	xa_destroy(&ctx->regions);
+	put_device(&ctx->dev->dev);
+	kfree(ctx->ports);
+	kfree(ctx);
+}
+
+void univ_context_get(struct univ_context *ctx)
+{
+	kref_get(&ctx->ref);
+}
+
+void univ_context_put(struct univ_context *ctx)
+{
+	kref_put(&ctx->ref, context_release);
+}
+
+static int context_attach(struct univ_context *ctx)
+{
+	struct univ_device *dev = ctx->dev;
+	int ret = -ENODEV;
+
+	mutex_lock(&dev->lock);
+	if (dev->dead)
+		goto out;
+	ret = -EPERM;
+	if (!rdma_dev_access_netns(dev->ib, current->nsproxy->net_ns))
+		goto out;
+	ret = context_charge(ctx);
+	if (ret)
+		goto out;
+	spin_lock_irq(&dev->events_lock);
+	list_add(&ctx->link, &dev->contexts);
+	spin_unlock_irq(&dev->events_lock);
+out:
+	mutex_unlock(&dev->lock);
+	return ret;
+}
+
+static int univ_open(struct inode *inode, struct file *file)
+{
+	struct univ_device *dev =
+		container_of(inode->i_cdev, struct univ_device, cdev);
+	struct univ_context *ctx;
+	int ret;
+
+	ctx = context_alloc(dev);
+	if (!ctx)
+		return -ENOMEM;
+	ret = context_attach(ctx);
+	if (ret) {
+		univ_context_put(ctx);
+		return ret;
+	}
+	file->private_data = ctx;
+	return stream_open(inode, file);
+}
+
+/* Leaves first; nothing is built on what a later row destroys. */
+static const struct {
+	enum univ_object_type type;
+	int (*destroy)(struct univ_object *obj);
+} teardown[] = {
+	{ UNIV_OBJECT_QP, univ_qp_destroy },
+	{ UNIV_OBJECT_SRQ, univ_srq_destroy },
+	{ UNIV_OBJECT_CQ, univ_cq_destroy },
+	{ UNIV_OBJECT_AH, univ_ah_destroy },
+	{ UNIV_OBJECT_MR, univ_mr_destroy },
+	{ UNIV_OBJECT_PD, univ_pd_destroy },
+};
+
+static void context_destroy_objects(struct univ_context *ctx)
+{
+	struct univ_object *obj;
+	unsigned long handle;
+	size_t i;
+
+	lockdep_assert_held_write(&ctx->live);
+	for (i = 0; i < ARRAY_SIZE(teardown); i++) {
+		xa_for_each(&ctx->objects, handle, obj) {
+			if (obj->type != teardown[i].type)
+				continue;
+			/* A driver that refuses here keeps its own object. */
+			WARN_ON_ONCE(teardown[i].destroy(obj));
+			univ_object_release(obj);
+			cond_resched();
+		}
+	}
+}
+
+/* What was posted is flushed, so that a program sees where its requests went. */
+static void context_flush(struct univ_context *ctx)
+{
+	struct univ_object *obj;
+	unsigned long handle;
+
+	xa_for_each(&ctx->objects, handle, obj)
+		if (obj->type == UNIV_OBJECT_QP)
+			univ_qp_flush(obj);
+}
+
+/*
+ * End a context: on close, or when its device goes (@unplugged). Waits for the
+ * calls under way, none of which blocks for long; whoever comes later gets
+ * ENODEV. Idempotent: close and removal race, the first one does the work and
+ * the other waits for it on the lock, so that after either no object is left.
+ */
+void univ_context_kill(struct univ_context *ctx, bool unplugged)
+{
+	down_write(&ctx->live);
+	if (ctx->dead)
+		goto out;
+	if (unplugged) {
+		univ_event_raise(&ctx->events, &ctx->fatal,
+				 IB_EVENT_DEVICE_FATAL);
+		context_flush(ctx);
+		univ_doorbell_kill(ctx);
+	}
+	context_destroy_objects(ctx);
+	context_uncharge(ctx);
+	ctx->dead = true;
+	univ_event_queue_kill(&ctx->events);
+	univ_channel_kill_all(ctx);
+out:
+	up_write(&ctx->live);
+}
+
+static int univ_release(struct inode *inode, struct file *file)
+{
+	struct univ_context *ctx = file->private_data;
+	struct univ_device *dev = ctx->dev;
+
+	univ_context_kill(ctx, false);
+	mutex_lock(&dev->lock);
+	spin_lock_irq(&dev->events_lock);
+	list_del_init(&ctx->link);
+	spin_unlock_irq(&dev->events_lock);
+	mutex_unlock(&dev->lock);
+	univ_context_put(ctx);
+	return 0;
+}
+
+static ssize_t univ_read(struct file *file, char __user *buf, size_t len,
+			 loff_t *pos)
+{
+	struct univ_context *ctx = file->private_data;
+
+	return univ_event_read(&ctx->events, file, buf, len);
+}
+
+static __poll_t univ_poll(struct file *file, poll_table *wait)
+{
+	struct univ_context *ctx = file->private_data;
+
+	return univ_event_poll(&ctx->events, file, wait);
+}
+
+static int univ_fasync(int fd, struct file *file, int on)
+{
+	struct univ_context *ctx = file->private_data;
+
+	return fasync_helper(fd, file, on, &ctx->events.fasync);
+}
+
+static int univ_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	return univ_region_mmap(file->private_data, vma);
+}
+
+static const struct file_operations univ_fops = {
+	.owner = THIS_MODULE,
+	.open = univ_open,
+	.release = univ_release,
+	.read = univ_read,
+	.poll = univ_poll,
+	.fasync = univ_fasync,
+	.mmap = univ_mmap,
+	.unlocked_ioctl = univ_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.llseek = no_llseek,
+};
+
+static void device_release(struct device *device)
+{
+	struct univ_device *dev = container_of(device, struct univ_device, dev);
+
+	ida_free(&minors, dev->minor);
+	kfree(dev);
+}
+
+/*
+ * A device structure with a minor number but no node yet. Returns NULL when
+ * memory or numbers are used up; undone by put_device().
+ */
+struct univ_device *univ_device_alloc(struct ib_device *ib)
+{
+	struct univ_device *dev;
+
+	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+	if (!dev)
+		return NULL;
+	dev->minor = ida_alloc_max(&minors, UNIV_MAX_MINORS - 1, GFP_KERNEL);
+	if (dev->minor < 0) {
+		kfree(dev);
+		return NULL;
+	}
+	dev->ib = ib;
+	mutex_init(&dev->lock);
+	spin_lock_init(&dev->events_lock);
+	INIT_LIST_HEAD(&dev->contexts);
+	device_initialize(&dev->dev);
+	dev->dev.class = &univ_class;
+	dev->dev.parent = ib->dev.parent;
+	dev->dev.devt = first_devt + dev->minor;
+	dev->dev.release = device_release;
+	cdev_init(&dev->cdev, &univ_fops);
+	dev->cdev.owner = THIS_MODULE;
+	return dev;
+}
+
+/* Show the node. From here on processes open it. */
+int univ_chardev_add(struct univ_device *dev)
+{
+	int ret = dev_set_name(&dev->dev, "univerbs%d", dev->minor);
+
+	if (ret)
+		return ret;
+	return cdev_device_add(&dev->cdev, &dev->dev);
+}
+
+/* Remove the node; files that are open stay open. */
+void univ_chardev_remove(struct univ_device *dev)
+{
+	cdev_device_del(&dev->cdev, &dev->dev);
+}
+
+static ssize_t ibdev_show(struct device *device, struct device_attribute *attr,
+			  char *buf)
+{
+	struct univ_device *dev = container_of(device, struct univ_device, dev);
+	ssize_t ret = -ENODEV;
+
+	mutex_lock(&dev->lock);
+	if (!dev->dead)
+		ret = sysfs_emit(buf, "%s\n", dev_name(&dev->ib->dev));
+	mutex_unlock(&dev->lock);
+	return ret;
+}
+static DEVICE_ATTR_RO(ibdev);
+
+static struct attribute *univ_attrs[] = {
+	&dev_attr_ibdev.attr,
+	NULL
+};
+ATTRIBUTE_GROUPS(univ);
+
+int univ_chardev_init(void)
+{
+	int ret;
+
+	ret = alloc_chrdev_region(&first_devt, 0, UNIV_MAX_MINORS, "univerbs");
+	if (ret)
+		return ret;
+	univ_class.dev_groups = univ_groups;
+	ret = class_register(&univ_class);
+	if (ret)
+		unregister_chrdev_region(first_devt, UNIV_MAX_MINORS);
+	return ret;
+}
+
+void univ_chardev_exit(void)
+{
+	class_unregister(&univ_class);
+	unregister_chrdev_region(first_devt, UNIV_MAX_MINORS);
+	ida_destroy(&minors);
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Arrival and removal of RDMA devices, their events, and how netlink finds us. */
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "compat.h"
+#include "context.h"
+#include "univerbs.h"
+
+static void client_port_event(struct univ_device *dev, struct ib_event *event)
+{
+	u32 port = event->element.port_num;
+	struct univ_context *ctx;
+	unsigned long flags;
+
+	spin_lock_irqsave(&dev->events_lock, flags);
+	list_for_each_entry(ctx, &dev->contexts, link)
+		if (port >= 1 && port <= ctx->num_ports)
+			univ_event_raise(&ctx->events, &ctx->ports[port - 1],
+					 event->event);
+	spin_unlock_irqrestore(&dev->events_lock, flags);
+}
+
+static void client_device_event(struct univ_device *dev, struct ib_event *event)
+{
+	struct univ_context *ctx;
+	unsigned long flags;
+
+	spin_lock_irqsave(&dev->events_lock, flags);
+	list_for_each_entry(ctx, &dev->contexts, link)
+		univ_event_raise(&ctx->events, &ctx->fatal, event->event);
+	spin_unlock_irqrestore(&dev->events_lock, flags);
+}
+
+/* Unaffiliated events; those of queues come through the objects' handlers. */
+static void client_event(struct ib_event_handler *handler,
+			 struct ib_event *event)
+{
+	struct univ_device *dev =
+		container_of(handler, struct univ_device, event_handler);
+
+	switch (event->event) {
+	case IB_EVENT_DEVICE_FATAL:
+		return client_device_event(dev, event);
+	case IB_EVENT_PORT_ACTIVE:
+	case IB_EVENT_PORT_ERR:
+	case IB_EVENT_LID_CHANGE:
+	case IB_EVENT_PKEY_CHANGE:
+	case IB_EVENT_SM_CHANGE:
+	case IB_EVENT_CLIENT_REREGISTER:
+	case IB_EVENT_GID_CHANGE:
+		return client_port_event(dev, event);
+	default:
+		return;
+	}
+}
+
+static int client_get_nl_info(struct ib_device *ib, void *client_data,
+			      struct ib_client_nl_info *res)
+{
+	struct univ_device *dev = client_data;
+
+	if (res->port != U32_MAX)
+		return -EINVAL;
+	res->abi = UNIV_ABI_VERSION;
+	res->cdev = &dev->dev;
+	return 0;
+}
+
+static int client_add(struct ib_device *ib);
+static void client_remove(struct ib_device *ib, void *client_data);
+
+static struct ib_client univ_client = {
+	.name = UNIV_CLIENT_NAME,
+	.add = client_add,
+	.remove = client_remove,
+	.get_nl_info = client_get_nl_info,
+};
+
+static int client_add(struct ib_device *ib)
+{
+	struct univ_device *dev;
+	int ret;
+
+	dev = univ_device_alloc(ib);
+	if (!dev)
+		return -ENOMEM;
+	ret = univ_chardev_add(dev);
+	if (ret) {
+		put_device(&dev->dev);
+		return ret;
+	}
+	ib_set_client_data(ib, &univ_client, dev);
+	INIT_IB_EVENT_HANDLER(&dev->event_handler, ib, client_event);
+	ib_register_event_handler(&dev->event_handler);
+	return 0;
+}
+
+/* One context that is still attached, counted, or NULL. */
+static struct univ_context *client_next_context(struct univ_device *dev)
+{
+	struct univ_context *ctx;
+
+	mutex_lock(&dev->lock);
+	ctx = list_first_entry_or_null(&dev->contexts, struct univ_context,
+				       link);
+	if (ctx) {
+		spin_lock_irq(&dev->events_lock);
+		list_del_init(&ctx->link);
+		spin_unlock_irq(&dev->events_lock);
+		univ_context_get(ctx);
+	}
+	mutex_unlock(&dev->lock);
+	return ctx;
+}
+
+/*
+ * On return nothing of ours exists on the device any more. Files stay open and
+ * answer ENODEV; we never wait for a process to close one.
+ *
+ * A close that runs at the same time has either taken its context off the list
+ * (then it has killed it before) or finds it killed: the kill itself decides,
+ * under the context's live lock.
+ */
+static void client_remove(struct ib_device *ib, void *client_data)
+{
+	struct univ_device *dev = client_data;
+	struct univ_context *ctx;
+
+	ib_unregister_event_handler(&dev->event_handler);
+	univ_chardev_remove(dev);
+	mutex_lock(&dev->lock);
+	dev->dead = true;
+	mutex_unlock(&dev->lock);
+
+	while ((ctx = client_next_context(dev))) {
+		univ_context_kill(ctx, true);
+		univ_context_put(ctx);
+	}
+	put_device(&dev->dev);
+}
+
+int univ_client_register(void)
+{
+	return ib_register_client(&univ_client);
+}
+
+void univ_client_unregister(void)
+{
+	ib_unregister_client(&univ_client);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The two things that outlive a call: the device that the kernel knows and the
+ * context that an open file is.
+ *
+ * Lock order, outermost first:
+ *
+ *	univ_device.lock > univ_context.live > univ_qp.mutex, univ_srq.mutex
+ *	> mmap_lock (a copy to or from the process) > univ_context.regions
+ *	and, with interrupts off, feed locks of rings > (the device's own)
+ *	> univ_cq.lock > univ_event_queue.lock
+ *
+ * mmap() runs under mmap_lock and so takes none of the sleeping locks above it.
+ */
+#ifndef UNIV_CONTEXT_H
+#define UNIV_CONTEXT_H
+
+#include <linux/cdev.h>
+#include <linux/device.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/rwsem.h>
+#include <linux/sched.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+
+#include "event.h"
+
+struct univ_region;
+
+/*
+ * One for each ib_device. @dev carries the reference count: an open file holds
+ * it, so the structure outlives the device. @ib may be used only under @lock,
+ * or under the live lock of a context that is not dead.
+ */
+struct univ_device {
+	struct device dev;
+	struct cdev cdev;
+	struct ib_device *ib;
+	struct ib_event_handler event_handler;
+	struct mutex lock;		/* contexts, dead */
+	spinlock_t events_lock;		/* contexts, for the event handler */
+	struct list_head contexts;
+	bool dead;
+	int minor;
+};
+
+struct univ_context {
+	struct kref ref;
+	struct univ_device *dev;
+	struct list_head link;		/* dev->contexts */
+
+	/*
+	 * Read: a call runs and may use dev->ib and any object it looks up.
+	 * Write: the context dies; everything is destroyed under it, once.
+	 */
+	struct rw_semaphore live;
+	bool dead;
+
+	struct xarray objects;		/* handle -> univ_object */
+	u32 next_handle;		/* under the lock of @objects */
+
+	struct xarray regions;		/* mmap id -> univ_region */
+	u32 next_region;
+	struct univ_region *doorbell;	/* NULL until first mapped */
+	struct mutex doorbell_lock;	/* doorbell, doorbell_dead */
+	bool doorbell_dead;
+
+	struct univ_event_queue events;
+	struct univ_event_source fatal;
+	struct univ_event_source *ports; /* one for each port, from 1 */
+	u32 num_ports;
+
+	spinlock_t channels_lock;	/* channels */
+	struct list_head channels;
+
+#ifdef CONFIG_CGROUP_RDMA
+	struct rdma_cgroup *cg;
+#endif
+	/* Owner as `rdma resource show` names it: comm:pid. */
+	char name[TASK_COMM_LEN + 12];
+};
+
+/* client.c */
+int univ_client_register(void);
+void univ_client_unregister(void);
+
+/* chardev.c */
+int univ_chardev_init(void);
+void univ_chardev_exit(void);
+int univ_chardev_add(struct univ_device *dev);
+void univ_chardev_remove(struct univ_device *dev);
+struct univ_device *univ_device_alloc(struct ib_device *ib);
+void univ_context_get(struct univ_context *ctx);
+void univ_context_put(struct univ_context *ctx);
+void univ_context_kill(struct univ_context *ctx, bool unplugged);
+
+/* ioctl.c */
+long univ_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
+
+#endif

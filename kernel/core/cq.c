@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Completion queues: ibv_create_cq(3), and how a completion is written. */
+#include <linux/ktime.h>
+#include <linux/slab.h>
+
+#include "channel.h"
+#include "context.h"
+#include "cq.h"
+#include "ioctl.h"
+#include "pump.h"
+#include "reason.h"
+#include "region.h"
+
+#define UNIV_CQ_FLAGS (UNIV_CQ_TIMESTAMP | UNIV_CQ_WALLCLOCK)
+
+struct univ_cq *univ_cq_get(struct univ_context *ctx, u32 handle,
+			    struct univ_hdr *hdr)
+{
+	struct univ_object *obj =
+		univ_object_get(ctx, handle, UNIV_OBJECT_CQ, hdr);
+
+	return IS_ERR(obj) ? ERR_CAST(obj) :
+			     container_of(obj, struct univ_cq, obj);
+}
+
+static void cq_overrun(struct univ_cq *cq)
+{
+	univ_ring_set_flags(&cq->ring, cq->ring.flags | UNIV_RING_OVERRUN);
+	univ_event_raise(&cq->obj.ctx->events, &cq->async_events,
+			 IB_EVENT_CQ_ERR);
+}
+
+/*
+ * Write a completion. Returns false when there was no room: the queue is then
+ * in error for good, the process gets IBV_EVENT_CQ_ERR, and the caller puts the
+ * queue pair in error. Context: cq->lock held; univ_cq_notify() to follow.
+ */
+bool univ_cq_push(struct univ_cq *cq, struct univ_cqe *cqe, bool solicited)
+{
+	lockdep_assert_held(&cq->lock);
+	if (cq->ring.flags & UNIV_RING_OVERRUN)
+		return false;
+	if (univ_cq_ring_full(&cq->ring, cq->index)) {
+		cq_overrun(cq);
+		return false;
+	}
+	if (cq->flags & UNIV_CQ_TIMESTAMP)
+		cqe->timestamp = ktime_get_ns();
+	if (cq->flags & UNIV_CQ_WALLCLOCK)
+		cqe->wallclock = ktime_get_real_ns();
+	univ_cq_ring_write(&cq->ring, cq->index++, cqe);
+	cq->fresh = true;
+	cq->fresh_solicited |= solicited;
+	return true;
+}
+
+/*
+ * Raise the event if the process armed the queue. The fence pairs with the one
+ * in the library's cq_arm(): either we see its arm word, or it sees our
+ * completion when it polls after arming. Context: cq->lock held.
+ */
+void univ_cq_notify(struct univ_cq *cq)
+{
+	struct univ_ring_head *head = cq->ring.head;
+	bool solicited = cq->fresh_solicited;
+	u32 arm;
+
+	lockdep_assert_held(&cq->lock);
+	if (!cq->fresh)
+		return;
+	cq->fresh = false;
+	cq->fresh_solicited = false;
+	smp_mb();
+	arm = READ_ONCE(head->user.arm);
+	if (arm == cq->fired || (arm & 1 && !solicited))
+		return;
+	cq->fired = arm;
+	WRITE_ONCE(head->kernel.fired, arm);
+	if (cq->channel)
+		univ_event_complete(&cq->channel->events, &cq->comp_events);
+}
+
+/* The device lost completions: the process must know. Any context. */
+static void cq_event_handler(struct ib_event *event, void *context)
+{
+	struct univ_cq *cq = context;
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	cq_overrun(cq);
+	spin_unlock_irqrestore(&cq->lock, flags);
+}
+
+static int cq_check(struct univ_context *ctx, struct univ_cq_create *cmd)
+{
+	struct ib_device *ib = ctx->dev->ib;
+
+	if (cmd->cq_flags & ~UNIV_CQ_FLAGS)
+		return univ_explain(&cmd->hdr, -EOPNOTSUPP, UNIV_REASON_FLAGS,
+				    0, cmd->cq_flags, UNIV_CQ_FLAGS);
+	if (cmd->comp_vector >= ib->num_comp_vectors)
+		return univ_explain(&cmd->hdr, -EINVAL, UNIV_REASON_VECTOR, 0,
+				    cmd->comp_vector, ib->num_comp_vectors);
+	return 0;
+}
+
+static int cq_check_size(struct univ_context *ctx, u32 cqe,
+			 struct univ_hdr *hdr)
+{
+	u32 max = ctx->dev->ib->attrs.max_cqe;
+
+	if (!cqe)
+		return univ_explain(hdr, -EINVAL, UNIV_REASON_ZERO,
+				    UNIV_LIMIT_CQE, 0, max);
+	if (cqe > max)
+		return univ_explain_limit(hdr, UNIV_LIMIT_CQE, cqe, max);
+	return 0;
+}
+
+static struct univ_region *cq_ring_create(struct univ_context *ctx, u32 cqe,
+					  struct univ_ring_map *map)
+{
+	return univ_region_create(ctx,
+				  univ_ring_place(map, 0,
+						  roundup_pow_of_two(cqe),
+						  sizeof(struct univ_cqe)));
+}
+
+static int cq_init_channel(struct univ_cq *cq, struct univ_cq_create *cmd,
+			   struct univ_context *ctx)
+{
+	struct univ_channel *channel;
+
+	if (cmd->channel_fd == -1)
+		return 0;
+	channel = univ_channel_get(ctx, cmd->channel_fd, &cmd->hdr);
+	if (IS_ERR(channel))
+		return PTR_ERR(channel);
+	cq->channel = channel;
+	return 0;
+}
+
+/*
+ * The device's queue. Armed at once, so that every completion is moved to the
+ * process without its asking.
+ */
+static int cq_create_ib(struct univ_cq *cq, struct univ_cq_create *cmd)
+{
+	struct ib_cq_init_attr attr = {
+		.cqe = cmd->cqe,
+		.comp_vector = cmd->comp_vector,
+	};
+
+	cq->ib = __ib_create_cq(cq->obj.ctx->dev->ib, univ_pump_comp_handler,
+				cq_event_handler, cq, &attr,
+				cq->obj.ctx->name);
+	if (IS_ERR(cq->ib))
+		return univ_explain_driver(&cmd->hdr, PTR_ERR(cq->ib));
+	ib_req_notify_cq(cq->ib, IB_CQ_NEXT_COMP);
+	return 0;
+}
+
+static void cq_reply(struct univ_cq *cq, struct univ_cq_create *cmd,
+		     const struct univ_ring_map *map)
+{
+	cmd->cqe = map->slots;
+	cmd->handle = cq->obj.handle;
+	cmd->map_offset = univ_region_offset(cq->region);
+	cmd->map_length = cq->region->size;
+	cmd->ring = *map;
+}
+
+int univ_cq_create_ioctl(struct univ_call *call, void *arg)
+{
+	struct univ_cq_create *cmd = arg;
+	struct univ_ring_map map;
+	struct univ_cq *cq;
+	int ret;
+
+	ret = cq_check(call->ctx, cmd);
+	if (!ret)
+		ret = cq_check_size(call->ctx, cmd->cqe, &cmd->hdr);
+	if (ret)
+		return ret;
+	cq = kzalloc(sizeof(*cq), GFP_KERNEL_ACCOUNT);
+	if (!cq)
+		return univ_explain_driver(&cmd->hdr, -ENOMEM);
+	spin_lock_init(&cq->lock);
+	mutex_init(&cq->resize);
+	cq->flags = cmd->cq_flags;
+	univ_event_source_init(&cq->comp_events, cmd->cookie, 0);
+	univ_event_source_init(&cq->async_events, cmd->cookie, 0);
+	ret = univ_object_reserve(call->ctx, &cq->obj, UNIV_OBJECT_CQ,
+				  &cmd->hdr);
+	if (ret)
+		goto free;
+	ret = cq_init_channel(cq, cmd, call->ctx);
+	if (ret)
+		goto release;
+	cq->region = cq_ring_create(call->ctx, cmd->cqe, &map);
+	if (!cq->region) {
+		ret = univ_explain_driver(&cmd->hdr, -ENOMEM);
+		goto put_channel;
+	}
+	univ_ring_init(&cq->ring, cq->region->vaddr, &map);
+	ret = cq_create_ib(cq, cmd);
+	if (ret)
+		goto destroy_region;
+	cq_reply(cq, cmd, &map);
+	ret = univ_call_reply(call);
+	if (ret)
+		goto destroy_ib;
+	univ_object_publish(&cq->obj);
+	return 0;
+
+destroy_ib:
+	ib_destroy_cq_user(cq->ib, NULL);
+destroy_region:
+	univ_region_destroy(call->ctx, cq->region);
+put_channel:
+	univ_channel_put(cq->channel);
+release:
+	univ_object_release(&cq->obj);
+	return ret;
+free:
+	kfree(cq);
+	return ret;
+}
+
+/*
+ * Move what the process has not taken to the new ring and continue there. The
+ * old slots' contents are the process's to spoil; we only copy bytes.
+ */
+static void cq_switch_ring(struct univ_cq *cq, struct univ_ring *ring, u32 head)
+{
+	struct univ_cqe cqe;
+	u32 index = 0;
+
+	for (; head != cq->index; head++) {
+		univ_ring_fetch(&cqe, univ_ring_slot(&cq->ring, head),
+				sizeof(cqe));
+		univ_cq_ring_write(ring, index++, &cqe);
+	}
+	univ_ring_set_flags(ring, cq->ring.flags);
+	cq->ring = *ring;
+	cq->index = index;
+	cq->fired = 0;
+}
+
+/* Returns false when the waiting completions do not fit; then nothing changed. */
+static bool cq_try_switch(struct univ_cq *cq, struct univ_region *region,
+			  const struct univ_ring_map *map, u32 *waiting)
+{
+	struct univ_ring ring;
+	unsigned long flags;
+	u32 head;
+
+	univ_ring_init(&ring, region->vaddr, map);
+	spin_lock_irqsave(&cq->lock, flags);
+	head = univ_ring_published(&cq->ring);
+	*waiting = min(cq->index - head, cq->ring.count);
+	head = cq->index - *waiting;
+	if (*waiting <= ring.count)
+		cq_switch_ring(cq, &ring, head);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return *waiting <= map->slots;
+}
+
+static int cq_resize(struct univ_cq *cq, struct univ_call *call,
+		     struct univ_cq_resize *cmd)
+{
+	struct univ_context *ctx = call->ctx;
+	struct univ_region *region, *old = cq->region;
+	struct univ_ring_map map;
+	u32 asked = cmd->cqe;
+	u32 waiting;
+	int ret;
+
+	ret = ib_resize_cq(cq->ib, asked);
+	if (ret)
+		return univ_explain_driver(&cmd->hdr, ret);
+	region = cq_ring_create(ctx, asked, &map);
+	if (!region)
+		return univ_explain_driver(&cmd->hdr, -ENOMEM);
+	cmd->cqe = map.slots;
+	cmd->map_offset = univ_region_offset(region);
+	cmd->map_length = region->size;
+	cmd->ring = map;
+	ret = univ_call_reply(call);
+	if (ret)
+		goto destroy;
+	if (!cq_try_switch(cq, region, &map, &waiting)) {
+		ret = univ_explain(&cmd->hdr, -EINVAL, UNIV_REASON_CQ_SHRINK,
+				   0, asked, waiting);
+		goto destroy;
+	}
+	cq->region = region;
+	univ_region_destroy(ctx, old);
+	return 0;
+
+destroy:
+	univ_region_destroy(ctx, region);
+	return ret;
+}
+
+int univ_cq_resize_ioctl(struct univ_call *call, void *arg)
+{
+	struct univ_cq_resize *cmd = arg;
+	struct univ_cq *cq;
+	int ret;
+
+	ret = cq_check_size(call->ctx, cmd->cqe, &cmd->hdr);
+	if (ret)
+		return ret;
+	cq = univ_cq_get(call->ctx, cmd->handle, &cmd->hdr);
+	if (IS_ERR(cq))
+		return PTR_ERR(cq);
+	mutex_lock(&cq->resize);
+	ret = cq_resize(cq, call, cmd);
+	mutex_unlock(&cq->resize);
+	univ_object_put(&cq->obj);
+	return ret;
+}
+
+int univ_cq_moderate_ioctl(struct univ_call *call, void *arg)
+{
+	struct univ_cq_moderate *cmd = arg;
+	struct univ_cq *cq;
+	int ret;
+
+	cq = univ_cq_get(call->ctx, cmd->handle, &cmd->hdr);
+	if (IS_ERR(cq))
+		return PTR_ERR(cq);
+	ret = rdma_set_cq_moderation(cq->ib, cmd->count, cmd->period);
+	univ_object_put(&cq->obj);
+	return ret ? univ_explain_driver(&cmd->hdr, ret) : 0;
+}
+
+static void cq_set_closed(struct univ_cq *cq, bool closed)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	cq->closed = closed;
+	if (closed && cq->obj.ctx->doorbell_dead)
+		univ_ring_set_flags(&cq->ring,
+				    cq->ring.flags | UNIV_RING_DEAD);
+	spin_unlock_irqrestore(&cq->lock, flags);
+}
+
+/* Its queue pairs are gone, so nothing completes here any more. */
+int univ_cq_destroy(struct univ_object *obj)
+{
+	struct univ_cq *cq = container_of(obj, struct univ_cq, obj);
+	struct univ_context *ctx = obj->ctx;
+	int ret;
+
+	cq_set_closed(cq, true);
+	ret = ib_destroy_cq_user(cq->ib, NULL);
+	if (ret) {
+		cq_set_closed(cq, false);
+		return ret;
+	}
+	if (cq->channel)
+		univ_event_forget(&cq->channel->events, &cq->comp_events);
+	univ_event_forget(&ctx->events, &cq->async_events);
+	obj->comp_events = cq->comp_events.delivered;
+	obj->async_events = cq->async_events.delivered_async;
+	univ_channel_put(cq->channel);
+	univ_region_destroy(ctx, cq->region);
+	return 0;
+}
+
+int univ_cq_destroy_ioctl(struct univ_call *call, void *arg)
+{
+	return univ_object_destroy(call, arg, UNIV_OBJECT_CQ, univ_cq_destroy);
+}

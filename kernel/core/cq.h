@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef UNIV_CQ_H
+#define UNIV_CQ_H
+
+#include <linux/mutex.h>
+#include <rdma/ib_verbs.h>
+
+#include "event.h"
+#include "object.h"
+#include "ring.h"
+
+struct univ_channel;
+struct univ_region;
+
+/* Completions that the pump takes from the device at once. */
+#define UNIV_WC_BATCH 16
+
+struct univ_cq {
+	struct univ_object obj;
+	struct ib_cq *ib;
+	struct univ_channel *channel;	/* counted; NULL for none */
+	struct mutex resize;		/* region */
+	struct univ_region *region;
+
+	/*
+	 * Everything below, the sends' retired indices of the queue pairs that
+	 * complete here, and the order of completions. Taken in the device's
+	 * interrupt context; inside it only event queues' locks.
+	 */
+	spinlock_t lock;
+	struct univ_ring ring;
+	u32 index;			/* completions written */
+	u32 fired;			/* arm word that the last event answered */
+	u32 flags;			/* enum univ_cq_flags */
+	bool closed;
+	bool fresh;			/* written since the last look at arm */
+	bool fresh_solicited;
+	struct ib_wc wc[UNIV_WC_BATCH];
+
+	struct univ_event_source comp_events;	/* in the channel's queue */
+	struct univ_event_source async_events;	/* in the context's queue */
+};
+
+struct univ_cq *univ_cq_get(struct univ_context *ctx, u32 handle,
+			    struct univ_hdr *hdr);
+bool univ_cq_push(struct univ_cq *cq, struct univ_cqe *cqe, bool solicited);
+void univ_cq_notify(struct univ_cq *cq);
+
+int univ_cq_create_ioctl(struct univ_call *call, void *arg);
+int univ_cq_resize_ioctl(struct univ_call *call, void *arg);
+int univ_cq_moderate_ioctl(struct univ_call *call, void *arg);
+int univ_cq_destroy_ioctl(struct univ_call *call, void *arg);
+int univ_cq_destroy(struct univ_object *obj);
+
+#endif

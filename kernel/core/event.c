@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Event queues behind read(), poll() and SIGIO of a node or a channel. */
+#include <linux/uaccess.h>
+
+#include "event.h"
+#include "univerbs.h"
+
+void univ_event_queue_init(struct univ_event_queue *queue)
+{
+	spin_lock_init(&queue->lock);
+	INIT_LIST_HEAD(&queue->ready);
+	init_waitqueue_head(&queue->wait);
+	queue->fasync = NULL;
+	queue->dead = false;
+}
+
+void univ_event_source_init(struct univ_event_source *source, u64 cookie,
+			    u32 port_num)
+{
+	memset(source, 0, sizeof(*source));
+	INIT_LIST_HEAD(&source->link);
+	source->cookie = cookie;
+	source->port_num = port_num;
+}
+
+static void event_ready(struct univ_event_queue *queue,
+			struct univ_event_source *source)
+{
+	lockdep_assert_held(&queue->lock);
+	if (list_empty(&source->link))
+		list_add_tail(&source->link, &queue->ready);
+}
+
+static void event_wake(struct univ_event_queue *queue)
+{
+	wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
+	kill_fasync(&queue->fasync, SIGIO, POLL_IN);
+}
+
+/* An asynchronous event, enum ib_event_type. Any context. */
+void univ_event_raise(struct univ_event_queue *queue,
+		      struct univ_event_source *source, u32 type)
+{
+	unsigned long flags;
+
+	if (type >= BITS_PER_TYPE(source->pending))
+		return;
+	spin_lock_irqsave(&queue->lock, flags);
+	source->pending |= BIT(type);
+	event_ready(queue, source);
+	spin_unlock_irqrestore(&queue->lock, flags);
+	event_wake(queue);
+}
+
+/* A completion event. Any context. */
+void univ_event_complete(struct univ_event_queue *queue,
+			 struct univ_event_source *source)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	source->completions++;
+	event_ready(queue, source);
+	spin_unlock_irqrestore(&queue->lock, flags);
+	event_wake(queue);
+}
+
+/* The source's object goes: its unread events with it. */
+void univ_event_forget(struct univ_event_queue *queue,
+		       struct univ_event_source *source)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	list_del_init(&source->link);
+	source->pending = 0;
+	source->completions = 0;
+	spin_unlock_irqrestore(&queue->lock, flags);
+}
+
+/* Nothing follows what is queued: wake everybody, for good. */
+void univ_event_queue_kill(struct univ_event_queue *queue)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	queue->dead = true;
+	spin_unlock_irqrestore(&queue->lock, flags);
+	wake_up_poll(&queue->wait, EPOLLIN | EPOLLERR | EPOLLHUP);
+	kill_fasync(&queue->fasync, SIGIO, POLL_HUP);
+}
+
+/* Take the oldest source's next event. Returns false when there is none. */
+static bool event_take(struct univ_event_queue *queue, struct univ_event *event)
+{
+	struct univ_event_source *source;
+	unsigned long flags;
+	bool found = false;
+
+	memset(event, 0, sizeof(*event));
+	spin_lock_irqsave(&queue->lock, flags);
+	if (list_empty(&queue->ready))
+		goto out;
+
+	source = list_first_entry(&queue->ready, struct univ_event_source, link);
+	event->cookie = source->cookie;
+	event->port_num = source->port_num;
+	if (source->completions) {
+		event->type = UNIV_EVENT_COMPLETION;
+		source->completions--;
+		source->delivered++;
+	} else {
+		event->type = __ffs(source->pending);
+		source->pending &= ~BIT(event->type);
+		source->delivered_async++;
+	}
+	/* To the back, so that a busy source does not hide the others. */
+	list_del_init(&source->link);
+	if (source->completions || source->pending)
+		list_add_tail(&source->link, &queue->ready);
+	found = true;
+out:
+	spin_unlock_irqrestore(&queue->lock, flags);
+	return found;
+}
+
+static bool event_due(struct univ_event_queue *queue)
+{
+	unsigned long flags;
+	bool due;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	due = queue->dead || !list_empty(&queue->ready);
+	spin_unlock_irqrestore(&queue->lock, flags);
+	return due;
+}
+
+static int event_wait(struct univ_event_queue *queue, struct file *file)
+{
+	if (event_due(queue))
+		return READ_ONCE(queue->dead) ? -ENODEV : 0;
+	if (file->f_flags & O_NONBLOCK)
+		return -EAGAIN;
+	return wait_event_interruptible(queue->wait, event_due(queue));
+}
+
+/*
+ * read(2): one or more whole struct univ_event. An event whose copy fails is
+ * lost to a process that passed a bad buffer, as with the stock stack.
+ */
+ssize_t univ_event_read(struct univ_event_queue *queue, struct file *file,
+			char __user *buf, size_t len)
+{
+	struct univ_event event;
+	size_t done = 0;
+	int ret;
+
+	if (len < sizeof(event))
+		return -EINVAL;
+
+	while (!event_take(queue, &event)) {
+		ret = event_wait(queue, file);
+		/* Dead, but something may have been queued just before. */
+		if (ret == -ENODEV && event_take(queue, &event))
+			break;
+		if (ret)
+			return ret;
+	}
+	do {
+		if (copy_to_user(buf + done, &event, sizeof(event)))
+			return done ? done : -EFAULT;
+		done += sizeof(event);
+	} while (len - done >= sizeof(event) && event_take(queue, &event));
+	return done;
+}
+
+__poll_t univ_event_poll(struct univ_event_queue *queue, struct file *file,
+			 poll_table *wait)
+{
+	unsigned long flags;
+	__poll_t mask = 0;
+
+	poll_wait(file, &queue->wait, wait);
+	spin_lock_irqsave(&queue->lock, flags);
+	if (!list_empty(&queue->ready))
+		mask |= EPOLLIN | EPOLLRDNORM;
+	if (queue->dead)
+		mask |= EPOLLERR | EPOLLHUP;
+	spin_unlock_irqrestore(&queue->lock, flags);
+	return mask;
+}

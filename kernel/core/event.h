@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Events: queues that a file reads, and sources that wait in them. A source is
+ * part of the object that it speaks of, so raising an event needs no memory
+ * and nothing is lost: equal asynchronous events of one object that were not
+ * read yet are one, completion events are counted.
+ */
+#ifndef UNIV_EVENT_H
+#define UNIV_EVENT_H
+
+#include <linux/fs.h>
+#include <linux/list.h>
+#include <linux/poll.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+
+struct univ_event_queue {
+	spinlock_t lock;		/* what follows, and its sources */
+	struct list_head ready;
+	wait_queue_head_t wait;
+	struct fasync_struct *fasync;
+	bool dead;			/* ENODEV once @ready is empty */
+};
+
+/**
+ * struct univ_event_source - something that events happen to
+ * @link: in univ_event_queue.ready while anything is pending
+ * @pending: bit for each enum ib_event_type
+ * @completions: completion events pending
+ * @delivered: completion events that were read
+ * @delivered_async: other events that were read
+ * @port_num: told in each event
+ * @cookie: likewise
+ */
+struct univ_event_source {
+	struct list_head link;
+	u32 pending;
+	u32 completions;
+	u32 delivered;
+	u32 delivered_async;
+	u32 port_num;
+	u64 cookie;
+};
+
+void univ_event_queue_init(struct univ_event_queue *queue);
+void univ_event_queue_kill(struct univ_event_queue *queue);
+void univ_event_source_init(struct univ_event_source *source, u64 cookie,
+			    u32 port_num);
+void univ_event_raise(struct univ_event_queue *queue,
+		      struct univ_event_source *source, u32 type);
+void univ_event_complete(struct univ_event_queue *queue,
+			 struct univ_event_source *source);
+void univ_event_forget(struct univ_event_queue *queue,
+		       struct univ_event_source *source);
+ssize_t univ_event_read(struct univ_event_queue *queue, struct file *file,
+			char __user *buf, size_t len);
+__poll_t univ_event_poll(struct univ_event_queue *queue, struct file *file,
+			 poll_table *wait);
+
+#endif

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The dispatch table and the copies in and out, nothing else. The rules that
+ * all ioctls share (uapi/univerbs.h) are kept here, from the table, so that a
+ * handler sees only what it can understand.
+ */
+#include <linux/build_bug.h>
+#include <linux/nospec.h>
+#include <linux/uaccess.h>
+
+#include "ah.h"
+#include "channel.h"
+#include "context.h"
+#include "cq.h"
+#include "ioctl.h"
+#include "mcast.h"
+#include "mr.h"
+#include "object.h"
+#include "pd.h"
+#include "pump.h"
+#include "qp.h"
+#include "query.h"
+#include "reason.h"
+#include "srq.h"
+#include "univerbs.h"
+
+/* A reserved field. */
+struct univ_field {
+	u16 offset;
+	u16 len;
+};
+
+/*
+ * One row for each ioctl. @min is the size of the struct's first version, and
+ * stays when the struct grows.
+ */
+struct univ_ioctl {
+	int (*handler)(struct univ_call *call, void *arg);
+	u16 size;
+	u16 min;
+	struct univ_field reserved[4];
+};
+
+/* Room for the kernel's copy of any of the structs. */
+union univ_arg {
+	struct univ_hdr hdr;
+	struct univ_device_query device_query;
+	struct univ_qp_create qp_create;
+	struct univ_qp_modify qp_modify;
+	struct univ_qp_query qp_query;
+};
+
+#define FIELD(type, field) \
+	{ offsetof(struct type, field), sizeof_field(struct type, field) }
+#define ROW_SIZE(type)							\
+	(sizeof(struct type) +						\
+	 BUILD_BUG_ON_ZERO(sizeof(struct type) > sizeof(union univ_arg)))
+#define ROW(cmd, fn, type)						\
+	[_IOC_NR(cmd)] = { .handler = fn, .size = ROW_SIZE(type),	\
+			   .min = sizeof(struct type) }
+#define ROW_RESERVED(cmd, fn, type, field)				\
+	[_IOC_NR(cmd)] = { .handler = fn, .size = ROW_SIZE(type),	\
+			   .min = sizeof(struct type),			\
+			   .reserved = { FIELD(type, field) } }
+
+static const struct univ_ioctl ioctls[] = {
+	ROW_RESERVED(UNIV_CONTEXT_QUERY, univ_context_query_ioctl,
+		     univ_context_query, reserved),
+	ROW_RESERVED(UNIV_DEVICE_QUERY, univ_device_query_ioctl,
+		     univ_device_query, reserved),
+	ROW_RESERVED(UNIV_PORT_QUERY, univ_port_query_ioctl, univ_port_query,
+		     reserved),
+	ROW_RESERVED(UNIV_PKEY_QUERY, univ_pkey_query_ioctl, univ_pkey_query,
+		     reserved),
+	ROW(UNIV_GID_QUERY, univ_gid_query_ioctl, univ_gid_query),
+	ROW(UNIV_GID_TABLE, univ_gid_table_ioctl, univ_gid_table),
+	ROW_RESERVED(UNIV_PD_ALLOC, univ_pd_alloc_ioctl, univ_pd_alloc,
+		     reserved),
+	ROW_RESERVED(UNIV_PD_DEALLOC, univ_pd_dealloc_ioctl, univ_destroy,
+		     reserved),
+	ROW_RESERVED(UNIV_MR_REG, univ_mr_reg_ioctl, univ_mr_reg, reserved),
+	ROW(UNIV_MR_REREG, univ_mr_rereg_ioctl, univ_mr_rereg),
+	ROW_RESERVED(UNIV_MR_DEREG, univ_mr_dereg_ioctl, univ_destroy,
+		     reserved),
+	ROW_RESERVED(UNIV_AH_CREATE, univ_ah_create_ioctl, univ_ah_create,
+		     attr.reserved),
+	ROW_RESERVED(UNIV_AH_DESTROY, univ_ah_destroy_ioctl, univ_destroy,
+		     reserved),
+	ROW_RESERVED(UNIV_CHANNEL_CREATE, univ_channel_create_ioctl,
+		     univ_channel_create, reserved),
+	ROW_RESERVED(UNIV_CQ_CREATE, univ_cq_create_ioctl, univ_cq_create,
+		     reserved),
+	ROW(UNIV_CQ_RESIZE, univ_cq_resize_ioctl, univ_cq_resize),
+	ROW(UNIV_CQ_MODERATE, univ_cq_moderate_ioctl, univ_cq_moderate),
+	ROW_RESERVED(UNIV_CQ_DESTROY, univ_cq_destroy_ioctl, univ_destroy,
+		     reserved),
+	ROW_RESERVED(UNIV_SRQ_CREATE, univ_srq_create_ioctl, univ_srq_create,
+		     reserved),
+	ROW(UNIV_SRQ_MODIFY, univ_srq_modify_ioctl, univ_srq_modify),
+	ROW(UNIV_SRQ_QUERY, univ_srq_query_ioctl, univ_srq_query),
+	ROW_RESERVED(UNIV_SRQ_DESTROY, univ_srq_destroy_ioctl, univ_destroy,
+		     reserved),
+	ROW(UNIV_QP_CREATE, univ_qp_create_ioctl, univ_qp_create),
+	[_IOC_NR(UNIV_QP_MODIFY)] = {
+		.handler = univ_qp_modify_ioctl,
+		.size = ROW_SIZE(univ_qp_modify),
+		.min = sizeof(struct univ_qp_modify),
+		.reserved = { FIELD(univ_qp_modify, reserved),
+			      FIELD(univ_qp_modify, attr.reserved),
+			      FIELD(univ_qp_modify, attr.ah.reserved),
+			      FIELD(univ_qp_modify, attr.alt_ah.reserved) },
+	},
+	ROW(UNIV_QP_QUERY, univ_qp_query_ioctl, univ_qp_query),
+	ROW_RESERVED(UNIV_QP_DESTROY, univ_qp_destroy_ioctl, univ_destroy,
+		     reserved),
+	ROW_RESERVED(UNIV_MCAST_ATTACH, univ_mcast_attach_ioctl, univ_mcast,
+		     reserved),
+	ROW_RESERVED(UNIV_MCAST_DETACH, univ_mcast_detach_ioctl, univ_mcast,
+		     reserved),
+};
+
+/*
+ * Copy the result to the process. A handler that creates something calls this
+ * before it publishes: what the process was not told of must not exist (adv09).
+ * May fault, so no lock of ours but the live lock and mutexes may be held.
+ */
+int univ_call_reply(struct univ_call *call)
+{
+	if (copy_to_user(call->uarg, call->hdr, call->size))
+		return univ_explain(call->hdr, -EFAULT, UNIV_REASON_FAULT, 0,
+				    0, 0);
+	call->replied = true;
+	return 0;
+}
+
+/* The call failed already; if even this copy fails, errno has to do. */
+static void call_reply_error(struct univ_call *call)
+{
+	if (copy_to_user(call->uarg, call->hdr, sizeof(*call->hdr)))
+		return;
+}
+
+static int call_check(const struct univ_ioctl *row, struct univ_hdr *hdr)
+{
+	size_t i = 0;
+
+	if (hdr->flags)
+		return univ_explain(hdr, -EOPNOTSUPP, UNIV_REASON_FLAGS, 0,
+				    hdr->flags, 0);
+	for (; i < ARRAY_SIZE(row->reserved) && row->reserved[i].len; i++)
+		if (memchr_inv((u8 *)hdr + row->reserved[i].offset, 0,
+			       row->reserved[i].len))
+			return univ_explain(hdr, -EOPNOTSUPP,
+					    UNIV_REASON_RESERVED, 0,
+					    row->reserved[i].offset, 0);
+	return 0;
+}
+
+static int call_copy_in(const struct univ_ioctl *row, struct univ_call *call,
+			u32 usize)
+{
+	int ret;
+
+	ret = copy_struct_from_user(call->hdr, row->size, call->uarg, usize);
+	if (!ret) {
+		/* The copy's own word for its size may have changed since. */
+		call->hdr->size = usize;
+		return 0;
+	}
+	memset(call->hdr, 0, sizeof(*call->hdr));
+	call->hdr->size = usize;
+	if (ret == -E2BIG)
+		return univ_explain(call->hdr, ret, UNIV_REASON_TAIL, 0, usize,
+				    row->size);
+	return univ_explain(call->hdr, ret, UNIV_REASON_FAULT, 0, 0, 0);
+}
+
+static int call_run(const struct univ_ioctl *row, struct univ_call *call,
+		    u32 usize)
+{
+	struct univ_hdr *hdr = call->hdr;
+	int ret;
+
+	if (usize > PAGE_SIZE) {
+		memset(hdr, 0, sizeof(*hdr));
+		return univ_explain(hdr, -E2BIG, UNIV_REASON_TAIL, 0, usize,
+				    row->size);
+	}
+	if (usize < row->min) {
+		memset(hdr, 0, sizeof(*hdr));
+		hdr->size = usize;
+		return univ_explain(hdr, -EINVAL, UNIV_REASON_SIZE, 0, usize,
+				    row->min);
+	}
+	call->size = min_t(u32, usize, row->size);
+	ret = call_copy_in(row, call, usize);
+	if (ret)
+		return ret;
+	univ_explain(hdr, 0, UNIV_REASON_NONE, 0, 0, 0);
+	ret = call_check(row, hdr);
+	if (ret)
+		return ret;
+	if (call->ctx->dead)
+		return univ_explain(hdr, -ENODEV, UNIV_REASON_DEVICE_GONE, 0,
+				    0, 0);
+	ret = row->handler(call, hdr);
+	if (ret || call->replied)
+		return ret;
+	return univ_call_reply(call);
+}
+
+static long call_dispatch(struct univ_context *ctx, unsigned int cmd,
+			  void __user *uarg)
+{
+	unsigned int nr = _IOC_NR(cmd);
+	struct univ_call call = { .ctx = ctx, .uarg = uarg };
+	const struct univ_ioctl *row;
+	union univ_arg arg;
+	u32 usize;
+	int ret;
+
+	if (cmd != _IO(UNIV_IOCTL_MAGIC, nr) || nr >= ARRAY_SIZE(ioctls))
+		return -ENOTTY;
+	row = &ioctls[array_index_nospec(nr, ARRAY_SIZE(ioctls))];
+	if (!row->handler)
+		return -ENOTTY;
+	BUILD_BUG_ON(offsetof(struct univ_hdr, size));
+	if (get_user(usize, (u32 __user *)uarg))
+		return -EFAULT;
+
+	call.hdr = &arg.hdr;
+	down_read(&ctx->live);
+	ret = call_run(row, &call, usize);
+	up_read(&ctx->live);
+	/* A caller that is too short for the head gets errno alone. */
+	if (ret && usize >= sizeof(struct univ_hdr))
+		call_reply_error(&call);
+	return ret;
+}
+
+static long call_kick(struct univ_context *ctx, unsigned long arg)
+{
+	struct univ_object *obj;
+	int ret = -ENODEV;
+
+	down_read(&ctx->live);
+	if (ctx->dead)
+		goto out;
+	ret = -EINVAL;
+	obj = univ_object_find(ctx, arg & UNIV_KICK_HANDLE);
+	if (!obj)
+		goto out;
+	ret = univ_pump_kick(obj, arg & ~(unsigned long)UNIV_KICK_HANDLE);
+	univ_object_put(obj);
+out:
+	up_read(&ctx->live);
+	return ret;
+}
+
+long univ_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct univ_context *ctx = file->private_data;
+
+	if (cmd == UNIV_KICK)
+		return call_kick(ctx, arg);
+	return call_dispatch(ctx, cmd, (void __user *)arg);
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Multicast groups of a queue pair: ibv_attach_mcast(3). */
+#include <linux/slab.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_verbs.h>
+
+#include "context.h"
+#include "ioctl.h"
+#include "mcast.h"
+#include "qp.h"
+#include "reason.h"
+
+/* In univ_qp.groups, so that the end of the queue pair detaches them. */
+struct univ_mcast_group {
+	struct list_head link;
+	union ib_gid gid;
+	u16 lid;
+};
+
+static struct univ_mcast_group *mcast_find(struct univ_qp *qp,
+					   const struct univ_mcast *cmd)
+{
+	struct univ_mcast_group *group;
+
+	list_for_each_entry(group, &qp->groups, link)
+		if (group->lid == cmd->lid &&
+		    !memcmp(group->gid.raw, cmd->gid, sizeof(cmd->gid)))
+			return group;
+	return NULL;
+}
+
+static int mcast_check(struct univ_qp *qp, struct univ_mcast *cmd)
+{
+	if (qp->ib->qp_type != IB_QPT_UD)
+		return univ_explain(&cmd->hdr, -EINVAL, UNIV_REASON_QP_TYPE, 0,
+				    qp->ib->qp_type, 0);
+	if (!rdma_is_multicast_addr((struct in6_addr *)cmd->gid))
+		return univ_explain(&cmd->hdr, -EINVAL,
+				    UNIV_REASON_NOT_MULTICAST, 0, 0, 0);
+	return 0;
+}
+
+/* Attaching twice is no error and counts once. */
+static int mcast_attach(struct univ_qp *qp, struct univ_mcast *cmd)
+{
+	struct univ_mcast_group *group;
+	int ret;
+
+	ret = mcast_check(qp, cmd);
+	if (ret || mcast_find(qp, cmd))
+		return ret;
+	group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
+	if (!group)
+		return univ_explain_driver(&cmd->hdr, -ENOMEM);
+	memcpy(group->gid.raw, cmd->gid, sizeof(cmd->gid));
+	group->lid = cmd->lid;
+	ret = ib_attach_mcast(qp->ib, &group->gid, group->lid);
+	if (ret) {
+		kfree(group);
+		return univ_explain_driver(&cmd->hdr, ret);
+	}
+	list_add(&group->link, &qp->groups);
+	return 0;
+}
+
+static int mcast_detach(struct univ_qp *qp, struct univ_mcast *cmd)
+{
+	struct univ_mcast_group *group;
+	int ret;
+
+	ret = mcast_check(qp, cmd);
+	if (ret)
+		return ret;
+	group = mcast_find(qp, cmd);
+	if (!group)
+		return univ_explain(&cmd->hdr, -EINVAL, UNIV_REASON_HANDLE,
+				    UNIV_OBJECT_NONE, 0, 0);
+	ret = ib_detach_mcast(qp->ib, &group->gid, group->lid);
+	if (ret)
+		return univ_explain_driver(&cmd->hdr, ret);
+	list_del(&group->link);
+	kfree(group);
+	return 0;
+}
+
+static int mcast_call(struct univ_call *call, struct univ_mcast *cmd,
+		      int (*op)(struct univ_qp *qp, struct univ_mcast *cmd))
+{
+	struct univ_qp *qp = univ_qp_get(call->ctx, cmd->qp, &cmd->hdr);
+	int ret;
+
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
+	mutex_lock(&qp->mutex);
+	ret = op(qp, cmd);
+	mutex_unlock(&qp->mutex);
+	univ_object_put(&qp->obj);
+	return ret;
+}
+
+int univ_mcast_attach_ioctl(struct univ_call *call, void *arg)
+{
+	return mcast_call(call, arg, mcast_attach);
+}
+
+int univ_mcast_detach_ioctl(struct univ_call *call, void *arg)
+{
+	return mcast_call(call, arg, mcast_detach);
+}
+
+/* The queue pair goes; nobody else holds it. */
+void univ_mcast_detach_all(struct univ_qp *qp)
+{
+	struct univ_mcast_group *group, *next;
+
+	list_for_each_entry_safe(group, next, &qp->groups, link) {
+		ib_detach_mcast(qp->ib, &group->gid, group->lid);
+		list_del(&group->link);
+		kfree(group);
+	}
+}

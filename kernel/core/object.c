@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Handles: reserve, publish, get, put, unpublish. See object.h for the life. */
+#include <linux/cgroup_rdma.h>
+#include <linux/err.h>
+#include <linux/slab.h>
+
+#include "context.h"
+#include "ioctl.h"
+#include "object.h"
+#include "reason.h"
+
+#ifdef CONFIG_CGROUP_RDMA
+static int object_charge(struct univ_object *obj)
+{
+	return rdmacg_try_charge(&obj->cg, &obj->ctx->dev->ib->cg_device,
+				 RDMACG_RESOURCE_HCA_OBJECT);
+}
+
+static void object_uncharge(struct univ_object *obj)
+{
+	rdmacg_uncharge(obj->cg, &obj->ctx->dev->ib->cg_device,
+			RDMACG_RESOURCE_HCA_OBJECT);
+}
+#else
+static int object_charge(struct univ_object *obj)
+{
+	return 0;
+}
+
+static void object_uncharge(struct univ_object *obj)
+{
+}
+#endif
+
+/*
+ * Take a handle for @obj and charge it to the caller's rdma cgroup. Handles
+ * rise cyclically, so that a stale one is not soon another object's.
+ * Context: live lock held for reading; may sleep. Returns 0, -EAGAIN (cgroup),
+ * -ENOMEM. Undone by univ_object_release().
+ */
+int univ_object_reserve(struct univ_context *ctx, struct univ_object *obj,
+			enum univ_object_type type, struct univ_hdr *hdr)
+{
+	int ret;
+
+	obj->ctx = ctx;
+	obj->type = type;
+	refcount_set(&obj->users, 1);
+	atomic_set(&obj->dependants, 0);
+	init_completion(&obj->idle);
+
+	ret = object_charge(obj);
+	if (ret)
+		return univ_explain(hdr, ret, UNIV_REASON_CGROUP, type, 0, 0);
+
+	ret = xa_alloc_cyclic(&ctx->objects, &obj->handle, NULL,
+			      XA_LIMIT(1, UNIV_KICK_HANDLE), &ctx->next_handle,
+			      GFP_KERNEL_ACCOUNT);
+	if (ret >= 0)
+		return 0;
+	object_uncharge(obj);
+	if (ret == -EBUSY)
+		return univ_explain(hdr, -ENOMEM, UNIV_REASON_LIMIT,
+				    UNIV_LIMIT_OBJECTS, UNIV_KICK_HANDLE + 1,
+				    UNIV_KICK_HANDLE);
+	return univ_explain(hdr, ret, UNIV_REASON_NO_MEMORY, 0, 0, 0);
+}
+
+/* The reserved slot is there already, so storing needs no memory. */
+void univ_object_publish(struct univ_object *obj)
+{
+	xa_store(&obj->ctx->objects, obj->handle, obj, GFP_KERNEL);
+}
+
+/* As univ_object_get(), of any type and without an explanation. */
+struct univ_object *univ_object_find(struct univ_context *ctx, u32 handle)
+{
+	struct univ_object *obj;
+
+	rcu_read_lock();
+	obj = xa_load(&ctx->objects, handle);
+	if (obj && !refcount_inc_not_zero(&obj->users))
+		obj = NULL;
+	rcu_read_unlock();
+	return obj;
+}
+
+static struct univ_object *object_not_found(struct univ_hdr *hdr, u32 handle,
+					    enum univ_object_type type)
+{
+	return ERR_PTR(univ_explain(hdr, -EINVAL, UNIV_REASON_HANDLE, type,
+				    handle, 0));
+}
+
+static struct univ_object *object_wrong_type(struct univ_hdr *hdr, u32 handle,
+					     enum univ_object_type want,
+					     enum univ_object_type is)
+{
+	return ERR_PTR(univ_explain(hdr, -EINVAL, UNIV_REASON_HANDLE_TYPE, want,
+				    handle, is));
+}
+
+/*
+ * Find the object of @handle and keep it from being destroyed until
+ * univ_object_put(). Returns it or ERR_PTR(-EINVAL).
+ */
+struct univ_object *univ_object_get(struct univ_context *ctx, u32 handle,
+				    enum univ_object_type type,
+				    struct univ_hdr *hdr)
+{
+	struct univ_object *obj = univ_object_find(ctx, handle);
+	u32 is;
+
+	if (!obj)
+		return object_not_found(hdr, handle, type);
+	if (obj->type == type)
+		return obj;
+	is = obj->type;
+	univ_object_put(obj);
+	return object_wrong_type(hdr, handle, type, is);
+}
+
+void univ_object_put(struct univ_object *obj)
+{
+	if (refcount_dec_and_test(&obj->users))
+		complete(&obj->idle);
+}
+
+static struct univ_object *object_busy(struct univ_object *obj,
+				       struct univ_hdr *hdr)
+{
+	return ERR_PTR(univ_explain(hdr, -EBUSY, UNIV_REASON_BUSY, obj->type,
+				    obj->handle,
+				    atomic_read(&obj->dependants)));
+}
+
+/* Take the object out of the table, leaving its handle reserved. */
+static struct univ_object *object_hide(struct univ_context *ctx, u32 handle,
+				       enum univ_object_type type,
+				       struct univ_hdr *hdr)
+{
+	struct univ_object *obj;
+
+	xa_lock(&ctx->objects);
+	obj = xa_load(&ctx->objects, handle);
+	if (!obj)
+		obj = object_not_found(hdr, handle, type);
+	else if (obj->type != type)
+		obj = object_wrong_type(hdr, handle, type, obj->type);
+	else if (atomic_read(&obj->dependants))
+		obj = object_busy(obj, hdr);
+	else
+		__xa_cmpxchg(&ctx->objects, handle, obj, XA_ZERO_ENTRY,
+			     GFP_KERNEL);
+	xa_unlock(&ctx->objects);
+	return obj;
+}
+
+/*
+ * Hide the object and wait until the calls that hold it have left; none of them
+ * blocks for long. One of them may have built something on the object
+ * meanwhile: then it is shown again and the answer is -EBUSY.
+ * On success the caller owns the object: destroy and univ_object_release(), or
+ * univ_object_republish().
+ */
+struct univ_object *univ_object_unpublish(struct univ_context *ctx, u32 handle,
+					  enum univ_object_type type,
+					  struct univ_hdr *hdr)
+{
+	struct univ_object *obj = object_hide(ctx, handle, type, hdr);
+
+	if (IS_ERR(obj))
+		return obj;
+	if (!refcount_dec_and_test(&obj->users))
+		wait_for_completion(&obj->idle);
+	if (!atomic_read(&obj->dependants))
+		return obj;
+	univ_object_republish(obj);
+	return object_busy(obj, hdr);
+}
+
+/* Undo univ_object_unpublish(): the object could not be destroyed. */
+void univ_object_republish(struct univ_object *obj)
+{
+	reinit_completion(&obj->idle);
+	refcount_set(&obj->users, 1);
+	univ_object_publish(obj);
+}
+
+/*
+ * Give back handle and charge of an object that nobody can find, and its memory
+ * after a grace period (its struct univ_object is its first member).
+ */
+void univ_object_release(struct univ_object *obj)
+{
+	xa_erase(&obj->ctx->objects, obj->handle);
+	object_uncharge(obj);
+	kfree_rcu(obj, rcu);
+}
+
+/*
+ * The destroying ioctl of every noun. @destroy ends the device's object and
+ * drops what the object was built on; if it fails nothing has happened.
+ */
+int univ_object_destroy(struct univ_call *call, struct univ_destroy *cmd,
+			enum univ_object_type type,
+			int (*destroy)(struct univ_object *obj))
+{
+	struct univ_object *obj;
+	int ret;
+
+	obj = univ_object_unpublish(call->ctx, cmd->handle, type, &cmd->hdr);
+	if (IS_ERR(obj))
+		return PTR_ERR(obj);
+	ret = destroy(obj);
+	if (ret) {
+		univ_object_republish(obj);
+		return univ_explain_driver(&cmd->hdr, ret);
+	}
+	cmd->comp_events = obj->comp_events;
+	cmd->async_events = obj->async_events;
+	univ_object_release(obj);
+	return 0;
+}

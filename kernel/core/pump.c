@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Who feeds a ring, and the kick. */
+#include <linux/bottom_half.h>
+#include <linux/mm.h>
+
+#include "pump.h"
+#include "qp.h"
+#include "srq.h"
+
+void univ_feed_init(struct univ_feed *feed)
+{
+	spin_lock_init(&feed->lock);
+	feed->again = false;
+	feed->closed = false;
+}
+
+/* After this nobody is in the device's post calls, and nobody enters them. */
+void univ_feed_close(struct univ_feed *feed)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&feed->lock, flags);
+	feed->closed = true;
+	spin_unlock_irqrestore(&feed->lock, flags);
+}
+
+void univ_feed_reopen(struct univ_feed *feed)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&feed->lock, flags);
+	feed->closed = false;
+	spin_unlock_irqrestore(&feed->lock, flags);
+}
+
+/*
+ * Run @step until it says that nothing is left, or leave word for whoever is at
+ * it. Any context. @step does a bounded piece, so that interrupts are not off
+ * for long, and returns true when there is more.
+ *
+ * The fence between storing @again and trying the lock pairs with the one
+ * between unlocking and loading @again: either we get the lock, or its holder
+ * sees our word after it let go.
+ */
+void univ_feed_run(struct univ_feed *feed, bool (*step)(struct univ_feed *))
+{
+	unsigned long flags;
+
+	WRITE_ONCE(feed->again, true);
+	smp_mb();
+	while (READ_ONCE(feed->again) &&
+	       spin_trylock_irqsave(&feed->lock, flags)) {
+		WRITE_ONCE(feed->again, false);
+		if (!feed->closed && step(feed))
+			WRITE_ONCE(feed->again, true);
+		spin_unlock_irqrestore(&feed->lock, flags);
+		smp_mb();
+	}
+}
+
+/*
+ * UNIV_KICK: the process has published requests and we are not looking.
+ * Bottom halves are off across the feeding, so that a software device that
+ * works in tasklets does its work when they come on again, here and now, and
+ * no thread is woken for it. Returns 0 or -EINVAL.
+ */
+int univ_pump_kick(struct univ_object *obj, unsigned long which)
+{
+	struct univ_qp *qp = container_of(obj, struct univ_qp, obj);
+	struct univ_srq *srq = container_of(obj, struct univ_srq, obj);
+	unsigned long known;
+
+	switch (obj->type) {
+	case UNIV_OBJECT_QP:
+		known = UNIV_KICK_SEND | UNIV_KICK_RECV;
+		break;
+	case UNIV_OBJECT_SRQ:
+		known = UNIV_KICK_RECV;
+		break;
+	default:
+		return -EINVAL;
+	}
+	if (!which || which & ~known)
+		return -EINVAL;
+
+	local_bh_disable();
+	if (which & UNIV_KICK_SEND)
+		univ_send_queue_feed(&qp->sq);
+	if (which & UNIV_KICK_RECV)
+		univ_recv_queue_feed(obj->type == UNIV_OBJECT_QP ? &qp->rq :
+								   &srq->rq);
+	local_bh_enable();
+	return 0;
+}
+
+/*
+ * Lay out a ring at @offset of a mapping: head, then slots. Returns where the
+ * next thing may begin. @slots of 0 makes no ring. The caller has bounded
+ * @slots and @stride, so nothing wraps.
+ */
+size_t univ_ring_place(struct univ_ring_map *map, size_t offset, u32 slots,
+		       u32 stride)
+{
+	memset(map, 0, sizeof(*map));
+	map->head_offset = offset;
+	map->slot_offset = offset + sizeof(struct univ_ring_head);
+	map->slots = slots;
+	map->stride = stride;
+	return map->slot_offset + (size_t)slots * stride;
+}

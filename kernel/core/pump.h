@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The pump: moves requests from the shared rings to any ib_device through
+ * kernel verbs, and completions back.
+ *
+ *	pump.c		who feeds a ring, and the kick
+ *	pump_send.c	send rings
+ *	pump_recv.c	receive and shared receive rings
+ *	pump_comp.c	completions
+ *
+ * A ring is fed by whoever comes: the kick of a process, or the completion
+ * handler in interrupt context. One of them does the work; one that finds
+ * another at it leaves word in @again and goes. So a completion handler that
+ * the device calls from inside our own post never waits for our lock.
+ */
+#ifndef UNIV_PUMP_H
+#define UNIV_PUMP_H
+
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+#include "univerbs.h"
+#include "ring.h"
+
+struct ib_cq;
+struct univ_cq;
+struct univ_object;
+struct univ_qp;
+struct univ_srq;
+
+/* Most scatter/gather entries of a request; bounds the pump's stack. */
+#define UNIV_MAX_SGE 32
+
+/**
+ * struct univ_feed - who feeds a ring
+ * @lock: held while feeding; everything of the queue but what is said to be
+ *	under a completion queue's lock
+ * @again: look once more
+ * @closed: the device's object is going: leave it alone
+ */
+struct univ_feed {
+	spinlock_t lock;
+	bool again;
+	bool closed;
+};
+
+/**
+ * struct univ_send_queue - requests of a queue pair on their way to the device
+ * @feed: who feeds it
+ * @ring: shared
+ * @fed: index up to which requests were given to the device
+ * @retired: index up to which they are known to be complete; under the lock of
+ *	the send completion queue
+ * @wr_ids: the process's word for each request in the device, by slot; written
+ *	before the request is posted, read when it completes
+ * @broken: a request was refused; nothing is fed until the queue pair is in
+ *	error
+ * @corrupt: the ring's index made no sense; nothing is fed until reset
+ * @stalled: the device was full; feed again when something completes
+ */
+struct univ_send_queue {
+	struct univ_feed feed;
+	struct univ_ring ring;
+	u32 fed;
+	u32 retired;
+	u64 *wr_ids;
+	bool broken;
+	bool corrupt;
+	bool stalled;
+};
+
+/**
+ * struct univ_recv_queue - the same of receive requests
+ * @feed: who feeds it
+ * @ring: shared
+ * @qp: whose they are, or
+ * @srq: whose they are
+ * @fed: index up to which requests were given to the device
+ * @retired: how many completed; counted by completion handlers, of several
+ *	completion queues at once for a shared queue
+ * @low: while the device holds fewer, a post needs a kick
+ * @max_sge: of a request
+ * @corrupt: the ring's contents made no sense; nothing is fed until reset
+ */
+struct univ_recv_queue {
+	struct univ_feed feed;
+	struct univ_ring ring;
+	struct univ_qp *qp;
+	struct univ_srq *srq;
+	u32 fed;
+	atomic_t retired;
+	u32 low;
+	u32 max_sge;
+	bool corrupt;
+};
+
+/* pump.c */
+void univ_feed_init(struct univ_feed *feed);
+void univ_feed_close(struct univ_feed *feed);
+void univ_feed_reopen(struct univ_feed *feed);
+void univ_feed_run(struct univ_feed *feed, bool (*step)(struct univ_feed *));
+int univ_pump_kick(struct univ_object *obj, unsigned long which);
+size_t univ_ring_place(struct univ_ring_map *map, size_t offset, u32 slots,
+		       u32 stride);
+
+/* pump_send.c */
+void univ_send_queue_init(struct univ_send_queue *sq, struct univ_ring_map *map,
+			  void *base);
+void univ_send_queue_feed(struct univ_send_queue *sq);
+void univ_send_queue_reset(struct univ_qp *qp);
+
+/* pump_recv.c */
+void univ_recv_queue_init(struct univ_recv_queue *rq, struct univ_ring_map *map,
+			  void *base, u32 max_sge);
+void univ_recv_queue_feed(struct univ_recv_queue *rq);
+void univ_recv_queue_reset(struct univ_recv_queue *rq);
+void univ_recv_queue_credit(struct univ_recv_queue *rq);
+void univ_recv_queue_watch(struct univ_recv_queue *rq, bool always_kick);
+
+/* pump_comp.c */
+void univ_pump_comp_handler(struct ib_cq *ib, void *context);
+void univ_pump_drain(struct univ_cq *cq);
+void univ_pump_fail_send(struct univ_qp *qp, u32 index, u64 wr_id, u8 status,
+			 u16 reason);
+void univ_pump_fail_recv(struct univ_recv_queue *rq, u64 wr_id, u16 reason);
+
+/* What the pump posts as wr_id of a send: the tag, and the request's index. */
+#define UNIV_SEND_TAG		0x756e6976ull
+#define UNIV_SEND_TOKEN(index)	(UNIV_SEND_TAG << 32 | (u32)(index))
+
+#endif

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Receive and shared receive rings. While the device holds enough requests,
+ * posting needs no kick: completions make us look at the ring again.
+ */
+#include <rdma/ib_verbs.h>
+
+#include "context.h"
+#include "cq.h"
+#include "pump.h"
+#include "qp.h"
+#include "srq.h"
+
+/* Requests posted to the device at once; bounds the stack. */
+#define RECV_BATCH	8
+/* Requests fed with interrupts off, before they may come in again. */
+#define RECV_STEP	64
+/* The device should hold this many before posts go without a kick. */
+#define RECV_LOW	16
+
+#define RECV_WR_HEAD	offsetof(struct univ_recv_wr, sge)
+
+struct recv_batch {
+	struct ib_recv_wr wr[RECV_BATCH];
+	struct ib_sge sge[UNIV_MAX_SGE];
+	u32 count;
+	u32 sges;
+};
+
+static struct ib_device *recv_device(const struct univ_recv_queue *rq)
+{
+	return rq->srq ? rq->srq->ib->device : rq->qp->ib->device;
+}
+
+/* See send_key_allowed(): the one key that no protection domain guards. */
+static bool recv_keys_allowed(const struct univ_recv_queue *rq,
+			      const struct ib_sge *sge, u32 count)
+{
+	struct ib_device *ib = recv_device(rq);
+	u32 i;
+
+	if (!(ib->attrs.kernel_cap_flags & IBK_LOCAL_DMA_LKEY))
+		return true;
+	for (i = 0; i < count; i++)
+		if (sge[i].lkey == ib->local_dma_lkey)
+			return false;
+	return true;
+}
+
+/* Returns 0, or why the request is refused. */
+static u16 recv_add(struct univ_recv_queue *rq, struct recv_batch *batch,
+		    const struct univ_recv_wr *wr, void *slot)
+{
+	struct ib_recv_wr *ib = &batch->wr[batch->count];
+	struct ib_sge *sge = &batch->sge[batch->sges];
+
+	univ_ring_fetch(sge, slot + RECV_WR_HEAD, wr->count * sizeof(*sge));
+	if (!recv_keys_allowed(rq, sge, wr->count))
+		return UNIV_REASON_WR_KEY;
+	ib->next = NULL;
+	ib->wr_id = wr->wr_id;
+	ib->sg_list = sge;
+	ib->num_sge = wr->count;
+	if (batch->count)
+		batch->wr[batch->count - 1].next = ib;
+	batch->count++;
+	batch->sges += wr->count;
+	return 0;
+}
+
+static u32 recv_taken(const struct recv_batch *batch,
+		      const struct ib_recv_wr *bad)
+{
+	u32 i;
+
+	for (i = 0; i < batch->count; i++)
+		if (&batch->wr[i] == bad)
+			break;
+	return i;
+}
+
+/*
+ * A request is refused. A queue pair's goes to error, with a completion for the
+ * request; a shared queue has no completion queue of its own, so its request is
+ * counted as done and a fatal event tells.
+ */
+static void recv_break(struct univ_recv_queue *rq, u64 wr_id, u16 reason)
+{
+	rq->fed++;
+	univ_pump_fail_recv(rq, wr_id, reason);
+}
+
+/* Returns false when the device did not take all. */
+static bool recv_post(struct univ_recv_queue *rq, struct recv_batch *batch)
+{
+	const struct ib_recv_wr *bad = NULL;
+	int ret = 0;
+	u32 taken;
+
+	if (!batch->count)
+		return true;
+	if (rq->srq)
+		ret = ib_post_srq_recv(rq->srq->ib, batch->wr, &bad);
+	else
+		ret = ib_post_recv(rq->qp->ib, batch->wr, &bad);
+	taken = ret ? recv_taken(batch, bad) : batch->count;
+	rq->fed += taken;
+	if (!ret)
+		goto done;
+	/* Full: each completion makes room and looks again. */
+	if (ret != -ENOMEM)
+		recv_break(rq, batch->wr[taken].wr_id, UNIV_REASON_WR_REFUSED);
+done:
+	batch->count = 0;
+	batch->sges = 0;
+	return !ret;
+}
+
+/* Feed requests up to @end. Returns false when the device did not take all. */
+static noinline bool recv_feed_to(struct univ_recv_queue *rq, u32 end)
+{
+	struct recv_batch batch;
+	struct univ_recv_wr wr;
+	u32 index = rq->fed;
+	void *slot;
+	u16 reason;
+
+	batch.count = 0;
+	batch.sges = 0;
+	for (; index != end; index++) {
+		slot = univ_ring_slot(&rq->ring, index);
+		univ_ring_fetch(&wr, slot, RECV_WR_HEAD);
+		reason = wr.count > rq->max_sge ? UNIV_REASON_WR_SGE : 0;
+		if (!reason &&
+		    (batch.count == RECV_BATCH ||
+		     batch.sges + wr.count > UNIV_MAX_SGE) &&
+		    !recv_post(rq, &batch))
+			return false;
+		if (!reason)
+			reason = recv_add(rq, &batch, &wr, slot);
+		if (!reason)
+			continue;
+		if (!recv_post(rq, &batch))
+			return false;
+		recv_break(rq, wr.wr_id, reason);
+	}
+	return recv_post(rq, &batch);
+}
+
+/*
+ * How many have completed. A shared queue's credit may have counted one that
+ * completes after all, so never more than were fed.
+ */
+static u32 recv_retired(struct univ_recv_queue *rq)
+{
+	int retired = atomic_read(&rq->retired);
+
+	while ((s32)((u32)retired - rq->fed) > 0)
+		if (atomic_try_cmpxchg(&rq->retired, &retired, rq->fed))
+			return rq->fed;
+	return retired;
+}
+
+/*
+ * Ask for a kick, or not. Returns true when requests were published while we
+ * were asking: the fence pairs with the one in the library's ring_publish(),
+ * so either it sees the flag or we see its tail.
+ */
+static bool recv_watch(struct univ_recv_queue *rq)
+{
+	u32 held = rq->fed - recv_retired(rq);
+
+	if (held >= rq->low) {
+		univ_ring_set_flags(&rq->ring, 0);
+		return false;
+	}
+	if (rq->ring.flags & UNIV_RING_NEED_KICK)
+		return false;
+	univ_ring_set_flags(&rq->ring, UNIV_RING_NEED_KICK);
+	smp_mb();
+	return univ_ring_published(&rq->ring) != rq->fed;
+}
+
+static bool recv_step(struct univ_feed *feed)
+{
+	struct univ_recv_queue *rq =
+		container_of(feed, struct univ_recv_queue, feed);
+	u32 retired, tail, todo;
+
+	if (!rq->ring.count || rq->corrupt)
+		return false;
+	retired = recv_retired(rq);
+	univ_ring_retire(&rq->ring, retired);
+	tail = univ_ring_published(&rq->ring);
+	if (tail - retired > rq->ring.count || tail - rq->fed > rq->ring.count) {
+		rq->corrupt = true;
+		univ_pump_fail_recv(rq, 0, UNIV_REASON_RING_CORRUPT);
+		return false;
+	}
+	todo = min_t(u32, tail - rq->fed, RECV_STEP);
+	if (todo && !recv_feed_to(rq, rq->fed + todo))
+		return false;
+	return recv_watch(rq) || rq->fed != tail;
+}
+
+/* Give the device what was published. Any context. */
+void univ_recv_queue_feed(struct univ_recv_queue *rq)
+{
+	univ_feed_run(&rq->feed, recv_step);
+}
+
+/* @map must describe a zeroed part of @base. */
+void univ_recv_queue_init(struct univ_recv_queue *rq, struct univ_ring_map *map,
+			  void *base, u32 max_sge)
+{
+	univ_feed_init(&rq->feed);
+	univ_ring_init(&rq->ring, base, map);
+	atomic_set(&rq->retired, 0);
+	rq->max_sge = max_sge;
+	rq->low = clamp_t(u32, rq->ring.count / 2, 1, RECV_LOW);
+	univ_ring_set_flags(&rq->ring, UNIV_RING_NEED_KICK);
+}
+
+/* The queue pair was reset: what was published is forgotten. */
+void univ_recv_queue_reset(struct univ_recv_queue *rq)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&rq->feed.lock, flags);
+	rq->fed = univ_ring_published(&rq->ring);
+	rq->corrupt = false;
+	atomic_set(&rq->retired, rq->fed);
+	univ_ring_retire(&rq->ring, rq->fed);
+	univ_ring_set_flags(&rq->ring, UNIV_RING_NEED_KICK);
+	spin_unlock_irqrestore(&rq->feed.lock, flags);
+}
+
+/*
+ * A queue pair of a shared queue was reset or destroyed. It may have taken a
+ * request whose completion never comes; count one as done, so that the ring
+ * does not shrink for good. One too many does no harm: then the device says
+ * when it is full.
+ */
+void univ_recv_queue_credit(struct univ_recv_queue *rq)
+{
+	atomic_inc(&rq->retired);
+	univ_recv_queue_feed(rq);
+}
+
+/*
+ * With a limit event armed the device must know of every request at once, or
+ * the event would come too early.
+ */
+void univ_recv_queue_watch(struct univ_recv_queue *rq, bool always_kick)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&rq->feed.lock, flags);
+	rq->low = always_kick ? U32_MAX :
+				clamp_t(u32, rq->ring.count / 2, 1, RECV_LOW);
+	spin_unlock_irqrestore(&rq->feed.lock, flags);
+	univ_recv_queue_feed(rq);
+}

@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Queue pairs: ibv_create_qp(3), ibv_modify_qp(3), ibv_query_qp(3). */
+#include <linux/capability.h>
+#include <linux/log2.h>
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "attr.h"
+#include "context.h"
+#include "cq.h"
+#include "ioctl.h"
+#include "mcast.h"
+#include "pd.h"
+#include "qp.h"
+#include "reason.h"
+#include "region.h"
+#include "srq.h"
+
+/* Keeps a slot within a page. */
+#define UNIV_MAX_INLINE 4032
+
+struct univ_qp *univ_qp_get(struct univ_context *ctx, u32 handle,
+			    struct univ_hdr *hdr)
+{
+	struct univ_object *obj =
+		univ_object_get(ctx, handle, UNIV_OBJECT_QP, hdr);
+
+	return IS_ERR(obj) ? ERR_CAST(obj) :
+			     container_of(obj, struct univ_qp, obj);
+}
+
+static void qp_event_handler(struct ib_event *event, void *context)
+{
+	struct univ_qp *qp = context;
+
+	univ_event_raise(&qp->obj.ctx->events, &qp->events, event->event);
+}
+
+static int qp_to_error(struct univ_qp *qp)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	int ret;
+
+	lockdep_assert_held(&qp->mutex);
+	ret = ib_modify_qp(qp->ib, &attr, IB_QP_STATE);
+	if (!ret)
+		WRITE_ONCE(qp->state, IB_QPS_ERR);
+	return ret;
+}
+
+/*
+ * A request was refused or a completion lost, found out where one cannot sleep.
+ * In error the device flushes what it has; what is still in the ring follows.
+ */
+static void qp_error_work(struct work_struct *work)
+{
+	struct univ_qp *qp = container_of(work, struct univ_qp, error_work);
+	unsigned long flags;
+
+	mutex_lock(&qp->mutex);
+	if (qp->state != IB_QPS_RESET)
+		qp_to_error(qp);
+	mutex_unlock(&qp->mutex);
+
+	spin_lock_irqsave(&qp->sq.feed.lock, flags);
+	qp->sq.broken = false;
+	spin_unlock_irqrestore(&qp->sq.feed.lock, flags);
+	univ_send_queue_feed(&qp->sq);
+	univ_recv_queue_feed(&qp->rq);
+}
+
+static int qp_check_type(struct univ_qp_create *cmd)
+{
+	switch (cmd->qp_type) {
+	case IB_QPT_RC:
+	case IB_QPT_UC:
+	case IB_QPT_UD:
+		return 0;
+	case IB_QPT_SMI:
+	case IB_QPT_GSI:
+		return univ_explain(&cmd->hdr, -EPERM, UNIV_REASON_QP_TYPE, 0,
+				    cmd->qp_type, 0);
+	case IB_QPT_RAW_PACKET:
+		if (!capable(CAP_NET_RAW))
+			return univ_explain(&cmd->hdr, -EPERM,
+					    UNIV_REASON_PERMISSION, 0,
+					    CAP_NET_RAW, 0);
+		fallthrough;
+	default:
+		return univ_explain(&cmd->hdr, -EOPNOTSUPP, UNIV_REASON_QP_TYPE,
+				    0, cmd->qp_type, 0);
+	}
+}
+
+static int qp_check_caps(struct univ_context *ctx, struct univ_qp_create *cmd)
+{
+	const struct ib_device_attr *attr = &ctx->dev->ib->attrs;
+	const struct {
+		enum univ_limit limit;
+		u32 value;
+		u32 max;
+	} caps[] = {
+		{ UNIV_LIMIT_SEND_WR, cmd->max_send_wr, attr->max_qp_wr },
+		{ UNIV_LIMIT_RECV_WR, cmd->max_recv_wr, attr->max_qp_wr },
+		{ UNIV_LIMIT_SEND_SGE, cmd->max_send_sge,
+		  min_t(u32, attr->max_send_sge, UNIV_MAX_SGE) },
+		{ UNIV_LIMIT_RECV_SGE, cmd->max_recv_sge,
+		  min_t(u32, attr->max_recv_sge, UNIV_MAX_SGE) },
+		{ UNIV_LIMIT_INLINE, cmd->max_inline, UNIV_MAX_INLINE },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(caps); i++)
+		if (caps[i].value > caps[i].max)
+			return univ_explain_limit(&cmd->hdr, caps[i].limit,
+						  caps[i].value, caps[i].max);
+	return 0;
+}
+
+static int qp_check(struct univ_context *ctx, struct univ_qp_create *cmd)
+{
+	int ret;
+
+	if (cmd->create_flags)
+		return univ_explain(&cmd->hdr, -EOPNOTSUPP, UNIV_REASON_FLAGS,
+				    0, cmd->create_flags, 0);
+	if (cmd->sq_sig_all > 1)
+		return univ_explain(&cmd->hdr, -EOPNOTSUPP, UNIV_REASON_FLAGS,
+				    0, cmd->sq_sig_all, 1);
+	ret = qp_check_type(cmd);
+	return ret ? ret : qp_check_caps(ctx, cmd);
+}
+
+/* Find what the queue pair is built on; each is held. */
+static int qp_get_parents(struct univ_qp *qp, struct univ_call *call,
+			  struct univ_qp_create *cmd)
+{
+	struct univ_context *ctx = call->ctx;
+	int ret;
+
+	qp->pd = univ_pd_get(ctx, cmd->pd, &cmd->hdr);
+	if (IS_ERR(qp->pd))
+		return PTR_ERR(qp->pd);
+	qp->send_cq = univ_cq_get(ctx, cmd->send_cq, &cmd->hdr);
+	if (IS_ERR(qp->send_cq)) {
+		ret = PTR_ERR(qp->send_cq);
+		goto put_pd;
+	}
+	qp->recv_cq = univ_cq_get(ctx, cmd->recv_cq, &cmd->hdr);
+	if (IS_ERR(qp->recv_cq)) {
+		ret = PTR_ERR(qp->recv_cq);
+		goto put_send_cq;
+	}
+	if (!cmd->srq)
+		return 0;
+	qp->srq = univ_srq_get(ctx, cmd->srq, &cmd->hdr);
+	if (!IS_ERR(qp->srq))
+		return 0;
+	ret = PTR_ERR(qp->srq);
+	univ_object_put(&qp->recv_cq->obj);
+put_send_cq:
+	univ_object_put(&qp->send_cq->obj);
+put_pd:
+	univ_object_put(&qp->pd->obj);
+	return ret;
+}
+
+/* Do @op to everything that the queue pair is built on. */
+static void qp_parents(struct univ_qp *qp, void (*op)(struct univ_object *))
+{
+	if (qp->srq)
+		op(&qp->srq->obj);
+	op(&qp->recv_cq->obj);
+	op(&qp->send_cq->obj);
+	op(&qp->pd->obj);
+}
+
+static u32 ring_slots(u32 wr)
+{
+	return wr ? roundup_pow_of_two(wr) : 0;
+}
+
+/*
+ * Both rings in one mapping. A send slot has room for the asked entries or the
+ * asked inline bytes, whichever is more; inline gets what rounding leaves.
+ */
+static int qp_create_rings(struct univ_qp *qp, struct univ_qp_create *cmd)
+{
+	u32 send = offsetof(struct univ_send_wr, data) +
+		   max_t(u32, cmd->max_inline,
+			 cmd->max_send_sge * sizeof(struct univ_sge));
+	u32 recv = offsetof(struct univ_recv_wr, sge) +
+		   cmd->max_recv_sge * sizeof(struct univ_sge);
+	size_t size;
+
+	size = univ_ring_place(&cmd->sq, 0, ring_slots(cmd->max_send_wr),
+			       ALIGN(send, UNIV_CACHE_LINE));
+	size = univ_ring_place(&cmd->rq, size, ring_slots(cmd->max_recv_wr),
+			       ALIGN(recv, UNIV_CACHE_LINE));
+	qp->region = univ_region_create(qp->obj.ctx, size);
+	if (!qp->region)
+		return univ_explain(&cmd->hdr, -ENOMEM, UNIV_REASON_NO_MEMORY,
+				    0, size, 0);
+	qp->sq.wr_ids = kvcalloc(cmd->sq.slots, sizeof(u64),
+				 GFP_KERNEL_ACCOUNT);
+	if (!qp->sq.wr_ids && cmd->sq.slots) {
+		univ_region_destroy(qp->obj.ctx, qp->region);
+		return univ_explain_driver(&cmd->hdr, -ENOMEM);
+	}
+	univ_send_queue_init(&qp->sq, &cmd->sq, qp->region->vaddr);
+	univ_recv_queue_init(&qp->rq, &cmd->rq, qp->region->vaddr,
+			     cmd->max_recv_sge);
+	qp->rq.qp = qp;
+	return 0;
+}
+
+static void qp_destroy_rings(struct univ_qp *qp)
+{
+	kvfree(qp->sq.wr_ids);
+	univ_region_destroy(qp->obj.ctx, qp->region);
+}
+
+/*
+ * What the process may use is what both the ring and the device have. The
+ * device is asked for a full ring of requests, so that it is never the first
+ * to be full.
+ */
+static int qp_create_ib(struct univ_qp *qp, struct univ_qp_create *cmd)
+{
+	u32 max_wr = qp->pd->ib->device->attrs.max_qp_wr;
+	struct ib_qp_init_attr attr = {
+		.event_handler = qp_event_handler,
+		.qp_context = qp,
+		.send_cq = qp->send_cq->ib,
+		.recv_cq = qp->recv_cq->ib,
+		.srq = qp->srq ? qp->srq->ib : NULL,
+		.cap = {
+			.max_send_wr = min(cmd->sq.slots, max_wr),
+			.max_recv_wr = min(cmd->rq.slots, max_wr),
+			.max_send_sge = cmd->max_send_sge,
+			.max_recv_sge = cmd->max_recv_sge,
+			.max_inline_data = cmd->max_inline,
+		},
+		.sq_sig_type = cmd->sq_sig_all ? IB_SIGNAL_ALL_WR :
+						 IB_SIGNAL_REQ_WR,
+		.qp_type = cmd->qp_type,
+	};
+	u32 room = cmd->sq.stride - offsetof(struct univ_send_wr, data);
+
+	qp->ib = ib_create_qp_kernel(qp->pd->ib, &attr, qp->obj.ctx->name);
+	if (IS_ERR(qp->ib))
+		return univ_explain_driver(&cmd->hdr, PTR_ERR(qp->ib));
+	qp->cap = attr.cap;
+	qp->cap.max_send_wr = min(attr.cap.max_send_wr, cmd->sq.slots);
+	qp->cap.max_recv_wr = min(attr.cap.max_recv_wr, cmd->rq.slots);
+	qp->cap.max_send_sge = cmd->max_send_sge;
+	qp->cap.max_recv_sge = cmd->max_recv_sge;
+	qp->cap.max_inline_data = min(attr.cap.max_inline_data, room);
+	return 0;
+}
+
+static void qp_reply(struct univ_qp *qp, struct univ_qp_create *cmd)
+{
+	cmd->handle = qp->obj.handle;
+	cmd->qp_num = qp->ib->qp_num;
+	cmd->map_offset = univ_region_offset(qp->region);
+	cmd->map_length = qp->region->size;
+	cmd->max_send_wr = qp->cap.max_send_wr;
+	cmd->max_recv_wr = qp->cap.max_recv_wr;
+	cmd->max_send_sge = qp->cap.max_send_sge;
+	cmd->max_recv_sge = qp->cap.max_recv_sge;
+	cmd->max_inline = qp->cap.max_inline_data;
+}
+
+static int qp_build(struct univ_qp *qp, struct univ_call *call,
+		    struct univ_qp_create *cmd)
+{
+	int ret;
+
+	ret = univ_object_reserve(call->ctx, &qp->obj, UNIV_OBJECT_QP,
+				  &cmd->hdr);
+	if (ret) {
+		kfree(qp);
+		return ret;
+	}
+	ret = qp_create_rings(qp, cmd);
+	if (ret)
+		goto release;
+	ret = qp_create_ib(qp, cmd);
+	if (ret)
+		goto destroy_rings;
+	qp_reply(qp, cmd);
+	ret = univ_call_reply(call);
+	if (ret)
+		goto destroy_ib;
+	qp_parents(qp, univ_object_depend);
+	univ_object_publish(&qp->obj);
+	return 0;
+
+destroy_ib:
+	ib_destroy_qp_user(qp->ib, NULL);
+destroy_rings:
+	qp_destroy_rings(qp);
+release:
+	univ_object_release(&qp->obj);
+	return ret;
+}
+
+static void qp_init(struct univ_qp *qp, const struct univ_qp_create *cmd)
+{
+	mutex_init(&qp->mutex);
+	INIT_LIST_HEAD(&qp->groups);
+	INIT_WORK(&qp->error_work, qp_error_work);
+	univ_event_source_init(&qp->events, cmd->cookie, 0);
+	qp->state = IB_QPS_RESET;
+	qp->sq_sig_all = cmd->sq_sig_all;
+}
+
+int univ_qp_create_ioctl(struct univ_call *call, void *arg)
+{
+	struct univ_qp_create *cmd = arg;
+	struct univ_qp *qp, parents;
+	int ret;
+
+	ret = qp_check(call->ctx, cmd);
+	if (ret)
+		return ret;
+	if (cmd->srq)
+		cmd->max_recv_wr = 0;
+	qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
+	if (!qp)
+		return univ_explain_driver(&cmd->hdr, -ENOMEM);
+	qp_init(qp, cmd);
+	ret = qp_get_parents(qp, call, cmd);
+	if (ret) {
+		kfree(qp);
+		return ret;
+	}
+	/* A failed build frees the queue pair; these are still to be put. */
+	parents.pd = qp->pd;
+	parents.send_cq = qp->send_cq;
+	parents.recv_cq = qp->recv_cq;
+	parents.srq = qp->srq;
+	ret = qp_build(qp, call, cmd);
+	qp_parents(&parents, univ_object_put);
+	return ret;
+}
+
+/*
+ * Reset has happened in the device: no completion of this queue pair follows.
+ * Those before it are moved to the process, then the rings start afresh.
+ */
+static void qp_forget_requests(struct univ_qp *qp)
+{
+	univ_pump_drain(qp->send_cq);
+	if (qp->recv_cq != qp->send_cq)
+		univ_pump_drain(qp->recv_cq);
+	univ_send_queue_reset(qp);
+	univ_recv_queue_reset(&qp->rq);
+	if (qp->srq)
+		univ_recv_queue_credit(&qp->srq->rq);
+}
+
+static int qp_explain_modify(struct univ_hdr *hdr, int err)
+{
+	if (err == -EHOSTUNREACH || err == -ENETUNREACH || err == -ETIMEDOUT)
+		return univ_explain(hdr, err, UNIV_REASON_NO_ROUTE, 0, 0, 0);
+	return univ_explain_driver(hdr, err);
+}
+
+static int qp_modify(struct univ_qp *qp, struct univ_qp_modify *cmd)
+{
+	/*
+	 * With user data the core resolves the destination's MAC address, as
+	 * for a process; drivers find it inside a bundle.
+	 */
+	struct uverbs_attr_bundle bundle = {};
+	struct univ_qp_attr *in = &cmd->attr;
+	struct univ_context *ctx = qp->obj.ctx;
+	struct ib_qp_attr attr;
+	int ret;
+
+	ret = univ_qp_check_modify(qp, in, &cmd->hdr);
+	if (ret)
+		return ret;
+	univ_qp_attr_in(in, &attr);
+	if (in->attr_mask & IB_QP_AV)
+		ret = univ_ah_attr_in(ctx, &in->ah, &attr.ah_attr, &cmd->hdr);
+	if (!ret && in->attr_mask & IB_QP_ALT_PATH)
+		ret = univ_ah_attr_in(ctx, &in->alt_ah, &attr.alt_ah_attr,
+				      &cmd->hdr);
+	if (ret)
+		return ret;
+	ret = ib_modify_qp_with_udata(qp->ib, &attr, in->attr_mask,
+				      &bundle.driver_udata);
+	if (ret)
+		return qp_explain_modify(&cmd->hdr, ret);
+	if (!(in->attr_mask & IB_QP_STATE))
+		return 0;
+	WRITE_ONCE(qp->state, in->qp_state);
+	if (qp->state == IB_QPS_RESET)
+		qp_forget_requests(qp);
+	return 0;
+}
+
+int univ_qp_modify_ioctl(struct univ_call *call, void *arg)
+{
+	struct univ_qp_modify *cmd = arg;
+	struct univ_qp *qp;
+	int ret;
+
+	qp = univ_qp_get(call->ctx, cmd->handle, &cmd->hdr);
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
+	mutex_lock(&qp->mutex);
+	ret = qp_modify(qp, cmd);
+	mutex_unlock(&qp->mutex);
+	univ_object_put(&qp->obj);
+	return ret;
+}
+
+static int qp_query(struct univ_qp *qp, struct univ_qp_query *cmd)
+{
+	struct ib_qp_init_attr init = {};
+	struct ib_qp_attr attr = {};
+	int ret;
+
+	ret = ib_query_qp(qp->ib, &attr, cmd->attr_mask, &init);
+	if (ret)
+		return univ_explain_driver(&cmd->hdr, ret);
+	univ_qp_attr_out(&attr, &cmd->attr);
+	cmd->max_send_wr = qp->cap.max_send_wr;
+	cmd->max_recv_wr = qp->cap.max_recv_wr;
+	cmd->max_send_sge = qp->cap.max_send_sge;
+	cmd->max_recv_sge = qp->cap.max_recv_sge;
+	cmd->max_inline = qp->cap.max_inline_data;
+	cmd->sq_sig_all = qp->sq_sig_all;
+	return 0;
+}
+
+int univ_qp_query_ioctl(struct univ_call *call, void *arg)
+{
+	struct univ_qp_query *cmd = arg;
+	struct univ_qp *qp;
+	int ret;
+
+	qp = univ_qp_get(call->ctx, cmd->handle, &cmd->hdr);
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
+	mutex_lock(&qp->mutex);
+	ret = qp_query(qp, cmd);
+	mutex_unlock(&qp->mutex);
+	univ_object_put(&qp->obj);
+	return ret;
+}
+
+/* The device goes: let it complete what it has, as flushed. */
+void univ_qp_flush(struct univ_object *obj)
+{
+	struct univ_qp *qp = container_of(obj, struct univ_qp, obj);
+
+	mutex_lock(&qp->mutex);
+	if (qp->state != IB_QPS_RESET)
+		qp_to_error(qp);
+	mutex_unlock(&qp->mutex);
+	univ_send_queue_feed(&qp->sq);
+	univ_recv_queue_feed(&qp->rq);
+}
+
+/*
+ * Quiet first, free then: after the reset no completion of this queue pair can
+ * come, and draining takes those that wait while its memory is still there.
+ */
+static void qp_quiesce(struct univ_qp *qp)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
+
+	univ_feed_close(&qp->sq.feed);
+	univ_feed_close(&qp->rq.feed);
+	cancel_work_sync(&qp->error_work);
+	if (qp->state != IB_QPS_RESET)
+		ib_modify_qp(qp->ib, &attr, IB_QP_STATE);
+	WRITE_ONCE(qp->state, IB_QPS_RESET);
+	qp_forget_requests(qp);
+}
+
+int univ_qp_destroy(struct univ_object *obj)
+{
+	struct univ_qp *qp = container_of(obj, struct univ_qp, obj);
+	int ret;
+
+	qp_quiesce(qp);
+	univ_mcast_detach_all(qp);
+	ret = ib_destroy_qp_user(qp->ib, NULL);
+	if (ret) {
+		univ_feed_reopen(&qp->sq.feed);
+		univ_feed_reopen(&qp->rq.feed);
+		return ret;
+	}
+	univ_event_forget(&obj->ctx->events, &qp->events);
+	obj->async_events = qp->events.delivered_async;
+	qp_destroy_rings(qp);
+	qp_parents(qp, univ_object_undepend);
+	return 0;
+}
+
+int univ_qp_destroy_ioctl(struct univ_call *call, void *arg)
+{
+	struct univ_destroy *cmd = arg;
+
+	return univ_object_destroy(call, cmd, UNIV_OBJECT_QP, univ_qp_destroy);
+}

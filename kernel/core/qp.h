@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef UNIV_QP_H
+#define UNIV_QP_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+
+#include "event.h"
+#include "object.h"
+#include "pump.h"
+
+struct univ_cq;
+struct univ_pd;
+struct univ_region;
+struct univ_srq;
+
+struct univ_qp {
+	struct univ_object obj;
+	struct ib_qp *ib;
+	struct univ_pd *pd;		/* dependant of these four */
+	struct univ_cq *send_cq;
+	struct univ_cq *recv_cq;
+	struct univ_srq *srq;		/* NULL for none */
+	struct univ_region *region;
+	struct ib_qp_cap cap;
+	bool sq_sig_all;
+
+	struct mutex mutex;		/* state, groups, modify and query */
+	enum ib_qp_state state;
+	struct list_head groups;	/* of struct univ_mcast_group */
+
+	struct univ_send_queue sq;
+	struct univ_recv_queue rq;	/* no slots with a shared one */
+	struct work_struct error_work;	/* to the error state, from interrupts */
+	struct univ_event_source events;
+};
+
+struct univ_qp *univ_qp_get(struct univ_context *ctx, u32 handle,
+			    struct univ_hdr *hdr);
+void univ_qp_flush(struct univ_object *obj);
+int univ_qp_create_ioctl(struct univ_call *call, void *arg);
+int univ_qp_modify_ioctl(struct univ_call *call, void *arg);
+int univ_qp_query_ioctl(struct univ_call *call, void *arg);
+int univ_qp_destroy_ioctl(struct univ_call *call, void *arg);
+int univ_qp_destroy(struct univ_object *obj);
+
+/* qpstate.c */
+int univ_qp_check_modify(struct univ_qp *qp, const struct univ_qp_attr *attr,
+			 struct univ_hdr *hdr);
+
+#endif

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Ring memory and the doorbell page: creation, mmap, and the end of both. */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "compat.h"
+#include "context.h"
+#include "region.h"
+#include "univerbs_ring.h"
+
+/* An mmap offset is id << 32; id 0 is the doorbell page. */
+#define REGION_PGOFF_SHIFT	(32 - PAGE_SHIFT)
+#define REGION_MAX_ID		((1u << 24) - 1)
+
+static struct univ_region *region_alloc(size_t size)
+{
+	struct univ_region *region;
+
+	region = kzalloc(sizeof(*region), GFP_KERNEL_ACCOUNT);
+	if (!region)
+		return NULL;
+	kref_init(&region->ref);
+	region->size = PAGE_ALIGN(size);
+	region->vaddr = __vmalloc(region->size,
+				  GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (region->vaddr)
+		return region;
+	kfree(region);
+	return NULL;
+}
+
+static void region_release(struct kref *ref)
+{
+	struct univ_region *region = container_of(ref, struct univ_region, ref);
+
+	vfree(region->vaddr);
+	kfree(region);
+}
+
+/*
+ * Allocate @size bytes of zeroed memory and a place where the process can map
+ * them. Charged to the caller's memory cgroup. May sleep. NULL: no memory.
+ */
+struct univ_region *univ_region_create(struct univ_context *ctx, size_t size)
+{
+	struct univ_region *region = region_alloc(size);
+	int ret;
+
+	if (!region)
+		return NULL;
+	ret = xa_alloc_cyclic(&ctx->regions, &region->id, region,
+			      XA_LIMIT(1, REGION_MAX_ID), &ctx->next_region,
+			      GFP_KERNEL_ACCOUNT);
+	if (ret >= 0)
+		return region;
+	kref_put(&region->ref, region_release);
+	return NULL;
+}
+
+/* Nobody maps it from now on; pages that are mapped stay with their mapping. */
+void univ_region_destroy(struct univ_context *ctx, struct univ_region *region)
+{
+	if (!region)
+		return;
+	xa_erase(&ctx->regions, region->id);
+	kref_put(&region->ref, region_release);
+}
+
+u64 univ_region_offset(const struct univ_region *region)
+{
+	return (u64)region->id << 32;
+}
+
+/*
+ * The doorbell page is made when it is first mapped, because a program that
+ * only queries never needs one and opening should stay cheap.
+ */
+static struct univ_region *doorbell_get(struct univ_context *ctx)
+{
+	struct univ_region *region;
+	struct univ_doorbell *doorbell;
+
+	mutex_lock(&ctx->doorbell_lock);
+	if (!ctx->doorbell) {
+		ctx->doorbell = region_alloc(PAGE_SIZE);
+		if (ctx->doorbell) {
+			ctx->doorbell->read_only = true;
+			doorbell = ctx->doorbell->vaddr;
+			if (ctx->doorbell_dead)
+				doorbell->state = UNIV_RING_DEAD;
+		}
+	}
+	region = ctx->doorbell;
+	if (region)
+		kref_get(&region->ref);
+	mutex_unlock(&ctx->doorbell_lock);
+	return region;
+}
+
+/* Tell the process' fast path that the device is gone. */
+void univ_doorbell_kill(struct univ_context *ctx)
+{
+	struct univ_doorbell *doorbell;
+
+	mutex_lock(&ctx->doorbell_lock);
+	ctx->doorbell_dead = true;
+	if (ctx->doorbell) {
+		doorbell = ctx->doorbell->vaddr;
+		WRITE_ONCE(doorbell->state, UNIV_RING_DEAD);
+	}
+	mutex_unlock(&ctx->doorbell_lock);
+}
+
+void univ_doorbell_free(struct univ_context *ctx)
+{
+	if (ctx->doorbell)
+		kref_put(&ctx->doorbell->ref, region_release);
+}
+
+static struct univ_region *region_get(struct univ_context *ctx, u32 id)
+{
+	struct univ_region *region;
+
+	if (!id)
+		return doorbell_get(ctx);
+	/* The table's lock keeps a racing destroy from dropping the last ref. */
+	xa_lock(&ctx->regions);
+	region = xa_load(&ctx->regions, id);
+	if (region)
+		kref_get(&region->ref);
+	xa_unlock(&ctx->regions);
+	return region;
+}
+
+/*
+ * Fill the mapping at once: a fault later would cost more and could find the
+ * region gone. vm_insert_page() counts each page for the mapping.
+ */
+static int region_insert(struct univ_region *region, struct vm_area_struct *vma)
+{
+	unsigned long addr = vma->vm_start;
+	size_t done;
+	int ret;
+
+	for (done = 0; done < region->size; done += PAGE_SIZE) {
+		ret = vm_insert_page(vma, addr + done,
+				     vmalloc_to_page(region->vaddr + done));
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int region_check(struct univ_region *region, struct vm_area_struct *vma)
+{
+	if (vma->vm_pgoff & ((1ul << REGION_PGOFF_SHIFT) - 1))
+		return -EINVAL;
+	if (!(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	if (vma->vm_end - vma->vm_start != region->size)
+		return -EINVAL;
+	if (vma->vm_flags & VM_EXEC)
+		return -EPERM;
+	if (region->read_only && vma->vm_flags & VM_WRITE)
+		return -EPERM;
+	return 0;
+}
+
+/*
+ * mmap(2) of the node: the whole of one region, shared. Context: mmap_lock
+ * held, none of ours. EINVAL for anything else, EPERM for a protection that
+ * the region does not have.
+ */
+int univ_region_mmap(struct univ_context *ctx, struct vm_area_struct *vma)
+{
+	unsigned long id = vma->vm_pgoff >> REGION_PGOFF_SHIFT;
+	struct univ_region *region;
+	int ret = -EINVAL;
+
+	if (id > REGION_MAX_ID)
+		return -EINVAL;
+	region = region_get(ctx, id);
+	if (!region)
+		return id ? -EINVAL : -ENOMEM;
+	ret = region_check(region, vma);
+	if (ret)
+		goto put;
+	univ_vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP,
+			  VM_MAYEXEC | (region->read_only ? VM_MAYWRITE : 0));
+	ret = region_insert(region, vma);
+put:
+	kref_put(&region->ref, region_release);
+	return ret;
+}

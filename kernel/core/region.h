@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Memory that is shared with the process by mmap. */
+#ifndef UNIV_REGION_H
+#define UNIV_REGION_H
+
+#include <linux/kref.h>
+#include <linux/mm_types.h>
+#include <linux/types.h>
+
+struct univ_context;
+
+/**
+ * struct univ_region - zeroed pages, mapped in the kernel and by the process
+ * @ref: one for the owner, one for each mmap() under way
+ * @vaddr: kernel address
+ * @size: bytes, whole pages
+ * @id: names it to mmap()
+ * @read_only: the process may not write
+ *
+ * The pages are counted by each mapping on its own, so a mapping outlives the
+ * region, the context and the device; it never shows anything but what was in
+ * the region.
+ */
+struct univ_region {
+	struct kref ref;
+	void *vaddr;
+	size_t size;
+	u32 id;
+	bool read_only;
+};
+
+struct univ_region *univ_region_create(struct univ_context *ctx, size_t size);
+void univ_region_destroy(struct univ_context *ctx, struct univ_region *region);
+u64 univ_region_offset(const struct univ_region *region);
+int univ_region_mmap(struct univ_context *ctx, struct vm_area_struct *vma);
+
+void univ_doorbell_kill(struct univ_context *ctx);
+void univ_doorbell_free(struct univ_context *ctx);
+
+#endif

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Shared receive queues: ibv_create_srq(3). */
+#include <linux/log2.h>
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+
+#include "context.h"
+#include "ioctl.h"
+#include "pd.h"
+#include "pump.h"
+#include "reason.h"
+#include "region.h"
+#include "srq.h"
+
+struct univ_srq *univ_srq_get(struct univ_context *ctx, u32 handle,
+			      struct univ_hdr *hdr)
+{
+	struct univ_object *obj =
+		univ_object_get(ctx, handle, UNIV_OBJECT_SRQ, hdr);
+
+	return IS_ERR(obj) ? ERR_CAST(obj) :
+			     container_of(obj, struct univ_srq, obj);
+}
+
+static void srq_event_handler(struct ib_event *event, void *context)
+{
+	struct univ_srq *srq = context;
+
+	univ_event_raise(&srq->obj.ctx->events, &srq->events, event->event);
+}
+
+static int srq_check(struct univ_context *ctx, struct univ_srq_create *cmd)
+{
+	const struct ib_device_attr *attr = &ctx->dev->ib->attrs;
+	u32 max_sge = min_t(u32, attr->max_srq_sge, UNIV_MAX_SGE);
+
+	if (!ctx->dev->ib->ops.create_srq || !attr->max_srq_wr)
+		return univ_explain_driver(&cmd->hdr, -EOPNOTSUPP);
+	if (!cmd->max_wr)
+		return univ_explain(&cmd->hdr, -EINVAL, UNIV_REASON_ZERO,
+				    UNIV_LIMIT_SRQ_WR, 0, attr->max_srq_wr);
+	if (cmd->max_wr > attr->max_srq_wr)
+		return univ_explain_limit(&cmd->hdr, UNIV_LIMIT_SRQ_WR,
+					  cmd->max_wr, attr->max_srq_wr);
+	if (cmd->max_sge > max_sge)
+		return univ_explain_limit(&cmd->hdr, UNIV_LIMIT_SRQ_SGE,
+					  cmd->max_sge, max_sge);
+	if (cmd->limit > cmd->max_wr)
+		return univ_explain_limit(&cmd->hdr, UNIV_LIMIT_SRQ_LIMIT,
+					  cmd->limit, cmd->max_wr);
+	return 0;
+}
+
+/* The device's queue gets as many entries as the ring has slots. */
+static int srq_create_ib(struct univ_srq *srq, struct univ_srq_create *cmd)
+{
+	struct ib_srq_init_attr attr = {
+		.event_handler = srq_event_handler,
+		.srq_context = srq,
+		.attr = {
+			.max_wr = cmd->max_wr,
+			.max_sge = cmd->max_sge,
+			.srq_limit = cmd->limit,
+		},
+		.srq_type = IB_SRQT_BASIC,
+	};
+
+	srq->ib = ib_create_srq_user(srq->pd->ib, &attr, NULL, NULL);
+	if (IS_ERR(srq->ib))
+		return univ_explain_driver(&cmd->hdr, PTR_ERR(srq->ib));
+	return 0;
+}
+
+static int srq_create_ring(struct univ_srq *srq, struct univ_srq_create *cmd)
+{
+	struct univ_context *ctx = srq->obj.ctx;
+	u32 sge = max_t(u32, cmd->max_sge, 1);
+	u32 stride = ALIGN(offsetof(struct univ_recv_wr, sge) +
+			   sge * sizeof(struct univ_sge), UNIV_CACHE_LINE);
+	size_t size;
+
+	size = univ_ring_place(&cmd->ring, 0, roundup_pow_of_two(cmd->max_wr),
+			       stride);
+	srq->region = univ_region_create(ctx, size);
+	if (!srq->region)
+		return univ_explain(&cmd->hdr, -ENOMEM, UNIV_REASON_NO_MEMORY,
+				    0, size, 0);
+	univ_recv_queue_init(&srq->rq, &cmd->ring, srq->region->vaddr, sge);
+	srq->rq.srq = srq;
+	cmd->max_sge = sge;
+	cmd->map_offset = univ_region_offset(srq->region);
+	cmd->map_length = srq->region->size;
+	return 0;
+}
+
+static int srq_build(struct univ_srq *srq, struct univ_call *call,
+		     struct univ_srq_create *cmd)
+{
+	int ret;
+
+	mutex_init(&srq->mutex);
+	univ_event_source_init(&srq->events, cmd->cookie, 0);
+	ret = univ_object_reserve(call->ctx, &srq->obj, UNIV_OBJECT_SRQ,
+				  &cmd->hdr);
+	if (ret) {
+		kfree(srq);
+		return ret;
+	}
+	ret = srq_create_ring(srq, cmd);
+	if (ret)
+		goto release;
+	ret = srq_create_ib(srq, cmd);
+	if (ret)
+		goto destroy_region;
+	srq->max_wr = cmd->max_wr;
+	univ_recv_queue_watch(&srq->rq, cmd->limit);
+	cmd->handle = srq->obj.handle;
+	ret = univ_call_reply(call);
+	if (ret)
+		goto destroy_ib;
+	univ_object_depend(&srq->pd->obj);
+	univ_object_publish(&srq->obj);
+	return 0;
+
+destroy_ib:
+	ib_destroy_srq_user(srq->ib, NULL);
+destroy_region:
+	univ_region_destroy(call->ctx, srq->region);
+release:
+	univ_object_release(&srq->obj);
+	return ret;
+}
+
+int univ_srq_create_ioctl(struct univ_call *call, void *arg)
+{
+	struct univ_srq_create *cmd = arg;
+	struct univ_srq *srq;
+	struct univ_pd *pd;
+	int ret;
+
+	ret = srq_check(call->ctx, cmd);
+	if (ret)
+		return ret;
+	pd = univ_pd_get(call->ctx, cmd->pd, &cmd->hdr);
+	if (IS_ERR(pd))
+		return PTR_ERR(pd);
+	srq = kzalloc(sizeof(*srq), GFP_KERNEL_ACCOUNT);
+	if (srq) {
+		srq->pd = pd;
+		ret = srq_build(srq, call, cmd);
+	} else {
+		ret = univ_explain_driver(&cmd->hdr, -ENOMEM);
+	}
+	univ_object_put(&pd->obj);
+	return ret;
+}
+
+/* Only the limit can change; kernel verbs offer no other size for a ring. */
+static int srq_modify(struct univ_srq *srq, struct univ_srq_modify *cmd)
+{
+	struct ib_srq_attr attr = { .srq_limit = cmd->limit };
+	int ret;
+
+	if (cmd->attr_mask & ~(IB_SRQ_MAX_WR | IB_SRQ_LIMIT))
+		return univ_explain(&cmd->hdr, -EOPNOTSUPP, UNIV_REASON_FLAGS,
+				    0, cmd->attr_mask,
+				    IB_SRQ_MAX_WR | IB_SRQ_LIMIT);
+	if (cmd->attr_mask & IB_SRQ_MAX_WR)
+		return univ_explain(&cmd->hdr, -EOPNOTSUPP,
+				    UNIV_REASON_UNSUPPORTED, 0, 0, 0);
+	if (!(cmd->attr_mask & IB_SRQ_LIMIT))
+		return 0;
+	if (cmd->limit > srq->max_wr)
+		return univ_explain_limit(&cmd->hdr, UNIV_LIMIT_SRQ_LIMIT,
+					  cmd->limit, srq->max_wr);
+	/* First hand over what waits in the ring, then arm the limit. */
+	univ_recv_queue_watch(&srq->rq, cmd->limit);
+	ret = ib_modify_srq(srq->ib, &attr, IB_SRQ_LIMIT);
+	return ret ? univ_explain_driver(&cmd->hdr, ret) : 0;
+}
+
+int univ_srq_modify_ioctl(struct univ_call *call, void *arg)
+{
+	struct univ_srq_modify *cmd = arg;
+	struct univ_srq *srq;
+	int ret;
+
+	srq = univ_srq_get(call->ctx, cmd->handle, &cmd->hdr);
+	if (IS_ERR(srq))
+		return PTR_ERR(srq);
+	mutex_lock(&srq->mutex);
+	ret = srq_modify(srq, cmd);
+	mutex_unlock(&srq->mutex);
+	univ_object_put(&srq->obj);
+	return ret;
+}
+
+int univ_srq_query_ioctl(struct univ_call *call, void *arg)
+{
+	struct univ_srq_query *cmd = arg;
+	struct ib_srq_attr attr = {};
+	struct univ_srq *srq;
+	int ret;
+
+	srq = univ_srq_get(call->ctx, cmd->handle, &cmd->hdr);
+	if (IS_ERR(srq))
+		return PTR_ERR(srq);
+	mutex_lock(&srq->mutex);
+	ret = ib_query_srq(srq->ib, &attr);
+	mutex_unlock(&srq->mutex);
+	cmd->max_wr = srq->max_wr;
+	cmd->max_sge = srq->rq.max_sge;
+	cmd->limit = attr.srq_limit;
+	univ_object_put(&srq->obj);
+	return ret ? univ_explain_driver(&cmd->hdr, ret) : 0;
+}
+
+int univ_srq_destroy(struct univ_object *obj)
+{
+	struct univ_srq *srq = container_of(obj, struct univ_srq, obj);
+	int ret;
+
+	univ_feed_close(&srq->rq.feed);
+	ret = ib_destroy_srq_user(srq->ib, NULL);
+	if (ret) {
+		univ_feed_reopen(&srq->rq.feed);
+		return ret;
+	}
+	univ_event_forget(&obj->ctx->events, &srq->events);
+	obj->async_events = srq->events.delivered_async;
+	univ_region_destroy(obj->ctx, srq->region);
+	univ_object_undepend(&srq->pd->obj);
+	return 0;
+}
+
+int univ_srq_destroy_ioctl(struct univ_call *call, void *arg)
+{
+	return univ_object_destroy(call, arg, UNIV_OBJECT_SRQ,
+				   univ_srq_destroy);
+}

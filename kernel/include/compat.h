@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What differs between the kernels that univerbs builds on: 6.1 and later. */
+#ifndef UNIV_COMPAT_H
+#define UNIV_COMPAT_H
+
+#include <linux/device.h>
+#include <linux/mm.h>
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+static inline void univ_vm_flags_mod(struct vm_area_struct *vma,
+				     vm_flags_t set, vm_flags_t clear)
+{
+	vma->vm_flags = (vma->vm_flags | set) & ~clear;
+}
+#else
+static inline void univ_vm_flags_mod(struct vm_area_struct *vma,
+				     vm_flags_t set, vm_flags_t clear)
+{
+	vm_flags_mod(vma, set, clear);
+}
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+#define univ_devnode_dev struct device
+#else
+#define univ_devnode_dev const struct device
+#endif
+
+/*
+ * What ib_client.get_nl_info() fills. Every client module needs it, but the
+ * kernel keeps it in a private header of its core. Unchanged since 5.3.
+ */
+struct ib_client_nl_info {
+	struct sk_buff *nl_msg;
+	struct device *cdev;
+	u32 port;
+	u64 abi;
+};
+
+#endif
