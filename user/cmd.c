@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* The only file that calls ioctl(). */
+#include <errno.h>
+#include <sys/ioctl.h>
+
+#include "cmd.h"
+#include "reason.h"
+
+/* What errno alone says, where the kernel could not write a reason. */
+static void reason_from_errno(struct univ_hdr *hdr, int err)
+{
+	switch (err) {
+	case ENODEV:
+	case EIO:
+		hdr->reason = UNIV_REASON_DEVICE_GONE;
+		break;
+	case EFAULT:
+		hdr->reason = UNIV_REASON_FAULT;
+		break;
+	case ENOTTY:
+		hdr->reason = UNIV_REASON_NOT_OFFERED;
+		break;
+	default:
+		break;
+	}
+}
+
+static int run(const char *verb, int fd, unsigned long request, struct univ_hdr *hdr, uint32_t size)
+{
+	int err;
+
+	hdr->size = size;
+	if (ioctl(fd, request, hdr) == 0)
+		return 0;
+	err = errno;
+	if (hdr->reason == UNIV_REASON_NONE)
+		reason_from_errno(hdr, err);
+	return univ_fail_hdr(verb, err, hdr);
+}
+
+/*
+ * After the device is gone so is the object, and whoever cleans up may go on:
+ * what the library holds of it (the mapping of its rings above all) is freed.
+ * There is no count of events then, and nothing to wait for.
+ */
+static int run_destroy(const char *verb, int fd, unsigned long request, struct univ_destroy *cmd)
+{
+	int err;
+
+	cmd->hdr.size = sizeof(*cmd);
+	if (ioctl(fd, request, cmd) == 0)
+		return 0;
+	err = errno;
+	if (err != ENODEV)
+		return univ_fail_hdr(verb, err, &cmd->hdr);
+	cmd->comp_events = 0;
+	cmd->async_events = 0;
+	return 0;
+}
+
+/* COMMAND(name of the wrapper, its ioctl, struct, verb that programs call) */
+#define COMMAND(name, request, type, verb)				\
+	int univ_cmd_##name(int fd, struct type *cmd)			\
+	{								\
+		return run(verb, fd, request, &cmd->hdr, sizeof(*cmd));	\
+	}
+
+#define DESTROY(name, request, verb)					\
+	int univ_cmd_##name(int fd, struct univ_destroy *cmd)		\
+	{								\
+		return run_destroy(verb, fd, request, cmd);		\
+	}
+
+COMMAND(context_query, UNIV_CONTEXT_QUERY, univ_context_query, "ibv_open_device")
+COMMAND(device_query, UNIV_DEVICE_QUERY, univ_device_query, "ibv_query_device")
+COMMAND(port_query, UNIV_PORT_QUERY, univ_port_query, "ibv_query_port")
+COMMAND(pkey_query, UNIV_PKEY_QUERY, univ_pkey_query, "ibv_query_pkey")
+COMMAND(gid_query, UNIV_GID_QUERY, univ_gid_query, "ibv_query_gid")
+COMMAND(gid_table, UNIV_GID_TABLE, univ_gid_table, "ibv_query_gid_table")
+COMMAND(pd_alloc, UNIV_PD_ALLOC, univ_pd_alloc, "ibv_alloc_pd")
+DESTROY(pd_dealloc, UNIV_PD_DEALLOC, "ibv_dealloc_pd")
+COMMAND(mr_reg, UNIV_MR_REG, univ_mr_reg, "ibv_reg_mr")
+COMMAND(mr_rereg, UNIV_MR_REREG, univ_mr_rereg, "ibv_rereg_mr")
+DESTROY(mr_dereg, UNIV_MR_DEREG, "ibv_dereg_mr")
+COMMAND(ah_create, UNIV_AH_CREATE, univ_ah_create, "ibv_create_ah")
+DESTROY(ah_destroy, UNIV_AH_DESTROY, "ibv_destroy_ah")
+COMMAND(channel_create, UNIV_CHANNEL_CREATE, univ_channel_create, "ibv_create_comp_channel")
+COMMAND(cq_create, UNIV_CQ_CREATE, univ_cq_create, "ibv_create_cq")
+COMMAND(cq_resize, UNIV_CQ_RESIZE, univ_cq_resize, "ibv_resize_cq")
+COMMAND(cq_moderate, UNIV_CQ_MODERATE, univ_cq_moderate, "ibv_modify_cq")
+DESTROY(cq_destroy, UNIV_CQ_DESTROY, "ibv_destroy_cq")
+COMMAND(srq_create, UNIV_SRQ_CREATE, univ_srq_create, "ibv_create_srq")
+COMMAND(srq_modify, UNIV_SRQ_MODIFY, univ_srq_modify, "ibv_modify_srq")
+COMMAND(srq_query, UNIV_SRQ_QUERY, univ_srq_query, "ibv_query_srq")
+DESTROY(srq_destroy, UNIV_SRQ_DESTROY, "ibv_destroy_srq")
+COMMAND(qp_create, UNIV_QP_CREATE, univ_qp_create, "ibv_create_qp")
+COMMAND(qp_modify, UNIV_QP_MODIFY, univ_qp_modify, "ibv_modify_qp")
+COMMAND(qp_query, UNIV_QP_QUERY, univ_qp_query, "ibv_query_qp")
+DESTROY(qp_destroy, UNIV_QP_DESTROY, "ibv_destroy_qp")
+COMMAND(mcast_attach, UNIV_MCAST_ATTACH, univ_mcast, "ibv_attach_mcast")
+COMMAND(mcast_detach, UNIV_MCAST_DETACH, univ_mcast, "ibv_detach_mcast")
+
+/* A signal does not undo what was published, so the kick is given again. */
+int univ_cmd_kick(const char *verb, int fd, uint32_t what)
+{
+	struct univ_hdr hdr = {};
+
+	while (ioctl(fd, UNIV_KICK, (unsigned long)what)) {
+		if (errno == EINTR)
+			continue;
+		reason_from_errno(&hdr, errno);
+		return univ_fail_hdr(verb, errno, &hdr);
+	}
+	return 0;
+}

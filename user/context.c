@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Opening and closing a device, and what all its objects share. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "univ.h"
+
+#define VERB_OPEN "ibv_open_device"
+
+static int node_refused(int err, const char *path)
+{
+	enum univ_reason reason = UNIV_REASON_NONE;
+
+	if (err == EACCES || err == EPERM)
+		reason = UNIV_REASON_NODE_PERMISSION;
+	else if (err == ENXIO || err == ENODEV)
+		reason = UNIV_REASON_DEVICE_GONE;
+	else if (err == ENOENT)
+		reason = UNIV_REASON_NO_DEVICE;
+	univ_fail_about(VERB_OPEN, err, reason, 0, 0, 0, path);
+	return -1;
+}
+
+/*
+ * The node that netlink named, if it is that still: names are used again when
+ * devices come and go, and udev may be behind.
+ */
+static int node_open(const struct univ_device *device)
+{
+	char path[32 + IBV_SYSFS_NAME_MAX];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/infiniband/%s", device->ibv.dev_name);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return node_refused(errno, path);
+	if (!fstat(fd, &st) && S_ISCHR(st.st_mode) && st.st_rdev == device->node)
+		return fd;
+	close(fd);
+	return node_refused(ENODEV, path);
+}
+
+static int context_query(struct univ_context *ctx, int fd)
+{
+	struct univ_context_query cmd = {};
+	int err = univ_cmd_context_query(fd, &cmd);
+
+	if (err)
+		return err;
+	if (cmd.abi_version != UNIV_ABI_VERSION)
+		return univ_fail(VERB_OPEN, EPROTONOSUPPORT, UNIV_REASON_NO_MODULE, 0,
+				 cmd.abi_version, UNIV_ABI_VERSION);
+	ctx->doorbell_offset = cmd.doorbell_offset;
+	ctx->vctx.context.num_comp_vectors = (int)cmd.num_comp_vectors;
+	return 0;
+}
+
+/* The macro of the public header would hide the exported function. */
+#undef ibv_query_port
+
+static void direct_ops_set(struct ibv_context_ops *ops)
+{
+	ops->_compat_query_device = ibv_query_device;
+	ops->_compat_query_port = ibv_query_port;
+	ops->poll_cq = univ_poll_cq;
+	ops->req_notify_cq = univ_req_notify_cq;
+	ops->post_send = univ_post_send;
+	ops->post_recv = univ_post_recv;
+	ops->post_srq_recv = univ_post_srq_recv;
+}
+
+static void ops_set(struct verbs_context *vctx)
+{
+	univ_unsupported_ops(vctx);
+	direct_ops_set(&vctx->context.ops);
+	vctx->query_port = univ_query_port;
+	vctx->query_device_ex = univ_query_device_ex;
+	vctx->query_rt_values = univ_query_rt_values;
+	vctx->create_cq_ex = univ_create_cq_ex;
+	vctx->modify_cq = univ_modify_cq;
+	vctx->create_qp_ex = univ_create_qp_ex;
+	vctx->create_srq_ex = univ_create_srq_ex;
+	vctx->sz = sizeof(*vctx);
+}
+
+static void context_init(struct univ_context *ctx, struct univ_device *device, int fd)
+{
+	struct ibv_context *ibv = &ctx->vctx.context;
+
+	ops_set(&ctx->vctx);
+	ibv->device = &device->ibv;
+	ibv->cmd_fd = fd;
+	ibv->async_fd = fd;
+	ibv->abi_compat = __VERBS_ABI_IS_EXTENDED;
+	pthread_mutex_init(&ibv->mutex, NULL);
+	univ_device_get(device);
+}
+
+UNIV_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *ibdev)
+{
+	struct univ_device *device = to_udevice(ibdev);
+	struct univ_context *ctx = calloc(1, sizeof(*ctx));
+	int fd;
+
+	if (!ctx) {
+		univ_fail_memory(VERB_OPEN, sizeof(*ctx));
+		return NULL;
+	}
+	fd = node_open(device);
+	if (fd < 0)
+		goto free_context;
+	if (context_query(ctx, fd))
+		goto close_node;
+	context_init(ctx, device, fd);
+	return &ctx->vctx.context;
+
+close_node:
+	close(fd);
+free_context:
+	free(ctx);
+	return NULL;
+}
+
+UNIV_EXPORT int ibv_close_device(struct ibv_context *context)
+{
+	struct univ_context *ctx = to_ucontext(context);
+
+	if (ctx->doorbell)
+		munmap((void *)ctx->doorbell, UNIV_PAGE_SIZE);
+	close(context->cmd_fd);
+	pthread_mutex_destroy(&context->mutex);
+	univ_device_put(to_udevice(context->device));
+	free(ctx);
+	return 0;
+}
+
+/*
+ * Maps the doorbell page when the first queue is made: programs that only look
+ * at a device do not pay for it.
+ */
+int univ_context_doorbell(struct univ_context *ctx)
+{
+	struct ibv_context *ibv = &ctx->vctx.context;
+	void *page;
+	int err = 0;
+
+	pthread_mutex_lock(&ibv->mutex);
+	if (!ctx->doorbell) {
+		page = mmap(NULL, UNIV_PAGE_SIZE, PROT_READ, MAP_SHARED, ibv->cmd_fd,
+			    (off_t)ctx->doorbell_offset);
+		if (page == MAP_FAILED)
+			err = errno;
+		else
+			ctx->doorbell = page;
+	}
+	pthread_mutex_unlock(&ibv->mutex);
+	return err;
+}
+
+int univ_map_ring(const char *verb, int fd, struct univ_map *map, uint64_t offset, uint64_t length)
+{
+	void *base = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+
+	if (base == MAP_FAILED)
+		return univ_fail(verb, errno, UNIV_REASON_NO_MEMORY, 0, length, 0);
+	map->base = base;
+	map->length = length;
+	return 0;
+}
+
+void univ_unmap_ring(struct univ_map *map)
+{
+	if (map->base)
+		munmap(map->base, map->length);
+	map->base = NULL;
+}
+
+/*
+ * The kernel copies pinned pages for a child at fork(), so that the parent's
+ * stay where the device finds them; nothing is left to be done here.
+ */
+UNIV_EXPORT int ibv_fork_init(void)
+{
+	return 0;
+}
+
+UNIV_EXPORT enum ibv_fork_status ibv_is_fork_initialized(void)
+{
+	return IBV_FORK_UNNEEDED;
+}
+
+UNIV_EXPORT int ibv_dontfork_range(void *base, size_t size);
+int ibv_dontfork_range(void *base, size_t size)
+{
+	(void)base;
+	(void)size;
+	return 0;
+}
+
+UNIV_EXPORT int ibv_dofork_range(void *base, size_t size);
+int ibv_dofork_range(void *base, size_t size)
+{
+	(void)base;
+	(void)size;
+	return 0;
+}

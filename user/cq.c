@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Completion queues: making, resizing and destroying them, polling by
+ * ibv_poll_cq(3) and arming. Polling by ibv_start_poll(3) is in cq_ex.c.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "cmd.h"
+#include "univ.h"
+
+static void ring_set(struct univ_cq *cq, const struct univ_ring_map *map)
+{
+	char *base = cq->map.base;
+
+	cq->slots = (struct univ_cqe *)(base + map->slot_offset);
+	cq->mask = map->slots - 1;
+	cq->head = 0;
+	univ_poke(&cq->ring, (struct univ_ring_head *)(base + map->head_offset));
+	univ_poke(&cq->cursor, univ_cursor_make(cq->slots, cq->mask, 0));
+}
+
+static int ring_map(struct univ_cq *cq, const char *verb, uint64_t offset, uint64_t length,
+		    const struct univ_ring_map *map)
+{
+	int err;
+
+	if (map->stride != sizeof(struct univ_cqe))
+		return univ_fail(verb, EPROTO, UNIV_REASON_SIZE, 0, map->stride,
+				 sizeof(struct univ_cqe));
+	err = univ_map_ring(verb, univ_cq_ibv(cq)->context->cmd_fd, &cq->map, offset, length);
+	if (!err)
+		ring_set(cq, map);
+	return err;
+}
+
+static void cq_init(struct univ_cq *cq, struct ibv_context *context,
+		    const struct ibv_cq_init_attr_ex *attr)
+{
+	struct ibv_cq *ibv = univ_cq_ibv(cq);
+
+	ibv->context = context;
+	ibv->channel = attr->channel;
+	ibv->cq_context = attr->cq_context;
+	pthread_mutex_init(&ibv->mutex, NULL);
+	pthread_cond_init(&ibv->cond, NULL);
+}
+
+static int cq_destroy_kernel(const struct univ_cq *cq, struct univ_destroy *cmd)
+{
+	*cmd = (struct univ_destroy) { .handle = cq->ibv.handle };
+	return univ_cmd_cq_destroy(cq->ibv.context->cmd_fd, cmd);
+}
+
+static int cq_create_kernel(struct univ_cq *cq, const struct ibv_cq_init_attr_ex *attr,
+			    uint32_t flags)
+{
+	struct univ_cq_create cmd = {
+		.cqe = attr->cqe,
+		.comp_vector = attr->comp_vector,
+		.channel_fd = attr->channel ? attr->channel->fd : -1,
+		.cq_flags = flags,
+		.cookie = (uintptr_t)cq,
+	};
+	struct univ_destroy destroy;
+	int err = univ_cmd_cq_create(cq->ibv.context->cmd_fd, &cmd);
+
+	if (err)
+		return err;
+	cq->ibv.handle = cmd.handle;
+	cq->ibv.cqe = (int)cmd.cqe;
+	err = ring_map(cq, "ibv_create_cq", cmd.map_offset, cmd.map_length, &cmd.ring);
+	if (err) {
+		cq_destroy_kernel(cq, &destroy);
+		errno = err;
+	}
+	return err;
+}
+
+static void channel_count(struct ibv_comp_channel *channel, int change)
+{
+	if (!channel)
+		return;
+	pthread_mutex_lock(&channel->context->mutex);
+	channel->refcnt += change;
+	pthread_mutex_unlock(&channel->context->mutex);
+}
+
+struct univ_cq *univ_cq_create(struct ibv_context *context, const struct ibv_cq_init_attr_ex *attr,
+			       uint32_t flags)
+{
+	struct univ_cq *cq = calloc(1, sizeof(*cq));
+
+	if (!cq) {
+		univ_fail_memory("ibv_create_cq", sizeof(*cq));
+		return NULL;
+	}
+	cq_init(cq, context, attr);
+	if (cq_create_kernel(cq, attr, flags)) {
+		free(cq);
+		return NULL;
+	}
+	channel_count(attr->channel, 1);
+	return cq;
+}
+
+UNIV_EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
+					 struct ibv_comp_channel *channel, int comp_vector)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = cqe < 0 ? 0 : (uint32_t)cqe,
+		.cq_context = cq_context,
+		.channel = channel,
+		.comp_vector = (uint32_t)comp_vector,
+	};
+	struct univ_cq *cq = univ_cq_create(context, &attr, 0);
+
+	return cq ? univ_cq_ibv(cq) : NULL;
+}
+
+static void cq_free(struct univ_cq *cq)
+{
+	struct univ_cq_past *past;
+
+	while ((past = cq->past)) {
+		cq->past = past->next;
+		univ_unmap_ring(&past->map);
+		free(past);
+	}
+	univ_unmap_ring(&cq->map);
+	pthread_mutex_destroy(&cq->ibv.mutex);
+	pthread_cond_destroy(&cq->ibv.cond);
+	free(cq);
+}
+
+UNIV_EXPORT int ibv_destroy_cq(struct ibv_cq *ibv)
+{
+	struct ibv_comp_channel *channel = ibv->channel;
+	struct univ_destroy cmd;
+	int err = cq_destroy_kernel(to_ucq(ibv), &cmd);
+
+	if (err)
+		return err;
+	univ_wait_acks(&ibv->mutex, &ibv->cond, &ibv->comp_events_completed, cmd.comp_events);
+	univ_wait_acks(&ibv->mutex, &ibv->cond, &ibv->async_events_completed, cmd.async_events);
+	cq_free(to_ucq(ibv));
+	channel_count(channel, -1);
+	return 0;
+}
+
+/*
+ * Another thread may be looking at the former ring through the cursor that it
+ * read just before, and it takes no lock for that. So the address must stay
+ * readable: a private page of zeros (which reads as an empty ring) takes the
+ * place of the kernel's memory.
+ */
+static void past_retire(struct univ_cq *cq, struct univ_cq_past *past, struct univ_map *map)
+{
+	past->map = *map;
+	past->next = cq->past;
+	cq->past = past;
+	mmap(map->base, map->length, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
+static int resize_locked(struct univ_cq *cq, struct univ_cq_past *past, int cqe)
+{
+	struct univ_cq_resize cmd = {
+		.handle = cq->ibv.handle,
+		.cqe = cqe < 0 ? 0 : (uint32_t)cqe,
+	};
+	struct univ_ring_head *former = cq->ring;
+	struct univ_map map = cq->map;
+	int err = univ_cmd_cq_resize(cq->ibv.context->cmd_fd, &cmd);
+
+	if (err)
+		return err;
+	err = ring_map(cq, "ibv_resize_cq", cmd.map_offset, cmd.map_length, &cmd.ring);
+	if (err)
+		return err;
+	cq->ibv.cqe = (int)cmd.cqe;
+	if (univ_cq_ring_armed(former, cq->arm))
+		univ_cq_ring_arm(cq->ring, cq->arm);
+	else
+		cq->arm = 0;
+	past_retire(cq, past, &map);
+	return 0;
+}
+
+UNIV_EXPORT int ibv_resize_cq(struct ibv_cq *ibv, int cqe)
+{
+	struct univ_cq_past *past = calloc(1, sizeof(*past));
+	struct univ_cq *cq = to_ucq(ibv);
+	int err;
+
+	if (!past)
+		return univ_fail_memory("ibv_resize_cq", sizeof(*past));
+	univ_lock(&cq->lock);
+	err = resize_locked(cq, past, cqe);
+	univ_unlock(&cq->lock);
+	if (err)
+		free(past);
+	return err;
+}
+
+int univ_modify_cq(struct ibv_cq *ibv, struct ibv_modify_cq_attr *attr)
+{
+	struct univ_cq_moderate cmd = {
+		.handle = ibv->handle,
+		.count = attr->moderate.cq_count,
+		.period = attr->moderate.cq_period,
+	};
+
+	if (attr->attr_mask & ~(uint32_t)IBV_CQ_ATTR_MODERATE)
+		return univ_fail("ibv_modify_cq", EOPNOTSUPP, UNIV_REASON_FLAGS, 0, attr->attr_mask,
+				 IBV_CQ_ATTR_MODERATE);
+	if (!attr->attr_mask)
+		return 0;
+	return univ_cmd_cq_moderate(ibv->context->cmd_fd, &cmd);
+}
+
+/* A queue that will never show a completion again must not read as empty. */
+int univ_cq_broken(struct univ_cq *cq)
+{
+	struct ibv_context *context = cq->ibv.context;
+	uint32_t flags = univ_cq_ring_broken(univ_peek(&cq->ring));
+
+	if (flags & UNIV_RING_DEAD)
+		return univ_fail_about(UNIV_COMPLETION_VERB, ENODEV, UNIV_REASON_DEVICE_GONE, 0, 0,
+				       0, context->device->name);
+	if (flags & UNIV_RING_OVERRUN)
+		return univ_fail(UNIV_COMPLETION_VERB, EOVERFLOW, UNIV_REASON_QUEUE_FULL,
+				 UNIV_LIMIT_CQE, cq->ibv.handle, (uint64_t)cq->ibv.cqe);
+	return 0;
+}
+
+static void wc_fill(struct ibv_wc *wc, const struct univ_cqe *cqe)
+{
+	wc->wr_id = cqe->wr_id;
+	wc->status = (enum ibv_wc_status)cqe->status;
+	wc->opcode = (enum ibv_wc_opcode)cqe->opcode;
+	wc->vendor_err = cqe->vendor_err;
+	wc->byte_len = cqe->byte_len;
+	wc->imm_data = cqe->imm;
+	wc->qp_num = cqe->qp_num;
+	wc->src_qp = cqe->src_qp;
+	wc->wc_flags = cqe->wc_flags;
+	wc->pkey_index = cqe->pkey_index;
+	wc->slid = cqe->slid;
+	wc->sl = cqe->sl;
+	wc->dlid_path_bits = cqe->dlid_path_bits;
+}
+
+static int poll_locked(struct univ_cq *cq, int max, struct ibv_wc *wc)
+{
+	univ_cq_cursor cursor = cq->cursor;
+	const struct univ_cqe *cqe;
+	uint32_t head = cq->head;
+	int taken = 0;
+
+	while (taken < max && univ_cursor_ready(cursor)) {
+		cqe = univ_cursor_cqe(cursor);
+		wc_fill(&wc[taken++], cqe);
+		if (univ_unlikely(cqe->status != IBV_WC_SUCCESS))
+			univ_peer_completion_failed(to_ucontext(cq->ibv.context), cqe);
+		cursor = univ_cursor_make(cq->slots, cq->mask, ++head);
+	}
+	if (!taken)
+		return 0;
+	cq->head = head;
+	univ_poke(&cq->cursor, cursor);
+	univ_cq_ring_consume(cq->ring, head);
+	return taken;
+}
+
+static __attribute__((noinline)) int poll_some(struct univ_cq *cq, int max, struct ibv_wc *wc)
+{
+	bool lock = !cq->single_threaded;
+	int taken;
+
+	if (lock)
+		univ_lock(&cq->lock);
+	taken = poll_locked(cq, max, wc);
+	if (lock)
+		univ_unlock(&cq->lock);
+	return taken;
+}
+
+static __attribute__((noinline, cold)) int poll_broken(struct univ_cq *cq)
+{
+	return univ_cq_broken(cq) ? -1 : 0;
+}
+
+/*
+ * The empty queue, which most polls find, is seen without the lock. The second
+ * look at the cursor is for a queue that was resized meanwhile: completions may
+ * wait in its new ring.
+ */
+int univ_poll_cq(struct ibv_cq *ibv, int max, struct ibv_wc *wc)
+{
+	struct univ_cq *cq = to_ucq(ibv);
+	univ_cq_cursor cursor = univ_peek(&cq->cursor);
+
+	if (univ_cursor_ready(cursor) || cursor != univ_peek(&cq->cursor))
+		return poll_some(cq, max, wc);
+	if (univ_unlikely(univ_cq_ring_broken(univ_peek(&cq->ring))))
+		return poll_broken(cq);
+	return 0;
+}
+
+/*
+ * A request for any completion that no event has answered yet includes one for
+ * solicited completions.
+ */
+int univ_req_notify_cq(struct ibv_cq *ibv, int solicited_only)
+{
+	struct univ_cq *cq = to_ucq(ibv);
+	uint32_t solicited = !!solicited_only;
+
+	univ_lock(&cq->lock);
+	if (solicited && !(cq->arm & 1) && univ_cq_ring_armed(cq->ring, cq->arm))
+		solicited = 0;
+	cq->arm = ((cq->arm | 1) + 1) | solicited;
+	univ_cq_ring_arm(cq->ring, cq->arm);
+	univ_unlock(&cq->lock);
+	return 0;
+}

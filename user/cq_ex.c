@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Extended completion queues: ibv_start_poll(3) and its readers look at the
+ * completion where it lies in the ring.
+ */
+#include <errno.h>
+
+#include "univ.h"
+
+#define VERB "ibv_create_cq_ex"
+
+#define WC_FLAGS_OFFERED \
+	((uint64_t)IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | \
+	 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+
+static struct univ_cq *from_ex(struct ibv_cq_ex *cq)
+{
+	return (struct univ_cq *)cq;
+}
+
+static void current_set(struct univ_cq *cq, const struct univ_cqe *cqe)
+{
+	cq->current = cqe;
+	cq->ibv.status = (enum ibv_wc_status)cqe->status;
+	cq->ibv.wr_id = cqe->wr_id;
+	if (univ_unlikely(cqe->status != IBV_WC_SUCCESS))
+		univ_peer_completion_failed(to_ucontext(cq->ibv.context), cqe);
+}
+
+/* Gives the slot of the current completion back to the kernel. */
+static void current_release(struct univ_cq *cq)
+{
+	cq->current = NULL;
+	cq->head++;
+	univ_poke(&cq->cursor, univ_cursor_make(cq->slots, cq->mask, cq->head));
+	univ_cq_ring_consume(cq->ring, cq->head);
+}
+
+static inline int start(struct univ_cq *cq, const struct ibv_poll_cq_attr *attr)
+{
+	if (univ_unlikely(attr->comp_mask))
+		return EINVAL;
+	if (univ_likely(univ_cursor_ready(cq->cursor))) {
+		current_set(cq, univ_cursor_cqe(cq->cursor));
+		return 0;
+	}
+	if (univ_unlikely(univ_cq_ring_broken(cq->ring)))
+		return univ_cq_broken(cq);
+	return ENOENT;
+}
+
+static int start_poll_alone(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
+{
+	return start(from_ex(ex), attr);
+}
+
+/* The lock is kept until end_poll, which is called only after success. */
+static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
+{
+	struct univ_cq *cq = from_ex(ex);
+	int err;
+
+	univ_lock(&cq->lock);
+	err = start(cq, attr);
+	if (err)
+		univ_unlock(&cq->lock);
+	return err;
+}
+
+static int next_poll(struct ibv_cq_ex *ex)
+{
+	struct univ_cq *cq = from_ex(ex);
+
+	if (cq->current)
+		current_release(cq);
+	if (univ_likely(univ_cursor_ready(cq->cursor))) {
+		current_set(cq, univ_cursor_cqe(cq->cursor));
+		return 0;
+	}
+	if (univ_unlikely(univ_cq_ring_broken(cq->ring)))
+		return univ_cq_broken(cq);
+	return ENOENT;
+}
+
+static void end_poll_alone(struct ibv_cq_ex *ex)
+{
+	struct univ_cq *cq = from_ex(ex);
+
+	if (cq->current)
+		current_release(cq);
+}
+
+static void end_poll(struct ibv_cq_ex *ex)
+{
+	end_poll_alone(ex);
+	univ_unlock(&from_ex(ex)->lock);
+}
+
+/* READER(name, type, expression of the completion) */
+#define READER(name, type, expression)					\
+	static type read_##name(struct ibv_cq_ex *ex)			\
+	{								\
+		const struct univ_cqe *cqe = from_ex(ex)->current;	\
+									\
+		return (type)(expression);				\
+	}
+
+READER(opcode, enum ibv_wc_opcode, cqe->opcode)
+READER(vendor_err, uint32_t, cqe->vendor_err)
+READER(byte_len, uint32_t, cqe->byte_len)
+READER(imm_data, __be32, cqe->imm)
+READER(qp_num, uint32_t, cqe->qp_num)
+READER(src_qp, uint32_t, cqe->src_qp)
+READER(wc_flags, unsigned int, cqe->wc_flags)
+READER(slid, uint32_t, cqe->slid)
+READER(sl, uint8_t, cqe->sl)
+READER(dlid_path_bits, uint8_t, cqe->dlid_path_bits)
+READER(completion_ts, uint64_t, cqe->timestamp)
+READER(wallclock_ns, uint64_t, cqe->wallclock)
+
+/* Cannot be asked for at creation; there all the same, for who does not ask. */
+static uint16_t read_cvlan(struct ibv_cq_ex *ex)
+{
+	(void)ex;
+	return 0;
+}
+
+static uint32_t read_flow_tag(struct ibv_cq_ex *ex)
+{
+	(void)ex;
+	return 0;
+}
+
+static void read_tm_info(struct ibv_cq_ex *ex, struct ibv_wc_tm_info *info)
+{
+	(void)ex;
+	*info = (struct ibv_wc_tm_info) {};
+}
+
+static void readers_set(struct ibv_cq_ex *ex)
+{
+	ex->read_opcode = read_opcode;
+	ex->read_vendor_err = read_vendor_err;
+	ex->read_byte_len = read_byte_len;
+	ex->read_imm_data = read_imm_data;
+	ex->read_qp_num = read_qp_num;
+	ex->read_src_qp = read_src_qp;
+	ex->read_wc_flags = read_wc_flags;
+	ex->read_slid = read_slid;
+	ex->read_sl = read_sl;
+	ex->read_dlid_path_bits = read_dlid_path_bits;
+	ex->read_completion_ts = read_completion_ts;
+	ex->read_completion_wallclock_ns = read_wallclock_ns;
+	ex->read_cvlan = read_cvlan;
+	ex->read_flow_tag = read_flow_tag;
+	ex->read_tm_info = read_tm_info;
+}
+
+static void ops_set(struct univ_cq *cq)
+{
+	cq->ibv.start_poll = cq->single_threaded ? start_poll_alone : start_poll;
+	cq->ibv.end_poll = cq->single_threaded ? end_poll_alone : end_poll;
+	cq->ibv.next_poll = next_poll;
+	readers_set(&cq->ibv);
+}
+
+static int attr_check(const struct ibv_cq_init_attr_ex *attr)
+{
+	const uint32_t flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED |
+			       IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
+
+	if (attr->wc_flags & ~WC_FLAGS_OFFERED)
+		return univ_fail(VERB, EOPNOTSUPP, UNIV_REASON_FLAGS, 0, attr->wc_flags,
+				 WC_FLAGS_OFFERED);
+	/* A parent domain is all that the other one could bring. */
+	if (attr->comp_mask & ~(uint32_t)IBV_CQ_INIT_ATTR_MASK_FLAGS)
+		return univ_fail(VERB, EOPNOTSUPP, UNIV_REASON_FLAGS, 0, attr->comp_mask,
+				 IBV_CQ_INIT_ATTR_MASK_FLAGS);
+	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) && (attr->flags & ~flags))
+		return univ_fail(VERB, EOPNOTSUPP, UNIV_REASON_FLAGS, 0, attr->flags, flags);
+	return 0;
+}
+
+static uint32_t kernel_flags(uint64_t wc_flags)
+{
+	uint32_t flags = 0;
+
+	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+		flags |= UNIV_CQ_TIMESTAMP;
+	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+		flags |= UNIV_CQ_WALLCLOCK;
+	return flags;
+}
+
+struct ibv_cq_ex *univ_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr)
+{
+	struct univ_cq *cq;
+
+	if (attr_check(attr))
+		return NULL;
+	cq = univ_cq_create(context, attr, kernel_flags(attr->wc_flags));
+	if (!cq)
+		return NULL;
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS)
+		cq->single_threaded = attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+	ops_set(cq);
+	return &cq->ibv;
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The list of devices. A device keeps its address for as long as it exists or
+ * anybody holds it, because programs (librdmacm among them) compare pointers
+ * across lists.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <rdma/rdma_netlink.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "netlink.h"
+#include "univ.h"
+
+#define VERB_LIST "ibv_get_device_list"
+
+static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct univ_device *devices;	/* under devices_lock, as are all refs */
+
+static void device_drop(struct univ_device *device)
+{
+	if (!--device->refs)
+		free(device);
+}
+
+void univ_device_get(struct univ_device *device)
+{
+	pthread_mutex_lock(&devices_lock);
+	device->refs++;
+	pthread_mutex_unlock(&devices_lock);
+}
+
+void univ_device_put(struct univ_device *device)
+{
+	pthread_mutex_lock(&devices_lock);
+	device_drop(device);
+	pthread_mutex_unlock(&devices_lock);
+}
+
+static enum ibv_node_type node_type(uint8_t kernel_type)
+{
+	switch (kernel_type) {
+	case RDMA_NODE_IB_CA:
+		return IBV_NODE_CA;
+	case RDMA_NODE_IB_SWITCH:
+		return IBV_NODE_SWITCH;
+	case RDMA_NODE_IB_ROUTER:
+		return IBV_NODE_ROUTER;
+	case RDMA_NODE_RNIC:
+		return IBV_NODE_RNIC;
+	case RDMA_NODE_USNIC:
+		return IBV_NODE_USNIC;
+	case RDMA_NODE_USNIC_UDP:
+		return IBV_NODE_USNIC_UDP;
+	case RDMA_NODE_UNSPECIFIED:
+		return IBV_NODE_UNSPECIFIED;
+	default:
+		return IBV_NODE_UNKNOWN;
+	}
+}
+
+static enum ibv_transport_type transport_type(enum ibv_node_type type)
+{
+	switch (type) {
+	case IBV_NODE_CA:
+	case IBV_NODE_SWITCH:
+	case IBV_NODE_ROUTER:
+		return IBV_TRANSPORT_IB;
+	case IBV_NODE_RNIC:
+		return IBV_TRANSPORT_IWARP;
+	case IBV_NODE_USNIC:
+		return IBV_TRANSPORT_USNIC;
+	case IBV_NODE_USNIC_UDP:
+		return IBV_TRANSPORT_USNIC_UDP;
+	case IBV_NODE_UNSPECIFIED:
+		return IBV_TRANSPORT_UNSPECIFIED;
+	default:
+		return IBV_TRANSPORT_UNKNOWN;
+	}
+}
+
+static struct univ_device *device_new(const struct univ_found *found)
+{
+	struct univ_device *device = calloc(1, sizeof(*device));
+	struct ibv_device *ibv;
+
+	if (!device)
+		return NULL;
+	ibv = &device->ibv;
+	ibv->node_type = node_type(found->node_type);
+	ibv->transport_type = transport_type(ibv->node_type);
+	strcpy(ibv->name, found->name);
+	strcpy(ibv->dev_name, found->node_name);
+	snprintf(ibv->dev_path, sizeof(ibv->dev_path), "%s/class/univerbs/%s",
+		 ibv_get_sysfs_path(), ibv->dev_name);
+	snprintf(ibv->ibdev_path, sizeof(ibv->ibdev_path), "%s/class/infiniband/%s",
+		 ibv_get_sysfs_path(), ibv->name);
+	device->index = found->index;
+	device->guid = htobe64(found->guid);
+	device->node = found->node;
+	return device;
+}
+
+static bool device_is(const struct univ_device *device, const struct univ_found *found)
+{
+	return device->index == found->index && device->guid == htobe64(found->guid) &&
+	       device->node == found->node && !strcmp(device->ibv.name, found->name) &&
+	       !strcmp(device->ibv.dev_name, found->node_name);
+}
+
+/* Takes the device that @found describes out of the former list, or makes it. */
+static struct univ_device *device_claim(struct univ_device **former, const struct univ_found *found)
+{
+	struct univ_device **link;
+	struct univ_device *device;
+
+	for (link = former; *link; link = &(*link)->next) {
+		if (!device_is(*link, found))
+			continue;
+		device = *link;
+		*link = device->next;
+		return device;
+	}
+	device = device_new(found);
+	if (device)
+		device->refs = 1;
+	return device;
+}
+
+static bool usable(const struct univ_found *found)
+{
+	return found->node_name[0] && found->abi == UNIV_ABI_VERSION;
+}
+
+/* Makes @devices what the kernel has now, in the kernel's order. */
+static unsigned int devices_update(const struct univ_found *found)
+{
+	struct univ_device *former = devices;
+	struct univ_device **tail = &devices;
+	struct univ_device *device;
+	unsigned int count = 0;
+
+	devices = NULL;
+	for (; found; found = found->next) {
+		if (!usable(found))
+			continue;
+		device = device_claim(&former, found);
+		if (!device)
+			continue;
+		device->next = NULL;
+		*tail = device;
+		tail = &device->next;
+		count++;
+	}
+	while (former) {
+		device = former;
+		former = device->next;
+		device_drop(device);
+	}
+	return count;
+}
+
+/* Why the list is empty. */
+static void nothing_explain(const struct univ_found *found)
+{
+	if (!found)
+		univ_fail(VERB_LIST, ENODEV, UNIV_REASON_NO_DEVICE, 0, 0, 0);
+	else if (!found->node_name[0])
+		univ_fail_about(VERB_LIST, ENODEV, UNIV_REASON_NO_MODULE, 0, 0, 0, found->name);
+	else
+		univ_fail_about(VERB_LIST, EPROTONOSUPPORT, UNIV_REASON_NO_MODULE, 0, found->abi,
+				UNIV_ABI_VERSION, found->name);
+}
+
+static struct ibv_device **list_make(unsigned int count)
+{
+	struct ibv_device **list = calloc(count + 1, sizeof(*list));
+	struct univ_device *device;
+	unsigned int i = 0;
+
+	if (!list)
+		return NULL;
+	for (device = devices; device; device = device->next) {
+		device->refs++;
+		list[i++] = &device->ibv;
+	}
+	return list;
+}
+
+#undef ibv_get_device_list
+UNIV_EXPORT struct ibv_device **ibv_get_device_list(int *num_devices)
+{
+	struct ibv_device **list;
+	struct univ_found *found;
+	unsigned int count;
+	int err;
+
+	if (num_devices)
+		*num_devices = 0;
+	err = univ_netlink_find(&found);
+	/* No RDMA in this kernel at all: the socket's family is not known. */
+	if (err && err != EPROTONOSUPPORT) {
+		univ_netlink_free(found);
+		univ_fail(VERB_LIST, err, UNIV_REASON_NONE, 0, 0, 0);
+		return NULL;
+	}
+	pthread_mutex_lock(&devices_lock);
+	count = devices_update(found);
+	list = list_make(count);
+	pthread_mutex_unlock(&devices_lock);
+	if (!list)
+		univ_fail_memory(VERB_LIST, (count + 1) * sizeof(*list));
+	else if (!count)
+		nothing_explain(found);
+	univ_netlink_free(found);
+	if (list && num_devices)
+		*num_devices = (int)count;
+	return list;
+}
+
+UNIV_EXPORT void ibv_free_device_list(struct ibv_device **list)
+{
+	struct ibv_device **each;
+
+	if (!list)
+		return;
+	pthread_mutex_lock(&devices_lock);
+	for (each = list; *each; each++)
+		device_drop(to_udevice(*each));
+	pthread_mutex_unlock(&devices_lock);
+	free(list);
+}
+
+UNIV_EXPORT const char *ibv_get_device_name(struct ibv_device *device)
+{
+	return device->name;
+}
+
+UNIV_EXPORT int ibv_get_device_index(struct ibv_device *device)
+{
+	return (int)to_udevice(device)->index;
+}
+
+UNIV_EXPORT __be64 ibv_get_device_guid(struct ibv_device *device)
+{
+	return to_udevice(device)->guid;
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Completion channels and asynchronous events. Events carry the address of the
+ * object that they concern; destroying it waits until each event that was read
+ * has been acknowledged.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "univ.h"
+
+UNIV_EXPORT struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
+{
+	struct univ_channel_create cmd = {};
+	struct ibv_comp_channel *channel = malloc(sizeof(*channel));
+
+	if (!channel) {
+		univ_fail_memory("ibv_create_comp_channel", sizeof(*channel));
+		return NULL;
+	}
+	if (univ_cmd_channel_create(context->cmd_fd, &cmd)) {
+		free(channel);
+		return NULL;
+	}
+	*channel = (struct ibv_comp_channel) {
+		.context = context,
+		.fd = cmd.fd,
+	};
+	return channel;
+}
+
+UNIV_EXPORT int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
+{
+	struct ibv_context *context = channel->context;
+	int users;
+
+	pthread_mutex_lock(&context->mutex);
+	users = channel->refcnt;
+	pthread_mutex_unlock(&context->mutex);
+	if (users)
+		return univ_fail("ibv_destroy_comp_channel", EBUSY, UNIV_REASON_CHANNEL_BUSY, 0,
+				 (uint64_t)users, 0);
+	close(channel->fd);
+	free(channel);
+	return 0;
+}
+
+/*
+ * One event, so that nothing that was read can be lost between threads.
+ * Returns 0 or -1 with errno; that no event waits and that a signal came are
+ * no failures to explain.
+ */
+static int event_read(const char *verb, int fd, struct univ_event *event)
+{
+	ssize_t length = read(fd, event, sizeof(*event));
+
+	if (length == sizeof(*event))
+		return 0;
+	if (length < 0 && (errno == EAGAIN || errno == EINTR))
+		return -1;
+	if (length < 0)
+		univ_fail(verb, errno, errno == ENODEV ? UNIV_REASON_DEVICE_GONE : UNIV_REASON_NONE,
+			  0, 0, 0);
+	else
+		univ_fail(verb, ENODEV, UNIV_REASON_DEVICE_GONE, 0, 0, 0);
+	return -1;
+}
+
+UNIV_EXPORT int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq,
+				 void **cq_context)
+{
+	struct univ_event event;
+
+	if (event_read("ibv_get_cq_event", channel->fd, &event))
+		return -1;
+	*cq = (struct ibv_cq *)(uintptr_t)event.cookie;
+	*cq_context = (*cq)->cq_context;
+	return 0;
+}
+
+static void ack(pthread_mutex_t *mutex, pthread_cond_t *cond, uint32_t *done, uint32_t count)
+{
+	pthread_mutex_lock(mutex);
+	*done += count;
+	pthread_cond_signal(cond);
+	pthread_mutex_unlock(mutex);
+}
+
+void univ_wait_acks(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *done,
+		    uint32_t told)
+{
+	pthread_mutex_lock(mutex);
+	while ((int32_t)(told - *done) > 0)
+		pthread_cond_wait(cond, mutex);
+	pthread_mutex_unlock(mutex);
+}
+
+UNIV_EXPORT void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nevents)
+{
+	ack(&cq->mutex, &cq->cond, &cq->comp_events_completed, nevents);
+}
+
+UNIV_EXPORT int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
+{
+	struct univ_event told;
+
+	if (event_read("ibv_get_async_event", context->async_fd, &told))
+		return -1;
+	event->event_type = (enum ibv_event_type)told.type;
+	switch (event->event_type) {
+	case IBV_EVENT_CQ_ERR:
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+	case IBV_EVENT_COMM_EST:
+	case IBV_EVENT_SQ_DRAINED:
+	case IBV_EVENT_PATH_MIG:
+	case IBV_EVENT_PATH_MIG_ERR:
+	case IBV_EVENT_QP_LAST_WQE_REACHED:
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		/* All members of the union that are pointers share its bytes. */
+		event->element.qp = (struct ibv_qp *)(uintptr_t)told.cookie;
+		break;
+	default:
+		event->element.port_num = (int)told.port_num;
+		break;
+	}
+	return 0;
+}
+
+UNIV_EXPORT void ibv_ack_async_event(struct ibv_async_event *event)
+{
+	struct ibv_srq *srq = event->element.srq;
+	struct ibv_qp *qp = event->element.qp;
+	struct ibv_cq *cq = event->element.cq;
+
+	switch (event->event_type) {
+	case IBV_EVENT_CQ_ERR:
+		ack(&cq->mutex, &cq->cond, &cq->async_events_completed, 1);
+		break;
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		ack(&srq->mutex, &srq->cond, &srq->events_completed, 1);
+		break;
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+	case IBV_EVENT_COMM_EST:
+	case IBV_EVENT_SQ_DRAINED:
+	case IBV_EVENT_PATH_MIG:
+	case IBV_EVENT_PATH_MIG_ERR:
+	case IBV_EVENT_QP_LAST_WQE_REACHED:
+		ack(&qp->mutex, &qp->cond, &qp->events_completed, 1);
+		break;
+	default:
+		break;
+	}
+}

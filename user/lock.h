@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The lock of a queue: two atomic operations when nobody else wants it, a
+ * futex when the owner keeps it longer than a few hundred spins. Smaller and
+ * shorter than a pthread mutex, and it fits in the cache line of what it
+ * protects.
+ */
+#ifndef UNIV_LOCK_H
+#define UNIV_LOCK_H
+
+#include <stdint.h>
+
+enum univ_lock_state {
+	UNIV_LOCK_FREE,
+	UNIV_LOCK_HELD,
+	UNIV_LOCK_WAITED,	/* held, and somebody may sleep */
+};
+
+struct univ_lock {
+	uint32_t state;
+};
+
+void univ_lock_wait(struct univ_lock *lock);
+void univ_lock_wake(struct univ_lock *lock);
+
+static inline void univ_lock(struct univ_lock *lock)
+{
+	uint32_t was = UNIV_LOCK_FREE;
+
+	if (__builtin_expect(!__atomic_compare_exchange_n(&lock->state, &was, UNIV_LOCK_HELD, 0,
+							  __ATOMIC_ACQUIRE, __ATOMIC_RELAXED),
+			     0))
+		univ_lock_wait(lock);
+}
+
+static inline void univ_unlock(struct univ_lock *lock)
+{
+	if (__builtin_expect(__atomic_exchange_n(&lock->state, UNIV_LOCK_FREE,
+						 __ATOMIC_RELEASE) == UNIV_LOCK_WAITED,
+			     0))
+		univ_lock_wake(lock);
+}
+
+#endif

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Posting by lists of work requests. A whole list is published at once and
+ * kicks the kernel at most once. Nothing here allocates; the only system calls
+ * are that kick, and the sleep when another thread keeps the lock for long.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "univ.h"
+
+#define VERB_SEND "ibv_post_send"
+#define VERB_RECV "ibv_post_recv"
+#define VERB_SRQ_RECV "ibv_post_srq_recv"
+
+#define BIT(n) (1u << (n))
+
+#define WR_FLAGS (UNIV_WR_FENCE | UNIV_WR_SIGNALED | UNIV_WR_SOLICITED | UNIV_WR_INLINE | \
+		  UNIV_WR_IP_CSUM)
+
+#define OPCODES_SEND (BIT(UNIV_WR_SEND) | BIT(UNIV_WR_SEND_WITH_IMM))
+#define OPCODES_WRITE (BIT(UNIV_WR_RDMA_WRITE) | BIT(UNIV_WR_RDMA_WRITE_WITH_IMM))
+#define OPCODES_ATOMIC (BIT(UNIV_WR_ATOMIC_CMP_AND_SWP) | BIT(UNIV_WR_ATOMIC_FETCH_AND_ADD))
+#define OPCODES_RC (OPCODES_SEND | OPCODES_WRITE | OPCODES_ATOMIC | BIT(UNIV_WR_RDMA_READ) | \
+		    BIT(UNIV_WR_SEND_WITH_INV))
+
+/* Those whose data travels to the peer, so that it can be given inline. */
+#define OPCODES_OUT (OPCODES_SEND | OPCODES_WRITE | BIT(UNIV_WR_SEND_WITH_INV))
+#define OPCODES_REMOTE (OPCODES_WRITE | BIT(UNIV_WR_RDMA_READ))
+
+#define SEND_STATES (BIT(IBV_QPS_RTS) | BIT(IBV_QPS_SQD) | BIT(IBV_QPS_SQE) | BIT(IBV_QPS_ERR))
+
+#define ATOMIC_SIZE 8
+
+/* Layouts are the same, so that a list of pieces is copied as it is. */
+_Static_assert(sizeof(struct ibv_sge) == sizeof(struct univ_sge), "sge");
+_Static_assert(offsetof(struct ibv_sge, addr) == offsetof(struct univ_sge, addr), "sge");
+_Static_assert(offsetof(struct ibv_sge, length) == offsetof(struct univ_sge, length), "sge");
+_Static_assert(offsetof(struct ibv_sge, lkey) == offsetof(struct univ_sge, lkey), "sge");
+
+uint32_t univ_qp_opcodes(enum ibv_qp_type type)
+{
+	switch (type) {
+	case IBV_QPT_RC:
+		return OPCODES_RC;
+	case IBV_QPT_UC:
+		return OPCODES_SEND | OPCODES_WRITE;
+	case IBV_QPT_UD:
+		return OPCODES_SEND;
+	default:
+		return 0;
+	}
+}
+
+static inline bool gone(const struct univ_doorbell *doorbell)
+{
+	return univ_unlikely(univ_peek(&doorbell->state) & UNIV_RING_DEAD);
+}
+
+static __attribute__((cold)) int gone_fail(const char *verb, const struct ibv_context *context)
+{
+	return univ_fail_about(verb, ENODEV, UNIV_REASON_DEVICE_GONE, 0, 0, 0,
+			       context->device->name);
+}
+
+bool univ_send_allowed(const struct univ_qp *qp)
+{
+	return (BIT(qp->ibv.state) & SEND_STATES) && !gone(qp->doorbell);
+}
+
+int univ_send_refused(const char *verb, const struct univ_qp *qp)
+{
+	if (gone(qp->doorbell))
+		return gone_fail(verb, qp->ibv.context);
+	return univ_fail(verb, EINVAL, UNIV_REASON_POST_STATE, 0, qp->ibv.state, 0);
+}
+
+int univ_send_full(const char *verb, const struct univ_qp *qp, uint32_t tail)
+{
+	uint32_t used = qp->sq.max_wr - univ_ring_room(&qp->sq, tail);
+
+	return univ_fail(verb, ENOMEM, UNIV_REASON_QUEUE_FULL, UNIV_LIMIT_SEND_WR, used,
+			 qp->sq.max_wr);
+}
+
+int univ_send_kick(const char *verb, const struct univ_qp *qp)
+{
+	return univ_cmd_kick(verb, qp->ibv.context->cmd_fd, qp->ibv.handle | UNIV_KICK_SEND);
+}
+
+static __attribute__((cold, noinline)) int send_bad(const struct univ_qp *qp,
+						    const struct ibv_send_wr *wr)
+{
+	if ((unsigned int)wr->opcode > 31 || !(qp->opcodes & BIT(wr->opcode)))
+		return univ_fail(VERB_SEND, EINVAL, UNIV_REASON_WR_OPCODE, qp->ibv.qp_type,
+				 (uint64_t)wr->opcode, 0);
+	if ((unsigned int)wr->num_sge > qp->sq.max_sge)
+		return univ_fail(VERB_SEND, EINVAL, UNIV_REASON_WR_SGE, 0, (uint32_t)wr->num_sge,
+				 qp->sq.max_sge);
+	return univ_fail(VERB_SEND, EINVAL, UNIV_REASON_WR_INLINE, 0, 0, 0);
+}
+
+static int send_atomic_check(const struct ibv_send_wr *wr)
+{
+	uint64_t address = wr->wr.atomic.remote_addr;
+	uint32_t length = wr->num_sge ? wr->sg_list[0].length : 0;
+
+	if (univ_likely(length >= ATOMIC_SIZE && !(address & (ATOMIC_SIZE - 1))))
+		return 0;
+	return univ_fail(VERB_SEND, EINVAL, UNIV_REASON_ADDRESS, 0, address, length);
+}
+
+static int send_fill_target(const struct univ_qp *qp, struct univ_send_wr *slot,
+			    const struct ibv_send_wr *wr)
+{
+	if (BIT(wr->opcode) & OPCODES_REMOTE) {
+		slot->remote_addr = wr->wr.rdma.remote_addr;
+		slot->rkey = wr->wr.rdma.rkey;
+	} else if (BIT(wr->opcode) & OPCODES_ATOMIC) {
+		slot->remote_addr = wr->wr.atomic.remote_addr;
+		slot->rkey = wr->wr.atomic.rkey;
+		slot->atomic.compare_add = wr->wr.atomic.compare_add;
+		slot->atomic.swap = wr->wr.atomic.swap;
+		return send_atomic_check(wr);
+	} else if (qp->ibv.qp_type == IBV_QPT_UD) {
+		if (univ_unlikely(!wr->wr.ud.ah))
+			return univ_fail(VERB_SEND, EINVAL, UNIV_REASON_WR_AH, 0, 0, 0);
+		slot->ud.ah = wr->wr.ud.ah->handle;
+		slot->ud.remote_qpn = wr->wr.ud.remote_qpn;
+		slot->ud.remote_qkey = wr->wr.ud.remote_qkey;
+		slot->ud.reserved = 0;
+	}
+	return 0;
+}
+
+static int send_copy_inline(const struct univ_qp *qp, struct univ_send_wr *slot,
+			    const struct ibv_send_wr *wr)
+{
+	uint32_t room = qp->max_inline, i;
+	uint8_t *to = slot->data;
+
+	for (i = 0; i < (uint32_t)wr->num_sge; i++) {
+		const struct ibv_sge *sge = &wr->sg_list[i];
+
+		if (univ_unlikely(sge->length > room))
+			return univ_fail(VERB_SEND, EINVAL, UNIV_REASON_WR_INLINE, 0,
+					 (uint64_t)qp->max_inline - room + sge->length,
+					 qp->max_inline);
+		memcpy(to, (const void *)(uintptr_t)sge->addr, sge->length);
+		to += sge->length;
+		room -= sge->length;
+	}
+	slot->count = (uint16_t)(to - slot->data);
+	return 0;
+}
+
+static inline void sges_copy(struct univ_sge *to, const struct ibv_sge *from, uint32_t count)
+{
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+		memcpy(&to[i], &from[i], sizeof(*to));
+}
+
+static inline int send_write(const struct univ_qp *qp, struct univ_send_wr *slot,
+			     const struct ibv_send_wr *wr)
+{
+	uint32_t opcode = (uint32_t)wr->opcode;
+	uint32_t flags = wr->send_flags;
+	int err;
+
+	if (univ_unlikely(opcode > 31 || !(qp->opcodes & BIT(opcode)) ||
+			  (uint32_t)wr->num_sge > qp->sq.max_sge ||
+			  ((flags & UNIV_WR_INLINE) && !(BIT(opcode) & OPCODES_OUT))))
+		return send_bad(qp, wr);
+	slot->wr_id = wr->wr_id;
+	slot->opcode = (uint8_t)opcode;
+	slot->flags = (uint8_t)(flags & WR_FLAGS);
+	slot->count = (uint16_t)wr->num_sge;
+	slot->srqn = 0;
+	slot->imm = wr->imm_data;
+	err = send_fill_target(qp, slot, wr);
+	if (univ_unlikely(err))
+		return err;
+	if (flags & UNIV_WR_INLINE)
+		return send_copy_inline(qp, slot, wr);
+	sges_copy(slot->sge, wr->sg_list, (uint32_t)wr->num_sge);
+	return 0;
+}
+
+/* Fills slots for as much of the list as is good; @wr moves to what is not. */
+static inline int send_fill(struct univ_qp *qp, uint32_t *tail, struct ibv_send_wr **wr)
+{
+	uint32_t room = univ_ring_room(&qp->sq, *tail);
+	int err;
+
+	for (; *wr; *wr = (*wr)->next) {
+		if (univ_unlikely(!room--))
+			return univ_send_full(VERB_SEND, qp, *tail);
+		err = send_write(qp, univ_ring_slot(&qp->sq, *tail), *wr);
+		if (univ_unlikely(err))
+			return err;
+		(*tail)++;
+	}
+	return 0;
+}
+
+static __attribute__((noinline)) int send_kick(const struct univ_qp *qp, struct ibv_send_wr *first,
+					       struct ibv_send_wr **bad, int err)
+{
+	int kicked = univ_send_kick(VERB_SEND, qp);
+
+	if (!kicked)
+		return err;
+	*bad = first;
+	return kicked;
+}
+
+int univ_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	struct univ_qp *qp = to_uqp(ibv);
+	struct ibv_send_wr *first = wr;
+	bool kick = false;
+	uint32_t tail;
+	int err;
+
+	if (univ_unlikely(!univ_send_allowed(qp))) {
+		*bad = wr;
+		return univ_send_refused(VERB_SEND, qp);
+	}
+	univ_lock(&qp->sq_lock);
+	tail = qp->sq.tail;
+	err = send_fill(qp, &tail, &wr);
+	if (univ_likely(tail != qp->sq.tail))
+		kick = univ_ring_publish(&qp->sq, tail);
+	univ_unlock(&qp->sq_lock);
+	if (univ_unlikely(err))
+		*bad = wr;
+	return kick ? send_kick(qp, first, bad, err) : err;
+}
+
+static __attribute__((cold, noinline)) int recv_bad(const char *verb, const struct univ_ring *ring,
+						    const struct ibv_recv_wr *wr, uint32_t tail)
+{
+	uint32_t room = univ_ring_room(ring, tail);
+
+	if ((uint32_t)wr->num_sge > ring->max_sge)
+		return univ_fail(verb, EINVAL, UNIV_REASON_WR_SGE, 0, (uint32_t)wr->num_sge,
+				 ring->max_sge);
+	return univ_fail(verb, ENOMEM, UNIV_REASON_QUEUE_FULL, UNIV_LIMIT_RECV_WR,
+			 ring->max_wr - room, ring->max_wr);
+}
+
+static inline int recv_fill(const char *verb, struct univ_ring *ring, uint32_t *tail,
+			    struct ibv_recv_wr **wr)
+{
+	uint32_t room = univ_ring_room(ring, *tail);
+	struct univ_recv_wr *slot;
+
+	for (; *wr; *wr = (*wr)->next) {
+		if (univ_unlikely(!room || (uint32_t)(*wr)->num_sge > ring->max_sge))
+			return recv_bad(verb, ring, *wr, *tail);
+		slot = univ_ring_slot(ring, *tail);
+		slot->wr_id = (*wr)->wr_id;
+		slot->count = (uint32_t)(*wr)->num_sge;
+		slot->reserved = 0;
+		sges_copy(slot->sge, (*wr)->sg_list, slot->count);
+		(*tail)++;
+		room--;
+	}
+	return 0;
+}
+
+/* Common to both kinds of receive queue; @kick says whether to kick. */
+static inline int recv_post(const char *verb, struct univ_lock *lock, struct univ_ring *ring,
+			    struct ibv_recv_wr **wr, bool *kick)
+{
+	uint32_t tail;
+	int err;
+
+	univ_lock(lock);
+	tail = ring->tail;
+	err = recv_fill(verb, ring, &tail, wr);
+	*kick = tail != ring->tail && univ_ring_publish(ring, tail);
+	univ_unlock(lock);
+	return err;
+}
+
+static __attribute__((noinline)) int recv_kick(const char *verb, const struct ibv_context *context,
+					       uint32_t handle, struct ibv_recv_wr *first,
+					       struct ibv_recv_wr **bad, int err)
+{
+	int kicked = univ_cmd_kick(verb, context->cmd_fd, handle | UNIV_KICK_RECV);
+
+	if (!kicked)
+		return err;
+	*bad = first;
+	return kicked;
+}
+
+static __attribute__((cold, noinline)) int recv_refused(const struct univ_qp *qp)
+{
+	if (gone(qp->doorbell))
+		return gone_fail(VERB_RECV, qp->ibv.context);
+	if (!qp->rq.head)
+		return univ_fail(VERB_RECV, EINVAL, UNIV_REASON_POST_STATE, 1, qp->ibv.state,
+				 qp->ibv.srq ? 1 : 0);
+	return univ_fail(VERB_RECV, EINVAL, UNIV_REASON_POST_STATE, 0, qp->ibv.state, 0);
+}
+
+int univ_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct univ_qp *qp = to_uqp(ibv);
+	struct ibv_recv_wr *first = wr;
+	bool kick;
+	int err;
+
+	if (univ_unlikely(ibv->state == IBV_QPS_RESET || !qp->rq.head || gone(qp->doorbell))) {
+		*bad = wr;
+		return recv_refused(qp);
+	}
+	err = recv_post(VERB_RECV, &qp->rq_lock, &qp->rq, &wr, &kick);
+	if (univ_unlikely(err))
+		*bad = wr;
+	return univ_unlikely(kick) ?
+	       recv_kick(VERB_RECV, ibv->context, ibv->handle, first, bad, err) : err;
+}
+
+int univ_post_srq_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct univ_srq *srq = to_usrq(ibv);
+	struct ibv_recv_wr *first = wr;
+	bool kick;
+	int err;
+
+	if (univ_unlikely(gone(srq->doorbell))) {
+		*bad = wr;
+		return gone_fail(VERB_SRQ_RECV, ibv->context);
+	}
+	err = recv_post(VERB_SRQ_RECV, &srq->lock, &srq->ring, &wr, &kick);
+	if (univ_unlikely(err))
+		*bad = wr;
+	return univ_unlikely(kick) ?
+	       recv_kick(VERB_SRQ_RECV, ibv->context, ibv->handle, first, bad, err) : err;
+}

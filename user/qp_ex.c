@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Posting by ibv_wr_start(3) and what follows it: each request is built in its
+ * slot of the ring, and ibv_wr_complete(3) publishes them together. The send
+ * lock is held from start to complete or abort. The first error is kept, what
+ * comes behind it is ignored, and complete then gives the whole batch up.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "univ.h"
+
+#define VERB "ibv_wr_complete"
+
+#define WR_FLAGS (UNIV_WR_FENCE | UNIV_WR_SIGNALED | UNIV_WR_SOLICITED | UNIV_WR_IP_CSUM)
+
+static struct univ_qp *from_ex(struct ibv_qp_ex *ex)
+{
+	return univ_container(ex, struct univ_qp, ex);
+}
+
+static __attribute__((cold)) void build_refuse(struct univ_qp *qp, int err)
+{
+	qp->build.err = err;
+	qp->build.slot = NULL;
+}
+
+/*
+ * The slot of the next request with its head filled, or NULL. Setters find it
+ * in build.slot, and find nothing there once an error has been recorded.
+ */
+static struct univ_send_wr *build_next(struct ibv_qp_ex *ex, enum univ_wr_opcode opcode)
+{
+	struct univ_qp *qp = from_ex(ex);
+	struct univ_qp_build *build = &qp->build;
+	struct univ_send_wr *slot;
+
+	if (univ_unlikely(build->err))
+		return NULL;
+	if (univ_unlikely(!univ_ring_room(&qp->sq, build->tail))) {
+		build_refuse(qp, univ_send_full(VERB, qp, build->tail));
+		return NULL;
+	}
+	slot = univ_ring_slot(&qp->sq, build->tail++);
+	slot->wr_id = ex->wr_id;
+	slot->opcode = opcode;
+	slot->flags = (uint8_t)(ex->wr_flags & WR_FLAGS);
+	slot->count = 0;
+	slot->srqn = 0;
+	slot->imm = 0;
+	slot->rkey = 0;
+	build->slot = slot;
+	return slot;
+}
+
+static void build_remote(struct ibv_qp_ex *ex, enum univ_wr_opcode opcode, uint32_t rkey,
+			 uint64_t remote_addr, __be32 imm)
+{
+	struct univ_send_wr *slot = build_next(ex, opcode);
+
+	if (!slot)
+		return;
+	slot->rkey = rkey;
+	slot->remote_addr = remote_addr;
+	slot->imm = imm;
+}
+
+static void build_atomic(struct ibv_qp_ex *ex, enum univ_wr_opcode opcode, uint32_t rkey,
+			 uint64_t remote_addr, uint64_t compare_add, uint64_t swap)
+{
+	struct univ_send_wr *slot = build_next(ex, opcode);
+
+	if (!slot)
+		return;
+	slot->rkey = rkey;
+	slot->remote_addr = remote_addr;
+	slot->atomic.compare_add = compare_add;
+	slot->atomic.swap = swap;
+	if (remote_addr & 7)
+		build_refuse(from_ex(ex), univ_fail(VERB, EINVAL, UNIV_REASON_ADDRESS, 0,
+						    remote_addr, 8));
+}
+
+static void wr_send(struct ibv_qp_ex *ex)
+{
+	build_next(ex, UNIV_WR_SEND);
+}
+
+static void wr_send_imm(struct ibv_qp_ex *ex, __be32 imm_data)
+{
+	struct univ_send_wr *slot = build_next(ex, UNIV_WR_SEND_WITH_IMM);
+
+	if (slot)
+		slot->imm = imm_data;
+}
+
+static void wr_send_inv(struct ibv_qp_ex *ex, uint32_t invalidate_rkey)
+{
+	struct univ_send_wr *slot = build_next(ex, UNIV_WR_SEND_WITH_INV);
+
+	if (slot)
+		slot->imm = invalidate_rkey;
+}
+
+static void wr_rdma_read(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr)
+{
+	build_remote(ex, UNIV_WR_RDMA_READ, rkey, remote_addr, 0);
+}
+
+static void wr_rdma_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr)
+{
+	build_remote(ex, UNIV_WR_RDMA_WRITE, rkey, remote_addr, 0);
+}
+
+static void wr_rdma_write_imm(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
+			      __be32 imm_data)
+{
+	build_remote(ex, UNIV_WR_RDMA_WRITE_WITH_IMM, rkey, remote_addr, imm_data);
+}
+
+static void wr_atomic_cmp_swp(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
+			      uint64_t compare, uint64_t swap)
+{
+	build_atomic(ex, UNIV_WR_ATOMIC_CMP_AND_SWP, rkey, remote_addr, compare, swap);
+}
+
+static void wr_atomic_fetch_add(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
+				uint64_t add)
+{
+	build_atomic(ex, UNIV_WR_ATOMIC_FETCH_AND_ADD, rkey, remote_addr, add, 0);
+}
+
+static void refuse_opcode(struct ibv_qp_ex *ex, enum univ_wr_opcode opcode)
+{
+	struct univ_qp *qp = from_ex(ex);
+
+	if (!qp->build.err)
+		build_refuse(qp, univ_fail(VERB, EOPNOTSUPP, UNIV_REASON_WR_OPCODE,
+					   qp->ibv.qp_type, opcode, 0));
+}
+
+/* What was not asked for at creation, or is not offered, is there all the same. */
+static void refuse_send(struct ibv_qp_ex *ex)
+{
+	refuse_opcode(ex, UNIV_WR_SEND);
+}
+
+static void refuse_send_imm(struct ibv_qp_ex *ex, __be32 imm_data)
+{
+	(void)imm_data;
+	refuse_opcode(ex, UNIV_WR_SEND_WITH_IMM);
+}
+
+static void refuse_send_inv(struct ibv_qp_ex *ex, uint32_t rkey)
+{
+	(void)rkey;
+	refuse_opcode(ex, UNIV_WR_SEND_WITH_INV);
+}
+
+static void refuse_local_inv(struct ibv_qp_ex *ex, uint32_t rkey)
+{
+	(void)rkey;
+	refuse_opcode(ex, UNIV_WR_LOCAL_INV);
+}
+
+static void refuse_rdma_read(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr)
+{
+	(void)rkey;
+	(void)remote_addr;
+	refuse_opcode(ex, UNIV_WR_RDMA_READ);
+}
+
+static void refuse_rdma_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr)
+{
+	(void)rkey;
+	(void)remote_addr;
+	refuse_opcode(ex, UNIV_WR_RDMA_WRITE);
+}
+
+static void refuse_rdma_write_imm(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
+				  __be32 imm_data)
+{
+	(void)rkey;
+	(void)remote_addr;
+	(void)imm_data;
+	refuse_opcode(ex, UNIV_WR_RDMA_WRITE_WITH_IMM);
+}
+
+static void refuse_atomic_cmp_swp(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
+				  uint64_t compare, uint64_t swap)
+{
+	(void)rkey;
+	(void)remote_addr;
+	(void)compare;
+	(void)swap;
+	refuse_opcode(ex, UNIV_WR_ATOMIC_CMP_AND_SWP);
+}
+
+static void refuse_atomic_fetch_add(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
+				    uint64_t add)
+{
+	(void)rkey;
+	(void)remote_addr;
+	(void)add;
+	refuse_opcode(ex, UNIV_WR_ATOMIC_FETCH_AND_ADD);
+}
+
+static void refuse_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
+				const void *atomic_wr)
+{
+	(void)rkey;
+	(void)remote_addr;
+	(void)atomic_wr;
+	refuse_opcode(ex, UNIV_WR_ATOMIC_WRITE);
+}
+
+static void refuse_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
+			   const struct ibv_mw_bind_info *info)
+{
+	(void)mw;
+	(void)rkey;
+	(void)info;
+	refuse_opcode(ex, UNIV_WR_BIND_MW);
+}
+
+static void refuse_send_tso(struct ibv_qp_ex *ex, void *header, uint16_t size, uint16_t mss)
+{
+	(void)header;
+	(void)size;
+	(void)mss;
+	refuse_opcode(ex, UNIV_WR_TSO);
+}
+
+static void wr_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t remote_qpn,
+			   uint32_t remote_qkey)
+{
+	struct univ_qp *qp = from_ex(ex);
+	struct univ_send_wr *slot = qp->build.slot;
+
+	if (!slot)
+		return;
+	if (univ_unlikely(!ah || qp->ibv.qp_type != IBV_QPT_UD)) {
+		build_refuse(qp, univ_fail(VERB, EINVAL, UNIV_REASON_WR_AH, 0, 0, 0));
+		return;
+	}
+	slot->ud.ah = ah->handle;
+	slot->ud.remote_qpn = remote_qpn;
+	slot->ud.remote_qkey = remote_qkey;
+	slot->ud.reserved = 0;
+}
+
+static void wr_set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t remote_srqn)
+{
+	struct univ_qp *qp = from_ex(ex);
+
+	(void)remote_srqn;
+	if (!qp->build.err)
+		build_refuse(qp, univ_fail_unsupported(VERB));
+}
+
+static void wr_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint32_t length)
+{
+	struct univ_send_wr *slot = from_ex(ex)->build.slot;
+
+	if (!slot)
+		return;
+	slot->sge[0] = (struct univ_sge) {
+		.addr = addr,
+		.length = length,
+		.lkey = lkey,
+	};
+	slot->count = 1;
+}
+
+static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t num_sge, const struct ibv_sge *sg_list)
+{
+	struct univ_qp *qp = from_ex(ex);
+	struct univ_send_wr *slot = qp->build.slot;
+
+	if (!slot)
+		return;
+	if (univ_unlikely(num_sge > qp->sq.max_sge)) {
+		build_refuse(qp, univ_fail(VERB, EINVAL, UNIV_REASON_WR_SGE, 0, num_sge,
+					   qp->sq.max_sge));
+		return;
+	}
+	memcpy(slot->data, sg_list, num_sge * sizeof(*sg_list));
+	slot->count = (uint16_t)num_sge;
+}
+
+/* Adds to what is inline already; false when it does not fit. */
+static bool inline_append(struct univ_qp *qp, const void *from, size_t length)
+{
+	struct univ_send_wr *slot = qp->build.slot;
+
+	if (univ_unlikely(length > qp->max_inline - slot->count)) {
+		build_refuse(qp, univ_fail(VERB, EINVAL, UNIV_REASON_WR_INLINE, 0,
+					   slot->count + length, qp->max_inline));
+		return false;
+	}
+	memcpy(&slot->data[slot->count], from, length);
+	slot->count = (uint16_t)(slot->count + length);
+	return true;
+}
+
+static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t num_buf,
+				    const struct ibv_data_buf *list)
+{
+	struct univ_qp *qp = from_ex(ex);
+	size_t i;
+
+	if (!qp->build.slot)
+		return;
+	qp->build.slot->flags |= UNIV_WR_INLINE;
+	qp->build.slot->count = 0;
+	for (i = 0; i < num_buf; i++) {
+		if (!inline_append(qp, list[i].addr, list[i].length))
+			return;
+	}
+}
+
+static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
+{
+	const struct ibv_data_buf one = {
+		.addr = addr,
+		.length = length,
+	};
+
+	wr_set_inline_data_list(ex, 1, &one);
+}
+
+static void wr_start(struct ibv_qp_ex *ex)
+{
+	struct univ_qp *qp = from_ex(ex);
+
+	univ_lock(&qp->sq_lock);
+	qp->build = (struct univ_qp_build) { .tail = qp->sq.tail };
+	if (univ_unlikely(!univ_send_allowed(qp)))
+		build_refuse(qp, univ_send_refused(VERB, qp));
+}
+
+static int wr_complete(struct ibv_qp_ex *ex)
+{
+	struct univ_qp *qp = from_ex(ex);
+	int err = qp->build.err;
+	bool kick = false;
+
+	qp->build.slot = NULL;
+	if (univ_likely(!err && qp->build.tail != qp->sq.tail))
+		kick = univ_ring_publish(&qp->sq, qp->build.tail);
+	univ_unlock(&qp->sq_lock);
+	return kick ? univ_send_kick(VERB, qp) : err;
+}
+
+static void wr_abort(struct ibv_qp_ex *ex)
+{
+	struct univ_qp *qp = from_ex(ex);
+
+	qp->build.slot = NULL;
+	univ_unlock(&qp->sq_lock);
+}
+
+/* Bits of ibv_qp_create_send_ops_flags against the opcodes of the type. */
+static uint64_t ops_offered(enum ibv_qp_type type)
+{
+	uint32_t opcodes = univ_qp_opcodes(type);
+	uint64_t ops = 0;
+
+	if (opcodes & (1u << UNIV_WR_SEND))
+		ops |= IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
+	if (opcodes & (1u << UNIV_WR_RDMA_WRITE))
+		ops |= IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
+	if (opcodes & (1u << UNIV_WR_RDMA_READ))
+		ops |= IBV_QP_EX_WITH_RDMA_READ;
+	if (opcodes & (1u << UNIV_WR_ATOMIC_CMP_AND_SWP))
+		ops |= IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+	if (opcodes & (1u << UNIV_WR_SEND_WITH_INV))
+		ops |= IBV_QP_EX_WITH_SEND_WITH_INV;
+	return ops;
+}
+
+int univ_qp_ex_check(enum ibv_qp_type type, uint64_t ops)
+{
+	uint64_t offered = ops_offered(type);
+
+	if (ops & ~offered)
+		return univ_fail("ibv_create_qp_ex", EOPNOTSUPP, UNIV_REASON_FLAGS, 0, ops,
+				 offered);
+	return 0;
+}
+
+#define SET_OP(name, flag) (ex->wr_##name = ops & (flag) ? wr_##name : refuse_##name)
+
+static void operations_set(struct ibv_qp_ex *ex, uint64_t ops)
+{
+	SET_OP(send, IBV_QP_EX_WITH_SEND);
+	SET_OP(send_imm, IBV_QP_EX_WITH_SEND_WITH_IMM);
+	SET_OP(send_inv, IBV_QP_EX_WITH_SEND_WITH_INV);
+	SET_OP(rdma_read, IBV_QP_EX_WITH_RDMA_READ);
+	SET_OP(rdma_write, IBV_QP_EX_WITH_RDMA_WRITE);
+	SET_OP(rdma_write_imm, IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM);
+	SET_OP(atomic_cmp_swp, IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP);
+	SET_OP(atomic_fetch_add, IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD);
+	ex->wr_atomic_write = refuse_atomic_write;
+	ex->wr_bind_mw = refuse_bind_mw;
+	ex->wr_local_inv = refuse_local_inv;
+	ex->wr_send_tso = refuse_send_tso;
+}
+
+void univ_qp_ex_init(struct univ_qp *qp, uint64_t ops)
+{
+	struct ibv_qp_ex *ex = &qp->ex;
+
+	operations_set(ex, ops);
+	ex->wr_set_ud_addr = wr_set_ud_addr;
+	ex->wr_set_xrc_srqn = wr_set_xrc_srqn;
+	ex->wr_set_inline_data = wr_set_inline_data;
+	ex->wr_set_inline_data_list = wr_set_inline_data_list;
+	ex->wr_set_sge = wr_set_sge;
+	ex->wr_set_sge_list = wr_set_sge_list;
+	ex->wr_start = wr_start;
+	ex->wr_complete = wr_complete;
+	ex->wr_abort = wr_abort;
+	qp->is_ex = true;
+}

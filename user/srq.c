@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Shared receive queues; posting to them is in post.c. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cmd.h"
+#include "univ.h"
+
+static int srq_destroy_kernel(const struct ibv_srq *srq, struct univ_destroy *cmd)
+{
+	*cmd = (struct univ_destroy) { .handle = srq->handle };
+	return univ_cmd_srq_destroy(srq->context->cmd_fd, cmd);
+}
+
+static void srq_init(struct ibv_srq *srq, struct ibv_pd *pd, void *srq_context)
+{
+	srq->context = pd->context;
+	srq->srq_context = srq_context;
+	srq->pd = pd;
+	pthread_mutex_init(&srq->mutex, NULL);
+	pthread_cond_init(&srq->cond, NULL);
+}
+
+static int ring_map(struct univ_srq *srq, const struct univ_srq_create *cmd)
+{
+	struct univ_context *ctx = to_ucontext(srq->ibv.context);
+	int err = univ_context_doorbell(ctx);
+
+	if (err)
+		return univ_fail("ibv_create_srq", err, UNIV_REASON_NO_MEMORY, 0, UNIV_PAGE_SIZE,
+				 0);
+	err = univ_map_ring("ibv_create_srq", srq->ibv.context->cmd_fd, &srq->map, cmd->map_offset,
+			    cmd->map_length);
+	if (err)
+		return err;
+	univ_ring_init(&srq->ring, srq->map.base, &cmd->ring, cmd->max_wr, cmd->max_sge);
+	srq->doorbell = ctx->doorbell;
+	return 0;
+}
+
+/* @attr says on return what the queue really offers. */
+static int srq_create_kernel(struct univ_srq *srq, struct ibv_srq_attr *attr)
+{
+	struct univ_srq_create cmd = {
+		.pd = srq->ibv.pd->handle,
+		.max_wr = attr->max_wr,
+		.max_sge = attr->max_sge,
+		.limit = attr->srq_limit,
+		.cookie = (uintptr_t)srq,
+	};
+	struct univ_destroy destroy;
+	int err = univ_cmd_srq_create(srq->ibv.context->cmd_fd, &cmd);
+
+	if (err)
+		return err;
+	srq->ibv.handle = cmd.handle;
+	err = ring_map(srq, &cmd);
+	if (err) {
+		srq_destroy_kernel(&srq->ibv, &destroy);
+		errno = err;
+		return err;
+	}
+	attr->max_wr = cmd.max_wr;
+	attr->max_sge = cmd.max_sge;
+	return 0;
+}
+
+UNIV_EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
+{
+	struct univ_srq *srq = calloc(1, sizeof(*srq));
+
+	if (!srq) {
+		univ_fail_memory("ibv_create_srq", sizeof(*srq));
+		return NULL;
+	}
+	srq_init(&srq->ibv, pd, attr->srq_context);
+	if (srq_create_kernel(srq, &attr->attr)) {
+		free(srq);
+		return NULL;
+	}
+	return &srq->ibv;
+}
+
+/* The first members of both attribute structs are the same. */
+struct ibv_srq *univ_create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *attr)
+{
+	const uint32_t known = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD;
+
+	(void)context;
+	if (attr->comp_mask & ~known) {
+		univ_fail("ibv_create_srq_ex", EOPNOTSUPP, UNIV_REASON_FLAGS, 0, attr->comp_mask,
+			  known);
+		return NULL;
+	}
+	if ((attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) && attr->srq_type != IBV_SRQT_BASIC) {
+		univ_fail_unsupported("ibv_create_srq_ex");
+		return NULL;
+	}
+	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD)) {
+		univ_fail("ibv_create_srq_ex", EINVAL, UNIV_REASON_HANDLE, UNIV_OBJECT_PD, 0, 0);
+		return NULL;
+	}
+	return ibv_create_srq(attr->pd, (struct ibv_srq_init_attr *)attr);
+}
+
+UNIV_EXPORT int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int attr_mask)
+{
+	struct univ_srq_modify cmd = {
+		.handle = srq->handle,
+		.attr_mask = (uint32_t)attr_mask,
+		.max_wr = attr_mask & IBV_SRQ_MAX_WR ? attr->max_wr : 0,
+		.limit = attr_mask & IBV_SRQ_LIMIT ? attr->srq_limit : 0,
+	};
+
+	return univ_cmd_srq_modify(srq->context->cmd_fd, &cmd);
+}
+
+UNIV_EXPORT int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
+{
+	struct univ_srq_query cmd = { .handle = srq->handle };
+	int err = univ_cmd_srq_query(srq->context->cmd_fd, &cmd);
+
+	if (err)
+		return err;
+	attr->max_wr = cmd.max_wr;
+	attr->max_sge = cmd.max_sge;
+	attr->srq_limit = cmd.limit;
+	return 0;
+}
+
+UNIV_EXPORT int ibv_destroy_srq(struct ibv_srq *srq)
+{
+	struct univ_destroy cmd;
+	int err = srq_destroy_kernel(srq, &cmd);
+
+	if (err)
+		return err;
+	univ_wait_acks(&srq->mutex, &srq->cond, &srq->events_completed, cmd.async_events);
+	univ_unmap_ring(&to_usrq(srq)->map);
+	pthread_mutex_destroy(&srq->mutex);
+	pthread_cond_destroy(&srq->cond);
+	free(to_usrq(srq));
+	return 0;
+}

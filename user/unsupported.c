@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Verbs that are not offered. Each says so and is never NULL: some inline
+ * functions of the public header call what they find without a look.
+ */
+#include <errno.h>
+
+#include "univ.h"
+
+/* NO_OBJECT(name of the verb, what it returns, its parameters ...) */
+#define NO_OBJECT(verb, type, ...)			\
+	static type *no_##verb(__VA_ARGS__)		\
+	{						\
+		univ_fail_unsupported("ibv_" #verb);	\
+		return NULL;				\
+	}
+
+#define NO_CALL(verb, ...)					\
+	static int no_##verb(__VA_ARGS__)			\
+	{							\
+		return univ_fail_unsupported("ibv_" #verb);	\
+	}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+NO_OBJECT(alloc_mw, struct ibv_mw, struct ibv_pd *pd, enum ibv_mw_type type)
+NO_CALL(bind_mw, struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+NO_CALL(dealloc_mw, struct ibv_mw *mw)
+
+NO_CALL(advise_mr, struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
+	struct ibv_sge *list, uint32_t count)
+NO_OBJECT(alloc_null_mr, struct ibv_mr, struct ibv_pd *pd)
+
+NO_OBJECT(alloc_dm, struct ibv_dm, struct ibv_context *context, struct ibv_alloc_dm_attr *attr)
+NO_CALL(free_dm, struct ibv_dm *dm)
+NO_OBJECT(reg_dm_mr, struct ibv_mr, struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offset,
+	  size_t length, unsigned int access)
+
+NO_OBJECT(open_xrcd, struct ibv_xrcd, struct ibv_context *context, struct ibv_xrcd_init_attr *attr)
+NO_CALL(close_xrcd, struct ibv_xrcd *xrcd)
+NO_OBJECT(open_qp, struct ibv_qp, struct ibv_context *context, struct ibv_qp_open_attr *attr)
+NO_CALL(get_srq_num, struct ibv_srq *srq, uint32_t *number)
+NO_CALL(post_srq_ops, struct ibv_srq *srq, struct ibv_ops_wr *op, struct ibv_ops_wr **bad)
+
+NO_OBJECT(alloc_td, struct ibv_td, struct ibv_context *context, struct ibv_td_init_attr *attr)
+NO_CALL(dealloc_td, struct ibv_td *td)
+NO_OBJECT(alloc_parent_domain, struct ibv_pd, struct ibv_context *context,
+	  struct ibv_parent_domain_init_attr *attr)
+
+NO_OBJECT(create_wq, struct ibv_wq, struct ibv_context *context, struct ibv_wq_init_attr *attr)
+NO_CALL(modify_wq, struct ibv_wq *wq, struct ibv_wq_attr *attr)
+NO_CALL(destroy_wq, struct ibv_wq *wq)
+NO_OBJECT(create_rwq_ind_table, struct ibv_rwq_ind_table, struct ibv_context *context,
+	  struct ibv_rwq_ind_table_init_attr *attr)
+NO_CALL(destroy_rwq_ind_table, struct ibv_rwq_ind_table *table)
+NO_CALL(modify_qp_rate_limit, struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr)
+
+NO_OBJECT(create_flow, struct ibv_flow, struct ibv_qp *qp, struct ibv_flow_attr *attr)
+NO_CALL(destroy_flow, struct ibv_flow *flow)
+NO_OBJECT(create_flow_action_esp, struct ibv_flow_action, struct ibv_context *context,
+	  struct ibv_flow_action_esp_attr *attr)
+NO_CALL(modify_flow_action_esp, struct ibv_flow_action *action,
+	struct ibv_flow_action_esp_attr *attr)
+NO_CALL(destroy_flow_action, struct ibv_flow_action *action)
+
+NO_OBJECT(create_counters, struct ibv_counters, struct ibv_context *context,
+	  struct ibv_counters_init_attr *attr)
+NO_CALL(destroy_counters, struct ibv_counters *counters)
+NO_CALL(attach_counters_point_flow, struct ibv_counters *counters,
+	struct ibv_counter_attach_attr *attr, struct ibv_flow *flow)
+NO_CALL(read_counters, struct ibv_counters *counters, uint64_t *values, uint32_t count,
+	uint32_t flags)
+
+#pragma GCC diagnostic pop
+
+static void memory_ops_set(struct verbs_context *vctx)
+{
+	vctx->context.ops.alloc_mw = no_alloc_mw;
+	vctx->context.ops.bind_mw = no_bind_mw;
+	vctx->context.ops.dealloc_mw = no_dealloc_mw;
+	vctx->advise_mr = no_advise_mr;
+	vctx->alloc_null_mr = no_alloc_null_mr;
+	vctx->alloc_dm = no_alloc_dm;
+	vctx->free_dm = no_free_dm;
+	vctx->reg_dm_mr = no_reg_dm_mr;
+}
+
+static void queue_ops_set(struct verbs_context *vctx)
+{
+	vctx->open_xrcd = no_open_xrcd;
+	vctx->close_xrcd = no_close_xrcd;
+	vctx->open_qp = no_open_qp;
+	vctx->get_srq_num = no_get_srq_num;
+	vctx->post_srq_ops = no_post_srq_ops;
+	vctx->alloc_td = no_alloc_td;
+	vctx->dealloc_td = no_dealloc_td;
+	vctx->alloc_parent_domain = no_alloc_parent_domain;
+	vctx->create_wq = no_create_wq;
+	vctx->modify_wq = no_modify_wq;
+	vctx->destroy_wq = no_destroy_wq;
+	vctx->create_rwq_ind_table = no_create_rwq_ind_table;
+	vctx->destroy_rwq_ind_table = no_destroy_rwq_ind_table;
+	vctx->modify_qp_rate_limit = no_modify_qp_rate_limit;
+}
+
+/* Programs of libibverbs 1.1.8 look for both flow calls in the placeholders. */
+static void flow_ops_set(struct verbs_context *vctx)
+{
+	vctx->ibv_create_flow = no_create_flow;
+	vctx->ibv_destroy_flow = no_destroy_flow;
+	vctx->ABI_placeholder1 = (void (*)(void))no_create_flow;
+	vctx->ABI_placeholder2 = (void (*)(void))no_destroy_flow;
+	vctx->create_flow_action_esp = no_create_flow_action_esp;
+	vctx->modify_flow_action_esp = no_modify_flow_action_esp;
+	vctx->destroy_flow_action = no_destroy_flow_action;
+	vctx->create_counters = no_create_counters;
+	vctx->destroy_counters = no_destroy_counters;
+	vctx->attach_counters_point_flow = no_attach_counters_point_flow;
+	vctx->read_counters = no_read_counters;
+}
+
+void univ_unsupported_ops(struct verbs_context *vctx)
+{
+	memory_ops_set(vctx);
+	queue_ops_set(vctx);
+	flow_ops_set(vctx);
+}
+
+UNIV_EXPORT struct ibv_context *ibv_import_device(int cmd_fd)
+{
+	(void)cmd_fd;
+	univ_fail_unsupported("ibv_import_device");
+	return NULL;
+}
+
+UNIV_EXPORT struct ibv_dm *ibv_import_dm(struct ibv_context *context, uint32_t dm_handle)
+{
+	(void)context;
+	(void)dm_handle;
+	univ_fail_unsupported("ibv_import_dm");
+	return NULL;
+}
+
+UNIV_EXPORT void ibv_unimport_dm(struct ibv_dm *dm)
+{
+	(void)dm;
+}
+
+UNIV_EXPORT int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+	(void)qp;
+	(void)ece;
+	return univ_fail_unsupported("ibv_set_ece");
+}
+
+UNIV_EXPORT int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+	(void)qp;
+	(void)ece;
+	return univ_fail_unsupported("ibv_query_ece");
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include <linux/capability.h>
+#include <stddef.h>
+
+#include <infiniband/univerbs.h>
+#include <infiniband/verbs.h>
+
+#include "export.h"
+#include "univerbs.h"
+#include "univerbs_ring.h"
+#include "vocabulary.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char *pick(const char *const *names, size_t count, uint32_t index, const char *other)
+{
+	return index < count && names[index] ? names[index] : other;
+}
+
+const char *univ_attribute_name(unsigned int bit)
+{
+	static const char *const names[] = {
+		"IBV_QP_STATE",
+		"IBV_QP_CUR_STATE",
+		"IBV_QP_EN_SQD_ASYNC_NOTIFY",
+		"IBV_QP_ACCESS_FLAGS",
+		"IBV_QP_PKEY_INDEX",
+		"IBV_QP_PORT",
+		"IBV_QP_QKEY",
+		"IBV_QP_AV",
+		"IBV_QP_PATH_MTU",
+		"IBV_QP_TIMEOUT",
+		"IBV_QP_RETRY_CNT",
+		"IBV_QP_RNR_RETRY",
+		"IBV_QP_RQ_PSN",
+		"IBV_QP_MAX_QP_RD_ATOMIC",
+		"IBV_QP_ALT_PATH",
+		"IBV_QP_MIN_RNR_TIMER",
+		"IBV_QP_SQ_PSN",
+		"IBV_QP_MAX_DEST_RD_ATOMIC",
+		"IBV_QP_PATH_MIG_STATE",
+		"IBV_QP_CAP",
+		"IBV_QP_DEST_QPN",
+		[25] = "IBV_QP_RATE_LIMIT",
+	};
+
+	return pick(names, COUNT(names), bit, "an unknown attribute");
+}
+
+const char *univ_state_name(uint32_t state)
+{
+	static const char *const names[] = {
+		[IBV_QPS_RESET] = "RESET",
+		[IBV_QPS_INIT] = "INIT",
+		[IBV_QPS_RTR] = "RTR",
+		[IBV_QPS_RTS] = "RTS",
+		[IBV_QPS_SQD] = "SQD",
+		[IBV_QPS_SQE] = "SQE",
+		[IBV_QPS_ERR] = "ERR",
+	};
+
+	return pick(names, COUNT(names), state, "UNKNOWN");
+}
+
+const char *univ_qp_type_name(uint32_t type)
+{
+	static const char *const names[] = {
+		"an SMI",
+		"a GSI",
+		[IBV_QPT_RC] = "an RC",
+		[IBV_QPT_UC] = "a UC",
+		[IBV_QPT_UD] = "a UD",
+		[IBV_QPT_RAW_PACKET] = "a raw packet",
+		[IBV_QPT_XRC_SEND] = "an XRC send",
+		[IBV_QPT_XRC_RECV] = "an XRC receive",
+		[IBV_QPT_DRIVER] = "a driver's",
+	};
+
+	return pick(names, COUNT(names), type, "an unknown kind of");
+}
+
+const char *univ_object_name(uint32_t type)
+{
+	static const char *const names[UNIV_OBJECT_TYPES] = {
+		[UNIV_OBJECT_PD] = "protection domain",
+		[UNIV_OBJECT_MR] = "memory region",
+		[UNIV_OBJECT_AH] = "address handle",
+		[UNIV_OBJECT_CQ] = "completion queue",
+		[UNIV_OBJECT_SRQ] = "shared receive queue",
+		[UNIV_OBJECT_QP] = "queue pair",
+	};
+
+	return pick(names, COUNT(names), type, "object");
+}
+
+const char *univ_limit_name(uint32_t limit)
+{
+	static const char *const names[UNIV_LIMIT_COUNT] = {
+		[UNIV_LIMIT_CQE] = "completion queue entries",
+		[UNIV_LIMIT_SEND_WR] = "send requests (max_send_wr)",
+		[UNIV_LIMIT_RECV_WR] = "receive requests (max_recv_wr)",
+		[UNIV_LIMIT_SEND_SGE] = "send scatter/gather entries (max_send_sge)",
+		[UNIV_LIMIT_RECV_SGE] = "receive scatter/gather entries (max_recv_sge)",
+		[UNIV_LIMIT_INLINE] = "bytes inline (max_inline_data)",
+		[UNIV_LIMIT_SRQ_WR] = "shared receive requests (max_wr)",
+		[UNIV_LIMIT_SRQ_SGE] = "shared receive scatter/gather entries (max_sge)",
+		[UNIV_LIMIT_SRQ_LIMIT] = "requests as srq_limit",
+		[UNIV_LIMIT_MR_LENGTH] = "bytes in a memory region",
+		[UNIV_LIMIT_OBJECTS] = "objects in a context",
+		[UNIV_LIMIT_GID_ENTRIES] = "GID table entries",
+	};
+
+	return pick(names, COUNT(names), limit, "units");
+}
+
+const char *univ_opcode_name(uint32_t opcode)
+{
+	static const char *const names[] = {
+		[UNIV_WR_RDMA_WRITE] = "IBV_WR_RDMA_WRITE",
+		[UNIV_WR_RDMA_WRITE_WITH_IMM] = "IBV_WR_RDMA_WRITE_WITH_IMM",
+		[UNIV_WR_SEND] = "IBV_WR_SEND",
+		[UNIV_WR_SEND_WITH_IMM] = "IBV_WR_SEND_WITH_IMM",
+		[UNIV_WR_RDMA_READ] = "IBV_WR_RDMA_READ",
+		[UNIV_WR_ATOMIC_CMP_AND_SWP] = "IBV_WR_ATOMIC_CMP_AND_SWP",
+		[UNIV_WR_ATOMIC_FETCH_AND_ADD] = "IBV_WR_ATOMIC_FETCH_AND_ADD",
+		[UNIV_WR_LOCAL_INV] = "IBV_WR_LOCAL_INV",
+		[UNIV_WR_BIND_MW] = "IBV_WR_BIND_MW",
+		[UNIV_WR_SEND_WITH_INV] = "IBV_WR_SEND_WITH_INV",
+		[UNIV_WR_TSO] = "IBV_WR_TSO",
+		[UNIV_WR_DRIVER1] = "IBV_WR_DRIVER1",
+		[UNIV_WR_FLUSH] = "IBV_WR_FLUSH",
+		[UNIV_WR_ATOMIC_WRITE] = "IBV_WR_ATOMIC_WRITE",
+	};
+
+	return pick(names, COUNT(names), opcode, "an unknown operation");
+}
+
+const char *univ_capability_name(uint32_t capability)
+{
+	static const char *const names[] = {
+		[CAP_NET_ADMIN] = "CAP_NET_ADMIN",
+		[CAP_NET_RAW] = "CAP_NET_RAW",
+		[CAP_IPC_LOCK] = "CAP_IPC_LOCK",
+		[CAP_SYS_ADMIN] = "CAP_SYS_ADMIN",
+	};
+
+	return pick(names, COUNT(names), capability, "that capabilities(7) lists by this number");
+}
+
+struct status {
+	const char *name;
+	const char *cause;
+};
+
+static const struct status statuses[] = {
+	[IBV_WC_SUCCESS] = { "success", NULL },
+	[IBV_WC_LOC_LEN_ERR] = { "local length error",
+		"the message is longer than the receive request's memory, or than the port allows" },
+	[IBV_WC_LOC_QP_OP_ERR] = { "local queue pair operation error",
+		"the request is not valid on this queue pair" },
+	[IBV_WC_LOC_EEC_OP_ERR] = { "local end-to-end context error", NULL },
+	[IBV_WC_LOC_PROT_ERR] = { "local protection error",
+		"a local key does not cover the memory, or not with the access needed" },
+	[IBV_WC_WR_FLUSH_ERR] = { "flushed",
+		"the queue pair was in error before the request was done" },
+	[IBV_WC_MW_BIND_ERR] = { "memory window bind error", NULL },
+	[IBV_WC_BAD_RESP_ERR] = { "bad response", "the peer answered what was not asked" },
+	[IBV_WC_LOC_ACCESS_ERR] = { "local access error",
+		"the peer's immediate write met no memory that may be written" },
+	[IBV_WC_REM_INV_REQ_ERR] = { "remote invalid request",
+		"the peer refuses: message too long, or the operation not allowed there "
+		"(qp_access_flags)" },
+	[IBV_WC_REM_ACCESS_ERR] = { "remote access error",
+		"the peer's key does not cover that address, or not with the access needed" },
+	[IBV_WC_REM_OP_ERR] = { "remote operation error",
+		"the peer could not complete it; its own completion says why" },
+	[IBV_WC_RETRY_EXC_ERR] = { "retries exceeded",
+		"the peer does not answer (is it up, in RTR, and its QP number and PSN right?)" },
+	[IBV_WC_RNR_RETRY_EXC_ERR] = { "receiver-not-ready retries exceeded",
+		"the peer has posted no receive request (rnr_retry)" },
+	[IBV_WC_LOC_RDD_VIOL_ERR] = { "local RDD violation", NULL },
+	[IBV_WC_REM_INV_RD_REQ_ERR] = { "remote invalid RD request", NULL },
+	[IBV_WC_REM_ABORT_ERR] = { "aborted by the peer", NULL },
+	[IBV_WC_INV_EECN_ERR] = { "invalid end-to-end context number", NULL },
+	[IBV_WC_INV_EEC_STATE_ERR] = { "invalid end-to-end context state", NULL },
+	[IBV_WC_FATAL_ERR] = { "fatal error", "the device failed" },
+	[IBV_WC_RESP_TIMEOUT_ERR] = { "response timeout", "the peer does not answer" },
+	[IBV_WC_GENERAL_ERR] = { "general error", NULL },
+	[IBV_WC_TM_ERR] = { "tag matching error", NULL },
+	[IBV_WC_TM_RNDV_INCOMPLETE] = { "tag matching rendezvous incomplete", NULL },
+};
+
+const char *univ_status_name(uint32_t status)
+{
+	return status < COUNT(statuses) ? statuses[status].name : "unknown status";
+}
+
+const char *univ_status_cause(uint32_t status)
+{
+	return status < COUNT(statuses) ? statuses[status].cause : NULL;
+}
+
+#define NAME(reason) [UNIV_REASON_##reason] = #reason
+
+UNIV_EXPORT const char *univerbs_reason_name(uint32_t reason)
+{
+	static const char *const names[UNIV_REASON_COUNT] = {
+		NAME(NONE),
+		NAME(SIZE),
+		NAME(TAIL),
+		NAME(RESERVED),
+		NAME(FLAGS),
+		NAME(FAULT),
+		NAME(DEVICE_GONE),
+		NAME(DEVICE_REFUSED),
+		NAME(UNSUPPORTED),
+		NAME(HANDLE),
+		NAME(HANDLE_TYPE),
+		NAME(OTHER_PD),
+		NAME(BUSY),
+		NAME(LIMIT),
+		NAME(ZERO),
+		NAME(MEMLOCK),
+		NAME(CGROUP),
+		NAME(NO_MEMORY),
+		NAME(ACCESS_FLAGS),
+		NAME(ADDRESS),
+		NAME(ADDRESS_WRAP),
+		NAME(PERMISSION),
+		NAME(QP_TYPE),
+		NAME(QP_STATE),
+		NAME(ATTR_MISSING),
+		NAME(ATTR_SURPLUS),
+		NAME(ATTR_VALUE),
+		NAME(CUR_STATE),
+		NAME(PORT),
+		NAME(GID_INDEX),
+		NAME(PKEY_INDEX),
+		NAME(NO_ROUTE),
+		NAME(NO_GRH),
+		NAME(NOT_MULTICAST),
+		NAME(CQ_SHRINK),
+		NAME(FD),
+		NAME(VECTOR),
+		NAME(RING_CORRUPT),
+		NAME(WR_OPCODE),
+		NAME(WR_SGE),
+		NAME(WR_INLINE),
+		NAME(WR_AH),
+		NAME(WR_KEY),
+		NAME(WR_REFUSED),
+		NAME(QUEUE_FULL),
+		NAME(POST_STATE),
+		NAME(NO_MODULE),
+		NAME(NO_DEVICE),
+		NAME(NODE_PERMISSION),
+		NAME(CHANNEL_BUSY),
+		NAME(NOT_OFFERED),
+	};
+
+	return pick(names, COUNT(names), reason, "unknown");
+}
