@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# univerbs: kernel modules, library, tests. `make help` lists the targets.
+
+SHELL := /bin/bash
+VERSION := 0.1
+
+prefix ?= /usr/local
+bindir ?= $(prefix)/bin
+libdir ?= $(prefix)/lib
+includedir ?= $(prefix)/include
+mandir ?= $(prefix)/share/man
+pkgconfigdir ?= $(libdir)/pkgconfig
+udevrulesdir ?= $(prefix)/lib/udev/rules.d
+INSTALL ?= install
+
+# The kernel to build for: the running one if it has its headers, else the newest that has
+KDIR ?= /lib/modules/$(shell . ./tests/vm/kernel.sh && pick_release)/build
+# What modules built there call themselves; Debian's kernel.release says something else. Expanded when used, since
+# `make deps` may have to install those headers first.
+RELEASE = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h)
+moddir ?= /lib/modules/$(RELEASE)/extra
+
+O := $(CURDIR)/build/user
+# What scripts need to know to build and boot the same kernel
+SETTINGS = KDIR=$(KDIR) UNIV_RELEASE=$(RELEASE)
+
+.PHONY: all modules user install install-modules install-user uninstall deps demo check quick bench clean help
+
+all: modules user
+
+modules:
+	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
+
+user:
+	$(MAKE) -C user O=$(O)
+
+install: install-modules install-user
+
+install-modules:
+	$(INSTALL) -d $(DESTDIR)$(moddir)
+	$(INSTALL) -m 644 $(wildcard kernel/*/*.ko) $(DESTDIR)$(moddir)
+	$(if $(DESTDIR),,depmod $(RELEASE))
+
+install-user:
+	$(INSTALL) -d $(DESTDIR)$(libdir)/univerbs $(DESTDIR)$(includedir)/univerbs/infiniband \
+		$(DESTDIR)$(pkgconfigdir) $(DESTDIR)$(udevrulesdir) $(DESTDIR)$(bindir)
+	$(INSTALL) -m 755 $(O)/libibverbs.so.1 $(DESTDIR)$(libdir)/univerbs/libibverbs.so.1
+	ln -sf libibverbs.so.1 $(DESTDIR)$(libdir)/univerbs/libibverbs.so
+	$(INSTALL) -m 644 user/include/infiniband/*.h $(DESTDIR)$(includedir)/univerbs/infiniband/
+	$(call fill_in,packaging/univerbs.pc.in) >$(DESTDIR)$(pkgconfigdir)/univerbs.pc
+	$(INSTALL) -m 644 packaging/udev/90-univerbs.rules $(DESTDIR)$(udevrulesdir)/90-univerbs.rules
+	$(call fill_in,user/tools/univerbs-run) >$(DESTDIR)$(bindir)/univerbs-run
+	chmod 755 $(DESTDIR)$(bindir)/univerbs-run
+	for page in $(man_pages); do \
+		$(INSTALL) -D -m 644 "$$page" $(DESTDIR)$(mandir)/man$${page##*.}/$${page##*/} || exit; \
+	done
+
+man_pages = $(wildcard Documentation/man/*.[1-9])
+fill_in = sed -e 's|@prefix@|$(prefix)|g' -e 's|@libdir@|$(libdir)|g' -e 's|@includedir@|$(includedir)|g' \
+	-e 's|@version@|$(VERSION)|g' $(1)
+
+uninstall:
+	rm -f $(foreach ko,$(notdir $(wildcard kernel/*/*.ko)) univerbs.ko,$(DESTDIR)$(moddir)/$(ko))
+	$(if $(DESTDIR),,depmod $(RELEASE))
+	rm -rf $(DESTDIR)$(libdir)/univerbs $(DESTDIR)$(includedir)/univerbs
+	rm -f $(DESTDIR)$(pkgconfigdir)/univerbs.pc $(DESTDIR)$(udevrulesdir)/90-univerbs.rules \
+		$(DESTDIR)$(bindir)/univerbs-run
+	rm -f $(foreach page,$(man_pages),$(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
+
+deps:
+	@packaging/install-deps
+
+demo: deps
+	@$(SETTINGS) tests/demo
+
+check: deps
+	@$(SETTINGS) tests/check
+
+quick: deps
+	@$(SETTINGS) tests/check build static guest
+
+bench: deps all
+	@$(SETTINGS) bench/run
+
+clean:
+	$(if $(wildcard Kbuild),-$(MAKE) -C $(KDIR) M=$(CURDIR) clean)
+	rm -rf build
+
+help:
+	@echo 'all        modules and user (default)'
+	@echo 'modules    the kernel modules, for the kernel whose headers lie in KDIR ($(KDIR))'
+	@echo 'user       the library, in build/user'
+	@echo 'install    modules, library, headers, tools; DESTDIR=, prefix=, libdir=, includedir=, moddir= as usual'
+	@echo 'uninstall  takes them away again'
+	@echo 'deps       installs the Debian packages that the targets below need'
+	@echo 'demo       programs over univerbs and over the stock stack, side by side in one guest'
+	@echo 'check      every test; the last line says "N passed, N failed, N skipped"'
+	@echo 'quick      build, static checks and the tests in one guest, without the program matrix'
+	@echo 'bench      benchmarks beside the stock stack'
+	@echo 'clean      removes what was built'

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Every verb used as meant.
+
+# shellcheck source=tests/user/guest.sh
+. "$UNIV_REPO/tests/user/guest.sh"
+
+need_univerbs || exit 1
+resources_mark
+
+user_test tutorial 30
+user_test api_device 120
+user_test api_cq 200
+user_test api_qp 300
+user_test api_srq 120
+user_test api_event 120
+
+run_test "nothing is left behind" 20 resources_unchanged

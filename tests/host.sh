@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# For stages that run tests on the host: the same result lines as tests/vm/lib.sh gives in a guest.
+
+host_results=0 host_failed=0
+
+# host_test NAME SECONDS COMMAND...: 0 passes, 77 skips with its last line as the reason
+host_test() {
+	local name=$1 limit=$2 out status start=$SECONDS
+	shift 2
+	out=$(timeout -k 5 "$limit" "$@" 2>&1)
+	status=$?
+	host_results=$((host_results + 1))
+	case $status in
+	0) printf 'ok %s - %s (%s s)\n' $host_results "$name" $((SECONDS - start)) ;;
+	77) printf 'ok %s - %s # SKIP %s\n' $host_results "$name" "$(tail -n 1 <<<"$out")" ;;
+	*)
+		printf 'not ok %s - %s # exit status %s\n' $host_results "$name" $status
+		tail -n 60 <<<"$out" | sed 's/^/#   /'
+		host_failed=$((host_failed + 1))
+		;;
+	esac
+	[ $status -eq 0 ] || [ $status -eq 77 ]
+}
+
+host_finish() { [ $host_failed -eq 0 ]; }

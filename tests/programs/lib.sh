@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Pairs of programs that nobody here wrote, server and client, over one stack or the other.
+#
+# Settings, all in the environment:
+#   STACK   stock or univerbs
+#   SERVER  SERVER6  CLIENT  addresses of the two sides, the same one in a guest that plays both
+#   REMOTE  not empty: servers run in the guest at $SERVER, started through its agent
+#   DEVICE  the RDMA device, the same name on both sides
+
+# shellcheck source=../vm/lib.sh
+. "$UNIV_REPO/tests/vm/lib.sh"
+
+: "${STACK:=univerbs}" "${DEVICE:=rxe0}" "${REMOTE:=}" "${AGENT_PORT:=7000}"
+: "${SERVER:=10.77.0.1}" "${SERVER6:=fd77:0::1}" "${CLIENT:=$SERVER}"
+export STACK DEVICE REMOTE AGENT_PORT SERVER SERVER6 CLIENT
+pairs_dir=$UNIV_STATE/pairs
+mkdir -p "$pairs_dir"
+
+# setup_stack: what STACK needs in a guest of its own
+setup_stack() {
+	modprobe -a rdma_ucm ib_uverbs || return
+	# multicast needs to know where to go
+	ip route replace 239.0.0.0/8 dev "$(rxe_netdev "$DEVICE")" || return
+	[ "$STACK" = stock ] || load_univerbs
+}
+
+run_programs() {
+	local script
+	for script in devices pingpong perftest rdmacm; do
+		# shellcheck disable=SC1090
+		. "$UNIV_REPO/tests/programs/$script.sh"
+	done
+}
+
+# ---- is a server ready, and on the right stack? --------------------------------------------------------------------
+
+cm_listens() { rdma resource show cm_id | grep -q "state LISTEN .*:$1\\>"; }
+has_said() { grep -q -- "$1" "$server_out"; }
+
+# server_ready HOW WHAT: true when it is, or when there is no server any more to wait for
+server_ready() {
+	group_leader_gone "$server_pid" && return 0
+	case $1 in
+	tcp) tcp_listens "$2" ;;
+	cm) cm_listens "$2" ;;
+	says) has_said "$2" ;;
+	esac
+}
+
+# A program that fell back to the system's library would pass every test of univerbs
+right_library() {
+	local maps ours=no
+	maps=$(<"/proc/$1/maps")
+	[[ $maps != *"$UNIV_LIBDIR/libibverbs.so.1"* ]] || ours=yes
+	case $STACK:$ours in
+	stock:no|univerbs:yes) return 0 ;;
+	esac
+	echo "server $1 does not run over $STACK"
+	return 1
+}
+
+# ---- the server's side ---------------------------------------------------------------------------------------------
+
+# local_serve HOW WHAT COMMAND...
+local_serve() {
+	local how=$1 what=$2
+	shift 2
+	server_out=$pairs_dir/server.out
+	on_stack "$STACK" exec_server "$@" >"$server_out" 2>&1 &
+	server_pid=$!
+	wait_until 20 server_ready "$how" "$what" || { echo "server is not ready"; cat "$server_out"; return 1; }
+	if group_leader_gone "$server_pid"; then
+		echo "the server ended at once"
+		cat "$server_out"
+		return 1
+	fi
+	right_library "$server_pid"
+}
+
+# The process that runs the server is the one that is waited for
+exec_server() { exec stdbuf -oL "$@"; }
+
+# local_served [kill]: waits for the server; kill: whose client has failed, so it may wait for ever
+local_served() {
+	local status
+	[ "${1:-}" != kill ] || kill "$server_pid" 2>/dev/null
+	wait "$server_pid"
+	status=$?
+	[ $status -eq 0 ] || echo "server: exit status $status"
+	return $status
+}
+
+# ---- the same through another guest's agent ------------------------------------------------------------------------
+
+# The agent answers "ready" or "failed", and after "end" or "kill" with the server's output and "status N"
+remote_serve() {
+	local how=$1 what=$2 answer
+	shift 2
+	server_out=$pairs_dir/server.out
+	exec {agent}<>"/dev/tcp/$SERVER/$AGENT_PORT" || return
+	printf '%s %s %s\n' "$STACK" "$how" "$what" >&"$agent"
+	printf '%q ' "$@" >&"$agent"
+	echo >&"$agent"
+	read -r answer <&"$agent"
+	[ "$answer" = ready ] || { echo "remote server: $answer"; cat <&"$agent"; return 1; }
+}
+
+remote_served() {
+	local status
+	echo "${1:-end}" >&"$agent"
+	cat <&"$agent" >"$server_out"
+	exec {agent}>&-
+	status=$(sed -n 's/^status //p' "$server_out")
+	[ "$status" = 0 ] || { echo "server: exit status ${status:-unknown}"; return 1; }
+}
+
+serve() { if [ -n "$REMOTE" ]; then remote_serve "$@"; else local_serve "$@"; fi; }
+served() { if [ -n "$REMOTE" ]; then remote_served "$@"; else local_served "$@"; fi; }
+
+# ---- a pair --------------------------------------------------------------------------------------------------------
+
+# pair HOW WHAT SERVER COMMAND... -- CLIENT COMMAND...: both must succeed. HOW and WHAT say when the server is ready:
+# tcp PORT, cm PORT, says TEXT. Leaves $server_out and $client_out to be checked.
+pair() {
+	local how=$1 what=$2 server=() status=0
+	shift 2
+	while [ "$1" != -- ]; do
+		server+=("$1")
+		shift
+	done
+	shift
+	client_out=$pairs_dir/client.out
+	: >"$client_out"
+	serve "$how" "$what" "${server[@]}" || return
+	on_stack "$STACK" "$@" >"$client_out" 2>&1 || { status=$?; echo "client: exit status $status"; }
+	if [ $status -ne 0 ]; then
+		served kill || :
+		show_pair
+		return $status
+	fi
+	served || { status=$?; show_pair; }
+	return $status
+}
+
+show_pair() {
+	echo "server said:"
+	tail -n 25 "$server_out"
+	echo "client said:"
+	tail -n 25 "$client_out"
+}
+
+# expect REGEX FILE...: each file has a line like it
+expect() {
+	local regex=$1 file
+	shift
+	for file; do
+		grep -Eq -- "$regex" "$file" && continue
+		echo "no line like '$regex' in ${file##*/}"
+		show_pair
+		return 1
+	done
+}
+
+# A port that no test in this guest has had
+next_port() {
+	count port
+	port=$((20000 + counted))
+}
+
+# wants_case NAME: ONLY=regex picks cases
+wants_case() { [ -z "${ONLY:-}" ] || [[ $1 =~ $ONLY ]]; }
+
+# Two guests are three times slower than one and add only the network between, so they leave some cases out
+in_one_guest() { [ -z "$REMOTE" ]; }
+
+# try NAME SECONDS COMMAND...: run_test under the stack's name
+try() {
+	local name=$1
+	shift
+	wants_case "$name" || return 0
+	run_test "$STACK${REMOTE:+ two guests}: $name" "$@"
+}

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# perftest: every operation over every transport that has it.
+
+# shellcheck source=lib.sh
+. "$UNIV_REPO/tests/programs/lib.sh"
+
+# A result line starts with size and iterations
+result() { echo "^ *$1 +$2 "; }
+
+# perftest PROGRAM EXPECT OPTION...: EXPECT is a regex, or "N sizes"
+perftest() {
+	local program=$1 expected=$2 how=tcp port common
+	shift 2
+	next_port
+	# with -R and -z they meet through the connection manager
+	case " $* " in *" -R "*|*" -z "*) how=cm ;; esac
+	common=(-d "$DEVICE" -x 1 -F -p "$port" "$@")
+	pair $how "$port" "$program" "${common[@]}" -- "$program" "${common[@]}" "$SERVER" || return
+	case $expected in
+	*" sizes") expect_sizes "${expected% sizes}" ;;
+	*) expect "$expected" "$client_out" ;;
+	esac
+}
+
+# 2, 4, 8, ... : N result lines
+expect_sizes() {
+	local n=$1 size=2
+	while [ "$n" -gt 0 ]; do
+		expect "^ *$size +[0-9]+ +[0-9]" "$client_out" || return
+		size=$((size * 2)) n=$((n - 1))
+	done
+}
+
+try_perftest() {
+	local program=$1
+	try "$program ${*:3}" 60 perftest "$@"
+}
+
+# each_size PROGRAM TRANSPORT EVENTS SIZE...: few iterations of large messages, many of small ones, so that rings wrap
+each_size() {
+	local program=$1 transport=$2 events=$3 size n
+	shift 3
+	for size; do
+		n=1500
+		[ "$size" -le 4096 ] || n=40
+		[ "$size" -le 65536 ] || n=6
+		# shellcheck disable=SC2086 # no events is no argument
+		try_perftest "$program" "$(result "$size" $n)" -c "$transport" -s "$size" -n $n $events
+	done
+}
+
+# inline_pair PROGRAM TRANSPORT [OPTION]: the same messages copied into the request, and not
+inline_pair() {
+	local program=$1 transport=$2
+	shift 2
+	try_perftest "$program" "$(result 64 1500)" -c "$transport" -s 64 -n 1500 -I 0
+	try_perftest "$program" "$(result 64 1500)" -c "$transport" -s 64 -n 1500 -I 64 "$@"
+}
+
+for transport in RC UC UD; do
+	sizes="2 1024 65536 1048576"
+	in_one_guest || sizes="2 1048576"
+	# one packet is the most, and rxe's MTU is 4096 here
+	[ $transport != UD ] || sizes="2 4096"
+	for program in ib_send_lat ib_send_bw; do
+		for events in "" -e; do
+			# shellcheck disable=SC2086
+			each_size $program $transport "$events" $sizes
+		done
+		! in_one_guest || inline_pair $program $transport -e
+	done
+done
+for transport in RC UC; do
+	# perftest itself has no events for RDMA write: nothing completes at the far side
+	for program in ib_write_lat ib_write_bw; do
+		each_size $program $transport "" 2 65536 1048576
+		! in_one_guest || inline_pair $program $transport
+	done
+done
+for program in ib_read_lat ib_read_bw; do
+	for events in "" -e; do
+		! in_one_guest || each_size $program RC "$events" 2 65536
+		each_size $program RC "$events" 1048576
+	done
+done
+for program in ib_atomic_lat ib_atomic_bw; do
+	for type in CMP_AND_SWAP FETCH_AND_ADD; do
+		try_perftest $program "$(result 8 1000)" -A $type -n 1000
+		! in_one_guest || try_perftest $program "$(result 8 1000)" -A $type -n 1000 -e
+	done
+done
+
+# queue pairs made and connected by librdmacm
+try_perftest ib_write_bw "$(result 4096 1000)" -s 4096 -n 1000 -R
+try_perftest ib_send_lat "$(result 64 500)" -s 64 -n 500 -R -e
+try_perftest ib_send_bw "$(result 1024 500)" -c UD -s 1024 -n 500 -R
+try_perftest ib_read_lat "$(result 64 500)" -s 64 -n 500 -z
+
+if in_one_guest; then
+	# -a spends half a second on each size to measure the CPU's clock, so only few go through all of them
+	try_perftest ib_write_bw "23 sizes" -a -n 5
+	try_perftest ib_send_lat "12 sizes" -c UD -a -n 5 -e
+
+	# options that lead through other verbs; no -g: perftest's multicast loses its control connection at the end
+	# over stock rxe, and mckey has multicast
+	try_perftest ib_write_bw "$(result 4096 2000)" -s 4096 -n 500 -q 4
+	try_perftest ib_send_bw "$(result 4096 2000)" -s 4096 -n 500 -q 4
+	try_perftest ib_write_bw "$(result 4096 1000)" -s 4096 -n 1000 -b
+	try_perftest ib_send_bw "$(result 4096 1000)" -s 4096 -n 1000 -b -e
+	try_perftest ib_write_bw "$(result 64 1024)" -s 64 -n 1024 -l 32
+	try_perftest ib_send_bw "$(result 64 1024)" -s 64 -n 1024 -l 16 --recv_post_list 16
+	try_perftest ib_send_bw "$(result 1024 1000)" -s 1024 -n 1000 --use-srq
+	try_perftest ib_send_lat "$(result 1024 500)" -s 1024 -n 500 --use-srq -e
+	try_perftest ib_write_bw "$(result 64 2000)" -s 64 -n 2000 -Q 1 -t 16
+	try_perftest ib_send_bw "$(result 64 2000)" -s 64 -n 2000 -r 8 -t 8 -Q 1
+	try_perftest ib_read_bw "$(result 4096 1000)" -s 4096 -n 1000 -o 1
+	try_perftest ib_send_bw "^ *65536 +[0-9]+ " -s 65536 -D 1
+	try_perftest ib_write_lat "$(result 64 500)" -s 64 -n 500 --use_old_post_send
+fi

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# The pingpong examples of rdma-core: each transport, polled and sleeping, contents verified (-c).
+
+# shellcheck source=lib.sh
+. "$UNIV_REPO/tests/programs/lib.sh"
+
+# pingpong KIND SIZE ITERATIONS [OPTION...]
+pingpong() {
+	local kind=$1 size=$2 iters=$3 port common
+	shift 3
+	next_port
+	common=(-d "$DEVICE" -g 1 -p "$port" -s "$size" -n "$iters" "$@")
+	pair tcp "$port" "ibv_${kind}_pingpong" "${common[@]}" -- "ibv_${kind}_pingpong" "${common[@]}" "$SERVER" || return
+	expect "^$((size * iters * 2)) bytes in .* seconds" "$client_out" "$server_out" &&
+		expect "^$iters iters in .* seconds" "$client_out" "$server_out"
+}
+
+try_pingpong() {
+	local kind=$1 size=$2 iters=$3
+	try "ibv_${kind}_pingpong -s $size -n $iters ${*:4}" 40 pingpong "$@"
+}
+
+for kind in rc uc srq; do
+	for mode in "" -e; do
+		# shellcheck disable=SC2086 # no mode is no argument
+		{
+			try_pingpong $kind 1 1000 -c $mode
+			! in_one_guest || try_pingpong $kind 4096 300 -c $mode
+			! in_one_guest || try_pingpong $kind 65536 50 -c $mode
+			try_pingpong $kind 1048576 8 -c $mode
+		}
+	done
+done
+for mode in "" -e; do
+	# shellcheck disable=SC2086
+	{
+		try_pingpong ud 1 1000 -c $mode
+		! in_one_guest || try_pingpong ud 1024 300 -c $mode
+		# rxe's MTU is 4096 here; the first 40 bytes of a buffer are the GRH's, not the message's
+		try_pingpong ud 4096 300 -c $mode
+	}
+done
+if in_one_guest; then
+	# the defaults as a user would type them, and the options that are left
+	try_pingpong rc 4096 1000
+	try_pingpong uc 4096 1000
+	try_pingpong ud 2048 1000
+	try_pingpong srq 4096 1000
+	try_pingpong rc 4096 300 -c -m 4096
+	try_pingpong rc 4096 300 -c -N
+	try_pingpong rc 4096 300 -c -N -e
+	try_pingpong rc 4096 300 -c -r 3
+	try_pingpong srq 4096 300 -c -q 3 -r 20
+fi

@@ -1,0 +1,77 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Builds and runs the tests of what the library does without a device: its helper functions,
+# compared with the stock library's, and the inline functions of its header, as C and as C++.
+#
+# Exits 0, 1 with what failed, or 77 if a compiler is missing and nothing failed.
+
+set -u
+
+top=$(cd "$(dirname "$0")/../.." && pwd)
+host=$top/tests/user/host
+stock=/usr/lib/$(gcc -print-multiarch 2>/dev/null)/libibverbs.so.1
+count=0
+failed=0
+missing=
+
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+
+compile()
+{
+	"$@" -O2 -Wall -Wextra -Werror -D_GNU_SOURCE -I"$top/user/include" -o "$tmp/test"
+}
+
+run()
+{
+	count=$((count + 1))
+	rm -rf "$tmp/dir" && mkdir "$tmp/dir" && "$tmp/test" "$@" && return
+	failed=1
+}
+
+test_helpers()
+{
+	set -- "$1" -std=gnu11 "$host/helpers.c"
+	for name in names rate marshall sysfs private; do
+		set -- "$@" "$top/user/$name.c"
+	done
+	if ! compile "$@" -fvisibility=hidden -ldl; then
+		failed=1
+	elif [ -e "$stock" ]; then
+		run "$tmp/dir" "$stock"
+	else
+		run "$tmp/dir"
+	fi
+}
+
+test_inlines()
+{
+	if compile "$@" "$host/inlines.c"; then
+		run
+	else
+		failed=1
+	fi
+}
+
+for cc in gcc clang; do
+	if ! command -v $cc > /dev/null; then
+		missing="$missing $cc"
+		continue
+	fi
+	test_helpers $cc
+	test_inlines $cc -std=gnu11
+done
+for cxx in g++ clang++; do
+	if ! command -v $cxx > /dev/null; then
+		missing="$missing $cxx"
+		continue
+	fi
+	test_inlines $cxx -std=gnu++11 -x c++
+done
+
+echo "$count programs run"
+[ -e "$stock" ] || echo "not compared with the stock library, which is not installed"
+[ -z "$missing" ] || echo "not installed:$missing"
+[ $failed -eq 0 ] || exit 1
+[ -z "$missing" ] || exit 77

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0
+/* adv30. Asynchronous events, and signals while something waits for one. */
+#include "testlib.h"
+
+static bool event_waits(struct ibv_context *ctx, int ms)
+{
+	struct pollfd pfd = { .fd = ctx->async_fd, .events = POLLIN };
+
+	return poll(&pfd, 1, ms) == 1 && pfd.revents & POLLIN;
+}
+
+static void nothing_happened(void)
+{
+	struct ibv_async_event event;
+	struct test_dev dev;
+	int ret;
+
+	dev_open(&dev);
+	CHECK(!event_waits(dev.ctx, 50), "an event on a fresh context");
+	fcntl(dev.ctx->async_fd, F_SETFL, fcntl(dev.ctx->async_fd, F_GETFL) | O_NONBLOCK);
+	errno = 0;
+	ret = ibv_get_async_event(dev.ctx, &event);
+	CHECK(ret && errno == EAGAIN, "get_async_event: %d, %s", ret, err_name(errno));
+	dev_close(&dev);
+}
+
+/* The first message that arrives in RTR */
+static void established(void)
+{
+	struct pair_want want = { .stay_reset = 1 };
+	struct ibv_async_event event;
+	struct ibv_wc wc;
+	struct pair p;
+
+	pair_open(&p, &want);
+	qp_connect(&p.dev, p.qp[0], p.qp[1]->qp_num, NULL);
+	NEED_OK(qp_to_init(p.qp[1]));
+	CHECK_ERR(post_recv_at(&p, 1, 1, 0, 64), 0);
+	NEED_OK(qp_to_rtr(&p.dev, p.qp[1], p.qp[0]->qp_num));
+	CHECK_ERR(post_send_at(&p, 0, 2, 0, 8, IBV_SEND_SIGNALED), 0);
+	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	if (event_waits(p.dev.ctx, 200)) {
+		NEED_OK(ibv_get_async_event(p.dev.ctx, &event));
+		CHECK(event.event_type == IBV_EVENT_COMM_EST && event.element.qp == p.qp[1],
+		      "event %d", event.event_type);
+		ibv_ack_async_event(&event);
+	}
+	pair_close(&p);
+}
+
+/* With a shared queue a queue pair may tell when its last request is gone; rxe does not */
+static void last_request(void)
+{
+	struct pair_want want = { .use_srq = 1 };
+	struct ibv_async_event event;
+	struct pair p;
+
+	pair_open(&p, &want);
+	CHECK_ERR(qp_to_state(p.qp[1], IBV_QPS_ERR), 0);
+	if (event_waits(p.dev.ctx, 200)) {
+		NEED_OK(ibv_get_async_event(p.dev.ctx, &event));
+		CHECK(event.event_type == IBV_EVENT_QP_LAST_WQE_REACHED &&
+		      event.element.qp == p.qp[1], "event %d (%s)", event.event_type,
+		      ibv_event_type_str(event.event_type));
+		ibv_ack_async_event(&event);
+	}
+	pair_close(&p);
+}
+
+static volatile sig_atomic_t signals;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	signals = signals + 1;
+}
+
+struct blocked {
+	struct ibv_context *ctx;
+	struct ibv_comp_channel *ch;
+	int ret;
+	int err;
+};
+
+static void *block_async(void *arg)
+{
+	struct blocked *b = arg;
+	struct ibv_async_event event;
+
+	b->ret = ibv_get_async_event(b->ctx, &event);
+	b->err = errno;
+	return NULL;
+}
+
+static void *block_comp(void *arg)
+{
+	struct blocked *b = arg;
+	struct ibv_cq *cq;
+	void *context;
+
+	b->ret = ibv_get_cq_event(b->ch, &cq, &context);
+	b->err = errno;
+	return NULL;
+}
+
+static void interrupt(void *(*fn)(void *), struct blocked *b, const char *what)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+	pthread_t thread;
+
+	sigaction(SIGUSR1, &sa, NULL);
+	signals = 0;
+	pthread_create(&thread, NULL, fn, b);
+	for (int k = 0; k < 20 && !signals; k++) {
+		sleep_ms(50);
+		pthread_kill(thread, SIGUSR1);
+		sleep_ms(20);
+	}
+	pthread_join(thread, NULL);
+	CHECK(b->ret == -1 && b->err == EINTR, "%s after a signal: %d, %s", what, b->ret,
+	      err_name(b->err));
+}
+
+static void signals_interrupt(void)
+{
+	struct pair_want want = { .use_channel = 1 };
+	struct blocked b;
+	struct pair p;
+
+	pair_open(&p, &want);
+	b = (struct blocked){ .ctx = p.dev.ctx, .ch = p.ch };
+	interrupt(block_async, &b, "get_async_event");
+	interrupt(block_comp, &b, "get_cq_event");
+	CHECK(pair_works(&p), "the pair does not work after signals");
+	pair_close(&p);
+}
+
+/* Destroying waits until its event is acknowledged, then goes on */
+static void *ack_later(void *arg)
+{
+	sleep_ms(200);
+	ibv_ack_cq_events(arg, 1);
+	return NULL;
+}
+
+static void destroy_waits_for_ack(void)
+{
+	struct pair_want want = { .use_channel = 1 };
+	pthread_t thread;
+	struct ibv_cq *cq;
+	struct ibv_wc wc;
+	uint64_t start;
+	struct pair p;
+	void *context;
+
+	pair_open(&p, &want);
+	CHECK_ERR(ibv_req_notify_cq(p.cq[0], 0), 0);
+	CHECK_ERR(post_rdma(&p, 0, 1, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	NEED_OK(ibv_get_cq_event(p.ch, &cq, &context));
+	CHECK_ERR(ibv_destroy_qp(p.qp[0]), 0);
+	p.qp[0] = NULL;
+	start = now_ns();
+	pthread_create(&thread, NULL, ack_later, cq);
+	CHECK_ERR(ibv_destroy_cq(p.cq[0]), 0);
+	CHECK(now_ns() - start > 100000000ull, "destroy_cq did not wait for the acknowledgement");
+	p.cq[0] = NULL;
+	pthread_join(thread, NULL);
+	pair_close(&p);
+}
+
+/* An event nobody has read goes with its queue */
+static void destroy_drops_unread(void)
+{
+	struct pair_want want = { .use_channel = 1 };
+	struct ibv_wc wc;
+	struct pair p;
+
+	pair_open(&p, &want);
+	CHECK_ERR(ibv_req_notify_cq(p.cq[0], 0), 0);
+	CHECK_ERR(post_rdma(&p, 0, 1, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	sleep_ms(50);
+	CHECK_ERR(ibv_destroy_qp(p.qp[0]), 0);
+	CHECK_ERR(ibv_destroy_cq(p.cq[0]), 0);
+	p.qp[0] = NULL;
+	p.cq[0] = NULL;
+	if (why_known()) {
+		struct pollfd pfd = { .fd = p.ch->fd, .events = POLLIN };
+
+		CHECK(!poll(&pfd, 1, 20), "an event of a queue that is gone");
+	}
+	pair_close(&p);
+}
+
+static const struct test_case cases[] = {
+	{ "nothing_happened", nothing_happened },
+	{ "established", established },
+	{ "last_request", last_request },
+	{ "signals_interrupt", signals_interrupt },
+	{ "destroy_waits_for_ack", destroy_waits_for_ack },
+	{ "destroy_drops_unread", destroy_drops_unread },
+};
+
+TEST_MAIN("api_event (adv30)", cases, 30)

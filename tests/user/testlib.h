@@ -1,0 +1,748 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the test programs share: cases and checks, waiting with a limit, a
+ * connected pair of queue pairs on one device, datagrams, explained errors.
+ *
+ * A program is a table of cases. Without arguments it runs all of them, with
+ * arguments those named. Exit: 0 all passed, 1 some failed, 77 skipped.
+ */
+#ifndef TESTLIB_H
+#define TESTLIB_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <infiniband/verbs.h>
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define MAYBE_UNUSED __attribute__((unused))
+#define PORT 1
+#define EXIT_SKIP 77
+
+/* ---- Cases and checks ---------------------------------------------------- */
+
+struct test_case {
+	const char *name;
+	void (*run)(void);
+};
+
+static const char *test_program = "?";
+static const char *test_now = "start";
+static int test_failures;
+
+__attribute__((format(printf, 3, 4)))
+static MAYBE_UNUSED void test_fail(const char *file, int line, const char *fmt, ...)
+{
+	const char *base = strrchr(file, '/');
+	int saved = errno;
+	va_list ap;
+
+	printf("%s:%d: %s: ", base ? base + 1 : file, line, test_now);
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	printf("\n");
+	fflush(stdout);
+	__atomic_add_fetch(&test_failures, 1, __ATOMIC_RELAXED);
+	errno = saved;
+}
+
+#define FAIL(...) test_fail(__FILE__, __LINE__, __VA_ARGS__)
+
+/* The test goes on, and fails */
+#define CHECK(cond, ...) ({				\
+	bool __ok = !!(cond);				\
+	if (!__ok)					\
+		FAIL(__VA_ARGS__);			\
+	__ok;						\
+})
+
+/* Nothing that follows could work */
+#define NEED(cond, ...) do {				\
+	if (!(cond)) {					\
+		FAIL(__VA_ARGS__);			\
+		exit(1);				\
+	}						\
+} while (0)
+
+#define SKIP(...) do {					\
+	printf(__VA_ARGS__);				\
+	printf("\n");					\
+	exit(EXIT_SKIP);				\
+} while (0)
+
+static MAYBE_UNUSED const char *err_name(int err)
+{
+	const char *name = err ? strerrorname_np(err) : "success";
+
+	return name ? name : "unknown errno";
+}
+
+/* For calls that return an errno value */
+#define CHECK_ERR(call, want) ({						\
+	int __got = (call), __want = (want);					\
+	CHECK(__got == __want, "%s: expected %s, got %d (%s)", #call,		\
+	      err_name(__want), __got, err_name(__got));			\
+})
+
+#define NEED_OK(call) do {							\
+	int __got = (call);							\
+	NEED(!__got, "%s: expected success, got %d (%s)", #call, __got,		\
+	     err_name(__got));							\
+} while (0)
+
+/* For calls that return a pointer, or NULL with errno */
+#define CHECK_NULL(call, want) ({						\
+	const void *__ptr = (errno = 0, (const void *)(call));			\
+	int __err = errno, __want = (want);					\
+	CHECK(!__ptr && __err == __want, "%s: expected NULL and %s, got %s and %s", \
+	      #call, err_name(__want), __ptr ? "an object" : "NULL", err_name(__err)); \
+})
+
+#define NEED_PTR(ptr, what) NEED((ptr), "%s: %s", (what), err_name(errno))
+
+static void test_alarm(int sig)
+{
+	static const char text[] = " hangs: time is up\n";
+	ssize_t n;
+
+	(void)sig;
+	n = write(1, test_program, strlen(test_program));
+	n = write(1, ": ", 2);
+	n = write(1, test_now, strlen(test_now));
+	n = write(1, text, sizeof(text) - 1);
+	(void)n;
+	_exit(1);
+}
+
+static MAYBE_UNUSED void test_limit(unsigned int seconds)
+{
+	signal(SIGALRM, test_alarm);
+	alarm(seconds);
+}
+
+static bool test_wanted(int argc, char **argv, const char *name)
+{
+	if (argc < 2)
+		return true;
+	for (int i = 1; i < argc; i++)
+		if (!strcmp(argv[i], name))
+			return true;
+	return false;
+}
+
+static MAYBE_UNUSED int test_run(const char *program, int argc, char **argv,
+				 const struct test_case *cases, size_t count,
+				 unsigned int seconds_each)
+{
+	int before, ran = 0;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	test_program = program;
+	for (size_t i = 0; i < count; i++) {
+		if (!test_wanted(argc, argv, cases[i].name))
+			continue;
+		test_now = cases[i].name;
+		before = test_failures;
+		test_limit(seconds_each);
+		cases[i].run();
+		alarm(0);
+		printf("%s %s\n", test_failures == before ? "ok  " : "FAIL", cases[i].name);
+		ran++;
+	}
+	if (!ran) {
+		printf("%s: no such case\n", program);
+		return 1;
+	}
+	printf("%s: %d cases, %d failed checks\n", program, ran, test_failures);
+	return test_failures ? 1 : 0;
+}
+
+/* The first argument names the program and the rows of ADVERSARIES that it covers */
+#define TEST_MAIN(program, cases, seconds_each)					\
+int main(int argc, char **argv)							\
+{										\
+	return test_run(program, argc, argv, cases, ARRAY_SIZE(cases), seconds_each); \
+}
+
+/* ---- Time ---------------------------------------------------------------- */
+
+static MAYBE_UNUSED uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+static MAYBE_UNUSED uint64_t deadline_ms(unsigned int ms)
+{
+	return now_ns() + ms * 1000000ull;
+}
+
+static MAYBE_UNUSED void sleep_ms(unsigned int ms)
+{
+	struct timespec ts = { ms / 1000, ms % 1000 * 1000000l };
+
+	while (nanosleep(&ts, &ts) && errno == EINTR)
+		;
+}
+
+/* ---- Explained errors ---------------------------------------------------- */
+
+#include "lasterror.h"
+
+/* ---- Device -------------------------------------------------------------- */
+
+struct test_dev {
+	struct ibv_context *ctx;
+	struct ibv_device_attr attr;
+	struct ibv_port_attr port;
+	union ibv_gid gid;
+	int gid_index;
+};
+
+static MAYBE_UNUSED const char *dev_wanted(void)
+{
+	const char *name = getenv("UNIV_TEST_DEVICE");
+
+	return name ? name : "rxe0";
+}
+
+static MAYBE_UNUSED struct ibv_context *dev_open_named(const char *name)
+{
+	struct ibv_device **list, **d;
+	struct ibv_context *ctx = NULL;
+	int n = 0;
+
+	list = ibv_get_device_list(&n);
+	if (!list)
+		return NULL;
+	errno = ENODEV;
+	for (d = list; *d && !ctx; d++)
+		if (!strcmp(ibv_get_device_name(*d), name))
+			ctx = ibv_open_device(*d);
+	ibv_free_device_list(list);
+	return ctx;
+}
+
+static MAYBE_UNUSED bool gid_is_ipv4(const union ibv_gid *gid)
+{
+	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
+
+	return !memcmp(gid->raw, prefix, sizeof(prefix));
+}
+
+/* RoCEv2 with an IPv4 address, which on a fresh rxe is index 1 */
+static MAYBE_UNUSED int gid_find(struct ibv_context *ctx, int entries, union ibv_gid *gid)
+{
+	struct ibv_gid_entry e;
+
+	for (int i = 0; i < entries; i++) {
+		if (ibv_query_gid_ex(ctx, PORT, i, &e, 0))
+			continue;
+		if (e.gid_type != IBV_GID_TYPE_ROCE_V2 || !gid_is_ipv4(&e.gid))
+			continue;
+		*gid = e.gid;
+		return i;
+	}
+	return -1;
+}
+
+static MAYBE_UNUSED void dev_open(struct test_dev *dev)
+{
+	memset(dev, 0, sizeof(*dev));
+	dev->ctx = dev_open_named(dev_wanted());
+	NEED(dev->ctx, "cannot open %s: %s; %s", dev_wanted(), err_name(errno), why_text());
+	NEED_OK(ibv_query_device(dev->ctx, &dev->attr));
+	NEED_OK(ibv_query_port(dev->ctx, PORT, &dev->port));
+	dev->gid_index = gid_find(dev->ctx, dev->port.gid_tbl_len, &dev->gid);
+	NEED(dev->gid_index >= 0, "no RoCEv2 GID with an IPv4 address among %d",
+	     dev->port.gid_tbl_len);
+}
+
+static MAYBE_UNUSED void dev_close(struct test_dev *dev)
+{
+	CHECK_ERR(ibv_close_device(dev->ctx), 0);
+	dev->ctx = NULL;
+}
+
+/* The node of a context, for raw ioctls and mmap */
+static MAYBE_UNUSED const char *node_path(void)
+{
+	static char path[128];
+	glob_t g;
+
+	if (getenv("UNIV_TEST_NODE"))
+		return getenv("UNIV_TEST_NODE");
+	if (glob("/dev/infiniband/univerbs*", 0, NULL, &g))
+		return "/dev/infiniband/univerbs0";
+	snprintf(path, sizeof(path), "%s", g.gl_pathv[0]);
+	globfree(&g);
+	return path;
+}
+
+/* ---- A connected pair ----------------------------------------------------- */
+
+#define PAIR_HALF (512u << 10)
+#define PAIR_QKEY 0x11223344u
+#define ALL_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
+		    IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
+
+/* What a pair is asked for; zero means the default */
+struct pair_want {
+	enum ibv_qp_type type;
+	uint32_t send_wr;
+	uint32_t recv_wr;
+	uint32_t send_sge;
+	uint32_t recv_sge;
+	uint32_t inline_data;
+	int cqe;
+	int sig_all;
+	int use_srq;
+	int use_channel;
+	int use_ex;
+	uint8_t retry_cnt;
+	uint8_t rnr_retry;
+	uint8_t timeout;
+	int stay_reset;
+	struct ibv_context *ctx;
+};
+
+/* Each queue pair has one completion queue for both directions, and its half of the buffer */
+struct pair {
+	struct test_dev dev;
+	struct ibv_pd *pd;
+	struct ibv_comp_channel *ch;
+	struct ibv_cq *cq[2];
+	struct ibv_qp *qp[2];
+	struct ibv_qp_cap cap;
+	struct ibv_srq *srq;
+	struct ibv_mr *mr;
+	uint8_t *buf[2];
+	struct ibv_ah *ah;
+	enum ibv_qp_type type;
+	struct pair_want want;
+};
+
+static MAYBE_UNUSED int qp_to_init(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr a = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = PORT,
+		.qkey = PAIR_QKEY,
+		.qp_access_flags = ALL_ACCESS,
+	};
+	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+
+	mask |= qp->qp_type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
+	if (qp->qp_type == IBV_QPT_UC)
+		a.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+	return ibv_modify_qp(qp, &a, mask);
+}
+
+static MAYBE_UNUSED void ah_attr_to(const struct test_dev *dev, struct ibv_ah_attr *ah)
+{
+	memset(ah, 0, sizeof(*ah));
+	ah->is_global = 1;
+	ah->grh.dgid = dev->gid;
+	ah->grh.sgid_index = dev->gid_index;
+	ah->grh.hop_limit = 64;
+	ah->port_num = PORT;
+}
+
+static MAYBE_UNUSED int qp_to_rtr(const struct test_dev *dev, struct ibv_qp *qp,
+				  uint32_t dest_qpn)
+{
+	struct ibv_qp_attr a = {
+		.qp_state = IBV_QPS_RTR,
+		.path_mtu = dev->port.active_mtu,
+		.dest_qp_num = dest_qpn,
+		.rq_psn = 100,
+		.max_dest_rd_atomic = 8,
+		.min_rnr_timer = 1,
+	};
+	int mask = IBV_QP_STATE;
+
+	if (qp->qp_type != IBV_QPT_UD)
+		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+	if (qp->qp_type == IBV_QPT_RC)
+		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	ah_attr_to(dev, &a.ah_attr);
+	return ibv_modify_qp(qp, &a, mask);
+}
+
+static MAYBE_UNUSED int qp_to_rts(struct ibv_qp *qp, const struct pair_want *want)
+{
+	struct ibv_qp_attr a = {
+		.qp_state = IBV_QPS_RTS,
+		.sq_psn = 100,
+		.timeout = want && want->timeout ? want->timeout : 14,
+		.retry_cnt = want && want->retry_cnt ? want->retry_cnt : 6,
+		.rnr_retry = want && want->rnr_retry ? want->rnr_retry : 7,
+		.max_rd_atomic = 8,
+	};
+	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+
+	if (qp->qp_type == IBV_QPT_RC)
+		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			IBV_QP_MAX_QP_RD_ATOMIC;
+	return ibv_modify_qp(qp, &a, mask);
+}
+
+static MAYBE_UNUSED int qp_to_state(struct ibv_qp *qp, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr a = { .qp_state = state };
+
+	return ibv_modify_qp(qp, &a, IBV_QP_STATE);
+}
+
+static MAYBE_UNUSED enum ibv_qp_state qp_state_now(struct ibv_qp *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr a;
+
+	NEED_OK(ibv_query_qp(qp, &a, IBV_QP_STATE, &init));
+	return a.qp_state;
+}
+
+static MAYBE_UNUSED void qp_connect(const struct test_dev *dev, struct ibv_qp *qp,
+				    uint32_t dest_qpn, const struct pair_want *want)
+{
+	NEED_OK(qp_to_init(qp));
+	NEED_OK(qp_to_rtr(dev, qp, dest_qpn));
+	NEED_OK(qp_to_rts(qp, want));
+}
+
+static MAYBE_UNUSED struct ibv_qp *pair_create_ex(struct pair *p,
+						  const struct ibv_qp_init_attr *from)
+{
+	struct ibv_qp_init_attr_ex ex = {
+		.qp_context = from->qp_context,
+		.send_cq = from->send_cq,
+		.recv_cq = from->recv_cq,
+		.srq = from->srq,
+		.cap = from->cap,
+		.qp_type = from->qp_type,
+		.sq_sig_all = from->sq_sig_all,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.pd = p->pd,
+	};
+	struct ibv_qp *qp;
+
+	if (from->qp_type == IBV_QPT_UD)
+		ex.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
+	else
+		ex.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE |
+			IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND |
+			IBV_QP_EX_WITH_SEND_WITH_IMM;
+	if (from->qp_type == IBV_QPT_RC)
+		ex.send_ops_flags |= IBV_QP_EX_WITH_RDMA_READ |
+			IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+	qp = ibv_create_qp_ex(p->dev.ctx, &ex);
+	p->cap = ex.cap;
+	return qp;
+}
+
+static MAYBE_UNUSED void pair_create_qp(struct pair *p, int i)
+{
+	const struct pair_want *w = &p->want;
+	struct ibv_qp_init_attr init = {
+		.qp_context = p,
+		.send_cq = p->cq[i],
+		.recv_cq = p->cq[i],
+		.srq = p->srq,
+		.qp_type = p->type,
+		.sq_sig_all = w->sig_all,
+		.cap = {
+			.max_send_wr = w->send_wr ? w->send_wr : 64,
+			.max_recv_wr = w->recv_wr ? w->recv_wr : 64,
+			.max_send_sge = w->send_sge ? w->send_sge : 4,
+			.max_recv_sge = w->recv_sge ? w->recv_sge : 4,
+			.max_inline_data = w->inline_data ? w->inline_data : 64,
+		},
+	};
+
+	if (w->use_ex) {
+		p->qp[i] = pair_create_ex(p, &init);
+	} else {
+		p->qp[i] = ibv_create_qp(p->pd, &init);
+		p->cap = init.cap;
+	}
+	NEED(p->qp[i], "create_qp: %s; %s", err_name(errno), why_text());
+}
+
+static MAYBE_UNUSED void pair_create_srq(struct pair *p)
+{
+	struct ibv_srq_init_attr init = {
+		.attr = { .max_wr = p->want.recv_wr ? p->want.recv_wr : 64, .max_sge = 4 },
+	};
+
+	p->srq = ibv_create_srq(p->pd, &init);
+	NEED_PTR(p->srq, "create_srq");
+}
+
+static MAYBE_UNUSED void pair_alloc_buffer(struct pair *p)
+{
+	void *mem = mmap(NULL, 2 * PAIR_HALF, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	NEED(mem != MAP_FAILED, "mmap: %s", err_name(errno));
+	p->buf[0] = mem;
+	p->buf[1] = p->buf[0] + PAIR_HALF;
+	p->mr = ibv_reg_mr(p->pd, mem, 2 * PAIR_HALF, ALL_ACCESS);
+	NEED(p->mr, "reg_mr: %s; %s", err_name(errno), why_text());
+}
+
+static MAYBE_UNUSED void pair_make_ready(struct pair *p)
+{
+	struct ibv_ah_attr ah;
+
+	for (int i = 0; i < 2; i++)
+		qp_connect(&p->dev, p->qp[i], p->qp[!i]->qp_num, &p->want);
+	if (p->type != IBV_QPT_UD)
+		return;
+	ah_attr_to(&p->dev, &ah);
+	p->ah = ibv_create_ah(p->pd, &ah);
+	NEED_PTR(p->ah, "create_ah");
+}
+
+static MAYBE_UNUSED void pair_open(struct pair *p, const struct pair_want *want)
+{
+	memset(p, 0, sizeof(*p));
+	if (want)
+		p->want = *want;
+	p->type = p->want.type ? p->want.type : IBV_QPT_RC;
+	dev_open(&p->dev);
+	p->pd = ibv_alloc_pd(p->dev.ctx);
+	NEED_PTR(p->pd, "alloc_pd");
+	if (p->want.use_channel) {
+		p->ch = ibv_create_comp_channel(p->dev.ctx);
+		NEED_PTR(p->ch, "create_comp_channel");
+	}
+	if (p->want.use_srq)
+		pair_create_srq(p);
+	pair_alloc_buffer(p);
+	for (int i = 0; i < 2; i++) {
+		p->cq[i] = ibv_create_cq(p->dev.ctx, p->want.cqe ? p->want.cqe : 256, &p->cq[i],
+					 p->ch, 0);
+		NEED_PTR(p->cq[i], "create_cq");
+		pair_create_qp(p, i);
+	}
+	if (!p->want.stay_reset)
+		pair_make_ready(p);
+}
+
+static MAYBE_UNUSED void pair_close(struct pair *p)
+{
+	if (p->ah)
+		CHECK_ERR(ibv_destroy_ah(p->ah), 0);
+	for (int i = 0; i < 2; i++) {
+		if (p->qp[i])
+			CHECK_ERR(ibv_destroy_qp(p->qp[i]), 0);
+		if (p->cq[i])
+			CHECK_ERR(ibv_destroy_cq(p->cq[i]), 0);
+	}
+	if (p->srq)
+		CHECK_ERR(ibv_destroy_srq(p->srq), 0);
+	if (p->ch)
+		CHECK_ERR(ibv_destroy_comp_channel(p->ch), 0);
+	CHECK_ERR(ibv_dereg_mr(p->mr), 0);
+	munmap(p->buf[0], 2 * PAIR_HALF);
+	CHECK_ERR(ibv_dealloc_pd(p->pd), 0);
+	dev_close(&p->dev);
+}
+
+/* ---- Posting and polling -------------------------------------------------- */
+
+/* A piece of half @i, @off bytes in */
+static MAYBE_UNUSED struct ibv_sge pair_sge(const struct pair *p, int i, size_t off, uint32_t len)
+{
+	return (struct ibv_sge){
+		.addr = (uintptr_t)p->buf[i] + off,
+		.length = len,
+		.lkey = p->mr->lkey,
+	};
+}
+
+static MAYBE_UNUSED int post_recv(const struct pair *p, int i, uint64_t id,
+				  struct ibv_sge *sge, int n)
+{
+	struct ibv_recv_wr wr = { .wr_id = id, .sg_list = sge, .num_sge = n }, *bad = NULL;
+
+	if (p->srq)
+		return ibv_post_srq_recv(p->srq, &wr, &bad);
+	return ibv_post_recv(p->qp[i], &wr, &bad);
+}
+
+static MAYBE_UNUSED int post_recv_at(const struct pair *p, int i, uint64_t id, size_t off,
+				     uint32_t len)
+{
+	struct ibv_sge sge = pair_sge(p, i, off, len);
+
+	return post_recv(p, i, id, &sge, 1);
+}
+
+/* Fills in where datagrams go */
+static MAYBE_UNUSED void wr_address(const struct pair *p, int i, struct ibv_send_wr *wr)
+{
+	if (p->type != IBV_QPT_UD)
+		return;
+	wr->wr.ud.ah = p->ah;
+	wr->wr.ud.remote_qpn = p->qp[!i]->qp_num;
+	wr->wr.ud.remote_qkey = PAIR_QKEY;
+}
+
+static MAYBE_UNUSED int post_one(const struct pair *p, int i, struct ibv_send_wr *wr)
+{
+	struct ibv_send_wr *bad = NULL;
+
+	return ibv_post_send(p->qp[i], wr, &bad);
+}
+
+static MAYBE_UNUSED int post_send_at(const struct pair *p, int i, uint64_t id, size_t off,
+				     uint32_t len, unsigned int flags)
+{
+	struct ibv_sge sge = pair_sge(p, i, off, len);
+	struct ibv_send_wr wr = {
+		.wr_id = id,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+		.send_flags = flags,
+	};
+
+	wr_address(p, i, &wr);
+	return post_one(p, i, &wr);
+}
+
+/* An RDMA operation between half @i and the start of the other half */
+static MAYBE_UNUSED int post_rdma(const struct pair *p, int i, uint64_t id,
+				  enum ibv_wr_opcode opcode, uint32_t len, unsigned int flags)
+{
+	struct ibv_sge sge = pair_sge(p, i, 0, len);
+	struct ibv_send_wr wr = {
+		.wr_id = id,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = opcode,
+		.send_flags = flags,
+		.imm_data = htobe32(0xabcd1234),
+		.wr.rdma = { .remote_addr = (uintptr_t)p->buf[!i], .rkey = p->mr->rkey },
+	};
+
+	return post_one(p, i, &wr);
+}
+
+/* 1 for a completion, 0 for none in time, negative for an error of the queue */
+static MAYBE_UNUSED int wait_wc(struct ibv_cq *cq, struct ibv_wc *wc, unsigned int ms)
+{
+	uint64_t end = deadline_ms(ms);
+	int n;
+
+	do {
+		n = ibv_poll_cq(cq, 1, wc);
+		if (n)
+			return n;
+		sched_yield();
+	} while (now_ns() < end);
+	return 0;
+}
+
+#define WC_TIMEOUT 10000
+
+/* A completion with this status must come */
+#define WANT_WC(cq, wc, want_status) ({						\
+	int __n = wait_wc(cq, wc, WC_TIMEOUT);					\
+	enum ibv_wc_status __s = (want_status);					\
+	CHECK(__n == 1, "no completion from %s (poll gave %d), expected %s", #cq, __n, \
+	      ibv_wc_status_str(__s)) &&					\
+	CHECK((wc)->status == __s, "wr_id %" PRIu64 ": status is %d (%s), expected %s", \
+	      (wc)->wr_id, (wc)->status, ibv_wc_status_str((wc)->status),	\
+	      ibv_wc_status_str(__s));						\
+})
+
+#define WANT_EMPTY(cq) do {							\
+	struct ibv_wc __wc;							\
+	int __n = ibv_poll_cq(cq, 1, &__wc);					\
+	CHECK(!__n, "%s is not empty: poll gave %d, status %s", #cq, __n,	\
+	      __n > 0 ? ibv_wc_status_str(__wc.status) : "-");			\
+} while (0)
+
+/* ---- Patterns -------------------------------------------------------------- */
+
+static MAYBE_UNUSED void fill(void *mem, size_t len, uint32_t seed)
+{
+	uint8_t *p = mem;
+
+	for (size_t i = 0; i < len; i++)
+		p[i] = (i * 7 + (i >> 8) * 13 + seed) & 0xff;
+}
+
+/* Offset of the first byte that differs from the pattern, or -1 */
+static MAYBE_UNUSED ssize_t differs(const void *mem, size_t len, uint32_t seed)
+{
+	const uint8_t *p = mem;
+
+	for (size_t i = 0; i < len; i++)
+		if (p[i] != (uint8_t)(i * 7 + (i >> 8) * 13 + seed))
+			return i;
+	return -1;
+}
+
+#define CHECK_BYTES(mem, len, seed, what) do {					\
+	ssize_t __at = differs(mem, len, seed);					\
+	CHECK(__at < 0, "%s: byte %zd of %zu is wrong", what, __at, (size_t)(len)); \
+} while (0)
+
+static MAYBE_UNUSED bool all_zero(const void *mem, size_t len)
+{
+	const uint8_t *p = mem;
+
+	for (size_t i = 0; i < len; i++)
+		if (p[i])
+			return false;
+	return true;
+}
+
+/* One message each way over a connected pair, for "does it still work" */
+static MAYBE_UNUSED bool pair_works(struct pair *p)
+{
+	size_t grh = p->type == IBV_QPT_UD ? 40 : 0;
+	struct ibv_wc wc;
+	int before = test_failures;
+
+	for (int i = 0; i < 2; i++) {
+		fill(p->buf[i], 1000, i + 1);
+		memset(p->buf[!i] + 4096, 0, 2000);
+		CHECK_ERR(post_recv_at(p, !i, 1, 4096, 2000), 0);
+		CHECK_ERR(post_send_at(p, i, 2, 0, 1000, IBV_SEND_SIGNALED), 0);
+		WANT_WC(p->cq[!i], &wc, IBV_WC_SUCCESS);
+		WANT_WC(p->cq[i], &wc, IBV_WC_SUCCESS);
+		CHECK_BYTES(p->buf[!i] + 4096 + grh, 1000, i + 1, "message");
+	}
+	return test_failures == before;
+}
+
+#endif

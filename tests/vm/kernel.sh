@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Host side: which kernel a guest boots, what its initramfs holds, and whether KVM can be trusted here.
+
+# usable_releases: those with headers to build modules against and an image to boot, the newest last
+usable_releases() {
+	local image release
+	for image in /boot/vmlinuz-*; do
+		release=${image#/boot/vmlinuz-}
+		[ -r "$image" ] && [ -e "/lib/modules/$release/build" ] && echo "$release"
+	done | sort -V
+}
+
+# pick_release: the running kernel's if it is usable, else the newest; without any, whatever has headers
+pick_release() {
+	local releases running build
+	running=$(uname -r)
+	releases=$(usable_releases)
+	if [ -z "$releases" ]; then
+		releases=$(for build in /lib/modules/*/build; do
+			[ ! -e "$build" ] || basename "${build%/build}"
+		done | sort -V)
+	fi
+	if printf '%s\n' "$releases" | grep -qxF "$running"; then
+		echo "$running"
+	else
+		printf '%s\n' "$releases" | tail -n 1
+	fi
+}
+
+# Modules that a guest needs before it sees its root, in loading order; nothing for what is built in.
+boot_modules() {
+	local release=$1 moddir=$2 name
+	for name in virtio_pci 9pnet_virtio 9p overlay; do
+		modprobe -d "$moddir" -S "$release" --show-depends "$name" 2>/dev/null
+	done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }'
+}
+
+# build_initramfs RELEASE MODDIR OUTPUT HERE
+build_initramfs() {
+	local release=$1 moddir=$2 out=$3 here=$4 dir=$3.d module busybox n=10
+	busybox=$(command -v busybox) || return 1
+	mkdir -p "$dir"/{bin,modules,proc,sys,dev,root,lower,rw} || return 1
+	cp "$busybox" "$dir/bin/busybox" || return 1
+	cp "$here/initramfs-init" "$dir/init" && chmod 755 "$dir/init" || return 1
+	cp "$here/guest-init" "$dir/guest-init" || return 1
+	for module in $(boot_modules "$release" "$moddir"); do
+		cp "$module" "$dir/modules/$n-${module##*/}" || return 1
+		n=$((n + 1))
+	done
+	(cd "$dir" && find . | cpio --quiet -o -H newc) >"$out"
+}
+
+# kvm_verdict KERNEL WORKDIR CACHEDIR: prints kvm or tcg. A /dev/kvm that opens may still hang a guest, so boot one and see.
+# The verdict holds until the host boots again.
+kvm_verdict() {
+	local kernel=$1 work=$2 cache verdict=tcg
+	if [ ! -r /dev/kvm ] || [ ! -w /dev/kvm ]; then
+		echo tcg
+		return
+	fi
+	cache=$3/kvm-$(cat /proc/sys/kernel/random/boot_id)
+	if [ ! -s "$cache" ]; then
+		mkdir -p "$3"
+		if kvm_trial "$kernel" "$work"; then
+			verdict=kvm
+		fi
+		echo "$verdict" >"$cache.$$" && mv "$cache.$$" "$cache"
+	fi
+	cat "$cache"
+}
+
+kvm_trial() {
+	local kernel=$1 dir=$2/trial
+	mkdir -p "$dir/root/bin" && cp "$(command -v busybox)" "$dir/root/bin/" || return 1
+	cat >"$dir/root/init" <<-'INIT'
+	#!/bin/busybox sh
+	exec /bin/busybox poweroff -f
+	INIT
+	chmod 755 "$dir/root/init"
+	(cd "$dir/root" && find . | cpio --quiet -o -H newc) >"$dir/initramfs"
+	# 6 s is some six times what a working KVM needs; a guest that ends by itself is the proof
+	timeout -s KILL 6 qemu-system-x86_64 -accel kvm -cpu host -M q35 -m 512M -nodefaults -display none \
+		-no-reboot -kernel "$kernel" -initrd "$dir/initramfs" -append "panic=0 quiet" </dev/null >/dev/null 2>&1
+}

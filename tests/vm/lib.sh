@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# For scripts that run inside a guest: devices, the two stacks, and tests that report one line each.
+# Everything that must survive from one script to the next lies in files under $UNIV_STATE.
+
+: "${UNIV_REPO:=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}"
+: "${UNIV_STATE:=/run/univ-test}"
+: "${UNIV_LIBDIR:=$UNIV_REPO/build/user}"
+: "${UNIV_KO:=$UNIV_REPO/kernel/core/univerbs.ko}"
+: "${UNIV_LOGDIR:=$UNIV_STATE}"
+export UNIV_REPO UNIV_STATE UNIV_LIBDIR UNIV_KO UNIV_LOGDIR
+mkdir -p "$UNIV_STATE"
+
+note() { printf '# %s\n' "$*"; }
+
+# ---- waiting -------------------------------------------------------------------------------------------------------
+
+# pause SECONDS: a sleep that forks nothing; emulated forks are dear
+pause() {
+	if [ -z "${univ_pause_fd:-}" ]; then
+		[ -p "$UNIV_STATE/pause" ] || mkfifo "$UNIV_STATE/pause"
+		exec {univ_pause_fd}<>"$UNIV_STATE/pause"
+	fi
+	read -r -t "$1" -u "$univ_pause_fd" _ || :
+}
+
+# wait_until SECONDS COMMAND...: polls, true as soon as COMMAND is
+wait_until() {
+	local end=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000))
+	shift
+	until "$@"; do
+		[ "${EPOCHREALTIME/[.,]/}" -lt "$end" ] || return 1
+		pause 0.02
+	done
+}
+
+# tcp_listens PORT: somebody accepts on it, IPv4 or IPv6
+tcp_listens() {
+	local hex file address state
+	printf -v hex '%04X' "$1"
+	for file in /proc/net/tcp /proc/net/tcp6; do
+		while read -r _ address _ state _; do
+			[ "$state" != 0A ] || [ "${address##*:}" != "$hex" ] || return 0
+		done <$file
+	done
+	return 1
+}
+
+# ---- devices -------------------------------------------------------------------------------------------------------
+
+gid_ready() {
+	local gid
+	read -r gid 2>/dev/null <"/sys/class/infiniband/$1/ports/1/gids/1" || return 1
+	case $gid in 0000:0000:0000:0000:0000:ffff:*) return 0 ;; esac
+	return 1
+}
+
+# setup_rxe NAME [NETDEV]: an rxe device whose GID index 1 is its IPv4 address, over NETDEV (which has its addresses
+# already) or over NAME-net, made here. One netdev that talks to its own address carries RoCE within the guest. A veth,
+# not a dummy, since a dummy has no speed and the kernel warns of that each time a port is queried. The MTU leaves room
+# for the largest RDMA one (4096). Addresses are 10.77.N.1 and fd77:N::1, N counting from 0.
+setup_rxe() {
+	local name=$1 dev=${2:-} n
+	[ ! -e "/sys/class/infiniband/$name" ] || return 0
+	modprobe rdma_rxe || return
+	if [ -z "$dev" ]; then
+		dev=$name-net
+		n=$(find "$UNIV_STATE" -name 'rxe.*' | wc -l)
+		: >"$UNIV_STATE/rxe.$name"
+		if [ ! -e "/sys/class/net/$dev" ]; then
+			ip link add "$dev" mtu 4200 type veth peer name "$name-peer" mtu 4200 &&
+				ip link set "$name-peer" addrgenmode none up &&
+				ip addr add "10.77.$n.1/24" dev "$dev" &&
+				ip -6 addr add "fd77:$n::1/64" dev "$dev" nodad || return
+		fi
+		ip link set "$dev" up || return
+	fi
+	rdma link add "$name" type rxe netdev "$dev" || return
+	wait_until 5 gid_ready "$name" || { note "$name: GID 1 is not an IPv4 address"; return 1; }
+}
+
+rxe_netdev() { cat "/sys/class/infiniband/$1/ports/1/gid_attrs/ndevs/1"; }
+
+# remove_rxe NAME: the device and its netdev
+remove_rxe() {
+	rdma link del "$1" || return
+	[ ! -e "/sys/class/net/$1-net" ] || ip link del "$1-net"
+}
+
+univerbs_loaded() { [ -e /sys/module/univerbs ]; }
+
+# load_univerbs [MODULE PARAMETER...]
+# shellcheck disable=SC2120
+load_univerbs() {
+	! univerbs_loaded || return 0
+	modprobe -a ib_core ib_uverbs rdma_ucm || return
+	insmod "$UNIV_KO" "$@"
+}
+
+unload_univerbs() { ! univerbs_loaded || rmmod univerbs; }
+
+# need_univerbs: what most tests start from
+# shellcheck disable=SC2119
+need_univerbs() { setup_rxe rxe0 && load_univerbs; }
+
+# univ COMMAND...: over univerbs, the way univerbs-run does it
+univ() { LD_LIBRARY_PATH=$UNIV_LIBDIR${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} "$@"; }
+
+# on_stack stock|univerbs COMMAND...
+on_stack() {
+	local stack=$1
+	shift
+	case $stack in
+	stock) "$@" ;;
+	univerbs) univ "$@" ;;
+	*) note "no stack is called $stack"; return 2 ;;
+	esac
+}
+
+# ---- the kernel log ------------------------------------------------------------------------------------------------
+
+klog_bad='WARNING:|BUG:|BUG |Oops|KASAN|KCSAN|UBSAN|KFENCE|general protection|unable to handle|INFO: task .* blocked'
+klog_bad+='|INFO: (possible|inconsistent|trying to)|(possible|inconsistent).*(lock|recursi)|suspicious RCU'
+klog_bad+='|rcu.*stall|soft lockup|hard LOCKUP|refcount_t|list_(add|del) corruption|scheduling while atomic'
+klog_bad+='|sleeping function|Kernel panic|cut here|stack-protector|nobody cared|Bad page|[Ll]eak'
+
+klog_mark() {
+	local mark="univ-test mark $BASHPID $EPOCHREALTIME"
+	# at debug level, so that it stays off the console
+	echo "<7>$mark" >/dev/kmsg
+	echo "$mark" >"$UNIV_STATE/klog-mark"
+}
+
+# klog_check: false, and prints, if the kernel complained since the last call. Looks at what lies between the last mark
+# and a new one; from the start of the log if the old mark has been overrun. A splat is shown whole.
+klog_check() {
+	local old new
+	read -r old <"$UNIV_STATE/klog-mark"
+	klog_mark
+	read -r new <"$UNIV_STATE/klog-mark"
+	dmesg | BAD=$klog_bad OLD=$old NEW=$new awk '
+		index($0, ENVIRON["OLD"]) { bad = left = n = 0; next }
+		index($0, ENVIRON["NEW"]) { exit }
+		$0 ~ ENVIRON["BAD"] { bad++; left = 30 }
+		left > 0 && n < 80 { line[n++] = $0; left-- }
+		END {
+			if (!bad) exit 0
+			print "# the kernel log complains:"
+			for (i = 0; i < n; i++) print "#   " line[i]
+			exit 1
+		}'
+}
+
+# kmemleak_check: on kernels that look for lost memory, look twice, since one look may see a pointer in flight
+kmemleak_check() {
+	local file=/sys/kernel/debug/kmemleak
+	[ -w $file ] || return 0
+	echo scan >$file
+	sleep 6
+	echo scan >$file
+	[ -s $file ] || return 0
+	note "memory leaked:"
+	head -n 60 $file | sed 's/^/# /'
+	echo clear >$file
+	return 1
+}
+
+# ---- tests ---------------------------------------------------------------------------------------------------------
+
+# counted WHAT: sets $counted
+counted() {
+	counted=0
+	[ ! -s "$UNIV_STATE/$1" ] || read -r counted <"$UNIV_STATE/$1"
+}
+
+count() {
+	counted "$1"
+	echo $((++counted)) >"$UNIV_STATE/$1"
+}
+
+# report ok|"not ok" NAME [TRAILER]: a line for a result that did not come from run_test
+report() {
+	local verdict=$1 name=$2 trailer=${3:-}
+	case $verdict:$trailer in
+	ok:'# SKIP'*) count skipped ;;
+	ok:*) count passed ;;
+	*) count failed ;;
+	esac
+	count number
+	printf '%s %s - %s%s\n' "$verdict" "$counted" "$name" "${trailer:+ $trailer}"
+}
+
+# Where each process of a group stands in the kernel, for a test that hangs
+show_stuck() {
+	local stat pid comm group
+	for stat in /proc/[0-9]*/stat; do
+		{ read -r pid comm _ _ group _ <"$stat"; } 2>/dev/null || continue
+		[ "$group" = "$1" ] || continue
+		echo "stuck: $pid $comm"
+		cat "/proc/$pid/task/"*/stack 2>/dev/null | head -n 24
+	done
+}
+
+# bounded SECONDS COMMAND...: COMMAND, a function too, in a process group that is killed after SECONDS or when COMMAND
+# ends, with whatever it left running. 124: it was killed for time; 137: it even survived that.
+bounded() {
+	local limit=$1 leader status=0 ended
+	shift
+	set -m
+	( set +m; trap - EXIT; "$@" ) &
+	leader=$!
+	set +m
+	if ! wait_until "$limit" group_leader_gone "$leader"; then
+		show_stuck "$leader"
+		status=124
+	fi
+	kill -KILL -- "-$leader" 2>/dev/null
+	if ! wait_until 10 group_leader_gone "$leader"; then
+		echo "process $leader cannot be killed"
+		disown "$leader"
+		return 137
+	fi
+	wait "$leader" 2>/dev/null
+	ended=$?
+	[ $status -ne 0 ] || status=$ended
+	return $status
+}
+
+group_leader_gone() {
+	local state
+	{ read -r _ _ state _ <"/proc/$1/stat"; } 2>/dev/null || return 0
+	[ "$state" = Z ]
+}
+
+# run_test NAME SECONDS COMMAND...: one test. COMMAND may be a function; 0 passes, 77 skips (last line says why). The
+# kernel log counts too.
+run_test() {
+	local name=$1 limit=$2 out=$UNIV_STATE/output.$BASHPID status t0 t1 took klog
+	shift 2
+	t0=${EPOCHREALTIME/[.,]/}
+	bounded "$limit" "$@" >"$out" 2>&1
+	status=$?
+	klog=$(klog_check) || { [ $status -ne 0 ] && [ $status -ne 77 ] || status=kernel; }
+	t1=${EPOCHREALTIME/[.,]/}
+	printf -v took '(%d.%d s)' $(((t1 - t0) / 1000000)) $(((t1 - t0) / 100000 % 10))
+	case $status in
+	0) report ok "$name" "$took"; return 0 ;;
+	77) report ok "$name" "# SKIP $(tail -n 1 "$out")"; return 0 ;;
+	124) report "not ok" "$name" "# no end after $limit s" ;;
+	137) report "not ok" "$name" "# killed, or cannot be" ;;
+	kernel) report "not ok" "$name" "# kernel log $took" ;;
+	*) report "not ok" "$name" "# exit status $status $took" ;;
+	esac
+	tail -n 40 "$out" | sed 's/^/#   /'
+	[ -z "$klog" ] || printf '%s\n' "$klog"
+	return 1
+}
+
+skip() { echo "$*"; exit 77; }
+
+# finish_tests: the totals; false if a test failed or none ran
+finish_tests() {
+	local passed failed
+	kmemleak_check || report "not ok" "no memory leaked"
+	counted passed; passed=$counted
+	counted failed; failed=$counted
+	counted skipped
+	printf '%s passed, %s failed, %s skipped\n' "$passed" "$failed" "$counted"
+	[ "$failed" -eq 0 ] && [ $((passed + counted)) -gt 0 ]
+}
+
+[ -e "$UNIV_STATE/klog-mark" ] || klog_mark
