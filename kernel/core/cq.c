@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Completion queues: ibv_create_cq(3), and how a completion is written. */
-#include <linux/ktime.h>
 #include <linux/slab.h>
 
 #include "channel.h"
@@ -23,35 +22,12 @@ struct univ_cq *univ_cq_get(struct univ_context *ctx, u32 handle,
 			     container_of(obj, struct univ_cq, obj);
 }
 
-static void cq_overrun(struct univ_cq *cq)
+/* A completion found no room. Context: cq->lock held. */
+void univ_cq_overrun(struct univ_cq *cq)
 {
 	univ_ring_set_flags(&cq->ring, cq->ring.flags | UNIV_RING_OVERRUN);
 	univ_event_raise(&cq->obj.ctx->events, &cq->async_events,
 			 IB_EVENT_CQ_ERR);
-}
-
-/*
- * Write a completion. Returns false when there was no room: the queue is then
- * in error for good, the process gets IBV_EVENT_CQ_ERR, and the caller puts the
- * queue pair in error. Context: cq->lock held; univ_cq_notify() to follow.
- */
-bool univ_cq_push(struct univ_cq *cq, struct univ_cqe *cqe, bool solicited)
-{
-	lockdep_assert_held(&cq->lock);
-	if (cq->ring.flags & UNIV_RING_OVERRUN)
-		return false;
-	if (univ_cq_ring_full(&cq->ring, cq->index)) {
-		cq_overrun(cq);
-		return false;
-	}
-	if (cq->flags & UNIV_CQ_TIMESTAMP)
-		cqe->timestamp = ktime_get_ns();
-	if (cq->flags & UNIV_CQ_WALLCLOCK)
-		cqe->wallclock = ktime_get_real_ns();
-	univ_cq_ring_write(&cq->ring, cq->index++, cqe);
-	cq->fresh = true;
-	cq->fresh_solicited |= solicited;
-	return true;
 }
 
 /*
@@ -87,7 +63,7 @@ static void cq_event_handler(struct ib_event *event, void *context)
 	unsigned long flags;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	cq_overrun(cq);
+	univ_cq_overrun(cq);
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
@@ -233,13 +209,13 @@ free:
  */
 static void cq_switch_ring(struct univ_cq *cq, struct univ_ring *ring, u32 head)
 {
-	struct univ_cqe cqe;
 	u32 index = 0;
 
 	for (; head != cq->index; head++) {
-		univ_ring_fetch(&cqe, univ_ring_slot(&cq->ring, head),
-				sizeof(cqe));
-		univ_cq_ring_write(ring, index++, &cqe);
+		memcpy(univ_ring_slot(ring, index),
+		       univ_ring_slot(&cq->ring, head),
+		       offsetof(struct univ_cqe, phase));
+		univ_cq_ring_show(ring, index++);
 	}
 	univ_ring_set_flags(ring, cq->ring.flags);
 	cq->ring = *ring;

@@ -2,6 +2,7 @@
 #ifndef UNIV_CQ_H
 #define UNIV_CQ_H
 
+#include <linux/ktime.h>
 #include <linux/mutex.h>
 #include <rdma/ib_verbs.h>
 
@@ -43,7 +44,7 @@ struct univ_cq {
 
 struct univ_cq *univ_cq_get(struct univ_context *ctx, u32 handle,
 			    struct univ_hdr *hdr);
-bool univ_cq_push(struct univ_cq *cq, struct univ_cqe *cqe, bool solicited);
+void univ_cq_overrun(struct univ_cq *cq);
 void univ_cq_notify(struct univ_cq *cq);
 
 int univ_cq_create_ioctl(struct univ_call *call, void *arg);
@@ -51,5 +52,35 @@ int univ_cq_resize_ioctl(struct univ_call *call, void *arg);
 int univ_cq_moderate_ioctl(struct univ_call *call, void *arg);
 int univ_cq_destroy_ioctl(struct univ_call *call, void *arg);
 int univ_cq_destroy(struct univ_object *obj);
+
+/*
+ * The slot of the next completion, for the caller to fill (all but phase and
+ * times) and to hand to univ_cq_commit(). NULL when there is no room: the queue
+ * is then in error for good, the process gets IBV_EVENT_CQ_ERR, and the caller
+ * puts the queue pair in error. Context: cq->lock held until the commit.
+ */
+static inline struct univ_cqe *univ_cq_reserve(struct univ_cq *cq)
+{
+	lockdep_assert_held(&cq->lock);
+	if (unlikely(cq->ring.flags & UNIV_RING_OVERRUN))
+		return NULL;
+	if (unlikely(univ_cq_ring_full(&cq->ring, cq->index))) {
+		univ_cq_overrun(cq);
+		return NULL;
+	}
+	return univ_ring_slot(&cq->ring, cq->index);
+}
+
+/* Show a completion to the process; univ_cq_notify() is to follow. */
+static inline void univ_cq_commit(struct univ_cq *cq, struct univ_cqe *cqe,
+				  bool solicited)
+{
+	cqe->timestamp = cq->flags & UNIV_CQ_TIMESTAMP ? ktime_get_ns() : 0;
+	cqe->wallclock = cq->flags & UNIV_CQ_WALLCLOCK ? ktime_get_real_ns() :
+							 0;
+	univ_cq_ring_show(&cq->ring, cq->index++);
+	cq->fresh = true;
+	cq->fresh_solicited |= solicited;
+}
 
 #endif

@@ -5,7 +5,9 @@
  * handler sees only what it can understand.
  */
 #include <linux/build_bug.h>
+#include <linux/mm.h>
 #include <linux/nospec.h>
+#include <linux/pagemap.h>
 #include <linux/uaccess.h>
 
 #include "ah.h"
@@ -122,15 +124,39 @@ static const struct univ_ioctl ioctls[] = {
 /*
  * Copy the result to the process. A handler that creates something calls this
  * before it publishes: what the process was not told of must not exist (adv09).
- * May fault, so no lock of ours but the live lock and mutexes may be held.
+ *
+ * The live lock is held, and whoever holds it keeps the device from being
+ * removed; so this does not wait for a page, which a process can withhold
+ * (userfaultfd, FUSE). The handler undoes what it did, and call_run() brings
+ * the page in, without the lock, and starts again.
  */
 int univ_call_reply(struct univ_call *call)
 {
-	if (copy_to_user(call->uarg, call->hdr, call->size))
-		return univ_explain(call->hdr, -EFAULT, UNIV_REASON_FAULT, 0,
-				    0, 0);
-	call->replied = true;
-	return 0;
+	unsigned long left;
+
+	pagefault_disable();
+	left = copy_to_user(call->uarg, call->hdr, call->size);
+	pagefault_enable();
+	call->faulted = left;
+	call->replied = !left;
+	return left ? -EFAULT : 0;
+}
+
+/* Without the lock: the result of a call that has nothing to undo. */
+static int call_finish(struct univ_call *call)
+{
+	int ret = 0;
+
+	if (call->bulk_len &&
+	    copy_to_user(call->bulk_to, call->bulk, call->bulk_len))
+		ret = -EFAULT;
+	if (!ret && !call->replied &&
+	    copy_to_user(call->uarg, call->hdr, call->size))
+		ret = -EFAULT;
+	kvfree(call->bulk);
+	if (!ret)
+		return 0;
+	return univ_explain(call->hdr, ret, UNIV_REASON_FAULT, 0, 0, 0);
 }
 
 /* The call failed already; if even this copy fails, errno has to do. */
@@ -175,38 +201,70 @@ static int call_copy_in(const struct univ_ioctl *row, struct univ_call *call,
 	return univ_explain(call->hdr, ret, UNIV_REASON_FAULT, 0, 0, 0);
 }
 
-static int call_run(const struct univ_ioctl *row, struct univ_call *call,
-		    u32 usize)
+static int call_prepare(const struct univ_ioctl *row, struct univ_call *call,
+			u32 usize)
 {
 	struct univ_hdr *hdr = call->hdr;
 	int ret;
 
-	if (usize > PAGE_SIZE) {
-		memset(hdr, 0, sizeof(*hdr));
-		return univ_explain(hdr, -E2BIG, UNIV_REASON_TAIL, 0, usize,
-				    row->size);
-	}
-	if (usize < row->min) {
-		memset(hdr, 0, sizeof(*hdr));
-		hdr->size = usize;
+	memset(hdr, 0, sizeof(*hdr));
+	hdr->size = usize;
+	if (usize < row->min)
 		return univ_explain(hdr, -EINVAL, UNIV_REASON_SIZE, 0, usize,
 				    row->min);
-	}
+	if (usize > PAGE_SIZE)
+		return univ_explain(hdr, -E2BIG, UNIV_REASON_TAIL, 0, usize,
+				    row->size);
 	call->size = min_t(u32, usize, row->size);
 	ret = call_copy_in(row, call, usize);
 	if (ret)
 		return ret;
 	univ_explain(hdr, 0, UNIV_REASON_NONE, 0, 0, 0);
-	ret = call_check(row, hdr);
-	if (ret)
-		return ret;
-	if (call->ctx->dead)
-		return univ_explain(hdr, -ENODEV, UNIV_REASON_DEVICE_GONE, 0,
+	return call_check(row, hdr);
+}
+
+static int call_locked(const struct univ_ioctl *row, struct univ_call *call)
+{
+	struct univ_context *ctx = call->ctx;
+	int ret;
+
+	down_read(&ctx->live);
+	if (ctx->dead)
+		ret = univ_explain(call->hdr, -ENODEV,
+				   UNIV_REASON_DEVICE_GONE, 0, 0, 0);
+	else
+		ret = row->handler(call, call->hdr);
+	up_read(&ctx->live);
+	return ret;
+}
+
+/*
+ * A page that was brought in can be gone again when it is needed; each round
+ * starts from the process's arguments. Bounded, for a process that takes the
+ * page away on purpose.
+ */
+#define CALL_ROUNDS 16
+
+static int call_run(const struct univ_ioctl *row, struct univ_call *call,
+		    u32 usize)
+{
+	int round, ret = -EFAULT;
+
+	for (round = 0; round < CALL_ROUNDS; round++) {
+		ret = call_prepare(row, call, usize);
+		if (ret)
+			return ret;
+		call->faulted = false;
+		ret = call_locked(row, call);
+		if (!call->faulted)
+			break;
+		if (fault_in_writeable(call->uarg, call->size))
+			break;
+	}
+	if (call->faulted)
+		return univ_explain(call->hdr, -EFAULT, UNIV_REASON_FAULT, 0,
 				    0, 0);
-	ret = row->handler(call, hdr);
-	if (ret || call->replied)
-		return ret;
-	return univ_call_reply(call);
+	return ret ? ret : call_finish(call);
 }
 
 static long call_dispatch(struct univ_context *ctx, unsigned int cmd,
@@ -215,7 +273,7 @@ static long call_dispatch(struct univ_context *ctx, unsigned int cmd,
 	unsigned int nr = _IOC_NR(cmd);
 	struct univ_call call = { .ctx = ctx, .uarg = uarg };
 	const struct univ_ioctl *row;
-	union univ_arg arg;
+	union univ_arg arg __uninitialized;
 	u32 usize;
 	int ret;
 
@@ -229,9 +287,7 @@ static long call_dispatch(struct univ_context *ctx, unsigned int cmd,
 		return -EFAULT;
 
 	call.hdr = &arg.hdr;
-	down_read(&ctx->live);
 	ret = call_run(row, &call, usize);
-	up_read(&ctx->live);
 	/* A caller that is too short for the head gets errno alone. */
 	if (ret && usize >= sizeof(struct univ_hdr))
 		call_reply_error(&call);

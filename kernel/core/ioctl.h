@@ -14,6 +14,10 @@ struct univ_hdr;
  * @uarg: the process's
  * @size: bytes that both know
  * @replied: the result has been copied out
+ * @faulted: it could not be without waiting for a page; nothing has happened
+ * @bulk: kvmalloc()ed by the handler: more bytes to copy out, and then to free
+ * @bulk_to: where to
+ * @bulk_len: how many
  */
 struct univ_call {
 	struct univ_context *ctx;
@@ -21,6 +25,10 @@ struct univ_call {
 	void __user *uarg;
 	u32 size;
 	bool replied;
+	bool faulted;
+	void *bulk;
+	void __user *bulk_to;
+	size_t bulk_len;
 };
 
 int univ_call_reply(struct univ_call *call);

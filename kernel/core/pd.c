@@ -3,6 +3,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
+#include "compat.h"
 #include "context.h"
 #include "ioctl.h"
 #include "pd.h"
@@ -19,25 +20,29 @@ struct univ_pd *univ_pd_get(struct univ_context *ctx, u32 handle,
 }
 
 /*
- * On a device without a reserved local key the core makes a region of all of
- * kernel memory in each new domain, with a key that a process can guess. Ours
- * has nothing in it that the process did not register, so that region goes
- * before anybody can name the domain.
+ * Not ib_alloc_pd(): on a device without a reserved local key that one makes a
+ * region of all of kernel memory in each new domain, with a key that a process
+ * can guess. Ours has nothing in it that the process did not register.
  */
 static struct ib_pd *pd_create(struct univ_context *ctx)
 {
-	struct ib_pd *pd = __ib_alloc_pd(ctx->dev->ib, 0, ctx->name);
+	struct ib_device *ib = ctx->dev->ib;
+	struct ib_pd *pd;
 	int ret;
 
-	if (IS_ERR(pd) || !pd->__internal_mr)
-		return pd;
-	ret = ctx->dev->ib->ops.dereg_mr(pd->__internal_mr, NULL);
+	pd = rdma_zalloc_drv_obj(ib, ib_pd);
+	if (!pd)
+		return ERR_PTR(-ENOMEM);
+	pd->device = ib;
+	rdma_restrack_new(&pd->res, RDMA_RESTRACK_PD);
+	rdma_restrack_set_name(&pd->res, ctx->name);
+	ret = ib->ops.alloc_pd(pd, NULL);
 	if (ret) {
-		ib_dealloc_pd_user(pd, NULL);
+		rdma_restrack_put(&pd->res);
+		kfree(pd);
 		return ERR_PTR(ret);
 	}
-	pd->__internal_mr = NULL;
-	pd->local_dma_lkey = 0;
+	rdma_restrack_add(&pd->res);
 	return pd;
 }
 

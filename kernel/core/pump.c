@@ -95,8 +95,8 @@ int univ_pump_kick(struct univ_object *obj, unsigned long which)
 
 /*
  * Lay out a ring at @offset of a mapping: head, then slots. Returns where the
- * next thing may begin. @slots of 0 makes no ring. The caller has bounded
- * @slots and @stride, so nothing wraps.
+ * next thing may begin. @slots of 0 makes no ring. What univ_region_create()
+ * then refuses as too large is also what @map could not hold.
  */
 size_t univ_ring_place(struct univ_ring_map *map, size_t offset, u32 slots,
 		       u32 stride)

@@ -45,28 +45,45 @@ struct univ_feed {
 };
 
 /**
+ * struct univ_send_record - what is kept of a request that the device has
+ * @wr_id: the process's word for it
+ * @length: bytes
+ * @opcode: enum ib_wc_opcode of its completion
+ * @signaled: the process wants a completion of its success
+ */
+struct univ_send_record {
+	u64 wr_id;
+	u32 length;
+	u8 opcode;
+	bool signaled;
+};
+
+/**
  * struct univ_send_queue - requests of a queue pair on their way to the device
  * @feed: who feeds it
  * @ring: shared
  * @fed: index up to which requests were given to the device
  * @retired: index up to which they are known to be complete; under the lock of
  *	the send completion queue
- * @wr_ids: the process's word for each request in the device, by slot; written
- *	before the request is posted, read when it completes
+ * @records: by slot; written before the request is posted, read when it
+ *	completes
+ * @sig_all: every request is signaled
+ * @owed: the next request must be signaled to the device, because a completion
+ *	is owed for one before it that was not
  * @broken: a request was refused; nothing is fed until the queue pair is in
  *	error
  * @corrupt: the ring's index made no sense; nothing is fed until reset
- * @stalled: the device was full; feed again when something completes
  */
 struct univ_send_queue {
 	struct univ_feed feed;
 	struct univ_ring ring;
 	u32 fed;
 	u32 retired;
-	u64 *wr_ids;
+	struct univ_send_record *records;
+	bool sig_all;
+	bool owed;
 	bool broken;
 	bool corrupt;
-	bool stalled;
 };
 
 /**
@@ -120,8 +137,9 @@ void univ_recv_queue_watch(struct univ_recv_queue *rq, bool always_kick);
 /* pump_comp.c */
 void univ_pump_comp_handler(struct ib_cq *ib, void *context);
 void univ_pump_drain(struct univ_cq *cq);
-void univ_pump_fail_send(struct univ_qp *qp, u32 index, u64 wr_id, u8 status,
-			 u16 reason);
+void univ_pump_refuse_send(struct univ_qp *qp, u32 index, u64 wr_id, u8 status,
+			   u16 reason);
+void univ_pump_corrupt_send(struct univ_qp *qp);
 void univ_pump_fail_recv(struct univ_recv_queue *rq, u64 wr_id, u16 reason);
 
 /* What the pump posts as wr_id of a send: the tag, and the request's index. */

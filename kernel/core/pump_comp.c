@@ -12,7 +12,6 @@
 /* Receive queues that lost a request in one batch, to be fed afterwards. */
 struct comp_touched {
 	struct univ_recv_queue *rq[UNIV_WC_BATCH];
-	struct univ_send_queue *sq;
 	u32 count;
 };
 
@@ -39,16 +38,42 @@ static u16 comp_flags(int ib)
 	return flags;
 }
 
-static void comp_fill(struct univ_cqe *cqe, const struct ib_wc *wc)
+/*
+ * Whose completion is it? The opcode says so on success only. Otherwise the tag
+ * in wr_id does: a process that gives a receive that very value takes a failed
+ * receive for one of its own sends, which is its own loss.
+ */
+static bool comp_is_send(const struct ib_wc *wc)
 {
-	memset(cqe, 0, sizeof(*cqe));
-	cqe->wr_id = wc->wr_id;
-	cqe->status = wc->status;
+	if (wc->status == IB_WC_SUCCESS)
+		return !(wc->opcode & IB_WC_RECV);
+	return wc->wr_id >> 32 == UNIV_SEND_TAG;
+}
+
+/* A completion that tells no more than how it ended. */
+static void comp_fill(struct univ_cqe *cqe, const struct univ_qp *qp, u64 wr_id,
+		      u8 status, u8 opcode, u32 byte_len)
+{
+	cqe->wr_id = wr_id;
+	cqe->status = status;
+	cqe->opcode = opcode;
+	cqe->wc_flags = 0;
+	cqe->byte_len = byte_len;
+	cqe->imm = 0;
+	cqe->qp_num = qp->ib->qp_num;
+	cqe->src_qp = 0;
+	cqe->slid = 0;
+	cqe->pkey_index = 0;
+	cqe->vendor_err = 0;
+	cqe->sl = 0;
+	cqe->dlid_path_bits = 0;
+	cqe->reason = UNIV_REASON_NONE;
+	cqe->reserved = 0;
+}
+
+static void comp_fill_recv(struct univ_cqe *cqe, const struct ib_wc *wc)
+{
 	cqe->opcode = wc->opcode;
-	cqe->qp_num = wc->qp->qp_num;
-	cqe->vendor_err = wc->vendor_err;
-	if (wc->status != IB_WC_SUCCESS)
-		return;
 	cqe->wc_flags = comp_flags(wc->wc_flags);
 	cqe->byte_len = wc->byte_len;
 	if (wc->wc_flags & IB_WC_WITH_IMM)
@@ -62,50 +87,81 @@ static void comp_fill(struct univ_cqe *cqe, const struct ib_wc *wc)
 	cqe->dlid_path_bits = wc->dlid_path_bits;
 }
 
-/*
- * Whose completion is it? The opcode says so on success only. Otherwise the tag
- * in wr_id does: a process that gives a receive that very value takes a failed
- * receive for one of its own sends, which is its own loss.
- */
-static bool comp_is_send(const struct ib_wc *wc)
+/* A completion is lost: the process overran its queue. */
+static void comp_lost(struct univ_qp *qp)
 {
-	if (wc->status == IB_WC_SUCCESS)
-		return !(wc->opcode & IB_WC_RECV);
-	return wc->wr_id >> 32 == UNIV_SEND_TAG;
+	schedule_work(&qp->error_work);
+}
+
+static void comp_send_ok(struct univ_cq *cq, struct univ_qp *qp,
+			 const struct univ_send_record *record)
+{
+	struct univ_cqe *cqe;
+
+	if (!record->signaled)
+		return;
+	cqe = univ_cq_reserve(cq);
+	if (!cqe)
+		return comp_lost(qp);
+	comp_fill(cqe, qp, record->wr_id, IB_WC_SUCCESS, record->opcode,
+		  record->length);
+	univ_cq_commit(cq, cqe, false);
+}
+
+static void comp_send_failed(struct univ_cq *cq, struct univ_qp *qp,
+			     const struct univ_send_record *record,
+			     const struct ib_wc *wc)
+{
+	struct univ_cqe *cqe = univ_cq_reserve(cq);
+
+	if (!cqe)
+		return comp_lost(qp);
+	comp_fill(cqe, qp, record->wr_id, wc->status, record->opcode, 0);
+	cqe->vendor_err = wc->vendor_err;
+	univ_cq_commit(cq, cqe, true);
 }
 
 /*
- * Everything before a completed send is complete as well, so that unsignaled
- * requests are retired with the next signaled one.
+ * Everything before a completed send is complete as well, with success, or the
+ * device would have told. An index that was retired before, or never fed, is
+ * the device's mistake or that of a process that forged a receive's wr_id.
  */
-static void comp_send(struct univ_qp *qp, struct univ_cqe *cqe,
-		      struct comp_touched *touched)
+static void comp_send(struct univ_cq *cq, struct univ_qp *qp,
+		      const struct ib_wc *wc)
 {
 	struct univ_send_queue *sq = &qp->sq;
-	u32 index = (u32)cqe->wr_id;
+	u32 index = (u32)wc->wr_id;
+	u32 mask = sq->ring.count - 1;
+	u32 done = sq->retired;
 
-	if (!sq->ring.count)
+	if (index - done >= sq->ring.count)
 		return;
-	cqe->wr_id = sq->wr_ids[index & (sq->ring.count - 1)];
-	if (cqe->status != IB_WC_SUCCESS)
-		cqe->opcode = IB_WC_SEND;
-	if (index - sq->retired < sq->ring.count) {
-		WRITE_ONCE(sq->retired, index + 1);
-		univ_ring_retire(&sq->ring, sq->retired);
-	}
-	if (READ_ONCE(sq->stalled))
-		touched->sq = sq;
+	for (; done != index; done++)
+		comp_send_ok(cq, qp, &sq->records[done & mask]);
+	if (wc->status == IB_WC_SUCCESS)
+		comp_send_ok(cq, qp, &sq->records[index & mask]);
+	else
+		comp_send_failed(cq, qp, &sq->records[index & mask], wc);
+	WRITE_ONCE(sq->retired, index + 1);
+	univ_ring_retire(&sq->ring, index + 1);
 }
 
-static void comp_recv(struct univ_qp *qp, struct univ_cqe *cqe,
-		      struct comp_touched *touched)
+static void comp_recv(struct univ_cq *cq, struct univ_qp *qp,
+		      const struct ib_wc *wc, struct comp_touched *touched)
 {
 	struct univ_recv_queue *rq = qp->srq ? &qp->srq->rq : &qp->rq;
+	struct univ_cqe *cqe;
 
-	if (cqe->status != IB_WC_SUCCESS)
-		cqe->opcode = IB_WC_RECV;
 	atomic_inc(&rq->retired);
 	touched_add(touched, rq);
+	cqe = univ_cq_reserve(cq);
+	if (!cqe)
+		return comp_lost(qp);
+	comp_fill(cqe, qp, wc->wr_id, wc->status, IB_WC_RECV, 0);
+	if (wc->status == IB_WC_SUCCESS)
+		comp_fill_recv(cqe, wc);
+	cqe->vendor_err = wc->vendor_err;
+	univ_cq_commit(cq, cqe, true);
 }
 
 /*
@@ -120,17 +176,12 @@ static void comp_one(struct univ_cq *cq, const struct ib_wc *wc,
 		     struct comp_touched *touched)
 {
 	struct univ_qp *qp = wc->qp->qp_context;
-	bool send = comp_is_send(wc);
-	struct univ_cqe cqe;
 
 	lockdep_assert_held(&cq->lock);
-	comp_fill(&cqe, wc);
-	if (send)
-		comp_send(qp, &cqe, touched);
+	if (comp_is_send(wc))
+		comp_send(cq, qp, wc);
 	else
-		comp_recv(qp, &cqe, touched);
-	if (!univ_cq_push(cq, &cqe, !send || cqe.status != IB_WC_SUCCESS))
-		schedule_work(&qp->error_work);
+		comp_recv(cq, qp, wc, touched);
 }
 
 /* One batch. Returns how many completions there were. */
@@ -154,8 +205,6 @@ static void comp_feed(struct comp_touched *touched)
 
 	for (i = 0; i < touched->count; i++)
 		univ_recv_queue_feed(touched->rq[i]);
-	if (touched->sq)
-		univ_send_queue_feed(touched->sq);
 }
 
 /*
@@ -164,10 +213,11 @@ static void comp_feed(struct comp_touched *touched)
  */
 static bool comp_round(struct univ_cq *cq, bool arm)
 {
-	struct comp_touched touched = { .count = 0 };
+	struct comp_touched touched __uninitialized;
 	unsigned long flags;
 	bool more = false;
 
+	touched.count = 0;
 	spin_lock_irqsave(&cq->lock, flags);
 	if (cq->closed)
 		goto out;
@@ -206,44 +256,60 @@ void univ_pump_drain(struct univ_cq *cq)
 	rcu_read_unlock();
 }
 
-/*
- * Complete a send that the device never saw. It is retired at once when nothing
- * before it is outstanding, and otherwise with what follows it.
- * Context: the send queue's feed lock is held. @index is behind the request.
- */
-void univ_pump_fail_send(struct univ_qp *qp, u32 index, u64 wr_id, u8 status,
-			 u16 reason)
+static void comp_fail(struct univ_cq *cq, struct univ_qp *qp, u64 wr_id,
+		      u8 status, u8 opcode, u16 reason)
 {
-	struct univ_cqe cqe = {
-		.wr_id = wr_id,
-		.status = status,
-		.opcode = IB_WC_SEND,
-		.qp_num = qp->ib->qp_num,
-		.reason = reason,
-	};
+	struct univ_cqe *cqe = univ_cq_reserve(cq);
+
+	if (!cqe)
+		return;
+	comp_fill(cqe, qp, wr_id, status, opcode, 0);
+	cqe->reason = reason;
+	univ_cq_commit(cq, cqe, true);
+	univ_cq_notify(cq);
+}
+
+/*
+ * Complete the send at @index, which the device never saw. It is retired at
+ * once when nothing before it is outstanding, and otherwise, silently, with
+ * what follows it; then its error overtakes the completions of older requests,
+ * which only a process that fills rings by itself can bring about.
+ * Context: the send queue's feed lock is held.
+ */
+void univ_pump_refuse_send(struct univ_qp *qp, u32 index, u64 wr_id, u8 status,
+			   u16 reason)
+{
+	struct univ_send_queue *sq = &qp->sq;
 	struct univ_cq *cq = qp->send_cq;
 	unsigned long flags;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	univ_cq_push(cq, &cqe, true);
-	if (qp->sq.retired == index - 1) {
-		WRITE_ONCE(qp->sq.retired, index);
-		univ_ring_retire(&qp->sq.ring, index);
+	comp_fail(cq, qp, wr_id, status, IB_WC_SEND, reason);
+	sq->records[index & (sq->ring.count - 1)].signaled = false;
+	if (sq->retired == index) {
+		WRITE_ONCE(sq->retired, index + 1);
+		univ_ring_retire(&sq->ring, index + 1);
 	}
-	univ_cq_notify(cq);
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
-/* The same of a receive; see recv_break() for shared queues. */
+/* Tell that a send ring's index makes no sense; no request is meant. */
+void univ_pump_corrupt_send(struct univ_qp *qp)
+{
+	struct univ_cq *cq = qp->send_cq;
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	comp_fail(cq, qp, 0, IB_WC_LOC_QP_OP_ERR, IB_WC_SEND,
+		  UNIV_REASON_RING_CORRUPT);
+	spin_unlock_irqrestore(&cq->lock, flags);
+}
+
+/* Complete a receive that the device never saw; see recv_break(). */
 void univ_pump_fail_recv(struct univ_recv_queue *rq, u64 wr_id, u16 reason)
 {
+	u8 status = IB_WC_LOC_QP_OP_ERR;
 	struct univ_qp *qp = rq->qp;
-	struct univ_cqe cqe = {
-		.wr_id = wr_id,
-		.status = IB_WC_LOC_QP_OP_ERR,
-		.opcode = IB_WC_RECV,
-		.reason = reason,
-	};
 	unsigned long flags;
 
 	if (reason != UNIV_REASON_RING_CORRUPT)
@@ -253,12 +319,10 @@ void univ_pump_fail_recv(struct univ_recv_queue *rq, u64 wr_id, u16 reason)
 				 IB_EVENT_SRQ_ERR);
 		return;
 	}
-	cqe.qp_num = qp->ib->qp_num;
 	if (READ_ONCE(qp->state) == IB_QPS_ERR)
-		cqe.status = IB_WC_WR_FLUSH_ERR;
+		status = IB_WC_WR_FLUSH_ERR;
 	spin_lock_irqsave(&qp->recv_cq->lock, flags);
-	univ_cq_push(qp->recv_cq, &cqe, true);
-	univ_cq_notify(qp->recv_cq);
+	comp_fail(qp->recv_cq, qp, wr_id, status, IB_WC_RECV, reason);
 	spin_unlock_irqrestore(&qp->recv_cq->lock, flags);
 	schedule_work(&qp->error_work);
 }

@@ -119,8 +119,8 @@ done:
 /* Feed requests up to @end. Returns false when the device did not take all. */
 static noinline bool recv_feed_to(struct univ_recv_queue *rq, u32 end)
 {
-	struct recv_batch batch;
-	struct univ_recv_wr wr;
+	struct recv_batch batch __uninitialized;
+	struct univ_recv_wr wr __uninitialized;
 	u32 index = rq->fed;
 	void *slot;
 	u16 reason;

@@ -4,6 +4,13 @@
  * post it to the device. What is refused here was not built by our library,
  * which checks before it publishes; so the answer is as blunt as the
  * specification allows: an error completion, and the queue pair in error.
+ *
+ * Not every request that the process wants to hear of is signaled to the
+ * device. Requests complete in order, so in a run of small one-sided ones that
+ * are posted together the last completion stands for all, and we write the
+ * others'. Not so before a request that needs the peer's software (a send
+ * waits for a receive), since the process may wait for the completion before
+ * it makes the peer go on.
  */
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
@@ -20,9 +27,17 @@
 /* Requests fed with interrupts off, before they may come in again. */
 #define SEND_STEP	64
 
+/* Longest request whose completion may stand for those before it, in bytes. */
+#define SEND_COALESCE	4096
+/* When the device is full for once. */
+#define SEND_RETRY	msecs_to_jiffies(1)
+
 #define SEND_WR_HEAD	offsetof(struct univ_send_wr, data)
 
-/* What one call of the device's post_send takes. */
+/*
+ * What one call of the device's post_send takes. Lives on the stack, and is
+ * exempt from being zeroed there: that would cost more than all the rest.
+ */
 struct send_batch {
 	union {
 		struct ib_send_wr send;
@@ -104,6 +119,15 @@ static u16 send_add_inline(struct send_batch *batch, struct ib_send_wr *ib,
 	return 0;
 }
 
+/* One by one: a short copy of known size is cheaper than a call. */
+static void send_fetch_sges(struct ib_sge *sge, const void *from, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		univ_ring_fetch(&sge[i], from + i * sizeof(*sge), sizeof(*sge));
+}
+
 static u16 send_add_sges(struct univ_qp *qp, struct send_batch *batch,
 			 struct ib_send_wr *ib, const struct univ_send_wr *wr,
 			 void *slot)
@@ -114,7 +138,7 @@ static u16 send_add_sges(struct univ_qp *qp, struct send_batch *batch,
 	BUILD_BUG_ON(sizeof(*sge) != sizeof(struct univ_sge));
 	BUILD_BUG_ON(offsetof(struct ib_sge, lkey) !=
 		     offsetof(struct univ_sge, lkey));
-	univ_ring_fetch(sge, slot + SEND_WR_HEAD, wr->count * sizeof(*sge));
+	send_fetch_sges(sge, slot + SEND_WR_HEAD, wr->count);
 	for (i = 0; i < wr->count; i++)
 		if (!send_key_allowed(qp->ib->device, sge[i].lkey))
 			return UNIV_REASON_WR_KEY;
@@ -173,29 +197,67 @@ static u16 send_add_remote(struct univ_qp *qp, struct send_batch *batch,
 }
 
 /* What our opcodes are called in the kernel's verbs. */
-static enum ib_wr_opcode send_opcode(u8 opcode)
-{
-	static const u8 map[] = {
-		[UNIV_WR_RDMA_WRITE] = IB_WR_RDMA_WRITE,
-		[UNIV_WR_RDMA_WRITE_WITH_IMM] = IB_WR_RDMA_WRITE_WITH_IMM,
-		[UNIV_WR_SEND] = IB_WR_SEND,
-		[UNIV_WR_SEND_WITH_IMM] = IB_WR_SEND_WITH_IMM,
-		[UNIV_WR_RDMA_READ] = IB_WR_RDMA_READ,
-		[UNIV_WR_ATOMIC_CMP_AND_SWP] = IB_WR_ATOMIC_CMP_AND_SWP,
-		[UNIV_WR_ATOMIC_FETCH_AND_ADD] = IB_WR_ATOMIC_FETCH_AND_ADD,
-		[UNIV_WR_SEND_WITH_INV] = IB_WR_SEND_WITH_INV,
-	};
+static const struct {
+	u8 wr;
+	u8 wc;
+	bool one_sided;
+} send_ops[] = {
+	[UNIV_WR_RDMA_WRITE] = { IB_WR_RDMA_WRITE, IB_WC_RDMA_WRITE, true },
+	[UNIV_WR_RDMA_WRITE_WITH_IMM] = { IB_WR_RDMA_WRITE_WITH_IMM,
+					  IB_WC_RDMA_WRITE },
+	[UNIV_WR_SEND] = { IB_WR_SEND, IB_WC_SEND },
+	[UNIV_WR_SEND_WITH_IMM] = { IB_WR_SEND_WITH_IMM, IB_WC_SEND },
+	[UNIV_WR_SEND_WITH_INV] = { IB_WR_SEND_WITH_INV, IB_WC_SEND },
+	[UNIV_WR_RDMA_READ] = { IB_WR_RDMA_READ, IB_WC_RDMA_READ, true },
+	[UNIV_WR_ATOMIC_CMP_AND_SWP] = { IB_WR_ATOMIC_CMP_AND_SWP,
+					 IB_WC_COMP_SWAP, true },
+	[UNIV_WR_ATOMIC_FETCH_AND_ADD] = { IB_WR_ATOMIC_FETCH_AND_ADD,
+					   IB_WC_FETCH_ADD, true },
+};
 
-	return map[opcode];
+static u32 send_length(const struct ib_send_wr *ib)
+{
+	u32 length = 0;
+	int i;
+
+	for (i = 0; i < ib->num_sge; i++)
+		length += ib->sg_list[i].length;
+	return length;
 }
 
-static int send_flags(u8 flags)
+/*
+ * Whether the device is to signal this request. Takes the signal over from the
+ * one before it in the batch where this one's completion can stand for both.
+ */
+static bool send_signal(struct univ_send_queue *sq, struct send_batch *batch,
+			const struct univ_send_record *record, bool one_sided)
+{
+	bool signal = record->signaled || sq->owed;
+	struct ib_send_wr *prev;
+
+	sq->owed = false;
+	if (!batch->count || !one_sided || record->length > SEND_COALESCE)
+		return signal;
+	prev = &batch->wr[batch->count - 1].send;
+	if (!(prev->send_flags & IB_SEND_SIGNALED))
+		return signal;
+	prev->send_flags &= ~IB_SEND_SIGNALED;
+	return true;
+}
+
+static int send_flags(u8 flags, bool signal)
 {
 	BUILD_BUG_ON((int)UNIV_WR_FENCE != (int)IB_SEND_FENCE);
 	BUILD_BUG_ON((int)UNIV_WR_SIGNALED != (int)IB_SEND_SIGNALED);
 	BUILD_BUG_ON((int)UNIV_WR_SOLICITED != (int)IB_SEND_SOLICITED);
 	BUILD_BUG_ON((int)UNIV_WR_INLINE != (int)IB_SEND_INLINE);
-	return flags;
+	return (flags & ~UNIV_WR_SIGNALED) | (signal ? IB_SEND_SIGNALED : 0);
+}
+
+static struct univ_send_record *send_record(struct univ_send_queue *sq,
+					    u32 index)
+{
+	return &sq->records[index & (sq->ring.count - 1)];
 }
 
 /*
@@ -205,8 +267,11 @@ static int send_flags(u8 flags)
 static u16 send_add(struct univ_qp *qp, struct send_batch *batch, u32 index,
 		    const struct univ_send_wr *wr, void *slot)
 {
+	struct univ_send_queue *sq = &qp->sq;
+	struct univ_send_record *record = send_record(sq, index);
 	struct ib_send_wr *ib = &batch->wr[batch->count].send;
 	u16 reason = send_add_remote(qp, batch, wr);
+	bool signal;
 
 	if (reason)
 		return reason;
@@ -217,11 +282,16 @@ static u16 send_add(struct univ_qp *qp, struct send_batch *batch, u32 index,
 	if (reason)
 		return reason;
 
-	qp->sq.wr_ids[index & (qp->sq.ring.count - 1)] = wr->wr_id;
+	record->wr_id = wr->wr_id;
+	record->length = send_length(ib);
+	record->opcode = send_ops[wr->opcode].wc;
+	record->signaled = sq->sig_all || wr->flags & UNIV_WR_SIGNALED;
+	signal = send_signal(sq, batch, record,
+			     send_ops[wr->opcode].one_sided);
 	ib->next = NULL;
 	ib->wr_id = UNIV_SEND_TOKEN(index);
-	ib->opcode = send_opcode(wr->opcode);
-	ib->send_flags = send_flags(wr->flags);
+	ib->opcode = send_ops[wr->opcode].wr;
+	ib->send_flags = send_flags(wr->flags, signal);
 	ib->ex.imm_data = (__force __be32)wr->imm;
 	if (batch->count)
 		batch->wr[batch->count - 1].send.next = ib;
@@ -252,8 +322,7 @@ static void send_break(struct univ_qp *qp, u64 wr_id, u16 reason)
 	else if (reason == UNIV_REASON_WR_KEY)
 		status = IB_WC_LOC_PROT_ERR;
 	sq->broken = true;
-	sq->fed++;
-	univ_pump_fail_send(qp, sq->fed, wr_id, status, reason);
+	univ_pump_refuse_send(qp, sq->fed++, wr_id, status, reason);
 	schedule_work(&qp->error_work);
 }
 
@@ -276,11 +345,12 @@ static bool send_post(struct univ_qp *qp, struct send_batch *batch)
 	if (!ret)
 		return true;
 
-	/* Full for now: the next completion feeds again. */
+	/* What was taken may have left its signal to one that was not. */
+	sq->owed = true;
 	if (ret == -ENOMEM && sq->fed != READ_ONCE(sq->retired))
-		sq->stalled = true;
+		schedule_delayed_work(&qp->retry_work, SEND_RETRY);
 	else
-		send_break(qp, sq->wr_ids[sq->fed & (sq->ring.count - 1)],
+		send_break(qp, send_record(sq, sq->fed)->wr_id,
 			   UNIV_REASON_WR_REFUSED);
 	return false;
 }
@@ -296,8 +366,8 @@ static bool send_batch_full(const struct send_batch *batch,
 /* Feed requests up to @end. Returns false when the queue broke or stalled. */
 static noinline bool send_feed_to(struct univ_qp *qp, u32 end)
 {
-	struct send_batch batch;
-	struct univ_send_wr wr;
+	struct send_batch batch __uninitialized;
+	struct univ_send_wr wr __uninitialized;
 	u32 index = qp->sq.fed;
 	void *slot;
 	u16 reason;
@@ -330,8 +400,7 @@ static noinline bool send_feed_to(struct univ_qp *qp, u32 end)
 static void send_corrupt(struct univ_qp *qp)
 {
 	qp->sq.corrupt = true;
-	univ_pump_fail_send(qp, qp->sq.fed, 0, IB_WC_LOC_QP_OP_ERR,
-			    UNIV_REASON_RING_CORRUPT);
+	univ_pump_corrupt_send(qp);
 	schedule_work(&qp->error_work);
 }
 
@@ -352,7 +421,6 @@ static bool send_step(struct univ_feed *feed)
 		send_corrupt(qp);
 		return false;
 	}
-	sq->stalled = false;
 	todo = min_t(u32, tail - sq->fed, SEND_STEP);
 	return send_feed_to(qp, sq->fed + todo) && sq->fed != tail;
 }
@@ -388,7 +456,7 @@ void univ_send_queue_reset(struct univ_qp *qp)
 	sq->fed = univ_ring_published(&sq->ring);
 	sq->broken = false;
 	sq->corrupt = false;
-	sq->stalled = false;
+	sq->owed = false;
 	spin_lock(&qp->send_cq->lock);
 	sq->retired = sq->fed;
 	univ_ring_retire(&sq->ring, sq->retired);

@@ -70,6 +70,14 @@ static void qp_error_work(struct work_struct *work)
 	univ_recv_queue_feed(&qp->rq);
 }
 
+static void qp_retry_work(struct work_struct *work)
+{
+	struct univ_qp *qp =
+		container_of(work, struct univ_qp, retry_work.work);
+
+	univ_send_queue_feed(&qp->sq);
+}
+
 static int qp_check_type(struct univ_qp_create *cmd)
 {
 	switch (cmd->qp_type) {
@@ -202,9 +210,9 @@ static int qp_create_rings(struct univ_qp *qp, struct univ_qp_create *cmd)
 	if (!qp->region)
 		return univ_explain(&cmd->hdr, -ENOMEM, UNIV_REASON_NO_MEMORY,
 				    0, size, 0);
-	qp->sq.wr_ids = kvcalloc(cmd->sq.slots, sizeof(u64),
-				 GFP_KERNEL_ACCOUNT);
-	if (!qp->sq.wr_ids && cmd->sq.slots) {
+	qp->sq.records = kvcalloc(cmd->sq.slots, sizeof(*qp->sq.records),
+				  GFP_KERNEL_ACCOUNT);
+	if (!qp->sq.records) {
 		univ_region_destroy(qp->obj.ctx, qp->region);
 		return univ_explain_driver(&cmd->hdr, -ENOMEM);
 	}
@@ -217,7 +225,7 @@ static int qp_create_rings(struct univ_qp *qp, struct univ_qp_create *cmd)
 
 static void qp_destroy_rings(struct univ_qp *qp)
 {
-	kvfree(qp->sq.wr_ids);
+	kvfree(qp->sq.records);
 	univ_region_destroy(qp->obj.ctx, qp->region);
 }
 
@@ -242,8 +250,7 @@ static int qp_create_ib(struct univ_qp *qp, struct univ_qp_create *cmd)
 			.max_recv_sge = cmd->max_recv_sge,
 			.max_inline_data = cmd->max_inline,
 		},
-		.sq_sig_type = cmd->sq_sig_all ? IB_SIGNAL_ALL_WR :
-						 IB_SIGNAL_REQ_WR,
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = cmd->qp_type,
 	};
 	u32 room = cmd->sq.stride - offsetof(struct univ_send_wr, data);
@@ -314,7 +321,8 @@ static void qp_init(struct univ_qp *qp, const struct univ_qp_create *cmd)
 	INIT_WORK(&qp->error_work, qp_error_work);
 	univ_event_source_init(&qp->events, cmd->cookie, 0);
 	qp->state = IB_QPS_RESET;
-	qp->sq_sig_all = cmd->sq_sig_all;
+	qp->sq.sig_all = cmd->sq_sig_all;
+	INIT_DELAYED_WORK(&qp->retry_work, qp_retry_work);
 }
 
 int univ_qp_create_ioctl(struct univ_call *call, void *arg)
@@ -435,7 +443,7 @@ static int qp_query(struct univ_qp *qp, struct univ_qp_query *cmd)
 	cmd->max_send_sge = qp->cap.max_send_sge;
 	cmd->max_recv_sge = qp->cap.max_recv_sge;
 	cmd->max_inline = qp->cap.max_inline_data;
-	cmd->sq_sig_all = qp->sq_sig_all;
+	cmd->sq_sig_all = qp->sq.sig_all;
 	return 0;
 }
 
@@ -479,10 +487,13 @@ static void qp_quiesce(struct univ_qp *qp)
 	univ_feed_close(&qp->sq.feed);
 	univ_feed_close(&qp->rq.feed);
 	cancel_work_sync(&qp->error_work);
+	cancel_delayed_work_sync(&qp->retry_work);
 	if (qp->state != IB_QPS_RESET)
 		ib_modify_qp(qp->ib, &attr, IB_QP_STATE);
 	WRITE_ONCE(qp->state, IB_QPS_RESET);
 	qp_forget_requests(qp);
+	/* A completion that found its queue full may have come back to it. */
+	cancel_work_sync(&qp->error_work);
 }
 
 int univ_qp_destroy(struct univ_object *obj)

@@ -25,7 +25,6 @@ struct univ_qp {
 	struct univ_srq *srq;		/* NULL for none */
 	struct univ_region *region;
 	struct ib_qp_cap cap;
-	bool sq_sig_all;
 
 	struct mutex mutex;		/* state, groups, modify and query */
 	enum ib_qp_state state;
@@ -34,6 +33,7 @@ struct univ_qp {
 	struct univ_send_queue sq;
 	struct univ_recv_queue rq;	/* no slots with a shared one */
 	struct work_struct error_work;	/* to the error state, from interrupts */
+	struct delayed_work retry_work;	/* feeds when the device was full */
 	struct univ_event_source events;
 };
 

@@ -146,6 +146,7 @@ static int qp_check_bounds(struct univ_qp *qp, const struct univ_qp_attr *attr,
 		{ IB_QP_RNR_RETRY, attr->rnr_retry, 7 },
 		{ IB_QP_MIN_RNR_TIMER, attr->min_rnr_timer, 31 },
 		{ IB_QP_TIMEOUT, attr->timeout, 31 },
+		{ IB_QP_ALT_PATH, attr->alt_timeout, 31 },
 		{ IB_QP_DEST_QPN, attr->dest_qp_num, 0xffffff },
 		{ IB_QP_MAX_QP_RD_ATOMIC, attr->max_rd_atomic,
 		  dev->max_qp_init_rd_atom },
@@ -165,12 +166,22 @@ static int qp_check_bounds(struct univ_qp *qp, const struct univ_qp_attr *attr,
 	return 0;
 }
 
+static int qp_check_pkey(struct univ_context *ctx, u32 port, u32 index,
+			 struct univ_hdr *hdr)
+{
+	u32 len = ctx->dev->ib->port_data[port].immutable.pkey_tbl_len;
+
+	if (index < len)
+		return 0;
+	return univ_explain(hdr, -EINVAL, UNIV_REASON_PKEY_INDEX, 0, index,
+			    len);
+}
+
 static int qp_check_port(struct univ_qp *qp, const struct univ_qp_attr *attr,
 			 struct univ_hdr *hdr)
 {
 	struct univ_context *ctx = qp->obj.ctx;
 	u32 port = attr->attr_mask & IB_QP_PORT ? attr->port_num : qp->ib->port;
-	u32 len;
 	int ret;
 
 	if (attr->attr_mask & IB_QP_PORT) {
@@ -178,13 +189,22 @@ static int qp_check_port(struct univ_qp *qp, const struct univ_qp_attr *attr,
 		if (ret)
 			return ret;
 	}
-	if (!(attr->attr_mask & IB_QP_PKEY_INDEX) || !port)
+	if (attr->attr_mask & IB_QP_PKEY_INDEX && port) {
+		ret = qp_check_pkey(ctx, port, attr->pkey_index, hdr);
+		if (ret)
+			return ret;
+	}
+	/* A path starts at the port that the queue pair was given. */
+	if (attr->attr_mask & IB_QP_AV && attr->ah.port_num != port)
+		return univ_explain(hdr, -EINVAL, UNIV_REASON_PORT, 0,
+				    attr->ah.port_num, port);
+	if (!(attr->attr_mask & IB_QP_ALT_PATH))
 		return 0;
-	len = ctx->dev->ib->port_data[port].immutable.pkey_tbl_len;
-	if (attr->pkey_index < len)
-		return 0;
-	return univ_explain(hdr, -EINVAL, UNIV_REASON_PKEY_INDEX, 0,
-			    attr->pkey_index, len);
+	ret = univ_port_check(ctx, attr->alt_port_num, hdr);
+	if (ret)
+		return ret;
+	return qp_check_pkey(ctx, attr->alt_port_num, attr->alt_pkey_index,
+			     hdr);
 }
 
 /* Q_Keys with the highest bit set are for privileged programs (10.2.5). */

@@ -229,7 +229,6 @@ int univ_gid_table_ioctl(struct univ_call *call, void *arg)
 	struct ib_uverbs_gid_entry *entries;
 	ssize_t count;
 	u32 max = min_t(u32, cmd->max, UNIV_MAX_GID_ENTRIES);
-	int ret = 0;
 
 	BUILD_BUG_ON(sizeof(*entries) != sizeof(struct univ_gid_entry));
 	if (!max)
@@ -240,14 +239,13 @@ int univ_gid_table_ioctl(struct univ_call *call, void *arg)
 		return univ_explain(&cmd->hdr, -ENOMEM, UNIV_REASON_NO_MEMORY,
 				    0, (u64)max * sizeof(*entries), 0);
 	count = rdma_query_gid_table(call->ctx->dev->ib, entries, max);
-	if (count < 0)
-		ret = univ_explain_driver(&cmd->hdr, count);
-	else if (copy_to_user(u64_to_user_ptr(cmd->entries), entries,
-			      count * sizeof(*entries)))
-		ret = univ_explain(&cmd->hdr, -EFAULT, UNIV_REASON_FAULT, 0, 0,
-				   0);
-	else
-		cmd->count = count;
-	kvfree(entries);
-	return ret;
+	if (count < 0) {
+		kvfree(entries);
+		return univ_explain_driver(&cmd->hdr, count);
+	}
+	cmd->count = count;
+	call->bulk = entries;
+	call->bulk_to = u64_to_user_ptr(cmd->entries);
+	call->bulk_len = count * sizeof(*entries);
+	return 0;
 }

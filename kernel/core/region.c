@@ -13,6 +13,9 @@
 #define REGION_PGOFF_SHIFT	(32 - PAGE_SHIFT)
 #define REGION_MAX_ID		((1u << 24) - 1)
 
+/* Most bytes of one region; offsets in it fit the ABI's 32 bits. */
+#define REGION_MAX_SIZE		(1ul << 30)
+
 static struct univ_region *region_alloc(size_t size)
 {
 	struct univ_region *region;
@@ -44,9 +47,11 @@ static void region_release(struct kref *ref)
  */
 struct univ_region *univ_region_create(struct univ_context *ctx, size_t size)
 {
-	struct univ_region *region = region_alloc(size);
+	struct univ_region *region = NULL;
 	int ret;
 
+	if (size <= REGION_MAX_SIZE)
+		region = region_alloc(size);
 	if (!region)
 		return NULL;
 	ret = xa_alloc_cyclic(&ctx->regions, &region->id, region,
@@ -152,6 +157,12 @@ static int region_insert(struct univ_region *region, struct vm_area_struct *vma)
 	return 0;
 }
 
+/*
+ * Empty, but there: a mapping without operations is taken for anonymous memory,
+ * which a shared one of a file is not.
+ */
+static const struct vm_operations_struct region_vm_ops = {};
+
 static int region_check(struct univ_region *region, struct vm_area_struct *vma)
 {
 	if (vma->vm_pgoff & ((1ul << REGION_PGOFF_SHIFT) - 1))
@@ -188,6 +199,7 @@ int univ_region_mmap(struct univ_context *ctx, struct vm_area_struct *vma)
 		goto put;
 	univ_vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP,
 			  VM_MAYEXEC | (region->read_only ? VM_MAYWRITE : 0));
+	vma->vm_ops = &region_vm_ops;
 	ret = region_insert(region, vma);
 put:
 	kref_put(&region->ref, region_release);

@@ -6,6 +6,7 @@
 #include <linux/device.h>
 #include <linux/mm.h>
 #include <linux/version.h>
+#include <rdma/restrack.h>
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
 static inline void univ_vm_flags_mod(struct vm_area_struct *vma,
@@ -37,5 +38,15 @@ struct ib_client_nl_info {
 	u32 port;
 	u64 abi;
 };
+
+/*
+ * Exported by the core for modules that make tracked objects, as ib_uverbs
+ * does, but declared in its private restrack.h. Unchanged since 5.11.
+ */
+void rdma_restrack_new(struct rdma_restrack_entry *res,
+		       enum rdma_restrack_type type);
+void rdma_restrack_set_name(struct rdma_restrack_entry *res,
+			    const char *caller);
+void rdma_restrack_add(struct rdma_restrack_entry *res);
 
 #endif

@@ -128,20 +128,17 @@ static inline bool univ_cq_ring_full(const struct univ_ring *ring, u32 index)
 }
 
 /**
- * univ_cq_ring_write() - write one completion
+ * univ_cq_ring_show() - let the process see a completion
  * @ring: completion ring with room
- * @index: its index
- * @cqe: private; its phase is set here
+ * @index: its index, whose slot is filled but for the phase
  *
  * Release: pairs with the load-acquire of the phase in the library's
  * cq_next(). The slot's old phase stays in place until then.
  */
-static inline void univ_cq_ring_write(struct univ_ring *ring, u32 index,
-				      const struct univ_cqe *cqe)
+static inline void univ_cq_ring_show(struct univ_ring *ring, u32 index)
 {
 	struct univ_cqe *slot = univ_ring_slot(ring, index);
 
-	memcpy(slot, cqe, offsetof(struct univ_cqe, phase));
 	smp_store_release(&slot->phase, UNIV_CQE_PHASE(index, ring->count));
 }
 
