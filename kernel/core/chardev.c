@@ -5,6 +5,7 @@
 #include <linux/idr.h>
 #include <linux/module.h>
 #include <linux/nsproxy.h>
+#include <linux/rhashtable.h>
 #include <linux/slab.h>
 
 #include "ah.h"
@@ -81,10 +82,10 @@ static struct univ_context *context_alloc(struct univ_device *dev)
 	if (!ctx)
 		return NULL;
 	ctx->dev = dev;
-	if (context_init_ports(ctx)) {
-		kfree(ctx);
-		return NULL;
-	}
+	if (context_init_ports(ctx))
+		goto free;
+	if (univ_qp_table_init(ctx))
+		goto free_ports;
 	get_device(&dev->dev);
 	kref_init(&ctx->ref);
 	init_rwsem(&ctx->live);
@@ -99,6 +100,12 @@ static struct univ_context *context_alloc(struct univ_device *dev)
 	snprintf(ctx->name, sizeof(ctx->name), "%s:%d", current->comm,
 		 task_tgid_nr(current));
 	return ctx;
+
+free_ports:
+	kfree(ctx->ports);
+free:
+	kfree(ctx);
+	return NULL;
 }
 
 static void context_release(struct kref *ref)
@@ -106,6 +113,7 @@ static void context_release(struct kref *ref)
 	struct univ_context *ctx = container_of(ref, struct univ_context, ref);
 
 	univ_doorbell_free(ctx);
+	rhashtable_destroy(&ctx->qps);
 	xa_destroy(&ctx->objects);
 	xa_destroy(&ctx->regions);
 	put_device(&ctx->dev->dev);

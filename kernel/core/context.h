@@ -20,6 +20,7 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/rhashtable-types.h>
 #include <linux/rwsem.h>
 #include <linux/sched.h>
 #include <linux/xarray.h>
@@ -60,6 +61,9 @@ struct univ_context {
 
 	struct xarray objects;		/* handle -> univ_object */
 	u32 next_handle;		/* under the lock of @objects */
+
+	/* ib_qp -> univ_qp, for completions; see univ_qp_find() */
+	struct rhashtable qps;
 
 	struct xarray regions;		/* mmap id -> univ_region */
 	u32 next_region;

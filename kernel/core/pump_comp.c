@@ -60,7 +60,7 @@ static void comp_fill(struct univ_cqe *cqe, const struct univ_qp *qp, u64 wr_id,
 	cqe->wc_flags = 0;
 	cqe->byte_len = byte_len;
 	cqe->imm = 0;
-	cqe->qp_num = qp->ib->qp_num;
+	cqe->qp_num = qp->num;
 	cqe->src_qp = 0;
 	cqe->slid = 0;
 	cqe->pkey_index = 0;
@@ -165,8 +165,8 @@ static void comp_recv(struct univ_cq *cq, struct univ_qp *qp,
 }
 
 /*
- * wc->qp is valid: before a queue pair is freed it is reset, and then its
- * completion queues are drained under this lock.
+ * wc->qp is not looked into: the device's queue pair may be gone already. Ours
+ * stays until its completion queues have been drained under this lock.
  *
  * Kernel verbs do not say whether a receive was solicited. Every receive counts
  * as such: a queue armed for solicited completions may be woken too often but
@@ -175,9 +175,11 @@ static void comp_recv(struct univ_cq *cq, struct univ_qp *qp,
 static void comp_one(struct univ_cq *cq, const struct ib_wc *wc,
 		     struct comp_touched *touched)
 {
-	struct univ_qp *qp = wc->qp->qp_context;
+	struct univ_qp *qp = univ_qp_find(cq, wc->qp);
 
 	lockdep_assert_held(&cq->lock);
+	if (WARN_ON_ONCE(!qp))
+		return;
 	if (comp_is_send(wc))
 		comp_send(cq, qp, wc);
 	else

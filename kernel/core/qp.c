@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Queue pairs: ibv_create_qp(3), ibv_modify_qp(3), ibv_query_qp(3). */
 #include <linux/capability.h>
+#include <linux/delay.h>
 #include <linux/log2.h>
+#include <linux/rhashtable.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
@@ -28,6 +30,66 @@ struct univ_qp *univ_qp_get(struct univ_context *ctx, u32 handle,
 
 	return IS_ERR(obj) ? ERR_CAST(obj) :
 			     container_of(obj, struct univ_qp, obj);
+}
+
+static const struct rhashtable_params qp_table_params = {
+	.key_len = sizeof(struct ib_qp *),
+	.key_offset = offsetof(struct univ_qp, ib),
+	.head_offset = offsetof(struct univ_qp, by_ib),
+	.automatic_shrinking = true,
+};
+
+int univ_qp_table_init(struct univ_context *ctx)
+{
+	return rhashtable_init(&ctx->qps, &qp_table_params);
+}
+
+/*
+ * Whose completion it is. A completion that waits in the device names a queue
+ * pair that may have been destroyed since, so the pointer is compared and never
+ * followed. Context: cq->lock held, within an RCU section.
+ */
+struct univ_qp *univ_qp_find(struct univ_cq *cq, const struct ib_qp *ib)
+{
+	lockdep_assert_held(&cq->lock);
+	if (cq->last_ib == ib)
+		return cq->last_qp;
+	cq->last_qp = rhashtable_lookup(&cq->obj.ctx->qps, &ib,
+					qp_table_params);
+	cq->last_ib = cq->last_qp ? ib : NULL;
+	return cq->last_qp;
+}
+
+/*
+ * The memory of a destroyed queue pair can be a new one's before the former's
+ * completions are drained. Its name is then still taken, for a short time.
+ */
+static int qp_table_insert(struct univ_qp *qp)
+{
+	int ret;
+
+	while ((ret = rhashtable_insert_fast(&qp->obj.ctx->qps, &qp->by_ib,
+					     qp_table_params)) == -EEXIST)
+		usleep_range(10, 100);
+	return ret;
+}
+
+static void qp_forget(struct univ_cq *cq, const struct univ_qp *qp)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	if (cq->last_qp == qp)
+		cq->last_ib = NULL;
+	spin_unlock_irqrestore(&cq->lock, flags);
+}
+
+/* Its completions have been drained: nobody asks for it any more. */
+static void qp_table_remove(struct univ_qp *qp)
+{
+	rhashtable_remove_fast(&qp->obj.ctx->qps, &qp->by_ib, qp_table_params);
+	qp_forget(qp->send_cq, qp);
+	qp_forget(qp->recv_cq, qp);
 }
 
 static void qp_event_handler(struct ib_event *event, void *context)
@@ -59,7 +121,7 @@ static void qp_error_work(struct work_struct *work)
 	unsigned long flags;
 
 	mutex_lock(&qp->mutex);
-	if (qp->state != IB_QPS_RESET)
+	if (!qp->dying && qp->state != IB_QPS_RESET)
 		qp_to_error(qp);
 	mutex_unlock(&qp->mutex);
 
@@ -258,6 +320,7 @@ static int qp_create_ib(struct univ_qp *qp, struct univ_qp_create *cmd)
 	qp->ib = ib_create_qp_kernel(qp->pd->ib, &attr, qp->obj.ctx->name);
 	if (IS_ERR(qp->ib))
 		return univ_explain_driver(&cmd->hdr, PTR_ERR(qp->ib));
+	qp->num = qp->ib->qp_num;
 	qp->cap = attr.cap;
 	qp->cap.max_send_wr = min(attr.cap.max_send_wr, cmd->sq.slots);
 	qp->cap.max_recv_wr = min(attr.cap.max_recv_wr, cmd->rq.slots);
@@ -297,14 +360,21 @@ static int qp_build(struct univ_qp *qp, struct univ_call *call,
 	ret = qp_create_ib(qp, cmd);
 	if (ret)
 		goto destroy_rings;
+	ret = qp_table_insert(qp);
+	if (ret) {
+		univ_explain_driver(&cmd->hdr, ret);
+		goto destroy_ib;
+	}
 	qp_reply(qp, cmd);
 	ret = univ_call_reply(call);
 	if (ret)
-		goto destroy_ib;
+		goto table_remove;
 	qp_parents(qp, univ_object_depend);
 	univ_object_publish(&qp->obj);
 	return 0;
 
+table_remove:
+	qp_table_remove(qp);
 destroy_ib:
 	ib_destroy_qp_user(qp->ib, NULL);
 destroy_rings:
@@ -355,19 +425,25 @@ int univ_qp_create_ioctl(struct univ_call *call, void *arg)
 	return ret;
 }
 
+/* Move to the process what the device still has of this queue pair's. */
+static void qp_drain(struct univ_qp *qp)
+{
+	univ_pump_drain(qp->send_cq);
+	if (qp->recv_cq != qp->send_cq)
+		univ_pump_drain(qp->recv_cq);
+	if (qp->srq)
+		univ_recv_queue_credit(&qp->srq->rq);
+}
+
 /*
  * Reset has happened in the device: no completion of this queue pair follows.
  * Those before it are moved to the process, then the rings start afresh.
  */
 static void qp_forget_requests(struct univ_qp *qp)
 {
-	univ_pump_drain(qp->send_cq);
-	if (qp->recv_cq != qp->send_cq)
-		univ_pump_drain(qp->recv_cq);
+	qp_drain(qp);
 	univ_send_queue_reset(qp);
 	univ_recv_queue_reset(&qp->rq);
-	if (qp->srq)
-		univ_recv_queue_credit(&qp->srq->rq);
 }
 
 static int qp_explain_modify(struct univ_hdr *hdr, int err)
@@ -476,39 +552,42 @@ void univ_qp_flush(struct univ_object *obj)
 	univ_recv_queue_feed(&qp->rq);
 }
 
-/*
- * Quiet first, free then: after the reset no completion of this queue pair can
- * come, and draining takes those that wait while its memory is still there.
- */
-static void qp_quiesce(struct univ_qp *qp)
+static void qp_set_dying(struct univ_qp *qp, bool dying)
 {
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
-
-	univ_feed_close(&qp->sq.feed);
-	univ_feed_close(&qp->rq.feed);
-	cancel_work_sync(&qp->error_work);
-	cancel_delayed_work_sync(&qp->retry_work);
-	if (qp->state != IB_QPS_RESET)
-		ib_modify_qp(qp->ib, &attr, IB_QP_STATE);
-	WRITE_ONCE(qp->state, IB_QPS_RESET);
-	qp_forget_requests(qp);
-	/* A completion that found its queue full may have come back to it. */
-	cancel_work_sync(&qp->error_work);
+	mutex_lock(&qp->mutex);
+	qp->dying = dying;
+	mutex_unlock(&qp->mutex);
+	if (dying) {
+		univ_feed_close(&qp->sq.feed);
+		univ_feed_close(&qp->rq.feed);
+	} else {
+		univ_feed_reopen(&qp->sq.feed);
+		univ_feed_reopen(&qp->rq.feed);
+	}
 }
 
+/*
+ * The device's queue pair goes first, then its last completions are drained;
+ * only then can nothing find ours any more. Not reset before: on rdma_rxe a
+ * reset races with packets that arrive (Documentation/architecture.rst).
+ */
 int univ_qp_destroy(struct univ_object *obj)
 {
 	struct univ_qp *qp = container_of(obj, struct univ_qp, obj);
 	int ret;
 
-	qp_quiesce(qp);
+	qp_set_dying(qp, true);
 	univ_mcast_detach_all(qp);
 	ret = ib_destroy_qp_user(qp->ib, NULL);
 	if (ret) {
-		univ_feed_reopen(&qp->sq.feed);
-		univ_feed_reopen(&qp->rq.feed);
+		qp_set_dying(qp, false);
 		return ret;
 	}
+	qp_drain(qp);
+	qp_table_remove(qp);
+	/* Nothing schedules them any more. */
+	cancel_work_sync(&qp->error_work);
+	cancel_delayed_work_sync(&qp->retry_work);
 	univ_event_forget(&obj->ctx->events, &qp->events);
 	obj->async_events = qp->events.delivered_async;
 	qp_destroy_rings(qp);
@@ -518,7 +597,5 @@ int univ_qp_destroy(struct univ_object *obj)
 
 int univ_qp_destroy_ioctl(struct univ_call *call, void *arg)
 {
-	struct univ_destroy *cmd = arg;
-
-	return univ_object_destroy(call, cmd, UNIV_OBJECT_QP, univ_qp_destroy);
+	return univ_object_destroy(call, arg, UNIV_OBJECT_QP, univ_qp_destroy);
 }

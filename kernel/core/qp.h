@@ -4,6 +4,7 @@
 
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/rhashtable-types.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
@@ -18,7 +19,9 @@ struct univ_srq;
 
 struct univ_qp {
 	struct univ_object obj;
-	struct ib_qp *ib;
+	struct ib_qp *ib;		/* key in univ_context.qps */
+	struct rhash_head by_ib;
+	u32 num;
 	struct univ_pd *pd;		/* dependant of these four */
 	struct univ_cq *send_cq;
 	struct univ_cq *recv_cq;
@@ -28,6 +31,7 @@ struct univ_qp {
 
 	struct mutex mutex;		/* state, groups, modify and query */
 	enum ib_qp_state state;
+	bool dying;			/* @ib is being destroyed */
 	struct list_head groups;	/* of struct univ_mcast_group */
 
 	struct univ_send_queue sq;
@@ -39,6 +43,8 @@ struct univ_qp {
 
 struct univ_qp *univ_qp_get(struct univ_context *ctx, u32 handle,
 			    struct univ_hdr *hdr);
+int univ_qp_table_init(struct univ_context *ctx);
+struct univ_qp *univ_qp_find(struct univ_cq *cq, const struct ib_qp *ib);
 void univ_qp_flush(struct univ_object *obj);
 int univ_qp_create_ioctl(struct univ_call *call, void *arg);
 int univ_qp_modify_ioctl(struct univ_call *call, void *arg);
