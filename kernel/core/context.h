@@ -60,13 +60,11 @@ struct univ_context {
 	bool dead;
 
 	struct xarray objects;		/* handle -> univ_object */
-	u32 next_handle;		/* under the lock of @objects */
 
 	/* ib_qp -> univ_qp, for completions; see univ_qp_find() */
 	struct rhashtable qps;
 
 	struct xarray regions;		/* mmap id -> univ_region */
-	u32 next_region;
 	struct univ_region *doorbell;	/* NULL until first mapped */
 	struct mutex doorbell_lock;	/* doorbell, doorbell_dead */
 	bool doorbell_dead;

@@ -33,8 +33,9 @@ static void object_uncharge(struct univ_object *obj)
 #endif
 
 /*
- * Take a handle for @obj and charge it to the caller's rdma cgroup. Handles
- * rise cyclically, so that a stale one is not soon another object's.
+ * Take the lowest free handle for @obj and charge it to the caller's rdma
+ * cgroup. Low handles keep the table dense: with rising ones each creation
+ * would cost it nodes.
  * Context: live lock held for reading; may sleep. Returns 0, -EAGAIN (cgroup),
  * -ENOMEM. Undone by univ_object_release().
  */
@@ -53,10 +54,9 @@ int univ_object_reserve(struct univ_context *ctx, struct univ_object *obj,
 	if (ret)
 		return univ_explain(hdr, ret, UNIV_REASON_CGROUP, type, 0, 0);
 
-	ret = xa_alloc_cyclic(&ctx->objects, &obj->handle, NULL,
-			      XA_LIMIT(1, UNIV_KICK_HANDLE), &ctx->next_handle,
-			      GFP_KERNEL_ACCOUNT);
-	if (ret >= 0)
+	ret = xa_alloc(&ctx->objects, &obj->handle, NULL,
+		       XA_LIMIT(1, UNIV_KICK_HANDLE), GFP_KERNEL_ACCOUNT);
+	if (!ret)
 		return 0;
 	object_uncharge(obj);
 	if (ret == -EBUSY)

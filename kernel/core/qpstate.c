@@ -82,13 +82,13 @@ static const struct qp_transition transitions[] = {
 static const struct qp_masks *qp_masks(const struct univ_qp *qp, u32 from,
 				       u32 to)
 {
-	/* Every state may go to reset and to error, with nothing else set. */
+	/* To reset from anywhere, and to error but from reset, nothing else set. */
 	static const struct qp_masks end;
 	u32 transport = qp->ib->qp_type - IB_QPT_RC;
 	size_t i;
 
 	BUILD_BUG_ON(IB_QPT_UC != IB_QPT_RC + 1 || IB_QPT_UD != IB_QPT_RC + 2);
-	if (to == IB_QPS_RESET || to == IB_QPS_ERR)
+	if (to == IB_QPS_RESET || (to == IB_QPS_ERR && from != IB_QPS_RESET))
 		return &end;
 	for (i = 0; i < ARRAY_SIZE(transitions); i++)
 		if (transitions[i].from == from && transitions[i].to == to)

@@ -16,6 +16,42 @@
 /* Most bytes of one region; offsets in it fit the ABI's 32 bits. */
 #define REGION_MAX_SIZE		(1ul << 30)
 
+/* Most bytes to ask for in one row of pages. */
+#define REGION_MAX_ROW		(8 * PAGE_SIZE)
+
+/*
+ * A few pages in a row spare the mapping that vmalloc would set up and tear
+ * down, which is most of what a small ring costs. If there are none, no matter.
+ */
+static void *region_alloc_pages(size_t size)
+{
+	void *vaddr = NULL;
+
+	if (size <= REGION_MAX_ROW)
+		vaddr = alloc_pages_exact(size, GFP_KERNEL_ACCOUNT |
+					  __GFP_ZERO | __GFP_NORETRY |
+					  __GFP_NOWARN);
+	if (vaddr)
+		return vaddr;
+	return __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+}
+
+static void region_free_pages(struct univ_region *region)
+{
+	if (is_vmalloc_addr(region->vaddr))
+		vfree(region->vaddr);
+	else
+		free_pages_exact(region->vaddr, region->size);
+}
+
+static struct page *region_page(struct univ_region *region, size_t offset)
+{
+	void *vaddr = region->vaddr + offset;
+
+	return is_vmalloc_addr(vaddr) ? vmalloc_to_page(vaddr) :
+					virt_to_page(vaddr);
+}
+
 static struct univ_region *region_alloc(size_t size)
 {
 	struct univ_region *region;
@@ -25,8 +61,7 @@ static struct univ_region *region_alloc(size_t size)
 		return NULL;
 	kref_init(&region->ref);
 	region->size = PAGE_ALIGN(size);
-	region->vaddr = __vmalloc(region->size,
-				  GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	region->vaddr = region_alloc_pages(region->size);
 	if (region->vaddr)
 		return region;
 	kfree(region);
@@ -37,7 +72,7 @@ static void region_release(struct kref *ref)
 {
 	struct univ_region *region = container_of(ref, struct univ_region, ref);
 
-	vfree(region->vaddr);
+	region_free_pages(region);
 	kfree(region);
 }
 
@@ -54,10 +89,9 @@ struct univ_region *univ_region_create(struct univ_context *ctx, size_t size)
 		region = region_alloc(size);
 	if (!region)
 		return NULL;
-	ret = xa_alloc_cyclic(&ctx->regions, &region->id, region,
-			      XA_LIMIT(1, REGION_MAX_ID), &ctx->next_region,
-			      GFP_KERNEL_ACCOUNT);
-	if (ret >= 0)
+	ret = xa_alloc(&ctx->regions, &region->id, region,
+		       XA_LIMIT(1, REGION_MAX_ID), GFP_KERNEL_ACCOUNT);
+	if (!ret)
 		return region;
 	kref_put(&region->ref, region_release);
 	return NULL;
@@ -150,7 +184,7 @@ static int region_insert(struct univ_region *region, struct vm_area_struct *vma)
 
 	for (done = 0; done < region->size; done += PAGE_SIZE) {
 		ret = vm_insert_page(vma, addr + done,
-				     vmalloc_to_page(region->vaddr + done));
+				     region_page(region, done));
 		if (ret)
 			return ret;
 	}
