@@ -13,7 +13,8 @@
  *    libibverbs program expects.
  *  - If the result cannot be written to the caller's memory the call fails with
  *    EFAULT and the object does not exist.
- *  - After the device is gone every ioctl fails with ENODEV.
+ *  - After the device is gone every ioctl that is well formed fails with
+ *    ENODEV, and so do mmap() and, once its events are read, read().
  *
  * read() of the node yields struct univ_event, one or more whole ones; so does
  * read() of a completion channel. Both can be polled and made O_NONBLOCK.
@@ -48,7 +49,7 @@ enum univ_reason {
 	UNIV_REASON_UNSUPPORTED,	/* the device has no such operation */
 	UNIV_REASON_HANDLE,		/* no such object: detail enum univ_object_type, value handle */
 	UNIV_REASON_HANDLE_TYPE,	/* another kind: detail wanted type, value handle, bound its type */
-	UNIV_REASON_OTHER_PD,		/* objects of different protection domains: value handle */
+	UNIV_REASON_NOT_ATTACHED,	/* not attached to that multicast group: value LID */
 	UNIV_REASON_BUSY,		/* still in use: detail type, value handle, bound users */
 	UNIV_REASON_LIMIT,		/* detail enum univ_limit, value asked, bound limit */
 	UNIV_REASON_ZERO,		/* must not be zero: detail enum univ_limit */

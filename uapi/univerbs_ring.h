@@ -32,7 +32,7 @@
  *	ioctl UNIV_KICK. Clear while the driver looks by itself (a poller is
  *	awake, or a receive queue's device still holds enough requests).
  * @UNIV_RING_DEAD: the device is gone; nothing more will be consumed or
- *	completed. Never cleared.
+ *	completed. Told in completion rings and the doorbell page. Never cleared.
  * @UNIV_RING_OVERRUN: completion queues only: a completion found no free slot
  *	and was lost; nothing follows it. Never cleared.
  */

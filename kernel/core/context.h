@@ -5,11 +5,17 @@
  *
  * Lock order, outermost first:
  *
- *	univ_device.lock > univ_context.live > univ_qp.mutex, univ_srq.mutex
- *	> mmap_lock (a copy to or from the process) > univ_context.regions
- *	and, with interrupts off, feed locks of rings > (the device's own)
- *	> univ_cq.lock > univ_event_queue.lock
+ *	univ_context.live
+ *	> univ_qp.mutex, univ_srq.mutex, univ_cq.resize
+ *	> mmap_lock (registration pins pages)
+ *	> univ_context.doorbell_lock, and the tables' own locks
  *
+ *	and, with interrupts off:
+ *	feed locks of rings > (the device's own) > univ_cq.lock
+ *	> univ_event_queue.lock
+ *
+ * univ_device.lock and its events_lock, and univ_context.channels_lock, are
+ * held around nothing but their lists and event queues' locks.
  * mmap() runs under mmap_lock and so takes none of the sleeping locks above it.
  */
 #ifndef UNIV_CONTEXT_H

@@ -32,7 +32,7 @@ void univ_cq_overrun(struct univ_cq *cq)
 
 /*
  * Raise the event if the process armed the queue. The fence pairs with the one
- * in the library's cq_arm(): either we see its arm word, or it sees our
+ * in the library's univ_cq_ring_arm(): either we see its arm word, or it sees our
  * completion when it polls after arming. Context: cq->lock held.
  */
 void univ_cq_notify(struct univ_cq *cq)
@@ -218,9 +218,11 @@ static void cq_switch_ring(struct univ_cq *cq, struct univ_ring *ring, u32 head)
 		univ_cq_ring_show(ring, index++);
 	}
 	univ_ring_set_flags(ring, cq->ring.flags);
+	/* An event that is asked for is still asked for. */
+	WRITE_ONCE(ring->head->user.arm, READ_ONCE(cq->ring.head->user.arm));
+	WRITE_ONCE(ring->head->kernel.fired, cq->fired);
 	cq->ring = *ring;
 	cq->index = index;
-	cq->fired = 0;
 }
 
 /* Returns false when the waiting completions do not fit; then nothing changed. */
@@ -242,6 +244,11 @@ static bool cq_try_switch(struct univ_cq *cq, struct univ_region *region,
 	return *waiting <= map->slots;
 }
 
+/*
+ * The device's queue first, then ours, which can only fail if it is too small
+ * for what waits; a device's queue is drained at once, so its size matters for
+ * bursts alone.
+ */
 static int cq_resize(struct univ_cq *cq, struct univ_call *call,
 		     struct univ_cq_resize *cmd)
 {
@@ -252,12 +259,14 @@ static int cq_resize(struct univ_cq *cq, struct univ_call *call,
 	u32 waiting;
 	int ret;
 
-	ret = ib_resize_cq(cq->ib, asked);
-	if (ret)
-		return univ_explain_driver(&cmd->hdr, ret);
 	region = cq_ring_create(ctx, asked, &map);
 	if (!region)
 		return univ_explain_driver(&cmd->hdr, -ENOMEM);
+	ret = ib_resize_cq(cq->ib, asked);
+	if (ret) {
+		univ_explain_driver(&cmd->hdr, ret);
+		goto destroy;
+	}
 	cmd->cqe = map.slots;
 	cmd->map_offset = univ_region_offset(region);
 	cmd->map_length = region->size;

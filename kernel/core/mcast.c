@@ -73,8 +73,8 @@ static int mcast_detach(struct univ_qp *qp, struct univ_mcast *cmd)
 		return ret;
 	group = mcast_find(qp, cmd);
 	if (!group)
-		return univ_explain(&cmd->hdr, -EINVAL, UNIV_REASON_HANDLE,
-				    UNIV_OBJECT_NONE, 0, 0);
+		return univ_explain(&cmd->hdr, -EINVAL,
+				    UNIV_REASON_NOT_ATTACHED, 0, cmd->lid, 0);
 	ret = ib_detach_mcast(qp->ib, &group->gid, group->lid);
 	if (ret)
 		return univ_explain_driver(&cmd->hdr, ret);

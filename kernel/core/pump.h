@@ -133,6 +133,7 @@ void univ_recv_queue_feed(struct univ_recv_queue *rq);
 void univ_recv_queue_reset(struct univ_recv_queue *rq);
 void univ_recv_queue_credit(struct univ_recv_queue *rq);
 void univ_recv_queue_watch(struct univ_recv_queue *rq, bool always_kick);
+void univ_recv_queue_relax(struct univ_recv_queue *rq);
 
 /* pump_comp.c */
 void univ_pump_comp_handler(struct ib_cq *ib, void *context);
@@ -141,6 +142,12 @@ void univ_pump_refuse_send(struct univ_qp *qp, u32 index, u64 wr_id, u8 status,
 			   u16 reason);
 void univ_pump_corrupt_send(struct univ_qp *qp);
 void univ_pump_fail_recv(struct univ_recv_queue *rq, u64 wr_id, u16 reason);
+
+/*
+ * At most so many completed sends wait for the completion of one behind them;
+ * bounds the work in interrupt context.
+ */
+#define UNIV_SEND_RUN 16
 
 /* What the pump posts as wr_id of a send: the tag, and the request's index. */
 #define UNIV_SEND_TAG		0x756e6976ull

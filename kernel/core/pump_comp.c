@@ -136,6 +136,8 @@ static void comp_send(struct univ_cq *cq, struct univ_qp *qp,
 
 	if (index - done >= sq->ring.count)
 		return;
+	if (index - done > UNIV_SEND_RUN)
+		done = index - UNIV_SEND_RUN;
 	for (; done != index; done++)
 		comp_send_ok(cq, qp, &sq->records[done & mask]);
 	if (wc->status == IB_WC_SUCCESS)

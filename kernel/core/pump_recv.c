@@ -163,14 +163,15 @@ static u32 recv_retired(struct univ_recv_queue *rq)
 
 /*
  * Ask for a kick, or not. Returns true when requests were published while we
- * were asking: the fence pairs with the one in the library's ring_publish(),
+ * were asking: the fence pairs with the one in the library's
+ * univ_ring_publish(),
  * so either it sees the flag or we see its tail.
  */
 static bool recv_watch(struct univ_recv_queue *rq)
 {
 	u32 held = rq->fed - recv_retired(rq);
 
-	if (held >= rq->low) {
+	if (held >= READ_ONCE(rq->low)) {
 		univ_ring_set_flags(&rq->ring, 0);
 		return false;
 	}
@@ -217,7 +218,7 @@ void univ_recv_queue_init(struct univ_recv_queue *rq, struct univ_ring_map *map,
 	univ_ring_init(&rq->ring, base, map);
 	atomic_set(&rq->retired, 0);
 	rq->max_sge = max_sge;
-	rq->low = clamp_t(u32, rq->ring.count / 2, 1, RECV_LOW);
+	univ_recv_queue_relax(rq);
 	univ_ring_set_flags(&rq->ring, UNIV_RING_NEED_KICK);
 }
 
@@ -247,17 +248,23 @@ void univ_recv_queue_credit(struct univ_recv_queue *rq)
 	univ_recv_queue_feed(rq);
 }
 
+static u32 recv_low(const struct univ_recv_queue *rq)
+{
+	return clamp_t(u32, rq->ring.count / 2, 1, RECV_LOW);
+}
+
+/* No limit is armed any more. Any context; the next feeding goes by it. */
+void univ_recv_queue_relax(struct univ_recv_queue *rq)
+{
+	WRITE_ONCE(rq->low, recv_low(rq));
+}
+
 /*
  * With a limit event armed the device must know of every request at once, or
  * the event would come too early.
  */
 void univ_recv_queue_watch(struct univ_recv_queue *rq, bool always_kick)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&rq->feed.lock, flags);
-	rq->low = always_kick ? U32_MAX :
-				clamp_t(u32, rq->ring.count / 2, 1, RECV_LOW);
-	spin_unlock_irqrestore(&rq->feed.lock, flags);
+	WRITE_ONCE(rq->low, always_kick ? U32_MAX : recv_low(rq));
 	univ_recv_queue_feed(rq);
 }

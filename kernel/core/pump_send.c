@@ -23,7 +23,7 @@
 #include "qp.h"
 
 /* Requests posted to the device at once; bounds the stack. */
-#define SEND_BATCH	8
+#define SEND_BATCH	(UNIV_SEND_RUN / 2)
 /* Requests fed with interrupts off, before they may come in again. */
 #define SEND_STEP	64
 

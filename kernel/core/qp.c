@@ -79,8 +79,10 @@ static void qp_forget(struct univ_cq *cq, const struct univ_qp *qp)
 	unsigned long flags;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	if (cq->last_qp == qp)
+	if (cq->last_qp == qp) {
+		cq->last_qp = NULL;
 		cq->last_ib = NULL;
+	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
 

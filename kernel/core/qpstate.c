@@ -96,11 +96,23 @@ static const struct qp_masks *qp_masks(const struct univ_qp *qp, u32 from,
 	return NULL;
 }
 
+/*
+ * A datagram's failure takes the queue pair from RTS to SQE by itself; the
+ * process, which has seen the completion, knows and says so.
+ */
+static u32 qp_state(const struct univ_qp *qp, const struct univ_qp_attr *attr)
+{
+	if (qp->state == IB_QPS_RTS && attr->attr_mask & IB_QP_CUR_STATE &&
+	    attr->cur_qp_state == IB_QPS_SQE)
+		return IB_QPS_SQE;
+	return qp->state;
+}
+
 static int qp_check_masks(struct univ_qp *qp, const struct univ_qp_attr *attr,
 			  struct univ_hdr *hdr)
 {
 	u32 mask = attr->attr_mask;
-	u32 from = qp->state;
+	u32 from = qp_state(qp, attr);
 	u32 to = mask & IB_QP_STATE ? attr->qp_state : from;
 	u32 change = from << 8 | (to & 0xff);
 	const struct qp_masks *masks;
@@ -108,9 +120,7 @@ static int qp_check_masks(struct univ_qp *qp, const struct univ_qp_attr *attr,
 	if (to > IB_QPS_ERR)
 		return univ_explain(hdr, -EINVAL, UNIV_REASON_ATTR_VALUE,
 				    IB_QP_STATE, to, IB_QPS_ERR);
-	/* A queue pair may have gone to error by itself. */
-	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != from &&
-	    attr->cur_qp_state != IB_QPS_SQE)
+	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != from)
 		return univ_explain(hdr, -EINVAL, UNIV_REASON_CUR_STATE, 0,
 				    attr->cur_qp_state, from);
 	masks = qp_masks(qp, from, to);
@@ -131,6 +141,7 @@ struct qp_bound {
 	u32 attr;
 	u32 value;
 	u32 max;
+	u32 min;
 };
 
 static int qp_check_bounds(struct univ_qp *qp, const struct univ_qp_attr *attr,
@@ -141,7 +152,7 @@ static int qp_check_bounds(struct univ_qp *qp, const struct univ_qp_attr *attr,
 			   IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_LOCAL_WRITE |
 			   IB_ACCESS_MW_BIND;
 	const struct qp_bound bounds[] = {
-		{ IB_QP_PATH_MTU, attr->path_mtu - 1, IB_MTU_4096 - 1 },
+		{ IB_QP_PATH_MTU, attr->path_mtu, IB_MTU_4096, IB_MTU_256 },
 		{ IB_QP_RETRY_CNT, attr->retry_cnt, 7 },
 		{ IB_QP_RNR_RETRY, attr->rnr_retry, 7 },
 		{ IB_QP_MIN_RNR_TIMER, attr->min_rnr_timer, 31 },
@@ -158,7 +169,8 @@ static int qp_check_bounds(struct univ_qp *qp, const struct univ_qp_attr *attr,
 
 	for (i = 0; i < ARRAY_SIZE(bounds); i++)
 		if (attr->attr_mask & bounds[i].attr &&
-		    bounds[i].value > bounds[i].max)
+		    (bounds[i].value > bounds[i].max ||
+		     bounds[i].value < bounds[i].min))
 			return univ_explain(hdr, -EINVAL,
 					    UNIV_REASON_ATTR_VALUE,
 					    bounds[i].attr, bounds[i].value,
@@ -196,8 +208,8 @@ static int qp_check_port(struct univ_qp *qp, const struct univ_qp_attr *attr,
 	}
 	/* A path starts at the port that the queue pair was given. */
 	if (attr->attr_mask & IB_QP_AV && attr->ah.port_num != port)
-		return univ_explain(hdr, -EINVAL, UNIV_REASON_PORT, 0,
-				    attr->ah.port_num, port);
+		return univ_explain(hdr, -EINVAL, UNIV_REASON_ATTR_VALUE,
+				    IB_QP_AV, attr->ah.port_num, port);
 	if (!(attr->attr_mask & IB_QP_ALT_PATH))
 		return 0;
 	ret = univ_port_check(ctx, attr->alt_port_num, hdr);

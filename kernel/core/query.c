@@ -13,6 +13,12 @@
 /* Most entries of all GID tables that one call returns. */
 #define UNIV_MAX_GID_ENTRIES 4096
 
+/* What the device can do and a process cannot have from us. */
+#define UNIV_CAPS_NOT_OFFERED						\
+	(IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2A |		\
+	 IB_DEVICE_MEM_WINDOW_TYPE_2B | IB_DEVICE_MEM_MGT_EXTENSIONS |	\
+	 IB_DEVICE_XRC)
+
 int univ_port_check(struct univ_context *ctx, u32 port, struct univ_hdr *hdr)
 {
 	if (rdma_is_port_valid(ctx->dev->ib, port))
@@ -53,7 +59,7 @@ static void device_query_limits(struct univ_device_query *cmd,
 	cmd->max_ee_init_rd_atom = attr->max_ee_init_rd_atom;
 	cmd->max_ee = attr->max_ee;
 	cmd->max_rdd = attr->max_rdd;
-	cmd->max_mw = attr->max_mw;
+	cmd->max_mw = 0;
 	cmd->max_raw_ipv6_qp = attr->max_raw_ipv6_qp;
 	cmd->max_raw_ethy_qp = attr->max_raw_ethy_qp;
 	cmd->max_mcast_grp = attr->max_mcast_grp;
@@ -96,12 +102,17 @@ int univ_device_query_ioctl(struct univ_call *call, void *arg)
 	BUILD_BUG_ON(sizeof(fw_ver) > sizeof(cmd->fw_ver));
 	memset(cmd->fw_ver, 0, sizeof(cmd->fw_ver));
 	ib_get_device_fw_str(ib, fw_ver);
-	strscpy(cmd->fw_ver, fw_ver, sizeof(cmd->fw_ver));
+	if (fw_ver[0])
+		strscpy(cmd->fw_ver, fw_ver, sizeof(cmd->fw_ver));
+	else
+		snprintf(cmd->fw_ver, sizeof(cmd->fw_ver), "%llu.%llu.%llu",
+			 attr->fw_ver >> 32, attr->fw_ver >> 16 & 0xffff,
+			 attr->fw_ver & 0xffff);
 	cmd->node_guid = (__force u64)ib->node_guid;
 	cmd->sys_image_guid = (__force u64)attr->sys_image_guid;
 	cmd->max_mr_size = attr->max_mr_size;
 	cmd->page_size_cap = attr->page_size_cap;
-	cmd->device_cap_flags = attr->device_cap_flags;
+	cmd->device_cap_flags = attr->device_cap_flags & ~UNIV_CAPS_NOT_OFFERED;
 	cmd->vendor_id = attr->vendor_id;
 	cmd->vendor_part_id = attr->vendor_part_id;
 	cmd->hw_ver = attr->hw_ver;

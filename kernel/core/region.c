@@ -226,6 +226,8 @@ int univ_region_mmap(struct univ_context *ctx, struct vm_area_struct *vma)
 	if (id > REGION_MAX_ID)
 		return -EINVAL;
 	region = region_get(ctx, id);
+	if (!region && READ_ONCE(ctx->dead))
+		return -ENODEV;
 	if (!region)
 		return id ? -EINVAL : -ENOMEM;
 	ret = region_check(region, vma);

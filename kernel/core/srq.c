@@ -26,6 +26,9 @@ static void srq_event_handler(struct ib_event *event, void *context)
 {
 	struct univ_srq *srq = context;
 
+	/* The limit disarms itself: posts need no kick again. */
+	if (event->event == IB_EVENT_SRQ_LIMIT_REACHED)
+		univ_recv_queue_relax(&srq->rq);
 	univ_event_raise(&srq->obj.ctx->events, &srq->events, event->event);
 }
 
@@ -51,7 +54,7 @@ static int srq_check(struct univ_context *ctx, struct univ_srq_create *cmd)
 	return 0;
 }
 
-/* The device's queue gets as many entries as the ring has slots. */
+/* The device's queue gets as many entries as the process may have posted. */
 static int srq_create_ib(struct univ_srq *srq, struct univ_srq_create *cmd)
 {
 	struct ib_srq_init_attr attr = {

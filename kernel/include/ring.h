@@ -77,7 +77,7 @@ static inline void univ_ring_fetch(void *dst, const void *src, size_t len)
  * univ_ring_published() - how many requests the process has published
  * @ring: ring
  *
- * Acquire: pairs with the store-release in the library's ring_publish(); the
+ * Acquire: pairs with the store-release in the library's univ_ring_publish(); the
  * slots before the returned index are filled. Hostile: compare before use.
  */
 static inline u32 univ_ring_published(const struct univ_ring *ring)
@@ -91,7 +91,7 @@ static inline u32 univ_ring_published(const struct univ_ring *ring)
  * @index: free-running
  *
  * Release: whatever was read from the slots was read before. Pairs with the
- * load-acquire in the library's ring_room().
+ * load-acquire in the library's univ_ring_room().
  */
 static inline void univ_ring_retire(struct univ_ring *ring, u32 index)
 {
@@ -111,7 +111,8 @@ static inline void univ_ring_set_flags(struct univ_ring *ring, u32 flags)
 	if (ring->flags == flags)
 		return;
 	ring->flags = flags;
-	WRITE_ONCE(ring->head->kernel.flags, flags);
+	/* Release: who sees a queue dead or overrun sees all that it completed. */
+	smp_store_release(&ring->head->kernel.flags, flags);
 }
 
 /**
@@ -133,7 +134,7 @@ static inline bool univ_cq_ring_full(const struct univ_ring *ring, u32 index)
  * @index: its index, whose slot is filled but for the phase
  *
  * Release: pairs with the load-acquire of the phase in the library's
- * cq_next(). The slot's old phase stays in place until then.
+ * univ_cursor_ready(). The slot's old phase stays in place until then.
  */
 static inline void univ_cq_ring_show(struct univ_ring *ring, u32 index)
 {
