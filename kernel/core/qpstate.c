@@ -206,10 +206,16 @@ static int qp_check_port(struct univ_qp *qp, const struct univ_qp_attr *attr,
 		if (ret)
 			return ret;
 	}
-	/* A path starts at the port that the queue pair was given. */
-	if (attr->attr_mask & IB_QP_AV && attr->ah.port_num != port)
-		return univ_explain(hdr, -EINVAL, UNIV_REASON_ATTR_VALUE,
-				    IB_QP_AV, attr->ah.port_num, port);
+	if (attr->attr_mask & IB_QP_AV) {
+		ret = univ_port_check(ctx, attr->ah.port_num, hdr);
+		if (ret)
+			return ret;
+		/* A path starts at the port that the queue pair was given. */
+		if (attr->ah.port_num != port)
+			return univ_explain(hdr, -EINVAL,
+					    UNIV_REASON_ATTR_VALUE, IB_QP_AV,
+					    attr->ah.port_num, port);
+	}
 	if (!(attr->attr_mask & IB_QP_ALT_PATH))
 		return 0;
 	ret = univ_port_check(ctx, attr->alt_port_num, hdr);
