@@ -20,6 +20,20 @@
 #define univ_poke(ptr, value) __atomic_store_n(ptr, value, __ATOMIC_RELAXED)
 
 /*
+ * A plain load, which the compiler may fold into a comparison with memory: for
+ * paths that count instructions. univ_glance_done() says where those before it
+ * must have happened; compilers may sink a plain load below a fence, but not
+ * below the empty statement.
+ */
+#define univ_glance(ptr) (*(ptr))
+
+static inline void univ_glance_done(void)
+{
+	__asm__ __volatile__("" ::: "memory");
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+}
+
+/*
  * Between a store that the other side may wait for and a load that tells
  * whether it does: neither side can miss the other's store.
  */

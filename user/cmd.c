@@ -75,7 +75,6 @@ COMMAND(context_query, UNIV_CONTEXT_QUERY, univ_context_query, "ibv_open_device"
 COMMAND(device_query, UNIV_DEVICE_QUERY, univ_device_query, "ibv_query_device")
 COMMAND(port_query, UNIV_PORT_QUERY, univ_port_query, "ibv_query_port")
 COMMAND(pkey_query, UNIV_PKEY_QUERY, univ_pkey_query, "ibv_query_pkey")
-COMMAND(gid_query, UNIV_GID_QUERY, univ_gid_query, "ibv_query_gid")
 COMMAND(gid_table, UNIV_GID_TABLE, univ_gid_table, "ibv_query_gid_table")
 COMMAND(pd_alloc, UNIV_PD_ALLOC, univ_pd_alloc, "ibv_alloc_pd")
 DESTROY(pd_dealloc, UNIV_PD_DEALLOC, "ibv_dealloc_pd")
@@ -94,11 +93,40 @@ COMMAND(srq_modify, UNIV_SRQ_MODIFY, univ_srq_modify, "ibv_modify_srq")
 COMMAND(srq_query, UNIV_SRQ_QUERY, univ_srq_query, "ibv_query_srq")
 DESTROY(srq_destroy, UNIV_SRQ_DESTROY, "ibv_destroy_srq")
 COMMAND(qp_create, UNIV_QP_CREATE, univ_qp_create, "ibv_create_qp")
-COMMAND(qp_modify, UNIV_QP_MODIFY, univ_qp_modify, "ibv_modify_qp")
 COMMAND(qp_query, UNIV_QP_QUERY, univ_qp_query, "ibv_query_qp")
 DESTROY(qp_destroy, UNIV_QP_DESTROY, "ibv_destroy_qp")
 COMMAND(mcast_attach, UNIV_MCAST_ATTACH, univ_mcast, "ibv_attach_mcast")
 COMMAND(mcast_detach, UNIV_MCAST_DETACH, univ_mcast, "ibv_detach_mcast")
+
+/* What a transition needs depends on the type, so the explanation names that too. */
+int univ_cmd_qp_modify(int fd, struct univ_qp_modify *cmd, uint32_t qp_type)
+{
+	struct univ_hdr *hdr = &cmd->hdr;
+	int err;
+
+	hdr->size = sizeof(*cmd);
+	if (ioctl(fd, UNIV_QP_MODIFY, cmd) == 0)
+		return 0;
+	err = errno;
+	if (hdr->reason == UNIV_REASON_NONE)
+		reason_from_errno(hdr, err);
+	if (hdr->reason == UNIV_REASON_QP_STATE || hdr->reason == UNIV_REASON_ATTR_MISSING ||
+	    hdr->reason == UNIV_REASON_ATTR_SURPLUS)
+		hdr->bound = qp_type;
+	return univ_fail_hdr("ibv_modify_qp", err, hdr);
+}
+
+/* That an entry is empty is an answer: not recorded, since programs ask for all. */
+int univ_cmd_gid_query(int fd, struct univ_gid_query *cmd)
+{
+	int err;
+
+	cmd->hdr.size = sizeof(*cmd);
+	if (ioctl(fd, UNIV_GID_QUERY, cmd) == 0)
+		return 0;
+	err = errno;
+	return err == ENODATA ? err : univ_fail_hdr("ibv_query_gid", err, &cmd->hdr);
+}
 
 /* A signal does not undo what was published, so the kick is given again. */
 int univ_cmd_kick(const char *verb, int fd, uint32_t what)

@@ -33,7 +33,7 @@ int univ_cmd_srq_modify(int fd, struct univ_srq_modify *cmd);
 int univ_cmd_srq_query(int fd, struct univ_srq_query *cmd);
 int univ_cmd_srq_destroy(int fd, struct univ_destroy *cmd);
 int univ_cmd_qp_create(int fd, struct univ_qp_create *cmd);
-int univ_cmd_qp_modify(int fd, struct univ_qp_modify *cmd);
+int univ_cmd_qp_modify(int fd, struct univ_qp_modify *cmd, uint32_t qp_type);
 int univ_cmd_qp_query(int fd, struct univ_qp_query *cmd);
 int univ_cmd_qp_destroy(int fd, struct univ_destroy *cmd);
 int univ_cmd_mcast_attach(int fd, struct univ_mcast *cmd);

@@ -24,6 +24,8 @@ static int node_refused(int err, const char *path)
 		reason = UNIV_REASON_DEVICE_GONE;
 	else if (err == ENOENT)
 		reason = UNIV_REASON_NO_DEVICE;
+	else if (err == EAGAIN)
+		reason = UNIV_REASON_CGROUP;
 	univ_fail_about(VERB_OPEN, err, reason, 0, 0, 0, path);
 	return -1;
 }

@@ -18,8 +18,9 @@ static void ring_set(struct univ_cq *cq, const struct univ_ring_map *map)
 	cq->slots = (struct univ_cqe *)(base + map->slot_offset);
 	cq->mask = map->slots - 1;
 	cq->head = 0;
-	univ_poke(&cq->ring, (struct univ_ring_head *)(base + map->head_offset));
 	univ_poke(&cq->cursor, univ_cursor_make(cq->slots, cq->mask, 0));
+	/* Last: whoever polls without the lock and sees this sees the cursor. */
+	univ_publish(&cq->ring, (struct univ_ring_head *)(base + map->head_offset));
 }
 
 static int ring_map(struct univ_cq *cq, const char *verb, uint64_t offset, uint64_t length,
@@ -164,6 +165,33 @@ static void past_retire(struct univ_cq *cq, struct univ_cq_past *past, struct un
 	mmap(map->base, map->length, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
+/*
+ * The new ring starts unarmed, unless the kernel has carried the arming over:
+ * then the words are as they were in the former one.
+ */
+static void arm_carry(struct univ_cq *cq, const struct univ_ring_head *former)
+{
+	if (univ_cq_ring_carried(cq->ring))
+		return;
+	if (univ_cq_ring_armed(former, cq->arm))
+		univ_cq_ring_arm(cq->ring, cq->arm);
+	else
+		cq->arm = 0;
+}
+
+/*
+ * The kernel has gone on to a ring that cannot be mapped. What is in the
+ * former one can be polled still; then the queue reads as overrun, since what
+ * follows is lost.
+ */
+static int resize_lost(struct univ_cq *cq, int err)
+{
+	static struct univ_ring_head lost = { .kernel.flags = UNIV_RING_OVERRUN };
+
+	univ_publish(&cq->ring, &lost);
+	return err;
+}
+
 static int resize_locked(struct univ_cq *cq, struct univ_cq_past *past, int cqe)
 {
 	struct univ_cq_resize cmd = {
@@ -178,12 +206,9 @@ static int resize_locked(struct univ_cq *cq, struct univ_cq_past *past, int cqe)
 		return err;
 	err = ring_map(cq, "ibv_resize_cq", cmd.map_offset, cmd.map_length, &cmd.ring);
 	if (err)
-		return err;
+		return resize_lost(cq, err);
 	cq->ibv.cqe = (int)cmd.cqe;
-	if (univ_cq_ring_armed(former, cq->arm))
-		univ_cq_ring_arm(cq->ring, cq->arm);
-	else
-		cq->arm = 0;
+	arm_carry(cq, former);
 	past_retire(cq, past, &map);
 	return 0;
 }
@@ -198,7 +223,7 @@ UNIV_EXPORT int ibv_resize_cq(struct ibv_cq *ibv, int cqe)
 		return univ_fail_memory("ibv_resize_cq", sizeof(*past));
 	univ_lock(&cq->lock);
 	err = resize_locked(cq, past, cqe);
-	univ_unlock(&cq->lock);
+	univ_unlock_pass(&cq->lock);
 	if (err)
 		free(past);
 	return err;
@@ -287,25 +312,37 @@ static __attribute__((noinline)) int poll_some(struct univ_cq *cq, int max, stru
 	return taken;
 }
 
-static __attribute__((noinline, cold)) int poll_broken(struct univ_cq *cq)
+/*
+ * The last completions may have come between the look at the ring and that at
+ * its flags; they come first.
+ */
+static __attribute__((noinline, cold)) int poll_broken(struct univ_cq *cq, int max,
+							struct ibv_wc *wc)
 {
+	int taken = poll_some(cq, max, wc);
+
+	if (taken)
+		return taken;
 	return univ_cq_broken(cq) ? -1 : 0;
 }
 
 /*
  * The empty queue, which most polls find, is seen without the lock. The second
- * look at the cursor is for a queue that was resized meanwhile: completions may
- * wait in its new ring.
+ * look at the ring is for a queue that was resized meanwhile: completions may
+ * wait in the new one.
  */
 int univ_poll_cq(struct ibv_cq *ibv, int max, struct ibv_wc *wc)
 {
 	struct univ_cq *cq = to_ucq(ibv);
-	univ_cq_cursor cursor = univ_peek(&cq->cursor);
+	const struct univ_ring_head *ring = univ_observe(&cq->ring);
 
-	if (univ_cursor_ready(cursor) || cursor != univ_peek(&cq->cursor))
+	if (univ_cursor_glance(univ_peek(&cq->cursor)))
 		return poll_some(cq, max, wc);
-	if (univ_unlikely(univ_cq_ring_broken(univ_peek(&cq->ring))))
-		return poll_broken(cq);
+	univ_glance_done();
+	if (univ_unlikely(univ_glance(&cq->ring) != ring))
+		return poll_some(cq, max, wc);
+	if (univ_unlikely(univ_cq_ring_broken(ring)))
+		return poll_broken(cq, max, wc);
 	return 0;
 }
 

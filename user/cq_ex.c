@@ -36,17 +36,30 @@ static void current_release(struct univ_cq *cq)
 	univ_cq_ring_consume(cq->ring, cq->head);
 }
 
+/*
+ * The next completion, ENOENT, or why there will be none. The flags are looked
+ * at between two looks at the ring: the last completions come before the end.
+ */
+static inline int current_take(struct univ_cq *cq)
+{
+	uint32_t broken;
+
+	if (univ_unlikely(!univ_cursor_ready(cq->cursor))) {
+		broken = univ_cq_ring_broken(cq->ring);
+		if (univ_likely(!broken))
+			return ENOENT;
+		if (!univ_cursor_ready(cq->cursor))
+			return univ_cq_broken(cq);
+	}
+	current_set(cq, univ_cursor_cqe(cq->cursor));
+	return 0;
+}
+
 static inline int start(struct univ_cq *cq, const struct ibv_poll_cq_attr *attr)
 {
 	if (univ_unlikely(attr->comp_mask))
 		return EINVAL;
-	if (univ_likely(univ_cursor_ready(cq->cursor))) {
-		current_set(cq, univ_cursor_cqe(cq->cursor));
-		return 0;
-	}
-	if (univ_unlikely(univ_cq_ring_broken(cq->ring)))
-		return univ_cq_broken(cq);
-	return ENOENT;
+	return current_take(cq);
 }
 
 static int start_poll_alone(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
@@ -73,13 +86,7 @@ static int next_poll(struct ibv_cq_ex *ex)
 
 	if (cq->current)
 		current_release(cq);
-	if (univ_likely(univ_cursor_ready(cq->cursor))) {
-		current_set(cq, univ_cursor_cqe(cq->cursor));
-		return 0;
-	}
-	if (univ_unlikely(univ_cq_ring_broken(cq->ring)))
-		return univ_cq_broken(cq);
-	return ENOENT;
+	return current_take(cq);
 }
 
 static void end_poll_alone(struct ibv_cq_ex *ex)

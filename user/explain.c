@@ -57,11 +57,7 @@ static void say_transition(struct line *line, const struct univ_failure *f)
 {
 	uint32_t from = f->detail >> 8, to = f->detail & 0xff;
 
-	if (from == to)
-		say(line, "a modification in state %s", univ_state_name(from));
-	else
-		say(line, "%s -> %s", univ_state_name(from), univ_state_name(to));
-	/* Kernels that tell the type do so here. */
+	say(line, "%s -> %s", univ_state_name(from), univ_state_name(to));
 	if (f->bound)
 		say(line, " of %s queue pair", univ_qp_type_name((uint32_t)f->bound));
 }
@@ -103,8 +99,8 @@ static void explain_memory(struct line *line, const struct univ_failure *f)
 static void explain_address(struct line *line, const struct univ_failure *f)
 {
 	if (!strncmp(f->verb, "ibv_post", 8) || !strncmp(f->verb, "ibv_wr", 6))
-		say(line, "an atomic operation needs 8 bytes at a multiple of 8, not %llu at 0x%llx",
-		    (ull)f->bound, (ull)f->value);
+		say(line, "an atomic operation needs 8 bytes at a multiple of 8, not %llu at "
+		    "0x%llx", (ull)f->bound, (ull)f->value);
 	else if (f->err == EFAULT)
 		say(line, "not all of the %llu bytes at 0x%llx is mapped with that permission",
 		    (ull)f->bound, (ull)f->value);
@@ -113,6 +109,18 @@ static void explain_address(struct line *line, const struct univ_failure *f)
 		    (ull)f->value);
 	else
 		say(line, "address and length must not be zero");
+}
+
+static void explain_access(struct line *line, const struct univ_failure *f)
+{
+	const uint64_t writes = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+
+	if ((f->value & writes) && !(f->value & IBV_ACCESS_LOCAL_WRITE))
+		say(line, "access flags 0x%llx: %s needs IBV_ACCESS_LOCAL_WRITE", (ull)f->value,
+		    f->value & IBV_ACCESS_REMOTE_WRITE ? "IBV_ACCESS_REMOTE_WRITE" :
+							 "IBV_ACCESS_REMOTE_ATOMIC");
+	else
+		say(line, "access flags 0x%llx are not all offered by the device", (ull)f->value);
 }
 
 static void explain_attr_value(struct line *line, const struct univ_failure *f)
@@ -142,8 +150,8 @@ static void explain_surplus(struct line *line, const struct univ_failure *f)
 
 static void explain_qp_state(struct line *line, const struct univ_failure *f)
 {
-	say(line, "there is no transition %s -> %s", univ_state_name(f->detail >> 8),
-	    univ_state_name(f->detail & 0xff));
+	say(line, "there is no transition ");
+	say_transition(line, f);
 }
 
 static void explain_wr_inline(struct line *line, const struct univ_failure *f)
@@ -209,8 +217,11 @@ static void explain_refused(struct line *line, const struct univ_failure *f)
 
 static void explain_gid_index(struct line *line, const struct univ_failure *f)
 {
-	say(line, "no GID at index %llu; the port's table has %llu entries (rdma link, "
-	    "/sys/class/infiniband/*/ports/*/gids)", (ull)f->value, (ull)f->bound);
+	say(line, "there is no GID at index %llu", (ull)f->value);
+	if (f->bound && f->value >= f->bound)
+		say(line, "; the port's table ends at %llu", (ull)f->bound - 1);
+	else
+		say(line, " now (the table: /sys/class/infiniband/*/ports/*/gids)");
 }
 
 static void explain_wr_opcode(struct line *line, const struct univ_failure *f)
@@ -235,6 +246,7 @@ static const explainer explainers[UNIV_REASON_COUNT] = {
 	[UNIV_REASON_LIMIT] = explain_limit,
 	[UNIV_REASON_ZERO] = explain_zero,
 	[UNIV_REASON_NO_MEMORY] = explain_memory,
+	[UNIV_REASON_ACCESS_FLAGS] = explain_access,
 	[UNIV_REASON_ADDRESS] = explain_address,
 	[UNIV_REASON_QP_STATE] = explain_qp_state,
 	[UNIV_REASON_ATTR_MISSING] = explain_missing,
@@ -259,8 +271,8 @@ static void explain_plainly(struct line *line, const struct univ_failure *f)
 		say(line, "struct of %llu bytes is too short, %llu are needed", value, bound);
 		break;
 	case UNIV_REASON_TAIL:
-		say(line, "struct of %llu bytes asks for what this kernel's %llu do not hold", value,
-		    bound);
+		say(line, "struct of %llu bytes asks for what this kernel's %llu do not hold",
+		    value, bound);
 		break;
 	case UNIV_REASON_RESERVED:
 		say(line, "the reserved field at byte %llu is not zero", value);
@@ -274,19 +286,15 @@ static void explain_plainly(struct line *line, const struct univ_failure *f)
 	case UNIV_REASON_HANDLE:
 		say(line, "there is no such %s (handle %llu)", univ_object_name(f->detail), value);
 		break;
-	case UNIV_REASON_OTHER_PD:
-		say(line, "objects of different protection domains (handle %llu)", value);
+	case UNIV_REASON_NOT_ATTACHED:
+		say(line, "the queue pair is not attached to that multicast group (LID %llu)", value);
 		break;
 	case UNIV_REASON_MEMLOCK:
 		say(line, "%llu bytes asked, RLIMIT_MEMLOCK leaves %llu (ulimit -l)", value, bound);
 		break;
 	case UNIV_REASON_CGROUP:
-		say(line, "the rdma cgroup allows no further object (%s; rdma.max)",
-		    univ_object_name(f->detail));
-		break;
-	case UNIV_REASON_ACCESS_FLAGS:
-		say(line, "access flags 0x%llx contradict each other (remote write and atomic need "
-		    "IBV_ACCESS_LOCAL_WRITE) or are not offered", value);
+		say(line, "the rdma cgroup allows no further %s (rdma.max)",
+		    f->detail ? univ_object_name(f->detail) : "context");
 		break;
 	case UNIV_REASON_ADDRESS_WRAP:
 		say(line, "%llu bytes at 0x%llx pass the end of the address space", bound, value);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <errno.h>
-#include <limits.h>
 #include <linux/futex.h>
+#include <stdbool.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -11,38 +11,90 @@
 /* About as long as a chain of small posts takes. */
 #define SPINS 200
 
-static int lock_try(struct univ_lock *lock)
+static bool state_change(struct univ_lock *lock, uint32_t from, uint32_t to)
 {
-	uint32_t was = UNIV_LOCK_FREE;
-
-	if (univ_peek(&lock->state) != UNIV_LOCK_FREE)
-		return 0;
-	return __atomic_compare_exchange_n(&lock->state, &was, UNIV_LOCK_HELD, 0,
-					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+	return __atomic_compare_exchange_n(&lock->state, &from, to, 0, __ATOMIC_ACQ_REL,
+					   __ATOMIC_RELAXED);
 }
 
-/* Whoever has slept takes the lock as waited for: others may sleep still. */
-void univ_lock_wait(struct univ_lock *lock)
+static bool spin(struct univ_lock *lock)
 {
-	int err = errno;
 	int i;
 
 	for (i = 0; i < SPINS; i++) {
-		if (lock_try(lock))
-			return;
+		if (univ_peek(&lock->state) == UNIV_LOCK_FREE &&
+		    state_change(lock, UNIV_LOCK_FREE, UNIV_LOCK_HELD))
+			return true;
 		univ_spin_hint();
 	}
-	while (__atomic_exchange_n(&lock->state, UNIV_LOCK_WAITED, __ATOMIC_ACQUIRE) !=
-	       UNIV_LOCK_FREE)
-		syscall(SYS_futex, &lock->state, FUTEX_WAIT_PRIVATE, UNIV_LOCK_WAITED, NULL, NULL,
-			0);
+	return false;
+}
+
+/*
+ * Whoever has come so far may not be the only one to wait, so takes the lock as
+ * waited for. One that was passed on is for those who have slept: who passed it
+ * on cannot take it again before them.
+ */
+static bool may_take(uint32_t state, bool slept)
+{
+	return state == UNIV_LOCK_FREE || (state == UNIV_LOCK_PASSED && slept);
+}
+
+static void sleep_on(struct univ_lock *lock, uint32_t state)
+{
+	if (state == UNIV_LOCK_HELD) {
+		if (!state_change(lock, UNIV_LOCK_HELD, UNIV_LOCK_WAITED))
+			return;
+		state = UNIV_LOCK_WAITED;
+	}
+	syscall(SYS_futex, &lock->state, FUTEX_WAIT_PRIVATE, state, NULL, NULL, 0);
+}
+
+void univ_lock_wait(struct univ_lock *lock)
+{
+	bool slept = false;
+	int err = errno;
+	uint32_t state;
+
+	if (spin(lock))
+		return;
+	for (;;) {
+		state = univ_peek(&lock->state);
+		if (!may_take(state, slept)) {
+			sleep_on(lock, state);
+			slept = true;
+		} else if (state_change(lock, state, UNIV_LOCK_WAITED)) {
+			break;
+		}
+	}
 	errno = err;
+}
+
+static long wake_one(struct univ_lock *lock)
+{
+	return syscall(SYS_futex, &lock->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
 void univ_lock_wake(struct univ_lock *lock)
 {
 	int err = errno;
 
-	syscall(SYS_futex, &lock->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	wake_one(lock);
+	errno = err;
+}
+
+/*
+ * If nobody slept after all, it is free; who began to sleep while it was
+ * passed to nobody must hear of that.
+ */
+void univ_unlock_pass(struct univ_lock *lock)
+{
+	int err = errno;
+
+	if (state_change(lock, UNIV_LOCK_HELD, UNIV_LOCK_FREE))
+		return;
+	univ_publish(&lock->state, UNIV_LOCK_PASSED);
+	if (wake_one(lock) <= 0 && state_change(lock, UNIV_LOCK_PASSED, UNIV_LOCK_FREE))
+		wake_one(lock);
 	errno = err;
 }

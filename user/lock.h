@@ -3,7 +3,8 @@
  * The lock of a queue: two atomic operations when nobody else wants it, a
  * futex when the owner keeps it longer than a few hundred spins. Smaller and
  * shorter than a pthread mutex, and it fits in the cache line of what it
- * protects.
+ * protects. Whoever is awake gets it first, which is fine for the time that a
+ * post or a poll takes; who keeps it across a system call passes it on.
  */
 #ifndef UNIV_LOCK_H
 #define UNIV_LOCK_H
@@ -14,6 +15,7 @@ enum univ_lock_state {
 	UNIV_LOCK_FREE,
 	UNIV_LOCK_HELD,
 	UNIV_LOCK_WAITED,	/* held, and somebody may sleep */
+	UNIV_LOCK_PASSED,	/* for one of those who have slept */
 };
 
 struct univ_lock {
@@ -22,6 +24,9 @@ struct univ_lock {
 
 void univ_lock_wait(struct univ_lock *lock);
 void univ_lock_wake(struct univ_lock *lock);
+
+/* Unlocks in favour of those who wait, and not of the caller's next lock. */
+void univ_unlock_pass(struct univ_lock *lock);
 
 static inline void univ_lock(struct univ_lock *lock)
 {

@@ -75,20 +75,26 @@ static void peer_name(char *text, size_t size, const struct univ_qp *qp)
 }
 
 /*
- * What flushes a queue is what is worth to be told: of the completions that
- * follow the first failure only one is printed, and it names that failure.
+ * What flushes a queue is worth to be told: of the completions that follow the
+ * first failure only one is printed, and it names that failure. A program that
+ * put its queue pair in error itself knows.
  */
 static bool flush_describe(struct univ_failure *failure, struct univ_qp *qp)
 {
-	bool told = qp->flush_told;
+	bool quiet = qp->flush_told;
 
 	qp->flush_told = true;
-	if (qp->failed)
+	if (qp->failed) {
 		snprintf(failure->subject, sizeof(failure->subject),
 			 "because request %llu failed before: %s",
 			 (unsigned long long)qp->failed_wr_id,
 			 univ_status_name(qp->failed_status));
-	return told;
+	} else if (qp->ibv.state == IBV_QPS_ERR) {
+		snprintf(failure->subject, sizeof(failure->subject),
+			 "by ibv_modify_qp to state ERR");
+		quiet = true;
+	}
+	return quiet;
 }
 
 static void failure_remember(struct univ_qp *qp, const struct univ_cqe *cqe)

@@ -16,8 +16,8 @@
 
 #define BIT(n) (1u << (n))
 
-#define WR_FLAGS (UNIV_WR_FENCE | UNIV_WR_SIGNALED | UNIV_WR_SOLICITED | UNIV_WR_INLINE | \
-		  UNIV_WR_IP_CSUM)
+/* Checksum offload is for raw packets; elsewhere the flag means nothing. */
+#define WR_FLAGS (UNIV_WR_FENCE | UNIV_WR_SIGNALED | UNIV_WR_SOLICITED | UNIV_WR_INLINE)
 
 #define OPCODES_SEND (BIT(UNIV_WR_SEND) | BIT(UNIV_WR_SEND_WITH_IMM))
 #define OPCODES_WRITE (BIT(UNIV_WR_RDMA_WRITE) | BIT(UNIV_WR_RDMA_WRITE_WITH_IMM))
@@ -55,7 +55,7 @@ uint32_t univ_qp_opcodes(enum ibv_qp_type type)
 
 static inline bool gone(const struct univ_doorbell *doorbell)
 {
-	return univ_unlikely(univ_peek(&doorbell->state) & UNIV_RING_DEAD);
+	return univ_unlikely(univ_glance(&doorbell->state) & UNIV_RING_DEAD);
 }
 
 static __attribute__((cold)) int gone_fail(const char *verb, const struct ibv_context *context)
@@ -101,96 +101,119 @@ static __attribute__((cold, noinline)) int send_bad(const struct univ_qp *qp,
 	return univ_fail(VERB_SEND, EINVAL, UNIV_REASON_WR_INLINE, 0, 0, 0);
 }
 
-static int send_atomic_check(const struct ibv_send_wr *wr)
+static __attribute__((noinline)) int send_fill_atomic(struct univ_send_wr *slot,
+						      const struct ibv_send_wr *wr)
 {
 	uint64_t address = wr->wr.atomic.remote_addr;
 	uint32_t length = wr->num_sge ? wr->sg_list[0].length : 0;
 
-	if (univ_likely(length >= ATOMIC_SIZE && !(address & (ATOMIC_SIZE - 1))))
-		return 0;
-	return univ_fail(VERB_SEND, EINVAL, UNIV_REASON_ADDRESS, 0, address, length);
-}
-
-static int send_fill_target(const struct univ_qp *qp, struct univ_send_wr *slot,
-			    const struct ibv_send_wr *wr)
-{
-	if (BIT(wr->opcode) & OPCODES_REMOTE) {
-		slot->remote_addr = wr->wr.rdma.remote_addr;
-		slot->rkey = wr->wr.rdma.rkey;
-	} else if (BIT(wr->opcode) & OPCODES_ATOMIC) {
-		slot->remote_addr = wr->wr.atomic.remote_addr;
-		slot->rkey = wr->wr.atomic.rkey;
-		slot->atomic.compare_add = wr->wr.atomic.compare_add;
-		slot->atomic.swap = wr->wr.atomic.swap;
-		return send_atomic_check(wr);
-	} else if (qp->ibv.qp_type == IBV_QPT_UD) {
-		if (univ_unlikely(!wr->wr.ud.ah))
-			return univ_fail(VERB_SEND, EINVAL, UNIV_REASON_WR_AH, 0, 0, 0);
-		slot->ud.ah = wr->wr.ud.ah->handle;
-		slot->ud.remote_qpn = wr->wr.ud.remote_qpn;
-		slot->ud.remote_qkey = wr->wr.ud.remote_qkey;
-		slot->ud.reserved = 0;
-	}
+	if (univ_unlikely(length < ATOMIC_SIZE || (address & (ATOMIC_SIZE - 1))))
+		return univ_fail(VERB_SEND, EINVAL, UNIV_REASON_ADDRESS, 0, address, length);
+	slot->remote_addr = address;
+	slot->rkey = wr->wr.atomic.rkey;
+	slot->atomic.compare_add = wr->wr.atomic.compare_add;
+	slot->atomic.swap = wr->wr.atomic.swap;
 	return 0;
 }
 
-static int send_copy_inline(const struct univ_qp *qp, struct univ_send_wr *slot,
-			    const struct ibv_send_wr *wr)
+static __attribute__((noinline)) int send_fill_datagram(struct univ_send_wr *slot,
+							const struct ibv_send_wr *wr)
 {
-	uint32_t room = qp->max_inline, i;
-	uint8_t *to = slot->data;
+	if (univ_unlikely(!wr->wr.ud.ah))
+		return univ_fail(VERB_SEND, EINVAL, UNIV_REASON_WR_AH, 0, 0, 0);
+	slot->ud.ah = wr->wr.ud.ah->handle;
+	slot->ud.remote_qpn = wr->wr.ud.remote_qpn;
+	slot->ud.remote_qkey = wr->wr.ud.remote_qkey;
+	slot->ud.reserved = 0;
+	return 0;
+}
 
-	for (i = 0; i < (uint32_t)wr->num_sge; i++) {
-		const struct ibv_sge *sge = &wr->sg_list[i];
+static inline int send_fill_target(const struct univ_qp *qp, struct univ_send_wr *slot,
+				   const struct ibv_send_wr *wr)
+{
+	uint32_t bit = BIT(wr->opcode);
 
-		if (univ_unlikely(sge->length > room))
-			return univ_fail(VERB_SEND, EINVAL, UNIV_REASON_WR_INLINE, 0,
-					 (uint64_t)qp->max_inline - room + sge->length,
-					 qp->max_inline);
-		memcpy(to, (const void *)(uintptr_t)sge->addr, sge->length);
-		to += sge->length;
-		room -= sge->length;
+	if (bit & OPCODES_REMOTE) {
+		slot->remote_addr = wr->wr.rdma.remote_addr;
+		slot->rkey = wr->wr.rdma.rkey;
+		return 0;
 	}
-	slot->count = (uint16_t)(to - slot->data);
+	if (qp->ibv.qp_type == IBV_QPT_UD)
+		return send_fill_datagram(slot, wr);
+	return bit & OPCODES_ATOMIC ? send_fill_atomic(slot, wr) : 0;
+}
+
+/* What is short is not worth a call. */
+static inline void bytes_copy(uint8_t *to, const uint8_t *from, uint32_t length)
+{
+	if (length > 16) {
+		memcpy(to, from, length);
+	} else if (length >= 8) {
+		/* The two halves overlap unless there are 16. */
+		memcpy(to, from, 8);
+		memcpy(to + length - 8, from + length - 8, 8);
+	} else {
+		while (length--)
+			*to++ = *from++;
+	}
+}
+
+static inline int send_copy_inline(const struct univ_qp *qp, struct univ_send_wr *slot,
+				   const struct ibv_send_wr *wr)
+{
+	const struct ibv_sge *sge = wr->sg_list, *end = sge + (uint32_t)wr->num_sge;
+	uint64_t used = 0;
+
+	for (; sge != end; sge++) {
+		if (univ_unlikely(used + sge->length > qp->max_inline))
+			return univ_fail(VERB_SEND, EINVAL, UNIV_REASON_WR_INLINE, 0,
+					 used + sge->length, qp->max_inline);
+		bytes_copy(slot->data + used, (const uint8_t *)(uintptr_t)sge->addr, sge->length);
+		used += sge->length;
+	}
+	slot->count = (uint16_t)used;
 	return 0;
 }
 
 static inline void sges_copy(struct univ_sge *to, const struct ibv_sge *from, uint32_t count)
 {
-	uint32_t i;
+	const struct ibv_sge *end = from + count;
 
-	for (i = 0; i < count; i++)
-		memcpy(&to[i], &from[i], sizeof(*to));
+	for (; from != end; from++, to++)
+		memcpy(to, from, sizeof(*to));
 }
 
-static inline int send_write(const struct univ_qp *qp, struct univ_send_wr *slot,
-			     const struct ibv_send_wr *wr)
+static inline __attribute__((always_inline)) int
+send_write(const struct univ_qp *qp, struct univ_send_wr *slot, const struct ibv_send_wr *wr)
 {
+	uint32_t count = (uint32_t)wr->num_sge;
 	uint32_t opcode = (uint32_t)wr->opcode;
 	uint32_t flags = wr->send_flags;
 	int err;
 
-	if (univ_unlikely(opcode > 31 || !(qp->opcodes & BIT(opcode)) ||
-			  (uint32_t)wr->num_sge > qp->sq.max_sge ||
-			  ((flags & UNIV_WR_INLINE) && !(BIT(opcode) & OPCODES_OUT))))
+	if (univ_unlikely(opcode > 31 || !(qp->opcodes >> opcode & 1) || count > qp->sq.max_sge))
 		return send_bad(qp, wr);
 	slot->wr_id = wr->wr_id;
 	slot->opcode = (uint8_t)opcode;
 	slot->flags = (uint8_t)(flags & WR_FLAGS);
-	slot->count = (uint16_t)wr->num_sge;
 	slot->srqn = 0;
 	slot->imm = wr->imm_data;
 	err = send_fill_target(qp, slot, wr);
 	if (univ_unlikely(err))
 		return err;
-	if (flags & UNIV_WR_INLINE)
+	if (flags & UNIV_WR_INLINE) {
+		if (univ_unlikely(!(BIT(opcode) & OPCODES_OUT)))
+			return send_bad(qp, wr);
 		return send_copy_inline(qp, slot, wr);
-	sges_copy(slot->sge, wr->sg_list, (uint32_t)wr->num_sge);
+	}
+	slot->count = (uint16_t)count;
+	sges_copy(slot->sge, wr->sg_list, count);
 	return 0;
 }
 
 /* Fills slots for as much of the list as is good; @wr moves to what is not. */
-static inline int send_fill(struct univ_qp *qp, uint32_t *tail, struct ibv_send_wr **wr)
+static inline __attribute__((always_inline)) int
+send_fill(const struct univ_qp *qp, uint32_t *tail, struct ibv_send_wr **wr)
 {
 	uint32_t room = univ_ring_room(&qp->sq, *tail);
 	int err;
@@ -252,51 +275,62 @@ static __attribute__((cold, noinline)) int recv_bad(const char *verb, const stru
 			 ring->max_wr - room, ring->max_wr);
 }
 
-static inline int recv_fill(const char *verb, struct univ_ring *ring, uint32_t *tail,
-			    struct ibv_recv_wr **wr)
+static inline void recv_write(struct univ_recv_wr *slot, const struct ibv_recv_wr *wr)
 {
-	uint32_t room = univ_ring_room(ring, *tail);
-	struct univ_recv_wr *slot;
-
-	for (; *wr; *wr = (*wr)->next) {
-		if (univ_unlikely(!room || (uint32_t)(*wr)->num_sge > ring->max_sge))
-			return recv_bad(verb, ring, *wr, *tail);
-		slot = univ_ring_slot(ring, *tail);
-		slot->wr_id = (*wr)->wr_id;
-		slot->count = (uint32_t)(*wr)->num_sge;
-		slot->reserved = 0;
-		sges_copy(slot->sge, (*wr)->sg_list, slot->count);
-		(*tail)++;
-		room--;
-	}
-	return 0;
-}
-
-/* Common to both kinds of receive queue; @kick says whether to kick. */
-static inline int recv_post(const char *verb, struct univ_lock *lock, struct univ_ring *ring,
-			    struct ibv_recv_wr **wr, bool *kick)
-{
-	uint32_t tail;
-	int err;
-
-	univ_lock(lock);
-	tail = ring->tail;
-	err = recv_fill(verb, ring, &tail, wr);
-	*kick = tail != ring->tail && univ_ring_publish(ring, tail);
-	univ_unlock(lock);
-	return err;
+	slot->wr_id = wr->wr_id;
+	slot->count = (uint32_t)wr->num_sge;
+	slot->reserved = 0;
+	sges_copy(slot->sge, wr->sg_list, (uint32_t)wr->num_sge);
 }
 
 static __attribute__((noinline)) int recv_kick(const char *verb, const struct ibv_context *context,
 					       uint32_t handle, struct ibv_recv_wr *first,
-					       struct ibv_recv_wr **bad, int err)
+					       struct ibv_recv_wr **bad)
 {
-	int kicked = univ_cmd_kick(verb, context->cmd_fd, handle | UNIV_KICK_RECV);
+	int err = univ_cmd_kick(verb, context->cmd_fd, handle | UNIV_KICK_RECV);
 
-	if (!kicked)
-		return err;
-	*bad = first;
-	return kicked;
+	if (err)
+		*bad = first;
+	return err;
+}
+
+/*
+ * Common to both kinds of receive queue. In one piece, because of what each of
+ * them must not cost.
+ */
+static inline __attribute__((always_inline)) int
+recv_post(const char *verb, struct univ_lock *lock, struct univ_ring *ring,
+	  const struct ibv_context *context, uint32_t handle, struct ibv_recv_wr *first,
+	  struct ibv_recv_wr **bad)
+{
+	uint32_t tail, start, room;
+	struct ibv_recv_wr *wr;
+	bool kick = false;
+	int err = 0;
+
+	univ_lock(lock);
+	start = ring->tail;
+	tail = start;
+	room = univ_ring_room(ring, tail);
+	for (wr = first; wr; wr = wr->next) {
+		if (univ_unlikely(!room || (uint32_t)wr->num_sge > ring->max_sge)) {
+			err = recv_bad(verb, ring, wr, tail);
+			*bad = wr;
+			break;
+		}
+		recv_write(univ_ring_slot(ring, tail), wr);
+		tail++;
+		room--;
+	}
+	if (univ_likely(tail != start))
+		kick = univ_ring_publish(ring, tail);
+	univ_unlock(lock);
+	if (univ_unlikely(kick)) {
+		int kicked = recv_kick(verb, context, handle, first, bad);
+
+		return kicked ? kicked : err;
+	}
+	return err;
 }
 
 static __attribute__((cold, noinline)) int recv_refused(const struct univ_qp *qp)
@@ -312,35 +346,21 @@ static __attribute__((cold, noinline)) int recv_refused(const struct univ_qp *qp
 int univ_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	struct univ_qp *qp = to_uqp(ibv);
-	struct ibv_recv_wr *first = wr;
-	bool kick;
-	int err;
 
 	if (univ_unlikely(ibv->state == IBV_QPS_RESET || !qp->rq.head || gone(qp->doorbell))) {
 		*bad = wr;
 		return recv_refused(qp);
 	}
-	err = recv_post(VERB_RECV, &qp->rq_lock, &qp->rq, &wr, &kick);
-	if (univ_unlikely(err))
-		*bad = wr;
-	return univ_unlikely(kick) ?
-	       recv_kick(VERB_RECV, ibv->context, ibv->handle, first, bad, err) : err;
+	return recv_post(VERB_RECV, &qp->rq_lock, &qp->rq, ibv->context, ibv->handle, wr, bad);
 }
 
 int univ_post_srq_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	struct univ_srq *srq = to_usrq(ibv);
-	struct ibv_recv_wr *first = wr;
-	bool kick;
-	int err;
 
 	if (univ_unlikely(gone(srq->doorbell))) {
 		*bad = wr;
 		return gone_fail(VERB_SRQ_RECV, ibv->context);
 	}
-	err = recv_post(VERB_SRQ_RECV, &srq->lock, &srq->ring, &wr, &kick);
-	if (univ_unlikely(err))
-		*bad = wr;
-	return univ_unlikely(kick) ?
-	       recv_kick(VERB_SRQ_RECV, ibv->context, ibv->handle, first, bad, err) : err;
+	return recv_post(VERB_SRQ_RECV, &srq->lock, &srq->ring, ibv->context, ibv->handle, wr, bad);
 }

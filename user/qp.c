@@ -281,7 +281,7 @@ UNIV_EXPORT int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int 
 	int err;
 
 	attr_from_ibv(&cmd.attr, attr, attr_mask);
-	err = univ_cmd_qp_modify(ibv->context->cmd_fd, &cmd);
+	err = univ_cmd_qp_modify(ibv->context->cmd_fd, &cmd, ibv->qp_type);
 	if (err)
 		return err;
 	if (attr_mask & (IBV_QP_STATE | IBV_QP_AV | IBV_QP_DEST_QPN))

@@ -12,7 +12,7 @@
 
 #define VERB "ibv_wr_complete"
 
-#define WR_FLAGS (UNIV_WR_FENCE | UNIV_WR_SIGNALED | UNIV_WR_SOLICITED | UNIV_WR_IP_CSUM)
+#define WR_FLAGS (UNIV_WR_FENCE | UNIV_WR_SIGNALED | UNIV_WR_SOLICITED)
 
 static struct univ_qp *from_ex(struct ibv_qp_ex *ex)
 {

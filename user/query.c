@@ -216,6 +216,8 @@ UNIV_EXPORT int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port, ui
 	if (flags)
 		return univ_fail("ibv_query_gid_ex", EOPNOTSUPP, UNIV_REASON_FLAGS, 0, flags, 0);
 	err = gid_entry_query(context, port, index, &full);
+	if (err == ENODATA)
+		return univ_fail("ibv_query_gid_ex", err, UNIV_REASON_GID_INDEX, 0, index, 0);
 	if (err)
 		return err;
 	if (entry_size > sizeof(full)) {

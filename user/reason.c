@@ -89,6 +89,19 @@ int univ_fail_unsupported(const char *verb)
 	return univ_fail(verb, EOPNOTSUPP, UNIV_REASON_NOT_OFFERED, 0, 0, 0);
 }
 
+int univ_fail_probe(const char *verb)
+{
+	struct univ_failure failure = {
+		.verb = verb,
+		.err = EOPNOTSUPP,
+		.reason = UNIV_REASON_NOT_OFFERED,
+	};
+
+	record(&failure, 1);
+	errno = EOPNOTSUPP;
+	return EOPNOTSUPP;
+}
+
 int univ_fail_memory(const char *verb, size_t bytes)
 {
 	return univ_fail(verb, ENOMEM, UNIV_REASON_NO_MEMORY, 1, bytes, 0);

@@ -30,6 +30,9 @@ int univ_fail_hdr(const char *verb, int err, const struct univ_hdr *hdr) __attri
 
 /* A verb that univerbs does not have: records it, returns EOPNOTSUPP. */
 int univ_fail_unsupported(const char *verb) __attribute__((cold));
+
+/* The same of a question to which programs take no for an answer: not printed. */
+int univ_fail_probe(const char *verb) __attribute__((cold));
 int univ_fail_memory(const char *verb, size_t bytes) __attribute__((cold));
 
 /*

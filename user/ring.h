@@ -8,6 +8,7 @@
 #define UNIV_USER_RING_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "barrier.h"
@@ -55,11 +56,6 @@ static inline void *univ_ring_slot(const struct univ_ring *ring, uint32_t index)
 	return ring->slots + (size_t)(index & ring->mask) * ring->stride;
 }
 
-static inline bool univ_ring_dead(const struct univ_ring *ring)
-{
-	return univ_peek(&ring->head->kernel.flags) & UNIV_RING_DEAD;
-}
-
 /*
  * Shows all requests before @tail to the kernel and tells whether it must be
  * kicked. Release: pairs with the acquire in its univ_ring_published(). Fence:
@@ -102,6 +98,18 @@ static inline bool univ_cursor_ready(univ_cq_cursor cursor)
 }
 
 /*
+ * As above, but orders nothing: whoever sees the completion must look again
+ * before reading it.
+ */
+static inline bool univ_cursor_glance(univ_cq_cursor cursor)
+{
+	univ_cq_cursor phase = cursor & UNIV_CURSOR_PHASE;
+
+	return univ_glance(&((const struct univ_cqe *)(cursor - phase))->phase) ==
+	       (uint32_t)phase;
+}
+
+/*
  * Gives the slots of the completions before @head back. Release: they were read
  * before; pairs with the acquire in the kernel's univ_cq_ring_full().
  */
@@ -127,9 +135,15 @@ static inline void univ_cq_ring_arm(struct univ_ring_head *ring, uint32_t arm)
 	univ_fence_before_recheck();
 }
 
+/* What a new ring says of the arming of the one that it replaces; 0 for never. */
+static inline uint32_t univ_cq_ring_carried(const struct univ_ring_head *ring)
+{
+	return univ_peek(&ring->user.arm);
+}
+
 static inline uint32_t univ_cq_ring_broken(const struct univ_ring_head *ring)
 {
-	return univ_peek(&ring->kernel.flags) & (UNIV_RING_DEAD | UNIV_RING_OVERRUN);
+	return univ_glance(&ring->kernel.flags) & (UNIV_RING_DEAD | UNIV_RING_OVERRUN);
 }
 
 #endif

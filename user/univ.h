@@ -3,9 +3,10 @@
  * What stands behind the objects that programs see: each public struct comes
  * first in its own, so that the pointer to one is the pointer to the other.
  *
- * Locks: univ_context.table_lock protects the table of queue pairs, the lock
- * of a queue its ring's private words. None is held while another is taken,
- * but for the send lock and the receive lock of a queue pair at reset.
+ * Locks: that of a queue protects its ring's private words and whatever stands
+ * beside it here; univ_context.table_lock the table of queue pairs and what they
+ * hold for explanations. A completion that failed is explained under the lock of
+ * its queue, so table_lock is the inner one. No other two are held together.
  */
 #ifndef UNIV_H
 #define UNIV_H

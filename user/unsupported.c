@@ -147,16 +147,17 @@ UNIV_EXPORT void ibv_unimport_dm(struct ibv_dm *dm)
 	(void)dm;
 }
 
+/* librdmacm asks both of every queue pair. */
 UNIV_EXPORT int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
 	(void)qp;
 	(void)ece;
-	return univ_fail_unsupported("ibv_set_ece");
+	return univ_fail_probe("ibv_set_ece");
 }
 
 UNIV_EXPORT int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
 	(void)qp;
 	(void)ece;
-	return univ_fail_unsupported("ibv_query_ece");
+	return univ_fail_probe("ibv_query_ece");
 }

@@ -155,7 +155,8 @@ struct status {
 static const struct status statuses[] = {
 	[IBV_WC_SUCCESS] = { "success", NULL },
 	[IBV_WC_LOC_LEN_ERR] = { "local length error",
-		"the message is longer than the receive request's memory, or than the port allows" },
+		"the message is longer than the receive request's memory, or than the port "
+		"allows" },
 	[IBV_WC_LOC_QP_OP_ERR] = { "local queue pair operation error",
 		"the request is not valid on this queue pair" },
 	[IBV_WC_LOC_EEC_OP_ERR] = { "local end-to-end context error", NULL },
@@ -216,7 +217,7 @@ UNIV_EXPORT const char *univerbs_reason_name(uint32_t reason)
 		NAME(UNSUPPORTED),
 		NAME(HANDLE),
 		NAME(HANDLE_TYPE),
-		NAME(OTHER_PD),
+		NAME(NOT_ATTACHED),
 		NAME(BUSY),
 		NAME(LIMIT),
 		NAME(ZERO),
