@@ -3,7 +3,6 @@
 # univerbs: kernel modules, library, tests. `make help` lists the targets.
 
 SHELL := /bin/bash
-VERSION := 0.1
 
 prefix ?= /usr/local
 bindir ?= $(prefix)/bin
@@ -25,7 +24,7 @@ O := $(CURDIR)/build/user
 # What scripts need to know to build and boot the same kernel
 SETTINGS = KDIR=$(KDIR) UNIV_RELEASE=$(RELEASE)
 
-.PHONY: all modules user install install-modules install-user uninstall deps demo check quick bench clean help
+.PHONY: all modules user test-programs install install-modules install-user uninstall deps demo check quick bench clean help
 
 all: modules user
 
@@ -35,9 +34,14 @@ modules:
 user:
 	$(MAKE) -C user O=$(O)
 
+# What tests/guest runs; links with the library
+test-programs: user
+	$(MAKE) -C tests/user
+
 install: install-modules install-user
 
 install-modules:
+	@[ -n "$(wildcard kernel/*/*.ko)" ] && [ -e $(O)/libibverbs.so.1 ] || { echo "run make first" >&2; exit 1; }
 	$(INSTALL) -d $(DESTDIR)$(moddir)
 	$(INSTALL) -m 644 $(wildcard kernel/*/*.ko) $(DESTDIR)$(moddir)
 	$(if $(DESTDIR),,depmod $(RELEASE))
@@ -48,17 +52,18 @@ install-user:
 	$(INSTALL) -m 755 $(O)/libibverbs.so.1 $(DESTDIR)$(libdir)/univerbs/libibverbs.so.1
 	ln -sf libibverbs.so.1 $(DESTDIR)$(libdir)/univerbs/libibverbs.so
 	$(INSTALL) -m 644 user/include/infiniband/*.h $(DESTDIR)$(includedir)/univerbs/infiniband/
-	$(call fill_in,packaging/univerbs.pc.in) >$(DESTDIR)$(pkgconfigdir)/univerbs.pc
+	$(call fill_in,$(O)/univerbs.pc) >$(DESTDIR)$(pkgconfigdir)/univerbs.pc
 	$(INSTALL) -m 644 packaging/udev/90-univerbs.rules $(DESTDIR)$(udevrulesdir)/90-univerbs.rules
-	$(call fill_in,user/tools/univerbs-run) >$(DESTDIR)$(bindir)/univerbs-run
+	$(call fill_in,$(O)/univerbs-run) >$(DESTDIR)$(bindir)/univerbs-run
 	chmod 755 $(DESTDIR)$(bindir)/univerbs-run
 	for page in $(man_pages); do \
 		$(INSTALL) -D -m 644 "$$page" $(DESTDIR)$(mandir)/man$${page##*.}/$${page##*/} || exit; \
 	done
 
 man_pages = $(wildcard Documentation/man/*.[1-9])
-fill_in = sed -e 's|@prefix@|$(prefix)|g' -e 's|@libdir@|$(libdir)|g' -e 's|@includedir@|$(includedir)|g' \
-	-e 's|@version@|$(VERSION)|g' $(1)
+version = $(shell sed -n 's/^Version: //p' $(O)/univerbs.pc)
+fill_in = sed -e 's|@PREFIX@|$(prefix)|g' -e 's|@LIBDIR@|$(libdir)|g' -e 's|@INCLUDEDIR@|$(includedir)|g' \
+	-e 's|@VERSION@|$(version)|g' $(1)
 
 uninstall:
 	rm -f $(foreach ko,$(notdir $(wildcard kernel/*/*.ko)) univerbs.ko,$(DESTDIR)$(moddir)/$(ko))
@@ -91,6 +96,7 @@ help:
 	@echo 'all        modules and user (default)'
 	@echo 'modules    the kernel modules, for the kernel whose headers lie in KDIR ($(KDIR))'
 	@echo 'user       the library, in build/user'
+	@echo 'test-programs  the programs that tests run in a guest, in build/tests'
 	@echo 'install    modules, library, headers, tools; DESTDIR=, prefix=, libdir=, includedir=, moddir= as usual'
 	@echo 'uninstall  takes them away again'
 	@echo 'deps       installs the Debian packages that the targets below need'

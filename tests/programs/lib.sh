@@ -85,8 +85,12 @@ exec_server() { exec stdbuf -oL "$@"; }
 # local_served [kill]: waits for the server; kill: whose client has failed, so it may wait for ever
 local_served() {
 	local status
-	[ "${1:-}" != kill ] || kill "$server_pid" 2>/dev/null
-	wait "$server_pid"
+	[ "${1:-}" != kill ] || kill -KILL "$server_pid" 2>/dev/null
+	if ! WAIT_STEP=0.1 wait_until 10 group_leader_gone "$server_pid"; then
+		echo "the server does not end"
+		kill -KILL "$server_pid"
+	fi
+	wait "$server_pid" 2>/dev/null
 	status=$?
 	[ $status -eq 0 ] || echo "server: exit status $status"
 	return $status
@@ -121,10 +125,36 @@ served() { if [ -n "$REMOTE" ]; then remote_served "$@"; else local_served "$@";
 
 # ---- a pair --------------------------------------------------------------------------------------------------------
 
+# A client may wait for ever for a server that is gone
+client_over() {
+	group_leader_gone "$client_pid" && return
+	[ -z "$REMOTE" ] && group_leader_gone "$server_pid" || return
+	: "${server_gone_at:=$SECONDS}"
+	[ $((SECONDS - server_gone_at)) -ge 4 ]
+}
+
+# run_client COMMAND...: its status; 124 if it had to be stopped
+run_client() {
+	local status=0 ended server_gone_at=''
+	on_stack "$STACK" exec_client "$@" >"$client_out" 2>&1 &
+	client_pid=$!
+	WAIT_STEP=0.1 wait_until "${pair_limit:-40}" client_over
+	if ! group_leader_gone "$client_pid"; then
+		status=124
+		kill -KILL "$client_pid"
+	fi
+	wait "$client_pid" 2>/dev/null
+	ended=$?
+	[ $status -ne 0 ] || status=$ended
+	return $status
+}
+
+exec_client() { exec "$@"; }
+
 # pair HOW WHAT SERVER COMMAND... -- CLIENT COMMAND...: both must succeed. HOW and WHAT say when the server is ready:
 # tcp PORT, cm PORT, says TEXT. Leaves $server_out and $client_out to be checked.
 pair() {
-	local how=$1 what=$2 server=() status=0
+	local how=$1 what=$2 server=() client_status=0 server_status=0
 	shift 2
 	while [ "$1" != -- ]; do
 		server+=("$1")
@@ -132,16 +162,17 @@ pair() {
 	done
 	shift
 	client_out=$pairs_dir/client.out
-	: >"$client_out"
 	serve "$how" "$what" "${server[@]}" || return
-	on_stack "$STACK" "$@" >"$client_out" 2>&1 || { status=$?; echo "client: exit status $status"; }
-	if [ $status -ne 0 ]; then
-		served kill || :
-		show_pair
-		return $status
-	fi
-	served || { status=$?; show_pair; }
-	return $status
+	run_client "$@" || client_status=$?
+	if [ $client_status -eq 0 ]; then
+		served
+	else
+		echo "client: exit status $client_status"
+		served kill
+	fi || server_status=$?
+	[ $client_status -ne 0 ] || [ $server_status -ne 0 ] || return 0
+	show_pair
+	return 1
 }
 
 show_pair() {
@@ -163,7 +194,8 @@ expect() {
 	done
 }
 
-# A port that no test in this guest has had
+# next_port: sets $port to one that no test in this guest has had
+# shellcheck disable=SC2034
 next_port() {
 	count port
 	port=$((20000 + counted))
@@ -177,8 +209,10 @@ in_one_guest() { [ -z "$REMOTE" ]; }
 
 # try NAME SECONDS COMMAND...: run_test under the stack's name
 try() {
-	local name=$1
-	shift
+	local name=$1 limit=$2
+	shift 2
 	wants_case "$name" || return 0
-	run_test "$STACK${REMOTE:+ two guests}: $name" "$@"
+	# the pair must end before the test does, so that both sides can be shown
+	pair_limit=$((limit - 8))
+	run_test "$STACK${REMOTE:+ two guests}: $name" "$limit" "$@"
 }

@@ -35,7 +35,7 @@ expect_sizes() {
 
 try_perftest() {
 	local program=$1
-	try "$program ${*:3}" 60 perftest "$@"
+	try "$program ${*:3}" 120 perftest "$@"
 }
 
 # each_size PROGRAM TRANSPORT EVENTS SIZE...: few iterations of large messages, many of small ones, so that rings wrap
@@ -43,9 +43,11 @@ each_size() {
 	local program=$1 transport=$2 events=$3 size n
 	shift 3
 	for size; do
-		n=1500
+		n=1000
 		[ "$size" -le 4096 ] || n=40
 		[ "$size" -le 65536 ] || n=6
+		# a datagram that finds no receive posted is lost, and perftest then waits for ever: stay within its depth
+		[ "$transport $program" != "UD ib_send_bw" ] || n=200
 		# shellcheck disable=SC2086 # no events is no argument
 		try_perftest "$program" "$(result "$size" $n)" -c "$transport" -s "$size" -n $n $events
 	done
@@ -53,10 +55,11 @@ each_size() {
 
 # inline_pair PROGRAM TRANSPORT [OPTION]: the same messages copied into the request, and not
 inline_pair() {
-	local program=$1 transport=$2
+	local program=$1 transport=$2 n=1000
 	shift 2
-	try_perftest "$program" "$(result 64 1500)" -c "$transport" -s 64 -n 1500 -I 0
-	try_perftest "$program" "$(result 64 1500)" -c "$transport" -s 64 -n 1500 -I 64 "$@"
+	[ "$transport $program" != "UD ib_send_bw" ] || n=200
+	try_perftest "$program" "$(result 64 $n)" -c "$transport" -s 64 -n $n -I 0
+	try_perftest "$program" "$(result 64 $n)" -c "$transport" -s 64 -n $n -I 64 "$@"
 }
 
 for transport in RC UC UD; do
@@ -95,7 +98,7 @@ done
 # queue pairs made and connected by librdmacm
 try_perftest ib_write_bw "$(result 4096 1000)" -s 4096 -n 1000 -R
 try_perftest ib_send_lat "$(result 64 500)" -s 64 -n 500 -R -e
-try_perftest ib_send_bw "$(result 1024 500)" -c UD -s 1024 -n 500 -R
+try_perftest ib_send_bw "$(result 1024 200)" -c UD -s 1024 -n 200 -R
 try_perftest ib_read_lat "$(result 64 500)" -s 64 -n 500 -z
 
 if in_one_guest; then

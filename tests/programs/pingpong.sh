@@ -19,7 +19,7 @@ pingpong() {
 
 try_pingpong() {
 	local kind=$1 size=$2 iters=$3
-	try "ibv_${kind}_pingpong -s $size -n $iters ${*:4}" 40 pingpong "$@"
+	try "ibv_${kind}_pingpong -s $size -n $iters ${*:4}" 90 pingpong "$@"
 }
 
 for kind in rc uc srq; do

@@ -209,7 +209,15 @@ static void solicited_only(void)
 	CHECK_ERR(ibv_req_notify_cq(p.cq[1], 1), 0);
 	CHECK_ERR(post_send_at(&p, 0, 1, 0, 8, IBV_SEND_SIGNALED), 0);
 	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
-	CHECK(!readable(p.ch->fd, 100), "an event for an unsolicited message");
+	/*
+	 * Kernel verbs do not tell whether a receive was solicited: over a device
+	 * that is driven through them an event too many may come, one too few not.
+	 */
+	if (readable(p.ch->fd, 100)) {
+		CHECK(why_known(), "an event for an unsolicited message");
+		want_event(&p, p.cq[1]);
+		CHECK_ERR(ibv_req_notify_cq(p.cq[1], 1), 0);
+	}
 	CHECK_ERR(post_send_at(&p, 0, 2, 0, 8, IBV_SEND_SIGNALED | IBV_SEND_SOLICITED), 0);
 	CHECK(readable(p.ch->fd, 5000), "no event for a solicited message");
 	want_event(&p, p.cq[1]);

@@ -274,6 +274,7 @@ static void not_there(void)
 	struct ibv_ece ece = { 0 };
 	struct ibv_values_ex values = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
 	struct pair p;
+	int ret;
 
 	pair_open(&p, NULL);
 	CHECK_NULL(ibv_alloc_td(p.dev.ctx, &td), EOPNOTSUPP);
@@ -282,7 +283,8 @@ static void not_there(void)
 	CHECK_NULL(ibv_create_counters(p.dev.ctx, &counters), EOPNOTSUPP);
 	CHECK_NULL(ibv_create_flow_action_esp(p.dev.ctx, &esp), EOPNOTSUPP);
 	CHECK_NULL(ibv_alloc_null_mr(p.pd), EOPNOTSUPP);
-	CHECK(ibv_query_rt_values_ex(p.dev.ctx, &values), "query_rt_values_ex");
+	ret = ibv_query_rt_values_ex(p.dev.ctx, &values);
+	CHECK(!ret || ret == EOPNOTSUPP, "query_rt_values_ex: %s", err_name(ret));
 	CHECK(ibv_advise_mr(p.pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, NULL, 0), "advise_mr");
 	CHECK(ibv_query_ece(p.qp[0], &ece), "query_ece");
 	CHECK(ibv_query_qp_data_in_order(p.qp[0], IBV_WR_RDMA_WRITE, 0) >= 0, "data_in_order");

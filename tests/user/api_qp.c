@@ -620,7 +620,7 @@ static void multicast(void)
 	pair_close(&p);
 }
 
-/* ---- ibv_wr_* -------------------------------------------------------------- */
+/* ---- ibv_wr_* ------------------------------------------------------------ */
 
 static void ex_rdma(struct pair *p, struct ibv_qp_ex *qp)
 {

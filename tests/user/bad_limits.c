@@ -38,7 +38,7 @@ static void want_limit(const char *what, uint32_t limit, uint64_t asked, uint64_
 		      what, asked, why_bound(), bound);
 }
 
-/* ---- Completion queues ----------------------------------------------------------------- */
+/* ---- Completion queues --------------------------------------------------- */
 
 static void cq_entries(void)
 {
@@ -96,7 +96,7 @@ static void cq_resize_entries(void)
 	tear_down();
 }
 
-/* ---- Queue pairs -------------------------------------------------------------------------- */
+/* ---- Queue pairs --------------------------------------------------------- */
 
 static const struct ibv_qp_cap small = {
 	.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1,
@@ -261,7 +261,7 @@ static void qp_wrong_kinds(void)
 	tear_down();
 }
 
-/* ---- Shared receive queues -------------------------------------------------------------------- */
+/* ---- Shared receive queues ----------------------------------------------- */
 
 static void srq_sizes(void)
 {
@@ -307,7 +307,7 @@ static void srq_sizes(void)
 	tear_down();
 }
 
-/* ---- The same below the library, which might check first ------------------------------------------ */
+/* ---- The same below the library, which might check first ----------------- */
 
 static void raw_products(void)
 {

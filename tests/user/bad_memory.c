@@ -97,7 +97,8 @@ static void permissions(void)
 	refuse(ro, 4096, IBV_ACCESS_LOCAL_WRITE, EFAULT, UNIV_REASON_ADDRESS,
 	       "read-only memory for writing");
 	accept_mr(ro, 4096, IBV_ACCESS_REMOTE_READ, "read-only memory for reading");
-	refuse(none, 4096, 0, EFAULT, UNIV_REASON_ADDRESS, "PROT_NONE");
+	/* For reading, 6.1 pins private memory of any protection: it is the process's own */
+	refuse(none, 4096, IBV_ACCESS_LOCAL_WRITE, EFAULT, UNIV_REASON_ADDRESS, "PROT_NONE");
 	accept_mr(file, 4096, IBV_ACCESS_REMOTE_READ, "a file, read");
 	refuse(file, 4096, IBV_ACCESS_LOCAL_WRITE, EFAULT, UNIV_REASON_ADDRESS, "a file, written");
 	tear_down();
@@ -157,7 +158,7 @@ static void odd_mappings(void)
 	close(fd);
 }
 
-/* ---- adv14 ------------------------------------------------------------------------------- */
+/* ---- adv14 --------------------------------------------------------------- */
 
 static long locked_kb(void)
 {

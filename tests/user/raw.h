@@ -196,6 +196,9 @@ static MAYBE_UNUSED void raw_qp(int fd, struct raw_qp *qp, uint32_t type, uint32
 	raw_ring_at(&qp->rq, &qp->map, &arg.rq);
 }
 
+/* The packet sequence number that connections start with */
+static MAYBE_UNUSED uint32_t raw_psn = 5;
+
 /* The first usable GID of the node's device */
 static MAYBE_UNUSED int raw_gid(int fd, struct univ_gid_entry *found)
 {
@@ -248,7 +251,7 @@ static MAYBE_UNUSED void raw_attr_rtr(int fd, struct univ_qp_attr *a, uint32_t t
 		.qp_state = IBV_QPS_RTR,
 		.path_mtu = IBV_MTU_1024,
 		.dest_qp_num = qpn,
-		.rq_psn = 5,
+		.rq_psn = raw_psn,
 		.max_dest_rd_atomic = 4,
 		.min_rnr_timer = 1,
 	};
@@ -265,7 +268,7 @@ static MAYBE_UNUSED void raw_attr_rts(struct univ_qp_attr *a, uint32_t type)
 	*a = (struct univ_qp_attr){
 		.attr_mask = IBV_QP_STATE | IBV_QP_SQ_PSN,
 		.qp_state = IBV_QPS_RTS,
-		.sq_psn = 5,
+		.sq_psn = raw_psn,
 		.timeout = 12,
 		.retry_cnt = 3,
 		.rnr_retry = 3,
@@ -302,7 +305,7 @@ static MAYBE_UNUSED void raw_connect(int fd, struct raw_qp *qp, uint32_t dest_qp
 	NEED_OK(raw_modify(fd, qp->handle, &a));
 }
 
-/* ---- Posting and polling by hand -------------------------------------------- */
+/* ---- Posting and polling by hand ----------------------------------------- */
 
 static MAYBE_UNUSED void *raw_slot(struct raw_ring *ring, uint32_t index)
 {

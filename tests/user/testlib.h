@@ -15,7 +15,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
@@ -288,22 +287,25 @@ static MAYBE_UNUSED void dev_close(struct test_dev *dev)
 	dev->ctx = NULL;
 }
 
-/* The node of a context, for raw ioctls and mmap */
+/* The node of the device under test, for raw ioctls and mmap */
 static MAYBE_UNUSED const char *node_path(void)
 {
 	static char path[128];
-	glob_t g;
+	struct ibv_device **list;
 
-	if (getenv("UNIV_TEST_NODE"))
-		return getenv("UNIV_TEST_NODE");
-	if (glob("/dev/infiniband/univerbs*", 0, NULL, &g))
-		return "/dev/infiniband/univerbs0";
-	snprintf(path, sizeof(path), "%s", g.gl_pathv[0]);
-	globfree(&g);
+	if (path[0])
+		return path;
+	snprintf(path, sizeof(path), "/dev/infiniband/univerbs0");
+	list = ibv_get_device_list(NULL);
+	for (struct ibv_device **d = list; d && *d; d++)
+		if (!strcmp(ibv_get_device_name(*d), dev_wanted()))
+			snprintf(path, sizeof(path), "/dev/infiniband/%s", (*d)->dev_name);
+	if (list)
+		ibv_free_device_list(list);
 	return path;
 }
 
-/* ---- A connected pair ----------------------------------------------------- */
+/* ---- A connected pair ---------------------------------------------------- */
 
 #define PAIR_HALF (512u << 10)
 #define PAIR_QKEY 0x11223344u
@@ -574,7 +576,7 @@ static MAYBE_UNUSED void pair_close(struct pair *p)
 	dev_close(&p->dev);
 }
 
-/* ---- Posting and polling -------------------------------------------------- */
+/* ---- Posting and polling ------------------------------------------------- */
 
 /* A piece of half @i, @off bytes in */
 static MAYBE_UNUSED struct ibv_sge pair_sge(const struct pair *p, int i, size_t off, uint32_t len)
@@ -690,7 +692,7 @@ static MAYBE_UNUSED int wait_wc(struct ibv_cq *cq, struct ibv_wc *wc, unsigned i
 	      __n > 0 ? ibv_wc_status_str(__wc.status) : "-");			\
 } while (0)
 
-/* ---- Patterns -------------------------------------------------------------- */
+/* ---- Patterns ------------------------------------------------------------ */
 
 static MAYBE_UNUSED void fill(void *mem, size_t len, uint32_t seed)
 {

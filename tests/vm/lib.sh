@@ -31,7 +31,7 @@ wait_until() {
 	shift
 	until "$@"; do
 		[ "${EPOCHREALTIME/[.,]/}" -lt "$end" ] || return 1
-		pause 0.02
+		pause "${WAIT_STEP:-0.02}"
 	done
 }
 

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# The KUnit suites of tests/kunit, judged by the kernel's own parser. Only on a kernel that has KUnit, with the module
+# that tests/kernel/module --kunit builds. Before the others, since the core's code is in this module a second time.
+
+kunit_ko=${UNIV_KUNIT_KO:-${UNIV_MODULES_COPY:-/nonexistent}/tests/kunit/univerbs_kunit.ko}
+kunit_results=/sys/kernel/debug/kunit
+kunit_parser=/lib/modules/$(uname -r)/build/tools/testing/kunit/kunit.py
+
+[ -d "$kunit_results" ] || skip "this kernel has no KUnit"
+[ -e "$kunit_ko" ] || skip "there is no module for KUnit (tests/kernel/module --kunit)"
+unload_univerbs
+
+# insmod runs the suites and succeeds even if they fail
+kunit_load() { modprobe -a ib_core && insmod "$kunit_ko"; }
+
+kunit_judge() {
+	local log=$UNIV_LOGDIR/kunit.log
+	{
+		echo "KTAP version 1"
+		echo "1..$(find "$kunit_results" -mindepth 1 -maxdepth 1 -name 'univ_*' | wc -l)"
+		cat "$kunit_results"/univ_*/results
+	} >"$log"
+	[ -e "$kunit_parser" ] || { cat "$log"; ! grep -q 'not ok' "$log"; return; }
+	python3 "$kunit_parser" parse "$log"
+}
+
+run_test "kunit suites run" 300 kunit_load
+run_test "kunit suites pass" 120 kunit_judge
+# What each suite said goes with the module
+run_test "kunit module unloads" 60 rmmod univerbs_kunit

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Processes that mean harm: to the kernel, to each other.
+
+# shellcheck source=tests/user/guest.sh
+. "$UNIV_REPO/tests/user/guest.sh"
+
+need_univerbs || exit 1
+resources_mark
+
+user_test dmakey 240
+user_test cq_overrun 100
+user_test ringabuse 120
+run_test "a fresh process works after ringabuse" 20 still_works
+
+user_test mmaps 120
+user_test poison 90
+user_test perms 60
+
+run_test "nothing is left behind" 20 resources_unchanged

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Several threads and processes at once; processes that die.
+
+# shellcheck source=tests/user/guest.sh
+. "$UNIV_REPO/tests/user/guest.sh"
+
+need_univerbs || exit 1
+resources_mark
+
+# together N COMMAND...: N of them at the same time; all must succeed
+together() {
+	local n=$1 i pids=() failed=0
+	shift
+	for ((i = 0; i < n; i++)); do
+		"$@" >"$UNIV_STATE/together.$i" 2>&1 &
+		pids+=($!)
+	done
+	for ((i = 0; i < n; i++)); do
+		wait "${pids[i]}" || { failed=1; cat "$UNIV_STATE/together.$i"; }
+	done
+	return $failed
+}
+
+user_test threads 120
+user_test forked 60
+run_test "eight processes at once" 90 together 8 program api_qp rc_send rc_chain ud_message
+user_test many 200
+user_test races 90
+user_test killed 150
+run_test "a fresh process works after all that" 20 still_works
+
+run_test "nothing is left behind" 20 resources_unchanged

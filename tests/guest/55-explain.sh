@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# UNIVERBS_EXPLAIN=1: one line on stderr for each failure, and none without it.
+
+# shellcheck source=tests/user/guest.sh
+. "$UNIV_REPO/tests/user/guest.sh"
+
+need_univerbs || exit 1
+
+# explained CASE WORD...: the lines of bad_modify's CASE, one of which has all the words
+explained() {
+	local err=$UNIV_STATE/explain.err word
+	UNIVERBS_EXPLAIN=1 program bad_modify "$1" 2>"$err" >/dev/null || return 1
+	shift
+	if grep -qv '^univerbs: ' "$err"; then
+		echo "a line without the prefix:"
+		grep -v '^univerbs: ' "$err" | head -n 3
+		return 1
+	fi
+	for word; do
+		grep -i -- "$word" "$err" >"$err.1" || { echo "no line says $word:"; head -n 5 "$err"; return 1; }
+		mv "$err.1" "$err"
+	done
+}
+
+silent() {
+	local err=$UNIV_STATE/explain.err
+	for value in '' 0; do
+		UNIVERBS_EXPLAIN=$value program bad_modify rc_masks 2>"$err" >/dev/null
+		[ ! -s "$err" ] || { echo "with UNIVERBS_EXPLAIN=$value:"; head -n 3 "$err"; return 1; }
+	done
+}
+
+# The line of a completion that failed names the cause and the peer
+completion() {
+	local err=$UNIV_STATE/explain.err
+	UNIVERBS_EXPLAIN=1 program bad_post nobody_there 2>"$err" >/dev/null
+	grep -qi 'retries\|retry' "$err" && grep -q '10\.77\.\|ffff:0a4d\|ffff:10\.77' "$err" && return
+	echo "expected a line with the cause and the peer's address:"
+	cat "$err"
+	return 1
+}
+
+run_test "a missing attribute is named" 60 explained rc_masks ibv_modify_qp "INIT.*RTR" PATH_MTU
+run_test "a transition that is none is named" 60 explained rc_states ibv_modify_qp "RESET" "RTS"
+run_test "a wrong value is named" 60 explained bad_values ibv_modify_qp RETRY_CNT 8
+run_test "nothing is printed unasked" 90 silent
+run_test "a failed completion is explained" 40 completion

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Every allocation of every call fails once. Only on a kernel with fault injection.
+
+# shellcheck source=tests/user/guest.sh
+. "$UNIV_REPO/tests/user/guest.sh"
+
+need_univerbs || exit 1
+resources_mark
+
+user_test failnth 600
+user_test uffd 60
+
+run_test "nothing is left behind" 20 resources_unchanged

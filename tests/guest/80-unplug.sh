@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Devices that go while they are used. Each test has a device of its own; the last ones take rxe0 and the driver away.
+
+# shellcheck source=tests/user/guest.sh
+. "$UNIV_REPO/tests/user/guest.sh"
+
+need_univerbs || exit 1
+
+# gone NAME COMMAND: COMMAND removes the device NAME below a program that uses it
+gone() {
+	setup_rxe "$1" || return 1
+	wait_until 5 test_device_listed "$1" || { echo "$1 is not listed"; return 1; }
+	UNIV_TEST_DEVICE=$1 program unplug "$2" || return 1
+	[ ! -e "/sys/class/infiniband/$1" ] || { echo "$1 is still there"; return 1; }
+	ip link del "$1-net" 2>/dev/null
+	return 0
+}
+
+test_device_listed() { univ ibv_devices | grep -qw "$1"; }
+
+port_events() {
+	setup_rxe rxe9 || return 1
+	UNIV_TEST_DEVICE=rxe9 program port_events || return 1
+	remove_rxe rxe9
+}
+
+nodes() { find /dev/infiniband -name 'univerbs*' | sort | tr '\n' ' '; }
+
+# A node for each device, and no other
+node_comes_and_goes() {
+	local before with
+	before=$(nodes)
+	setup_rxe rxe7 || return 1
+	wait_until 5 test_device_listed rxe7
+	with=$(nodes)
+	[ "$with" != "$before" ] || { echo "no node for a second device: $with"; return 1; }
+	remove_rxe rxe7 || return 1
+	[ "$(nodes)" = "$before" ] || { echo "expected $before, got $(nodes)"; return 1; }
+}
+
+# rmmod of our module while a program has everything open: it must not wait for the program
+module_in_use() {
+	local refs
+	refs=$(cat /sys/module/univerbs/refcnt)
+	if [ "$refs" != 0 ]; then
+		echo "refcount $refs without users"
+		return 1
+	fi
+	hold_open || return 1
+	if rmmod univerbs 2>/dev/null; then
+		echo "univerbs was unloaded below an open context"
+		return 1
+	fi
+	hold_close
+}
+
+hold_open() {
+	rm -f "$UNIV_STATE/hold.in"
+	mkfifo "$UNIV_STATE/hold.in"
+	program hold <"$UNIV_STATE/hold.in" >"$UNIV_STATE/hold.out" 2>&1 &
+	exec {hold_fd}>"$UNIV_STATE/hold.in"
+	wait_until 15 grep -q holding "$UNIV_STATE/hold.out"
+}
+
+hold_close() { exec {hold_fd}>&-; wait; }
+
+# Loaded and unloaded again and again
+load_unload() {
+	local i
+	for ((i = 0; i < 5; i++)); do
+		unload_univerbs || return 1
+		load_univerbs || return 1
+		still_works || return 1
+	done
+}
+
+run_test "port events (adv26)" 60 port_events
+run_test "nodes come and go with their devices" 40 node_comes_and_goes
+run_test "rdma link del under traffic (adv07)" 90 gone rxe8 "rdma link del rxe8"
+run_test "and once more (adv07)" 90 gone rxe8 "rdma link del rxe8"
+run_test "its net device is deleted under traffic (adv07)" 90 gone rxe8 "ip link del rxe8-net; sleep 1"
+run_test "rxe0 is not concerned" 20 still_works
+run_test "a loaded module in use stays" 40 module_in_use
+run_test "the module can be unloaded and loaded" 90 load_unload
+
+run_test "rmmod of the driver under traffic (adv07)" 90 gone rxe8 "rmmod rdma_rxe"
+# rxe0 went with its driver
+ip link del rxe0-net 2>/dev/null
+run_test "the module can be unloaded afterwards" 20 unload_univerbs
+need_univerbs
+run_test "and everything works again" 40 still_works

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A context over a mock device, without a node or a file: tests make the calls
+ * that a process would make, through the dispatcher, with the memory of the
+ * process that loads the module.
+ */
+#ifndef FIXTURE_H
+#define FIXTURE_H
+
+#include <kunit/test.h>
+
+#include "context.h"
+#include "cq.h"
+#include "mock.h"
+#include "object.h"
+#include "qp.h"
+#include "srq.h"
+#include "univerbs.h"
+#include "univerbs_ring.h"
+
+#define FIXTURE_USER_SIZE (64 * 1024)
+
+struct fixture {
+	struct mock *mock;
+	struct univ_device *dev;
+	struct univ_context *ctx;
+	unsigned long user;		/* address in the process */
+	struct file *file;		/* whose mmap() is that of the context */
+};
+
+/* suite_init, init and exit of a suite that uses one */
+int fixture_suite_init(struct kunit_suite *suite);
+void fixture_suite_exit(struct kunit_suite *suite);
+int fixture_init(struct kunit *test);
+void fixture_exit(struct kunit *test);
+
+/* With the process's memory at hand; nothing between the two may end the thread */
+void fixture_enter(struct fixture *f);
+void fixture_leave(struct fixture *f);
+
+/* Calls as a process makes them: 0 or -errno; @arg comes back as the process sees it */
+int fixture_call(struct fixture *f, unsigned int cmd, void *arg, u32 size);
+int fixture_call_at(struct fixture *f, unsigned int cmd, unsigned long uarg);
+int fixture_kick(struct fixture *f, u32 handle, u32 which);
+void fixture_kill(struct fixture *f);
+
+/* Objects, through their ioctls; NULL or 0 when the call fails */
+u32 fixture_pd(struct fixture *f);
+struct univ_cq *fixture_cq(struct fixture *f, u32 cqe);
+struct univ_srq *fixture_srq(struct fixture *f, u32 pd, u32 wr, u32 sge);
+struct univ_qp *fixture_qp(struct fixture *f, enum ib_qp_type type, u32 pd,
+			   struct univ_cq *cq, struct univ_srq *srq, u32 wr);
+int fixture_destroy(struct fixture *f, unsigned int cmd, u32 handle);
+int fixture_qp_state(struct univ_qp *qp, enum ib_qp_state state);
+
+/* ioctl_kunit.c, which includes the dispatcher */
+long fixture_dispatch(struct univ_context *ctx, unsigned int cmd,
+		      unsigned long arg);
+
+#endif

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Regions: offsets, mmap of them, and what outlives what (adv11, adv12). */
+#include <linux/file.h>
+#include <linux/mman.h>
+#include <linux/uaccess.h>
+
+#include "fixture.h"
+#include "region.h"
+
+static unsigned long map(struct fixture *f, u64 offset, size_t length,
+			 unsigned long prot, unsigned long flags)
+{
+	unsigned long addr;
+
+	fixture_enter(f);
+	addr = vm_mmap(f->file, 0, length, prot, flags, offset);
+	fixture_leave(f);
+	return addr;
+}
+
+static void unmap(struct fixture *f, unsigned long addr, size_t length)
+{
+	fixture_enter(f);
+	vm_munmap(addr, length);
+	fixture_leave(f);
+}
+
+static u32 peek(struct fixture *f, unsigned long addr)
+{
+	u32 value = 0xdead;
+
+	fixture_enter(f);
+	if (copy_from_user(&value, (void __user *)addr, sizeof(value)))
+		value = 0xfa017;
+	fixture_leave(f);
+	return value;
+}
+
+static bool poke(struct fixture *f, unsigned long addr, u32 value)
+{
+	unsigned long left;
+
+	fixture_enter(f);
+	left = copy_to_user((void __user *)addr, &value, sizeof(value));
+	fixture_leave(f);
+	return !left;
+}
+
+#define RW	(PROT_READ | PROT_WRITE)
+
+static void region_offsets_unique(struct kunit *test)
+{
+	struct univ_region *regions[64];
+	struct fixture *f = test->priv;
+	u32 i, j;
+
+	for (i = 0; i < ARRAY_SIZE(regions); i++) {
+		regions[i] = univ_region_create(f->ctx, 1 + i * 1000);
+		KUNIT_ASSERT_NOT_NULL(test, regions[i]);
+		KUNIT_EXPECT_EQ(test, regions[i]->size,
+				PAGE_ALIGN(1 + i * 1000));
+		KUNIT_EXPECT_NE(test, univ_region_offset(regions[i]), 0);
+		KUNIT_EXPECT_PTR_EQ(test,
+				    memchr_inv(regions[i]->vaddr, 0,
+					       regions[i]->size), NULL);
+		for (j = 0; j < i; j++)
+			KUNIT_EXPECT_NE(test, univ_region_offset(regions[j]),
+					univ_region_offset(regions[i]));
+	}
+	for (i = 0; i < ARRAY_SIZE(regions); i++)
+		univ_region_destroy(f->ctx, regions[i]);
+	univ_region_destroy(f->ctx, NULL);
+}
+
+/* The numbers go round: no number is used twice, none is the doorbell's */
+static void region_numbers_wrap(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct univ_region *first = univ_region_create(f->ctx, 1);
+	struct univ_region *region;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, first);
+	f->ctx->next_region = (1u << 24) - 2;
+	for (i = 0; i < 5; i++) {
+		region = univ_region_create(f->ctx, 1);
+		KUNIT_ASSERT_NOT_NULL(test, region);
+		KUNIT_EXPECT_NE(test, region->id, 0);
+		KUNIT_EXPECT_NE(test, region->id, first->id);
+		KUNIT_EXPECT_LT(test, region->id, 1u << 24);
+		univ_region_destroy(f->ctx, region);
+	}
+	univ_region_destroy(f->ctx, first);
+}
+
+static void region_shared_memory(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct univ_region *region = univ_region_create(f->ctx, 3 * PAGE_SIZE);
+	unsigned long addr;
+	u32 *words;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, region);
+	words = region->vaddr;
+	addr = map(f, univ_region_offset(region), region->size, RW, MAP_SHARED);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_VALUE(addr));
+	for (i = 0; i < 3; i++) {
+		words[i * PAGE_SIZE / 4] = 100 + i;
+		KUNIT_EXPECT_EQ(test, peek(f, addr + i * PAGE_SIZE), 100 + i);
+		KUNIT_EXPECT_TRUE(test, poke(f, addr + i * PAGE_SIZE, 200 + i));
+		KUNIT_EXPECT_EQ(test, words[i * PAGE_SIZE / 4], 200 + i);
+	}
+	/* The mapping outlives the region */
+	univ_region_destroy(f->ctx, region);
+	KUNIT_EXPECT_EQ(test, peek(f, addr), 200);
+	KUNIT_EXPECT_TRUE(test, poke(f, addr + 2 * PAGE_SIZE, 7));
+	unmap(f, addr, 3 * PAGE_SIZE);
+}
+
+static void region_wrong_mmaps(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct univ_region *region = univ_region_create(f->ctx, 2 * PAGE_SIZE);
+	u64 at;
+	const struct {
+		u64 offset;
+		size_t length;
+		unsigned long prot;
+		unsigned long flags;
+		int err;
+	} wrong[] = {
+		{ 0, PAGE_SIZE, RW, MAP_SHARED, -EINVAL },
+		{ 0, 3 * PAGE_SIZE, RW, MAP_SHARED, -EINVAL },
+		{ PAGE_SIZE, PAGE_SIZE, RW, MAP_SHARED, -EINVAL },
+		{ PAGE_SIZE, 2 * PAGE_SIZE, RW, MAP_SHARED, -EINVAL },
+		{ 1ull << 32, 2 * PAGE_SIZE, RW, MAP_SHARED, -EINVAL },
+		{ (1ull << 32) - PAGE_SIZE, 2 * PAGE_SIZE, RW, MAP_SHARED,
+		  -EINVAL },
+		{ 0, 2 * PAGE_SIZE, RW, MAP_PRIVATE, -EINVAL },
+		{ 0, 2 * PAGE_SIZE, PROT_READ | PROT_EXEC, MAP_SHARED, -EPERM },
+	};
+	unsigned long addr;
+	size_t i;
+
+	KUNIT_ASSERT_NOT_NULL(test, region);
+	at = univ_region_offset(region);
+	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+		addr = map(f, at + wrong[i].offset, wrong[i].length,
+			   wrong[i].prot, wrong[i].flags);
+		KUNIT_EXPECT_EQ_MSG(test, (long)addr, (long)wrong[i].err,
+				    "case %zu", i);
+		if (!IS_ERR_VALUE(addr))
+			unmap(f, addr, wrong[i].length);
+	}
+	/* Numbers past the largest, up to the largest offset that mmap() takes */
+	for (i = 56; i < 63; i++)
+		KUNIT_EXPECT_TRUE(test,
+				  IS_ERR_VALUE(map(f, 1ull << i, PAGE_SIZE, RW,
+						   MAP_SHARED)));
+	univ_region_destroy(f->ctx, region);
+	KUNIT_EXPECT_EQ(test, (long)map(f, at, 2 * PAGE_SIZE, RW, MAP_SHARED),
+			(long)-EINVAL);
+}
+
+static void region_doorbell(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	unsigned long addr, again;
+
+	KUNIT_EXPECT_EQ(test, (long)map(f, 0, PAGE_SIZE, RW, MAP_SHARED),
+			(long)-EPERM);
+	addr = map(f, 0, PAGE_SIZE, PROT_READ, MAP_SHARED);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_VALUE(addr));
+	KUNIT_EXPECT_EQ(test, peek(f, addr), 0);
+	KUNIT_EXPECT_FALSE(test, poke(f, addr, 1));
+	again = map(f, 0, PAGE_SIZE, PROT_READ, MAP_SHARED);
+	univ_doorbell_kill(f->ctx);
+	KUNIT_EXPECT_EQ(test, peek(f, addr), UNIV_RING_DEAD);
+	KUNIT_EXPECT_EQ(test, peek(f, again), UNIV_RING_DEAD);
+	unmap(f, addr, PAGE_SIZE);
+	unmap(f, again, PAGE_SIZE);
+}
+
+/* One that is mapped for the first time after the end says so at once */
+static void region_doorbell_late(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	unsigned long addr;
+
+	fixture_kill(f);
+	addr = map(f, 0, PAGE_SIZE, PROT_READ, MAP_SHARED);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_VALUE(addr));
+	KUNIT_EXPECT_EQ(test, peek(f, addr), UNIV_RING_DEAD);
+	unmap(f, addr, PAGE_SIZE);
+}
+
+static struct kunit_case region_cases[] = {
+	KUNIT_CASE(region_offsets_unique),
+	KUNIT_CASE(region_numbers_wrap),
+	KUNIT_CASE(region_shared_memory),
+	KUNIT_CASE(region_wrong_mmaps),
+	KUNIT_CASE(region_doorbell),
+	KUNIT_CASE(region_doorbell_late),
+	{}
+};
+
+static struct kunit_suite region_suite = {
+	.name = "univ_region",
+	.suite_init = fixture_suite_init,
+	.suite_exit = fixture_suite_exit,
+	.init = fixture_init,
+	.exit = fixture_exit,
+	.test_cases = region_cases,
+};
+kunit_test_suite(region_suite);

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Every verb over a device that refuses: the error comes through, with a reason,
+ * and nothing is left on either side; a destroy that the device refuses leaves
+ * the object as it was; closing frees everything, whatever was made of it.
+ */
+#include "fixture.h"
+
+static void verbs_pd_has_no_dma_key(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	u32 pd = fixture_pd(f);
+
+	KUNIT_EXPECT_NE(test, pd, 0);
+	/* A region of all memory is never there, or gone again */
+	KUNIT_EXPECT_EQ(test, mock_calls(f->mock, MOCK_GET_DMA_MR),
+			mock_calls(f->mock, MOCK_DEREG_MR));
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->mock->objects), 1);
+	KUNIT_EXPECT_EQ(test, fixture_destroy(f, UNIV_PD_DEALLOC, pd), 0);
+}
+
+/* The op that each creating command ends in, and what it is built on */
+struct creation {
+	const char *name;
+	enum mock_op op;
+	unsigned int cmd;
+	u32 size;
+};
+
+static union {
+	struct univ_hdr hdr;
+	struct univ_pd_alloc pd;
+	struct univ_mr_reg mr;
+	struct univ_ah_create ah;
+	struct univ_cq_create cq;
+	struct univ_srq_create srq;
+	struct univ_qp_create qp;
+} arg;
+
+static const struct creation creations[] = {
+	{ "alloc_pd", MOCK_ALLOC_PD, UNIV_PD_ALLOC, sizeof(arg.pd) },
+	{ "reg_mr", MOCK_REG_MR, UNIV_MR_REG, sizeof(arg.mr) },
+	{ "create_ah", MOCK_CREATE_AH, UNIV_AH_CREATE, sizeof(arg.ah) },
+	{ "create_cq", MOCK_CREATE_CQ, UNIV_CQ_CREATE, sizeof(arg.cq) },
+	{ "create_srq", MOCK_CREATE_SRQ, UNIV_SRQ_CREATE, sizeof(arg.srq) },
+	{ "create_qp", MOCK_CREATE_QP, UNIV_QP_CREATE, sizeof(arg.qp) },
+};
+
+static void creation_fill(const struct creation *c, struct fixture *f, u32 pd,
+			  u32 cq)
+{
+	memset(&arg, 0, sizeof(arg));
+	switch (c->cmd) {
+	case UNIV_MR_REG:
+		arg.mr.pd = pd;
+		arg.mr.addr = f->user;
+		arg.mr.iova = f->user;
+		arg.mr.length = PAGE_SIZE;
+		arg.mr.access = IB_ACCESS_LOCAL_WRITE;
+		break;
+	case UNIV_AH_CREATE:
+		arg.ah.pd = pd;
+		arg.ah.attr.port_num = 1;
+		arg.ah.attr.dlid = 1;
+		break;
+	case UNIV_CQ_CREATE:
+		arg.cq.cqe = 8;
+		arg.cq.channel_fd = -1;
+		break;
+	case UNIV_SRQ_CREATE:
+		arg.srq.pd = pd;
+		arg.srq.max_wr = 8;
+		arg.srq.max_sge = 1;
+		break;
+	case UNIV_QP_CREATE:
+		arg.qp.pd = pd;
+		arg.qp.send_cq = cq;
+		arg.qp.recv_cq = cq;
+		arg.qp.qp_type = IB_QPT_RC;
+		arg.qp.max_send_wr = 8;
+		arg.qp.max_recv_wr = 8;
+		arg.qp.max_send_sge = 1;
+		arg.qp.max_recv_sge = 1;
+		break;
+	}
+}
+
+static u32 table_size(struct univ_context *ctx)
+{
+	struct univ_object *obj;
+	unsigned long handle;
+	u32 n = 0;
+
+	xa_for_each(&ctx->objects, handle, obj)
+		n++;
+	return n;
+}
+
+static u32 regions_size(struct univ_context *ctx)
+{
+	unsigned long id;
+	void *region;
+	u32 n = 0;
+
+	xa_for_each(&ctx->regions, id, region)
+		n++;
+	return n;
+}
+
+static void verbs_creation_refused(struct kunit *test)
+{
+	static const int errors[] = { -ENOMEM, -EINVAL, -EOPNOTSUPP, -ENOSYS,
+				      -EBUSY, -EIO };
+	struct fixture *f = test->priv;
+	u32 pd = fixture_pd(f), objects, regions;
+	struct univ_cq *cq = fixture_cq(f, 8);
+	size_t i, j;
+	int want, born;
+
+	KUNIT_ASSERT_NOT_NULL(test, cq);
+	objects = table_size(f->ctx);
+	regions = regions_size(f->ctx);
+	born = atomic_read(&f->mock->objects);
+	for (i = 0; i < ARRAY_SIZE(creations); i++)
+		for (j = 0; j < ARRAY_SIZE(errors); j++) {
+			creation_fill(&creations[i], f, pd, cq->obj.handle);
+			mock_fail(f->mock, creations[i].op, 1, errors[j]);
+			want = errors[j] == -ENOSYS ? -EOPNOTSUPP : errors[j];
+			KUNIT_EXPECT_EQ_MSG(test,
+					    fixture_call(f, creations[i].cmd,
+							 &arg,
+							 creations[i].size),
+					    want, "%s", creations[i].name);
+			KUNIT_EXPECT_NE_MSG(test, arg.hdr.reason,
+					    UNIV_REASON_NONE, "%s",
+					    creations[i].name);
+			KUNIT_EXPECT_EQ_MSG(test, table_size(f->ctx), objects,
+					    "%s", creations[i].name);
+			KUNIT_EXPECT_EQ_MSG(test, regions_size(f->ctx), regions,
+					    "%s", creations[i].name);
+			KUNIT_EXPECT_EQ_MSG(test,
+					    atomic_read(&f->mock->objects),
+					    born, "%s", creations[i].name);
+		}
+}
+
+/* A device that cannot take its own object back: ours is as it was before */
+static void verbs_destruction_refused(struct kunit *test)
+{
+	static const struct {
+		const struct creation *creation;
+		enum mock_op op;
+		unsigned int cmd;
+		size_t handle;
+	} destructions[] = {
+		{ &creations[0], MOCK_DEALLOC_PD, UNIV_PD_DEALLOC,
+		  offsetof(struct univ_pd_alloc, handle) },
+		{ &creations[1], MOCK_DEREG_MR, UNIV_MR_DEREG,
+		  offsetof(struct univ_mr_reg, handle) },
+		{ &creations[2], MOCK_DESTROY_AH, UNIV_AH_DESTROY,
+		  offsetof(struct univ_ah_create, handle) },
+		{ &creations[3], MOCK_DESTROY_CQ, UNIV_CQ_DESTROY,
+		  offsetof(struct univ_cq_create, handle) },
+		{ &creations[4], MOCK_DESTROY_SRQ, UNIV_SRQ_DESTROY,
+		  offsetof(struct univ_srq_create, handle) },
+		{ &creations[5], MOCK_DESTROY_QP, UNIV_QP_DESTROY,
+		  offsetof(struct univ_qp_create, handle) },
+	};
+	struct fixture *f = test->priv;
+	u32 pd = fixture_pd(f), handle, objects;
+	struct univ_cq *cq = fixture_cq(f, 8);
+	size_t i;
+
+	KUNIT_ASSERT_NOT_NULL(test, cq);
+	for (i = 0; i < ARRAY_SIZE(destructions); i++) {
+		const struct creation *c = destructions[i].creation;
+
+		creation_fill(c, f, pd, cq->obj.handle);
+		KUNIT_EXPECT_EQ(test, fixture_call(f, c->cmd, &arg, c->size),
+				0);
+		handle = *(u32 *)((u8 *)&arg + destructions[i].handle);
+		objects = table_size(f->ctx);
+		mock_fail(f->mock, destructions[i].op, 1, -EBUSY);
+		KUNIT_EXPECT_EQ_MSG(test,
+				    fixture_destroy(f, destructions[i].cmd,
+						    handle),
+				    -EBUSY, "%s", c->name);
+		KUNIT_EXPECT_EQ_MSG(test, table_size(f->ctx), objects, "%s",
+				    c->name);
+		KUNIT_EXPECT_EQ_MSG(test,
+				    fixture_destroy(f, destructions[i].cmd,
+						    handle),
+				    0, "%s", c->name);
+	}
+}
+
+/* Destroyed in the wrong order: refused, until the users are gone */
+static void verbs_dependants(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	u32 pd = fixture_pd(f);
+	struct univ_cq *cq = fixture_cq(f, 8);
+	struct univ_srq *srq;
+	struct univ_qp *qp;
+	u32 handle;
+
+	KUNIT_ASSERT_NOT_NULL(test, cq);
+	srq = fixture_srq(f, pd, 8, 1);
+	KUNIT_ASSERT_NOT_NULL(test, srq);
+	qp = fixture_qp(f, IB_QPT_RC, pd, cq, srq, 8);
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	handle = qp->obj.handle;
+	KUNIT_EXPECT_EQ(test, fixture_destroy(f, UNIV_CQ_DESTROY,
+					      cq->obj.handle), -EBUSY);
+	KUNIT_EXPECT_EQ(test, fixture_destroy(f, UNIV_SRQ_DESTROY,
+					      srq->obj.handle), -EBUSY);
+	KUNIT_EXPECT_EQ(test, fixture_destroy(f, UNIV_PD_DEALLOC, pd), -EBUSY);
+	KUNIT_EXPECT_EQ(test, fixture_destroy(f, UNIV_QP_DESTROY, handle), 0);
+	KUNIT_EXPECT_EQ(test, fixture_destroy(f, UNIV_PD_DEALLOC, pd), -EBUSY);
+	KUNIT_EXPECT_EQ(test, fixture_destroy(f, UNIV_SRQ_DESTROY,
+					      srq->obj.handle), 0);
+	KUNIT_EXPECT_EQ(test, fixture_destroy(f, UNIV_CQ_DESTROY,
+					      cq->obj.handle), 0);
+	KUNIT_EXPECT_EQ(test, fixture_destroy(f, UNIV_PD_DEALLOC, pd), 0);
+}
+
+/* The device goes with everything in use: each object once, and ENODEV then */
+static void verbs_unplug(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	u32 pd = fixture_pd(f);
+	struct univ_cq *cq = fixture_cq(f, 8);
+	struct univ_srq *srq;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, cq);
+	srq = fixture_srq(f, pd, 8, 1);
+	KUNIT_ASSERT_NOT_NULL(test, srq);
+	for (i = 0; i < 5; i++)
+		KUNIT_EXPECT_NOT_ERR_OR_NULL(test,
+					     fixture_qp(f, IB_QPT_RC, pd, cq,
+							i & 1 ? srq : NULL, 8));
+	for (i = 0; i < ARRAY_SIZE(creations); i++) {
+		creation_fill(&creations[i], f, pd, cq->obj.handle);
+		KUNIT_EXPECT_EQ(test, fixture_call(f, creations[i].cmd, &arg,
+						   creations[i].size), 0);
+	}
+	fixture_kill(f);
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->mock->objects), 0);
+	KUNIT_EXPECT_EQ(test, table_size(f->ctx), 0);
+	KUNIT_EXPECT_EQ(test, regions_size(f->ctx), 0);
+	memset(&arg, 0, sizeof(arg));
+	KUNIT_EXPECT_EQ(test, fixture_call(f, UNIV_PD_ALLOC, &arg.pd,
+					   sizeof(arg.pd)), -ENODEV);
+	/* Twice is once */
+	fixture_kill(f);
+}
+
+/* Reason and state when the device refuses a change of state */
+static void verbs_modify_refused(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	u32 pd = fixture_pd(f);
+	struct univ_cq *cq = fixture_cq(f, 8);
+	struct univ_qp_modify modify;
+	struct univ_qp *qp;
+
+	KUNIT_ASSERT_NOT_NULL(test, cq);
+	qp = fixture_qp(f, IB_QPT_RC, pd, cq, NULL, 8);
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	memset(&modify, 0, sizeof(modify));
+	modify.handle = qp->obj.handle;
+	modify.attr.attr_mask = IB_QP_STATE;
+	modify.attr.qp_state = IB_QPS_ERR;
+	mock_fail(f->mock, MOCK_MODIFY_QP, 1, -EINVAL);
+	KUNIT_EXPECT_EQ(test, fixture_call(f, UNIV_QP_MODIFY, &modify,
+					   sizeof(modify)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, modify.hdr.reason, UNIV_REASON_DEVICE_REFUSED);
+	KUNIT_EXPECT_EQ(test, modify.hdr.value, EINVAL);
+	KUNIT_EXPECT_EQ(test, qp->state, IB_QPS_RESET);
+	KUNIT_EXPECT_EQ(test, fixture_call(f, UNIV_QP_MODIFY, &modify,
+					   sizeof(modify)), 0);
+	KUNIT_EXPECT_EQ(test, qp->state, IB_QPS_ERR);
+}
+
+static struct kunit_case verbs_cases[] = {
+	KUNIT_CASE(verbs_pd_has_no_dma_key),
+	KUNIT_CASE(verbs_creation_refused),
+	KUNIT_CASE(verbs_destruction_refused),
+	KUNIT_CASE(verbs_dependants),
+	KUNIT_CASE(verbs_unplug),
+	KUNIT_CASE(verbs_modify_refused),
+	{}
+};
+
+static struct kunit_suite verbs_suite = {
+	.name = "univ_verbs",
+	.suite_init = fixture_suite_init,
+	.suite_exit = fixture_suite_exit,
+	.init = fixture_init,
+	.exit = fixture_exit,
+	.test_cases = verbs_cases,
+};
+kunit_test_suite(verbs_suite);

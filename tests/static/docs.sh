@@ -1,0 +1,206 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What is documented against what is there: ioctls, reasons and limits of uapi/univerbs.h, functions that are ours alone,
+# manual pages, paths, and the functions that Documentation names with their file.
+#
+# Exits 0, 1 with what is missing, or 77 if nothing can render manual pages and nothing failed.
+
+set -u
+export LC_ALL=C.UTF-8
+cd "$(dirname "$0")/../.." || exit 1
+
+texts=(README.md CONTRIBUTING.md MAINTAINERS Documentation/*.rst)
+pages=(Documentation/man/*.[1-9])
+failed=0
+checked=0
+
+missing() {
+	echo "$*"
+	failed=1
+}
+
+# names PREFIX...: the enumerators and ioctls of uapi/univerbs.h that begin so
+names() {
+	local prefix
+	for prefix; do
+		grep -oE "^[[:space:]]*${prefix}_[A-Z0-9_]+" uapi/univerbs.h | tr -d '[:blank:]'
+		grep -oE "^#define ${prefix}_[A-Z0-9_]+[[:space:]]+_IO\(" uapi/univerbs.h | awk '{ print $2 }'
+	done | sort -u
+}
+
+# in_text NAME FILE: as a word of its own, so that UNIV_QP_QUERY_X does not count for UNIV_QP_QUERY
+in_text() { grep -qw -- "$1" "$2"; }
+
+check_contract() {
+	local name count=0
+	for name in $(names UNIV); do
+		case $name in
+		UNIV_REASON_*|UNIV_LIMIT_*) continue ;;
+		esac
+		grep -qE "^#define ${name}[[:space:]]+_IO\(" uapi/univerbs.h || continue
+		count=$((count + 1))
+		in_text "$name" Documentation/uapi.rst || missing "Documentation/uapi.rst: $name is not described"
+	done
+	[ $count -ge 20 ] || missing "found only $count ioctls in uapi/univerbs.h"
+	checked=$((checked + count))
+	count=0
+	for name in $(names UNIV_REASON UNIV_LIMIT); do
+		case $name in
+		UNIV_LIMIT_NONE|UNIV_LIMIT_COUNT) continue ;;
+		esac
+		count=$((count + 1))
+		in_text "$name" Documentation/errors.rst || missing "Documentation/errors.rst: $name is not described"
+	done
+	[ $count -ge 40 ] || missing "found only $count reasons in uapi/univerbs.h"
+	checked=$((checked + count))
+}
+
+# The other way round: a name that the contract does not have any more
+check_stale() {
+	local name file
+	for file in "${texts[@]}" "${pages[@]}"; do
+		while read -r name; do
+			grep -rqwF --include='*.[ch]' -- "$name" uapi kernel user || missing "$file: there is no $name"
+			checked=$((checked + 1))
+		done < <(grep -ohE '\bUNIV_[A-Z0-9]+(_[A-Z0-9]+)+\b' "$file" | sort -u)
+	done
+}
+
+own_functions() {
+	sed -n '/^UNIVERBS_1\.0 {/,/^};/p' user/libibverbs.map | grep -oE 'univerbs_[a-z_]+;' | tr -d ';'
+}
+
+check_pages_exist() {
+	local name count=0
+	for name in $(own_functions); do
+		count=$((count + 1))
+		[ -e "Documentation/man/$name.3" ] || missing "Documentation/man/$name.3: there is no such page"
+		in_text "$name" Documentation/man/univerbs.7 || missing "Documentation/man/univerbs.7: $name is not mentioned"
+	done
+	[ $count -gt 0 ] || missing "found no function in node UNIVERBS_1.0 of user/libibverbs.map"
+	[ -e Documentation/man/univerbs-run.1 ] || missing "Documentation/man/univerbs-run.1: there is no such page"
+	checked=$((checked + count + 1))
+}
+
+# Every option of univerbs-run, as its own help says, is in its page
+check_options() {
+	local option
+	for option in $(user/tools/univerbs-run --help | grep -oE '^ +--[a-z]+' | tr -d ' '); do
+		sed 's/\\-/-/g' Documentation/man/univerbs-run.1 | grep -qF -- "$option" ||
+			missing "Documentation/man/univerbs-run.1: $option is not described"
+		checked=$((checked + 1))
+	done
+}
+
+# render PAGE: prints warnings; 77 without a renderer
+render() {
+	if command -v groff >/dev/null; then
+		groff -man -ww -Tutf8 -z "$1" 2>&1
+	elif command -v mandoc >/dev/null; then
+		mandoc -T lint -W warning "$1" 2>&1
+	else
+		return 77
+	fi
+	! command -v man >/dev/null || { man --warnings -E UTF-8 -l -Tutf8 -Z "$1" >/dev/null; } 2>&1
+	return 0
+}
+
+check_pages_render() {
+	local page out name
+	for page in "${pages[@]}"; do
+		out=$(render "$page") || { unrendered=1; return; }
+		[ -z "$out" ] || missing "$page: $out"
+		name=${page##*/}
+		grep -qE "^\.TH ${name%.*} ${name##*.} " "$page" || missing "$page: .TH does not say ${name%.*} ${name##*.}"
+		# what one page refers to among ours must be there
+		while read -r name; do
+			[ -e "Documentation/man/$name" ] || missing "$page: there is no page $name"
+		done < <(sed -nE 's/^\.BR (univerbs[a-z_-]*) \(([1-9])\).*/\1.\2/p' "$page" | sort -u)
+		checked=$((checked + 1))
+	done
+}
+
+# paths_in FILE: what begins with a folder of this repository, and the links of Markdown; not the titles of commits
+paths_in() {
+	sed -E '/^ {4}[a-z]+\/[a-z]+: /d' "$1" |
+		grep -oE '(^|[^A-Za-z0-9_./-])(uapi|kernel|user|tests|bench|packaging|Documentation|LICENSES|\.ci)/[A-Za-z0-9_./*-]*' |
+		sed -E 's/^[^A-Za-z.]//; s/[.,]$//'
+	case $1 in
+	*.md) grep -oE '\]\([^)#:]+\)' "$1" | sed -E 's/^\]\(//; s/\)$//' ;;
+	esac
+}
+
+check_paths() {
+	local file path
+	for file in "${texts[@]}" "${pages[@]}"; do
+		[ -e "$file" ] || { missing "$file: there is no such file"; continue; }
+		while read -r path; do
+			compgen -G "$path" >/dev/null || missing "$file: there is no $path"
+			checked=$((checked + 1))
+		done < <(paths_in "$file" | sort -u)
+	done
+}
+
+# Each source file has its place in the map
+check_map() {
+	local file
+	for file in uapi/*.h kernel/include/*.h kernel/core/*.c user/*.c; do
+		case $file in
+		*.mod.c) continue ;;
+		esac
+		in_text "${file##*/}" Documentation/architecture.rst || missing "Documentation/architecture.rst: $file is not in the map"
+		checked=$((checked + 1))
+	done
+}
+
+# "path: function()" in Documentation means that the function is defined or used there
+check_places() {
+	local file place path function
+	for file in Documentation/*.rst; do
+		while read -r place; do
+			path=${place%%:*}
+			function=${place##* }
+			[ -e "$path" ] || { missing "$file: there is no $path"; continue; }
+			grep -qw -- "${function%()}" "$path" || missing "$file: $path has no $function"
+			checked=$((checked + 1))
+		done < <(tr -s ' \n' ' ' <"$file" | grep -oE '(uapi|kernel|user)/[A-Za-z0-9_./-]+\.[ch]: [a-z_0-9]+\(\)' | sort -u)
+	done
+}
+
+# One version, wherever it is written
+check_version() {
+	local version
+	version=$(sed -n 's/^VERSION ?= *//p' user/Makefile)
+	[ -n "$version" ] || { missing "user/Makefile has no VERSION"; return; }
+	grep -qxF "PACKAGE_VERSION=\"$version\"" packaging/dkms/dkms.conf ||
+		missing "packaging/dkms/dkms.conf: PACKAGE_VERSION is not $version"
+	checked=$((checked + 1))
+}
+
+# Each SPDX identifier in use has its text
+check_licences() {
+	local id
+	for id in $(grep -rhoE --include='*.[ch]' --include='*.sh' --include='*.map' --include=Makefile \
+			'SPDX-License-Identifier: [A-Za-z0-9.() -]+' uapi kernel user tests packaging |
+			sed 's/.*: //; s/[()]/ /g; s/\<OR\>\|\<AND\>\|\<WITH\>/ /g' | tr -s ' ' '\n' |
+			grep '[A-Za-z0-9]$' | sort -u); do
+		[ -e "LICENSES/$id" ] || missing "LICENSES/$id: there is no such text"
+		checked=$((checked + 1))
+	done
+}
+
+unrendered=''
+check_contract
+check_stale
+check_pages_exist
+check_options
+check_pages_render
+check_paths
+check_map
+check_places
+check_version
+check_licences
+echo "$checked things checked"
+[ $failed -eq 0 ] || exit 1
+[ -z "$unrendered" ] || { echo "manual pages were not rendered: neither groff nor mandoc is installed"; exit 77; }

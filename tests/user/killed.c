@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * adv06. Processes killed in the middle of traffic, of blocking reads, of ioctls,
+ * at any moment. What they held must be gone afterwards: the script that runs this
+ * compares what the kernel counts.
+ */
+#include <sys/prctl.h>
+#include "raw.h"
+
+#define ROUNDS 24
+
+static void *wait_comp(void *arg)
+{
+	struct pair *p = arg;
+	struct ibv_cq *cq;
+	void *context;
+
+	while (!ibv_get_cq_event(p->ch, &cq, &context))
+		ibv_ack_cq_events(cq, 1);
+	return NULL;
+}
+
+static void *wait_async(void *arg)
+{
+	struct pair *p = arg;
+	struct ibv_async_event event;
+
+	while (!ibv_get_async_event(p->dev.ctx, &event))
+		ibv_ack_async_event(&event);
+	return NULL;
+}
+
+static void *churn(void *arg)
+{
+	struct pair *p = arg;
+
+	for (;;) {
+		struct ibv_mr *mr = ibv_reg_mr(p->pd, p->buf[0], PAIR_HALF, ALL_ACCESS);
+		struct ibv_cq *cq = ibv_create_cq(p->dev.ctx, 64, NULL, p->ch, 0);
+
+		if (mr)
+			ibv_dereg_mr(mr);
+		if (cq)
+			ibv_destroy_cq(cq);
+	}
+	return NULL;
+}
+
+static void victim(void)
+{
+	struct pair_want want = { .use_channel = 1 };
+	struct ibv_wc wc[8];
+	pthread_t t[3];
+	struct pair p;
+
+	pair_open(&p, &want);
+	pthread_create(&t[0], NULL, wait_comp, &p);
+	pthread_create(&t[1], NULL, wait_async, &p);
+	pthread_create(&t[2], NULL, churn, &p);
+	for (int k = 0;; k++) {
+		ibv_req_notify_cq(p.cq[0], 0);
+		post_recv_at(&p, 1, k, 8192, PAIR_HALF / 2);
+		post_send_at(&p, 0, k, 0, 100000, IBV_SEND_SIGNALED);
+		post_rdma(&p, 1, k, IBV_WR_RDMA_READ, 50000, IBV_SEND_SIGNALED);
+		for (int i = 0; i < 2; i++)
+			ibv_poll_cq(p.cq[i], 8, wc);
+	}
+}
+
+static pid_t start(void (*fn)(void))
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGALRM, SIG_DFL);
+	alarm(30);
+	fn();
+	_exit(1);
+}
+
+static void end_of(pid_t pid)
+{
+	uint64_t end = deadline_ms(10000);
+	int status;
+
+	kill(pid, SIGKILL);
+	while (now_ns() < end) {
+		if (waitpid(pid, &status, WNOHANG) == pid) {
+			CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
+			      "the victim ended by itself: status %#x", status);
+			return;
+		}
+		sleep_ms(5);
+	}
+	FAIL("the victim %d cannot be killed", pid);
+}
+
+static void in_traffic(void)
+{
+	uint64_t seed = rnd_seed();
+
+	for (int i = 0; i < ROUNDS; i++) {
+		pid_t pid = start(victim);
+
+		sleep_ms(30 + rnd(&seed) % 200);
+		end_of(pid);
+	}
+}
+
+/* While it opens, maps, creates: earlier and earlier */
+static void at_the_start(void)
+{
+	for (int i = 0; i < 40; i++) {
+		pid_t pid = start(victim);
+
+		sleep_ms(i);
+		end_of(pid);
+	}
+}
+
+static void two_at_once(void)
+{
+	for (int i = 0; i < 6; i++) {
+		pid_t a = start(victim), b = start(victim);
+
+		sleep_ms(150);
+		end_of(a);
+		sleep_ms(50);
+		end_of(b);
+	}
+}
+
+/* The context lives in two processes; it ends with the last */
+static void shared_after_fork(void)
+{
+	struct pair p;
+	pid_t pid;
+
+	pair_open(&p, NULL);
+	pid = fork();
+	if (!pid) {
+		alarm(20);
+		pause();
+		_exit(0);
+	}
+	CHECK(pair_works(&p), "with a child that holds the descriptor");
+	end_of(pid);
+	CHECK(pair_works(&p), "after that child was killed");
+	pair_close(&p);
+}
+
+static void works_after(void)
+{
+	struct pair p;
+
+	pair_open(&p, NULL);
+	CHECK(pair_works(&p), "after all the killing");
+	pair_close(&p);
+}
+
+static const struct test_case cases[] = {
+	{ "in_traffic", in_traffic },
+	{ "at_the_start", at_the_start },
+	{ "two_at_once", two_at_once },
+	{ "shared_after_fork", shared_after_fork },
+	{ "works_after", works_after },
+};
+
+TEST_MAIN("killed (adv06)", cases, 60)
