@@ -344,6 +344,8 @@ int univ_cq_destroy(struct univ_object *obj)
 	ret = ib_destroy_cq_user(cq->ib, NULL);
 	if (ret) {
 		cq_set_closed(cq, false);
+		/* What came meanwhile was left, and the device unarmed. */
+		univ_pump_comp_handler(cq->ib, cq);
 		return ret;
 	}
 	if (cq->channel)

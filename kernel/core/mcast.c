@@ -41,8 +41,9 @@ static int mcast_check(struct univ_qp *qp, struct univ_mcast *cmd)
 }
 
 /* Attaching twice is no error and counts once. */
-static int mcast_attach(struct univ_qp *qp, struct univ_mcast *cmd)
+static int mcast_attach(struct univ_qp *qp, void *arg)
 {
+	struct univ_mcast *cmd = arg;
 	struct univ_mcast_group *group;
 	int ret;
 
@@ -63,8 +64,9 @@ static int mcast_attach(struct univ_qp *qp, struct univ_mcast *cmd)
 	return 0;
 }
 
-static int mcast_detach(struct univ_qp *qp, struct univ_mcast *cmd)
+static int mcast_detach(struct univ_qp *qp, void *arg)
 {
+	struct univ_mcast *cmd = arg;
 	struct univ_mcast_group *group;
 	int ret;
 
@@ -83,29 +85,18 @@ static int mcast_detach(struct univ_qp *qp, struct univ_mcast *cmd)
 	return 0;
 }
 
-static int mcast_call(struct univ_call *call, struct univ_mcast *cmd,
-		      int (*op)(struct univ_qp *qp, struct univ_mcast *cmd))
-{
-	struct univ_qp *qp = univ_qp_get(call->ctx, cmd->qp, &cmd->hdr);
-	int ret;
-
-	if (IS_ERR(qp))
-		return PTR_ERR(qp);
-	mutex_lock(&qp->mutex);
-	ret = op(qp, cmd);
-	mutex_unlock(&qp->mutex);
-	univ_object_put(&qp->obj);
-	return ret;
-}
-
 int univ_mcast_attach_ioctl(struct univ_call *call, void *arg)
 {
-	return mcast_call(call, arg, mcast_attach);
+	struct univ_mcast *cmd = arg;
+
+	return univ_qp_call(call, cmd->qp, cmd, mcast_attach);
 }
 
 int univ_mcast_detach_ioctl(struct univ_call *call, void *arg)
 {
-	return mcast_call(call, arg, mcast_detach);
+	struct univ_mcast *cmd = arg;
+
+	return univ_qp_call(call, cmd->qp, cmd, mcast_detach);
 }
 
 /* The queue pair goes; nobody else holds it. */

@@ -93,8 +93,9 @@ struct univ_send_queue {
  * @qp: whose they are, or
  * @srq: whose they are
  * @fed: index up to which requests were given to the device
- * @retired: how many completed; counted by completion handlers, of several
- *	completion queues at once for a shared queue
+ * @retire_lock: held around @retired and its publication; innermost. A shared
+ *	queue's requests complete in several completion queues at once.
+ * @retired: how many completed
  * @low: while the device holds fewer, a post needs a kick
  * @max_sge: of a request
  * @corrupt: the ring's contents made no sense; nothing is fed until reset
@@ -105,7 +106,8 @@ struct univ_recv_queue {
 	struct univ_qp *qp;
 	struct univ_srq *srq;
 	u32 fed;
-	atomic_t retired;
+	spinlock_t retire_lock;
+	u32 retired;
 	u32 low;
 	u32 max_sge;
 	bool corrupt;
@@ -133,6 +135,7 @@ void univ_recv_queue_feed(struct univ_recv_queue *rq);
 void univ_recv_queue_reset(struct univ_recv_queue *rq);
 void univ_recv_queue_credit(struct univ_recv_queue *rq);
 void univ_recv_queue_watch(struct univ_recv_queue *rq, bool always_kick);
+void univ_recv_queue_retire(struct univ_recv_queue *rq);
 void univ_recv_queue_relax(struct univ_recv_queue *rq);
 
 /* pump_comp.c */

@@ -93,32 +93,35 @@ static void comp_lost(struct univ_qp *qp)
 	schedule_work(&qp->error_work);
 }
 
-static void comp_send_ok(struct univ_cq *cq, struct univ_qp *qp,
-			 const struct univ_send_record *record)
+/*
+ * Give back the slots up to and with @index, so that a process that keeps the
+ * queue full finds room when it sees the completion. From here on the record of
+ * @index may be another request's.
+ */
+static void comp_send_retire(struct univ_send_queue *sq, u32 index)
 {
+	WRITE_ONCE(sq->retired, index + 1);
+	univ_ring_retire(&sq->ring, index + 1);
+}
+
+static void comp_send_one(struct univ_cq *cq, struct univ_qp *qp, u32 index,
+			  u8 status, u32 vendor_err)
+{
+	struct univ_send_queue *sq = &qp->sq;
+	struct univ_send_record record =
+		sq->records[index & (sq->ring.count - 1)];
 	struct univ_cqe *cqe;
 
-	if (!record->signaled)
+	comp_send_retire(sq, index);
+	if (status == IB_WC_SUCCESS && !record.signaled)
 		return;
 	cqe = univ_cq_reserve(cq);
 	if (!cqe)
 		return comp_lost(qp);
-	comp_fill(cqe, qp, record->wr_id, IB_WC_SUCCESS, record->opcode,
-		  record->length);
-	univ_cq_commit(cq, cqe, false);
-}
-
-static void comp_send_failed(struct univ_cq *cq, struct univ_qp *qp,
-			     const struct univ_send_record *record,
-			     const struct ib_wc *wc)
-{
-	struct univ_cqe *cqe = univ_cq_reserve(cq);
-
-	if (!cqe)
-		return comp_lost(qp);
-	comp_fill(cqe, qp, record->wr_id, wc->status, record->opcode, 0);
-	cqe->vendor_err = wc->vendor_err;
-	univ_cq_commit(cq, cqe, true);
+	comp_fill(cqe, qp, record.wr_id, status, record.opcode,
+		  status == IB_WC_SUCCESS ? record.length : 0);
+	cqe->vendor_err = vendor_err;
+	univ_cq_commit(cq, cqe, status != IB_WC_SUCCESS);
 }
 
 /*
@@ -131,7 +134,6 @@ static void comp_send(struct univ_cq *cq, struct univ_qp *qp,
 {
 	struct univ_send_queue *sq = &qp->sq;
 	u32 index = (u32)wc->wr_id;
-	u32 mask = sq->ring.count - 1;
 	u32 done = sq->retired;
 
 	if (index - done >= sq->ring.count)
@@ -139,13 +141,8 @@ static void comp_send(struct univ_cq *cq, struct univ_qp *qp,
 	if (index - done > UNIV_SEND_RUN)
 		done = index - UNIV_SEND_RUN;
 	for (; done != index; done++)
-		comp_send_ok(cq, qp, &sq->records[done & mask]);
-	if (wc->status == IB_WC_SUCCESS)
-		comp_send_ok(cq, qp, &sq->records[index & mask]);
-	else
-		comp_send_failed(cq, qp, &sq->records[index & mask], wc);
-	WRITE_ONCE(sq->retired, index + 1);
-	univ_ring_retire(&sq->ring, index + 1);
+		comp_send_one(cq, qp, done, IB_WC_SUCCESS, 0);
+	comp_send_one(cq, qp, index, wc->status, wc->vendor_err);
 }
 
 static void comp_recv(struct univ_cq *cq, struct univ_qp *qp,
@@ -154,7 +151,7 @@ static void comp_recv(struct univ_cq *cq, struct univ_qp *qp,
 	struct univ_recv_queue *rq = qp->srq ? &qp->srq->rq : &qp->rq;
 	struct univ_cqe *cqe;
 
-	atomic_inc(&rq->retired);
+	univ_recv_queue_retire(rq);
 	touched_add(touched, rq);
 	cqe = univ_cq_reserve(cq);
 	if (!cqe)
@@ -288,12 +285,10 @@ void univ_pump_refuse_send(struct univ_qp *qp, u32 index, u64 wr_id, u8 status,
 	unsigned long flags;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	comp_fail(cq, qp, wr_id, status, IB_WC_SEND, reason);
 	sq->records[index & (sq->ring.count - 1)].signaled = false;
-	if (sq->retired == index) {
-		WRITE_ONCE(sq->retired, index + 1);
-		univ_ring_retire(&sq->ring, index + 1);
-	}
+	if (sq->retired == index)
+		comp_send_retire(sq, index);
+	comp_fail(cq, qp, wr_id, status, IB_WC_SEND, reason);
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
@@ -317,7 +312,7 @@ void univ_pump_fail_recv(struct univ_recv_queue *rq, u64 wr_id, u16 reason)
 	unsigned long flags;
 
 	if (reason != UNIV_REASON_RING_CORRUPT)
-		atomic_inc(&rq->retired);
+		univ_recv_queue_retire(rq);
 	if (!qp) {
 		univ_event_raise(&rq->srq->obj.ctx->events, &rq->srq->events,
 				 IB_EVENT_SRQ_ERR);

@@ -15,9 +15,6 @@
 #define RECV_BATCH	8
 /* Requests fed with interrupts off, before they may come in again. */
 #define RECV_STEP	64
-/* The device should hold this many before posts go without a kick. */
-#define RECV_LOW	16
-
 #define RECV_WR_HEAD	offsetof(struct univ_recv_wr, sge)
 
 struct recv_batch {
@@ -148,16 +145,40 @@ static noinline bool recv_feed_to(struct univ_recv_queue *rq, u32 end)
 }
 
 /*
- * How many have completed. A shared queue's credit may have counted one that
- * completes after all, so never more than were fed.
+ * A request completed: its slot is the process's again, and that before it sees
+ * the completion, or a process that keeps the queue full would find no room for
+ * the next one. Never more than were fed: @fed may lag behind a post under way,
+ * and a credit may have counted one twice; the feeding that follows each
+ * completion puts that right. Any context.
+ */
+void univ_recv_queue_retire(struct univ_recv_queue *rq)
+{
+	unsigned long flags;
+	u32 fed;
+
+	spin_lock_irqsave(&rq->retire_lock, flags);
+	rq->retired++;
+	fed = READ_ONCE(rq->fed);
+	univ_ring_retire(&rq->ring,
+			 (s32)(rq->retired - fed) > 0 ? fed : rq->retired);
+	spin_unlock_irqrestore(&rq->retire_lock, flags);
+}
+
+/*
+ * How many have completed. Context: feed lock held, so no post is under way and
+ * what is more than were fed can only be credit.
  */
 static u32 recv_retired(struct univ_recv_queue *rq)
 {
-	int retired = atomic_read(&rq->retired);
+	unsigned long flags;
+	u32 retired;
 
-	while ((s32)((u32)retired - rq->fed) > 0)
-		if (atomic_try_cmpxchg(&rq->retired, &retired, rq->fed))
-			return rq->fed;
+	spin_lock_irqsave(&rq->retire_lock, flags);
+	if ((s32)(rq->retired - rq->fed) > 0)
+		rq->retired = rq->fed;
+	retired = rq->retired;
+	univ_ring_retire(&rq->ring, retired);
+	spin_unlock_irqrestore(&rq->retire_lock, flags);
 	return retired;
 }
 
@@ -191,7 +212,6 @@ static bool recv_step(struct univ_feed *feed)
 	if (!rq->ring.count || rq->corrupt)
 		return false;
 	retired = recv_retired(rq);
-	univ_ring_retire(&rq->ring, retired);
 	tail = univ_ring_published(&rq->ring);
 	if (tail - retired > rq->ring.count || tail - rq->fed > rq->ring.count) {
 		rq->corrupt = true;
@@ -216,9 +236,11 @@ void univ_recv_queue_init(struct univ_recv_queue *rq, struct univ_ring_map *map,
 {
 	univ_feed_init(&rq->feed);
 	univ_ring_init(&rq->ring, base, map);
-	atomic_set(&rq->retired, 0);
+	spin_lock_init(&rq->retire_lock);
+	rq->retired = 0;
 	rq->max_sge = max_sge;
-	univ_recv_queue_relax(rq);
+	/* Nothing may be fed before the owner has called relax or watch. */
+	rq->low = U32_MAX;
 	univ_ring_set_flags(&rq->ring, UNIV_RING_NEED_KICK);
 }
 
@@ -230,8 +252,10 @@ void univ_recv_queue_reset(struct univ_recv_queue *rq)
 	spin_lock_irqsave(&rq->feed.lock, flags);
 	rq->fed = univ_ring_published(&rq->ring);
 	rq->corrupt = false;
-	atomic_set(&rq->retired, rq->fed);
+	spin_lock(&rq->retire_lock);
+	rq->retired = rq->fed;
 	univ_ring_retire(&rq->ring, rq->fed);
+	spin_unlock(&rq->retire_lock);
 	univ_ring_set_flags(&rq->ring, UNIV_RING_NEED_KICK);
 	spin_unlock_irqrestore(&rq->feed.lock, flags);
 }
@@ -244,13 +268,21 @@ void univ_recv_queue_reset(struct univ_recv_queue *rq)
  */
 void univ_recv_queue_credit(struct univ_recv_queue *rq)
 {
-	atomic_inc(&rq->retired);
+	univ_recv_queue_retire(rq);
 	univ_recv_queue_feed(rq);
 }
 
+/*
+ * How many the device should hold before posts go without a kick: half of what
+ * it can, since a burst may come before a completion lets us look at the ring.
+ * A datagram that finds nothing is lost, and so is an unreliable message:
+ * there the device gets everything at once.
+ */
 static u32 recv_low(const struct univ_recv_queue *rq)
 {
-	return clamp_t(u32, rq->ring.count / 2, 1, RECV_LOW);
+	if (rq->qp && rq->qp->ib->qp_type != IB_QPT_RC)
+		return U32_MAX;
+	return max_t(u32, 1, rq->ring.count / 2);
 }
 
 /* No limit is armed any more. Any context; the next feeding goes by it. */

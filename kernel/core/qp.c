@@ -22,16 +22,6 @@
 /* Keeps a slot within a page. */
 #define UNIV_MAX_INLINE 4032
 
-struct univ_qp *univ_qp_get(struct univ_context *ctx, u32 handle,
-			    struct univ_hdr *hdr)
-{
-	struct univ_object *obj =
-		univ_object_get(ctx, handle, UNIV_OBJECT_QP, hdr);
-
-	return IS_ERR(obj) ? ERR_CAST(obj) :
-			     container_of(obj, struct univ_qp, obj);
-}
-
 static const struct rhashtable_params qp_table_params = {
 	.key_len = sizeof(struct ib_qp *),
 	.key_offset = offsetof(struct univ_qp, ib),
@@ -323,6 +313,7 @@ static int qp_create_ib(struct univ_qp *qp, struct univ_qp_create *cmd)
 	if (IS_ERR(qp->ib))
 		return univ_explain_driver(&cmd->hdr, PTR_ERR(qp->ib));
 	qp->num = qp->ib->qp_num;
+	univ_recv_queue_relax(&qp->rq);
 	qp->cap = attr.cap;
 	qp->cap.max_send_wr = min(attr.cap.max_send_wr, cmd->sq.slots);
 	qp->cap.max_recv_wr = min(attr.cap.max_recv_wr, cmd->rq.slots);
@@ -448,6 +439,27 @@ static void qp_forget_requests(struct univ_qp *qp)
 	univ_recv_queue_reset(&qp->rq);
 }
 
+/*
+ * Find the queue pair of @handle and do @op to it, alone. @arg is the call's
+ * struct, whose head tells why when there is no such queue pair.
+ */
+int univ_qp_call(struct univ_call *call, u32 handle, void *arg,
+		 int (*op)(struct univ_qp *qp, void *arg))
+{
+	struct univ_object *obj =
+		univ_object_get(call->ctx, handle, UNIV_OBJECT_QP, arg);
+	struct univ_qp *qp = container_of(obj, struct univ_qp, obj);
+	int ret;
+
+	if (IS_ERR(obj))
+		return PTR_ERR(obj);
+	mutex_lock(&qp->mutex);
+	ret = op(qp, arg);
+	mutex_unlock(&qp->mutex);
+	univ_object_put(obj);
+	return ret;
+}
+
 static int qp_explain_modify(struct univ_hdr *hdr, int err)
 {
 	if (err == -EHOSTUNREACH || err == -ENETUNREACH || err == -ETIMEDOUT)
@@ -455,8 +467,9 @@ static int qp_explain_modify(struct univ_hdr *hdr, int err)
 	return univ_explain_driver(hdr, err);
 }
 
-static int qp_modify(struct univ_qp *qp, struct univ_qp_modify *cmd)
+static int qp_modify(struct univ_qp *qp, void *arg)
 {
+	struct univ_qp_modify *cmd = arg;
 	/*
 	 * With user data the core resolves the destination's MAC address, as
 	 * for a process; drivers find it inside a bundle.
@@ -493,21 +506,13 @@ static int qp_modify(struct univ_qp *qp, struct univ_qp_modify *cmd)
 int univ_qp_modify_ioctl(struct univ_call *call, void *arg)
 {
 	struct univ_qp_modify *cmd = arg;
-	struct univ_qp *qp;
-	int ret;
 
-	qp = univ_qp_get(call->ctx, cmd->handle, &cmd->hdr);
-	if (IS_ERR(qp))
-		return PTR_ERR(qp);
-	mutex_lock(&qp->mutex);
-	ret = qp_modify(qp, cmd);
-	mutex_unlock(&qp->mutex);
-	univ_object_put(&qp->obj);
-	return ret;
+	return univ_qp_call(call, cmd->handle, cmd, qp_modify);
 }
 
-static int qp_query(struct univ_qp *qp, struct univ_qp_query *cmd)
+static int qp_query(struct univ_qp *qp, void *arg)
 {
+	struct univ_qp_query *cmd = arg;
 	struct ib_qp_init_attr init = {};
 	struct ib_qp_attr attr = {};
 	int ret;
@@ -528,17 +533,8 @@ static int qp_query(struct univ_qp *qp, struct univ_qp_query *cmd)
 int univ_qp_query_ioctl(struct univ_call *call, void *arg)
 {
 	struct univ_qp_query *cmd = arg;
-	struct univ_qp *qp;
-	int ret;
 
-	qp = univ_qp_get(call->ctx, cmd->handle, &cmd->hdr);
-	if (IS_ERR(qp))
-		return PTR_ERR(qp);
-	mutex_lock(&qp->mutex);
-	ret = qp_query(qp, cmd);
-	mutex_unlock(&qp->mutex);
-	univ_object_put(&qp->obj);
-	return ret;
+	return univ_qp_call(call, cmd->handle, cmd, qp_query);
 }
 
 /* The device goes: let it complete what it has, as flushed. */

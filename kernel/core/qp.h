@@ -41,8 +41,8 @@ struct univ_qp {
 	struct univ_event_source events;
 };
 
-struct univ_qp *univ_qp_get(struct univ_context *ctx, u32 handle,
-			    struct univ_hdr *hdr);
+int univ_qp_call(struct univ_call *call, u32 handle, void *arg,
+		 int (*op)(struct univ_qp *qp, void *arg));
 int univ_qp_table_init(struct univ_context *ctx);
 struct univ_qp *univ_qp_find(struct univ_cq *cq, const struct ib_qp *ib);
 void univ_qp_flush(struct univ_object *obj);

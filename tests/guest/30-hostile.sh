@@ -11,7 +11,7 @@ resources_mark
 
 user_test dmakey 240
 user_test cq_overrun 100
-user_test ringabuse 120
+run_test "ringabuse (adv03 adv04)" 120 hostile ringabuse
 run_test "a fresh process works after ringabuse" 20 still_works
 
 user_test mmaps 120

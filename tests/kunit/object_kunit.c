@@ -53,10 +53,6 @@ static void object_life(struct kunit *test)
 						&hdr)), -EINVAL);
 	KUNIT_EXPECT_EQ(test, hdr.reason, UNIV_REASON_HANDLE);
 	KUNIT_EXPECT_EQ(test, hdr.value, handle);
-	/* The next one is another's, so a stale handle stays none */
-	obj = object_new(test, UNIV_OBJECT_PD);
-	KUNIT_EXPECT_NE(test, obj->handle, handle);
-	univ_object_release(obj);
 }
 
 static void object_wrong_kind(struct kunit *test)
@@ -206,23 +202,27 @@ static void object_used_while_hidden(struct kunit *test)
 	object_gone(test, obj);
 }
 
-/* Handles go round without ever being two objects' at once, and stay in bounds */
-static void object_handles_wrap(struct kunit *test)
+/* No two objects share a handle, reserved ones included, and all fit a kick */
+static void object_handles_unique(struct kunit *test)
 {
-	struct fixture *f = test->priv;
-	struct univ_object *first = object_new(test, UNIV_OBJECT_PD);
-	struct univ_object *obj;
-	int i;
+	struct univ_object *obj[64];
+	int i, j;
 
-	f->ctx->next_handle = UNIV_KICK_HANDLE - 1;
-	for (i = 0; i < 5; i++) {
-		obj = object_new(test, UNIV_OBJECT_PD);
-		KUNIT_EXPECT_LE(test, obj->handle, UNIV_KICK_HANDLE);
-		KUNIT_EXPECT_GE(test, obj->handle, 1);
-		KUNIT_EXPECT_NE(test, obj->handle, first->handle);
-		univ_object_release(obj);
+	for (i = 0; i < ARRAY_SIZE(obj); i++) {
+		obj[i] = object_new(test, UNIV_OBJECT_PD);
+		KUNIT_EXPECT_LE(test, obj[i]->handle, UNIV_KICK_HANDLE);
+		KUNIT_EXPECT_GE(test, obj[i]->handle, 1);
+		for (j = 0; j < i; j++)
+			KUNIT_EXPECT_NE(test, obj[i]->handle, obj[j]->handle);
+		if (i % 3)
+			univ_object_publish(obj[i]);
 	}
-	univ_object_release(first);
+	for (i = 0; i < ARRAY_SIZE(obj); i++) {
+		if (i % 3)
+			object_gone(test, obj[i]);
+		else
+			univ_object_release(obj[i]);
+	}
 }
 
 /* No handle beyond what a kick can name is ever found */
@@ -245,7 +245,7 @@ static struct kunit_case object_cases[] = {
 	KUNIT_CASE(object_republished),
 	KUNIT_CASE(object_waits_for_users),
 	KUNIT_CASE(object_used_while_hidden),
-	KUNIT_CASE(object_handles_wrap),
+	KUNIT_CASE(object_handles_unique),
 	KUNIT_CASE(object_strange_handles),
 	{}
 };

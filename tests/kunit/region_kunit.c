@@ -72,27 +72,6 @@ static void region_offsets_unique(struct kunit *test)
 	univ_region_destroy(f->ctx, NULL);
 }
 
-/* The numbers go round: no number is used twice, none is the doorbell's */
-static void region_numbers_wrap(struct kunit *test)
-{
-	struct fixture *f = test->priv;
-	struct univ_region *first = univ_region_create(f->ctx, 1);
-	struct univ_region *region;
-	int i;
-
-	KUNIT_ASSERT_NOT_NULL(test, first);
-	f->ctx->next_region = (1u << 24) - 2;
-	for (i = 0; i < 5; i++) {
-		region = univ_region_create(f->ctx, 1);
-		KUNIT_ASSERT_NOT_NULL(test, region);
-		KUNIT_EXPECT_NE(test, region->id, 0);
-		KUNIT_EXPECT_NE(test, region->id, first->id);
-		KUNIT_EXPECT_LT(test, region->id, 1u << 24);
-		univ_region_destroy(f->ctx, region);
-	}
-	univ_region_destroy(f->ctx, first);
-}
-
 static void region_shared_memory(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -197,7 +176,6 @@ static void region_doorbell_late(struct kunit *test)
 
 static struct kunit_case region_cases[] = {
 	KUNIT_CASE(region_offsets_unique),
-	KUNIT_CASE(region_numbers_wrap),
 	KUNIT_CASE(region_shared_memory),
 	KUNIT_CASE(region_wrong_mmaps),
 	KUNIT_CASE(region_doorbell),

@@ -272,12 +272,13 @@ static void verbs_modify_refused(struct kunit *test)
 	modify.handle = qp->obj.handle;
 	modify.attr.attr_mask = IB_QP_STATE;
 	modify.attr.qp_state = IB_QPS_ERR;
+	fixture_qp_state(qp, IB_QPS_RTS);
 	mock_fail(f->mock, MOCK_MODIFY_QP, 1, -EINVAL);
 	KUNIT_EXPECT_EQ(test, fixture_call(f, UNIV_QP_MODIFY, &modify,
 					   sizeof(modify)), -EINVAL);
 	KUNIT_EXPECT_EQ(test, modify.hdr.reason, UNIV_REASON_DEVICE_REFUSED);
 	KUNIT_EXPECT_EQ(test, modify.hdr.value, EINVAL);
-	KUNIT_EXPECT_EQ(test, qp->state, IB_QPS_RESET);
+	KUNIT_EXPECT_EQ(test, qp->state, IB_QPS_RTS);
 	KUNIT_EXPECT_EQ(test, fixture_call(f, UNIV_QP_MODIFY, &modify,
 					   sizeof(modify)), 0);
 	KUNIT_EXPECT_EQ(test, qp->state, IB_QPS_ERR);

@@ -42,3 +42,33 @@ resources_unchanged() {
 
 # still_works: a fresh process sends and receives
 still_works() { program tutorial; }
+
+# In its completer, rxe of 6.1 warns, once in the life of the kernel, of a request that failed without a status. Requests
+# that fail in the middle of reads bring that about over the stock stack as well, so it is not ours to answer for.
+rxe_warning='WARNING: .*rxe_comp\.c:[0-9]* rxe_completer'
+
+# forgive_rxe: if that warning is all that the kernel has said since the last mark, leave it behind
+forgive_rxe() {
+	local mark
+	read -r mark <"$UNIV_STATE/klog-mark"
+	# shellcheck disable=SC2154 # lib.sh sets it
+	if dmesg | BAD=$klog_bad MARK=$mark KNOWN=$rxe_warning awk '
+		index($0, ENVIRON["MARK"]) { bad = known = splat = 0; next }
+		/cut here/ { splat = 1; forgiven = 0; next }
+		splat && $0 ~ ENVIRON["KNOWN"] { forgiven = 1; known++ }
+		splat && /end trace/ { splat = 0; bad += !forgiven; next }
+		!splat && $0 ~ ENVIRON["BAD"] { bad++ }
+		END { exit !(known && !bad && !splat) }'; then
+		echo "rxe warned of its own bug"
+		klog_mark
+	fi
+}
+
+# hostile NAME [CASE]...: a program that makes requests fail in every way
+hostile() {
+	local status
+	program "$@"
+	status=$?
+	forgive_rxe
+	return $status
+}

@@ -225,10 +225,7 @@ static void drain(void)
 	env.cq.ring.head->user.arm += 2;
 }
 
-/*
- * Each life starts at another sequence number: rxe of 6.1 warns of answers to the
- * former one that it takes for its own.
- */
+/* Each life starts at another sequence number, so that answers to the last one do not fit */
 static void revive(struct raw_qp *qp, uint64_t *seed)
 {
 	struct univ_qp_attr a;
