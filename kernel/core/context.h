@@ -12,7 +12,7 @@
  *
  *	and, with interrupts off:
  *	feed locks of rings > (the device's own) > univ_cq.lock
- *	> univ_event_queue.lock
+ *	> univ_recv_queue.retire_lock, univ_event_queue.lock
  *
  * univ_device.lock and its events_lock, and univ_context.channels_lock, are
  * held around nothing but their lists and event queues' locks.

@@ -211,8 +211,9 @@ static bool recv_step(struct univ_feed *feed)
 
 	if (!rq->ring.count || rq->corrupt)
 		return false;
-	retired = recv_retired(rq);
+	/* In this order: a tail that used room is not compared with less room. */
 	tail = univ_ring_published(&rq->ring);
+	retired = recv_retired(rq);
 	if (tail - retired > rq->ring.count || tail - rq->fed > rq->ring.count) {
 		rq->corrupt = true;
 		univ_pump_fail_recv(rq, 0, UNIV_REASON_RING_CORRUPT);
