@@ -12,6 +12,7 @@
 #include <linux/string.h>
 #include <asm/barrier.h>
 
+#include "univerbs.h"
 #include "univerbs_ring.h"
 
 /**
