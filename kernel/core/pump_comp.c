@@ -90,7 +90,7 @@ static void comp_fill_recv(struct univ_cqe *cqe, const struct ib_wc *wc)
 /* A completion is lost: the process overran its queue. */
 static void comp_lost(struct univ_qp *qp)
 {
-	schedule_work(&qp->error_work);
+	univ_qp_fail(qp);
 }
 
 /*
@@ -323,5 +323,5 @@ void univ_pump_fail_recv(struct univ_recv_queue *rq, u64 wr_id, u16 reason)
 	spin_lock_irqsave(&qp->recv_cq->lock, flags);
 	comp_fail(qp->recv_cq, qp, wr_id, status, IB_WC_RECV, reason);
 	spin_unlock_irqrestore(&qp->recv_cq->lock, flags);
-	schedule_work(&qp->error_work);
+	univ_qp_fail(qp);
 }

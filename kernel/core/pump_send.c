@@ -323,7 +323,7 @@ static void send_break(struct univ_qp *qp, u64 wr_id, u16 reason)
 		status = IB_WC_LOC_PROT_ERR;
 	sq->broken = true;
 	univ_pump_refuse_send(qp, sq->fed++, wr_id, status, reason);
-	schedule_work(&qp->error_work);
+	univ_qp_fail(qp);
 }
 
 /* Returns false when the device did not take all. */
@@ -401,7 +401,7 @@ static void send_corrupt(struct univ_qp *qp)
 {
 	qp->sq.corrupt = true;
 	univ_pump_corrupt_send(qp);
-	schedule_work(&qp->error_work);
+	univ_qp_fail(qp);
 }
 
 static bool send_step(struct univ_feed *feed)

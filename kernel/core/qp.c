@@ -113,7 +113,7 @@ static void qp_error_work(struct work_struct *work)
 	unsigned long flags;
 
 	mutex_lock(&qp->mutex);
-	if (!qp->dying && qp->state != IB_QPS_RESET)
+	if (!qp->dying && qp->state != IB_QPS_RESET && READ_ONCE(qp->failed))
 		qp_to_error(qp);
 	mutex_unlock(&qp->mutex);
 
@@ -122,6 +122,16 @@ static void qp_error_work(struct work_struct *work)
 	spin_unlock_irqrestore(&qp->sq.feed.lock, flags);
 	univ_send_queue_feed(&qp->sq);
 	univ_recv_queue_feed(&qp->rq);
+}
+
+/*
+ * Put the queue pair in error soon. Any context. A reset meanwhile takes it
+ * back: what failed is forgotten with the rest.
+ */
+void univ_qp_fail(struct univ_qp *qp)
+{
+	WRITE_ONCE(qp->failed, true);
+	schedule_work(&qp->error_work);
 }
 
 static void qp_retry_work(struct work_struct *work)
@@ -437,6 +447,7 @@ static void qp_forget_requests(struct univ_qp *qp)
 	qp_drain(qp);
 	univ_send_queue_reset(qp);
 	univ_recv_queue_reset(&qp->rq);
+	WRITE_ONCE(qp->failed, false);
 }
 
 /*

@@ -32,6 +32,7 @@ struct univ_qp {
 	struct mutex mutex;		/* state, groups, modify and query */
 	enum ib_qp_state state;
 	bool dying;			/* @ib is being destroyed */
+	bool failed;			/* what error_work is for; not @mutex */
 	struct list_head groups;	/* of struct univ_mcast_group */
 
 	struct univ_send_queue sq;
@@ -45,6 +46,7 @@ int univ_qp_call(struct univ_call *call, u32 handle, void *arg,
 		 int (*op)(struct univ_qp *qp, void *arg));
 int univ_qp_table_init(struct univ_context *ctx);
 struct univ_qp *univ_qp_find(struct univ_cq *cq, const struct ib_qp *ib);
+void univ_qp_fail(struct univ_qp *qp);
 void univ_qp_flush(struct univ_object *obj);
 int univ_qp_create_ioctl(struct univ_call *call, void *arg);
 int univ_qp_modify_ioctl(struct univ_call *call, void *arg);
