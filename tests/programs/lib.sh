@@ -207,12 +207,12 @@ wants_case() { [ -z "${ONLY:-}" ] || [[ $1 =~ $ONLY ]]; }
 # Two guests are three times slower than one and add only the network between, so they leave some cases out
 in_one_guest() { [ -z "$REMOTE" ]; }
 
-# lossy COMMAND...: an unreliable transport may lose a message, and then these programs wait for good; up to three tries.
+# lossy COMMAND...: an unreliable transport may lose a message, and then these programs wait for good; up to five tries.
 # A lost message leaves a line in the output, so that it can be counted. Over the stock stack it is rarer:
 # Documentation/testing.rst, "Known".
 lossy() {
 	local round status=1
-	for round in 1 2 3; do
+	for round in 1 2 3 4 5; do
 		status=0
 		"$@" || status=$?
 		[ $status -ne 0 ] && [ $status -ne 77 ] || return $status
@@ -230,7 +230,7 @@ try() {
 	pair_limit=$((limit - 8))
 	case " $name " in
 	*' UC '*|*' UD '*|*_uc_*|*_ud_*|*udaddy*|*mckey*)
-		run_test "$STACK${REMOTE:+ two guests}: $name" $((3 * limit)) lossy "$@" ;;
+		run_test "$STACK${REMOTE:+ two guests}: $name" $((5 * limit)) lossy "$@" ;;
 	*)
 		run_test "$STACK${REMOTE:+ two guests}: $name" "$limit" "$@" ;;
 	esac
