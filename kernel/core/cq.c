@@ -67,6 +67,24 @@ static void cq_event_handler(struct ib_event *event, void *context)
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
+/*
+ * The process is about to learn of a completion. Some programs have one channel
+ * for their send and their receive queue, wait for "the" event of a send, and
+ * take that of the peer's answer for it; which serves with a device that writes
+ * completions into the process's memory by itself, since the older one is there
+ * as well. So let what the device has completed on the queue beside this one be
+ * seen. Only the one that the latest receive belongs to: a channel may have
+ * thousands. RCU keeps it; its queue pair's end clears @partner.
+ */
+static void cq_settle(struct univ_event_source *source)
+{
+	struct univ_cq *cq = container_of(source, struct univ_cq, comp_events);
+	struct univ_cq *partner = READ_ONCE(cq->partner);
+
+	if (partner)
+		univ_pump_drain(partner);
+}
+
 static int cq_check(struct univ_context *ctx, struct univ_cq_create *cmd)
 {
 	struct ib_device *ib = ctx->dev->ib;
@@ -165,6 +183,7 @@ int univ_cq_create_ioctl(struct univ_call *call, void *arg)
 	mutex_init(&cq->resize);
 	cq->flags = cmd->cq_flags;
 	univ_event_source_init(&cq->comp_events, cmd->cookie, 0);
+	cq->comp_events.settle = cq_settle;
 	univ_event_source_init(&cq->async_events, cmd->cookie, 0);
 	ret = univ_object_reserve(call->ctx, &cq->obj, UNIV_OBJECT_CQ,
 				  &cmd->hdr);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Event queues behind read(), poll() and SIGIO of a node or a channel. */
+#include <linux/rcupdate.h>
 #include <linux/uaccess.h>
 
 #include "event.h"
@@ -90,19 +91,17 @@ void univ_event_queue_kill(struct univ_event_queue *queue)
 	kill_fasync(&queue->fasync, SIGIO, POLL_HUP);
 }
 
-/* Take the oldest source's next event. Returns false when there is none. */
-static bool event_take(struct univ_event_queue *queue, struct univ_event *event)
+/* The oldest source's next event; NULL when there is none. */
+static struct univ_event_source *event_next(struct univ_event_queue *queue,
+					    struct univ_event *event)
 {
 	struct univ_event_source *source;
-	unsigned long flags;
-	bool found = false;
 
-	memset(event, 0, sizeof(*event));
-	spin_lock_irqsave(&queue->lock, flags);
-	if (list_empty(&queue->ready))
-		goto out;
-
-	source = list_first_entry(&queue->ready, struct univ_event_source, link);
+	lockdep_assert_held(&queue->lock);
+	source = list_first_entry_or_null(&queue->ready,
+					  struct univ_event_source, link);
+	if (!source)
+		return NULL;
 	event->cookie = source->cookie;
 	event->port_num = source->port_num;
 	if (source->completions) {
@@ -118,10 +117,31 @@ static bool event_take(struct univ_event_queue *queue, struct univ_event *event)
 	list_del_init(&source->link);
 	if (source->completions || source->pending)
 		list_add_tail(&source->link, &queue->ready);
-	found = true;
-out:
+	return source;
+}
+
+/*
+ * Take the next event. Returns false when there is none. A source whose object
+ * is destroyed meanwhile is not freed before the RCU section ends; only those
+ * of completion queues settle.
+ */
+static bool event_take(struct univ_event_queue *queue, struct univ_event *event)
+{
+	void (*settle)(struct univ_event_source *source) = NULL;
+	struct univ_event_source *source;
+	unsigned long flags;
+
+	memset(event, 0, sizeof(*event));
+	rcu_read_lock();
+	spin_lock_irqsave(&queue->lock, flags);
+	source = event_next(queue, event);
+	if (source && event->type == UNIV_EVENT_COMPLETION)
+		settle = source->settle;
 	spin_unlock_irqrestore(&queue->lock, flags);
-	return found;
+	if (settle)
+		settle(source);
+	rcu_read_unlock();
+	return source;
 }
 
 static bool event_due(struct univ_event_queue *queue)

@@ -31,9 +31,12 @@ struct univ_event_queue {
  * @delivered_async: other events that were read
  * @port_num: told in each event
  * @cookie: likewise
+ * @settle: called, where not NULL, when a completion event has been taken and
+ *	before the process learns of it. Process context, in an RCU section.
  */
 struct univ_event_source {
 	struct list_head link;
+	void (*settle)(struct univ_event_source *source);
 	u32 pending;
 	u32 completions;
 	u32 delivered;

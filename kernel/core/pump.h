@@ -16,6 +16,7 @@
 #ifndef UNIV_PUMP_H
 #define UNIV_PUMP_H
 
+#include <linux/atomic.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
@@ -96,7 +97,9 @@ struct univ_send_queue {
  * @retire_lock: held around @retired and its publication; innermost. A shared
  *	queue's requests complete in several completion queues at once.
  * @retired: how many completed
- * @low: while the device holds fewer, a post needs a kick
+ * @eager: users of the queue for whom the device must know of each request at
+ *	once, so that each post needs a kick
+ * @limited: a limit event is armed, with the same consequence
  * @max_sge: of a request
  * @corrupt: the ring's contents made no sense; nothing is fed until reset
  */
@@ -108,7 +111,8 @@ struct univ_recv_queue {
 	u32 fed;
 	spinlock_t retire_lock;
 	u32 retired;
-	u32 low;
+	atomic_t eager;
+	bool limited;
 	u32 max_sge;
 	bool corrupt;
 };
@@ -134,9 +138,10 @@ void univ_recv_queue_init(struct univ_recv_queue *rq, struct univ_ring_map *map,
 void univ_recv_queue_feed(struct univ_recv_queue *rq);
 void univ_recv_queue_reset(struct univ_recv_queue *rq);
 void univ_recv_queue_credit(struct univ_recv_queue *rq);
-void univ_recv_queue_watch(struct univ_recv_queue *rq, bool always_kick);
 void univ_recv_queue_retire(struct univ_recv_queue *rq);
+void univ_recv_queue_hurry(struct univ_recv_queue *rq);
 void univ_recv_queue_relax(struct univ_recv_queue *rq);
+void univ_recv_queue_limit(struct univ_recv_queue *rq, bool armed);
 
 /* pump_comp.c */
 void univ_pump_comp_handler(struct ib_cq *ib, void *context);

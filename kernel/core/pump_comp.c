@@ -153,6 +153,8 @@ static void comp_recv(struct univ_cq *cq, struct univ_qp *qp,
 
 	univ_recv_queue_retire(rq);
 	touched_add(touched, rq);
+	if (qp->partner)
+		WRITE_ONCE(cq->partner, qp->partner);
 	cqe = univ_cq_reserve(cq);
 	if (!cqe)
 		return comp_lost(qp);

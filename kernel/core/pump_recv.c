@@ -183,6 +183,18 @@ static u32 recv_retired(struct univ_recv_queue *rq)
 }
 
 /*
+ * Whether the device, which holds @held requests, has enough of them, so that
+ * posts go without a kick: half of what it can hold, since a burst may come
+ * before a completion lets us look at the ring.
+ */
+static bool recv_enough(const struct univ_recv_queue *rq, u32 held)
+{
+	if (READ_ONCE(rq->limited) || atomic_read(&rq->eager))
+		return false;
+	return held >= max_t(u32, 1, rq->ring.count / 2);
+}
+
+/*
  * Ask for a kick, or not. Returns true when requests were published while we
  * were asking: the fence pairs with the one in the library's
  * univ_ring_publish(),
@@ -192,7 +204,7 @@ static bool recv_watch(struct univ_recv_queue *rq)
 {
 	u32 held = rq->fed - recv_retired(rq);
 
-	if (held >= READ_ONCE(rq->low)) {
+	if (recv_enough(rq, held)) {
 		univ_ring_set_flags(&rq->ring, 0);
 		return false;
 	}
@@ -240,8 +252,8 @@ void univ_recv_queue_init(struct univ_recv_queue *rq, struct univ_ring_map *map,
 	spin_lock_init(&rq->retire_lock);
 	rq->retired = 0;
 	rq->max_sge = max_sge;
-	/* Nothing may be fed before the owner has called relax or watch. */
-	rq->low = U32_MAX;
+	atomic_set(&rq->eager, 0);
+	rq->limited = false;
 	univ_ring_set_flags(&rq->ring, UNIV_RING_NEED_KICK);
 }
 
@@ -274,30 +286,28 @@ void univ_recv_queue_credit(struct univ_recv_queue *rq)
 }
 
 /*
- * How many the device should hold before posts go without a kick: half of what
- * it can, since a burst may come before a completion lets us look at the ring.
- * A datagram that finds nothing is lost, and so is an unreliable message:
- * there the device gets everything at once.
+ * One more user of the queue suffers when the device finds it empty although a
+ * request waits in the ring: see univ_qp.eager. Any context.
  */
-static u32 recv_low(const struct univ_recv_queue *rq)
+void univ_recv_queue_hurry(struct univ_recv_queue *rq)
 {
-	if (rq->qp && rq->qp->ib->qp_type != IB_QPT_RC)
-		return U32_MAX;
-	return max_t(u32, 1, rq->ring.count / 2);
+	atomic_inc(&rq->eager);
+	univ_recv_queue_feed(rq);
 }
 
-/* No limit is armed any more. Any context; the next feeding goes by it. */
+/* One such user less. Any context; the next feeding goes by it. */
 void univ_recv_queue_relax(struct univ_recv_queue *rq)
 {
-	WRITE_ONCE(rq->low, recv_low(rq));
+	atomic_dec(&rq->eager);
 }
 
 /*
  * With a limit event armed the device must know of every request at once, or
- * the event would come too early.
+ * the event would come too early. Any context.
  */
-void univ_recv_queue_watch(struct univ_recv_queue *rq, bool always_kick)
+void univ_recv_queue_limit(struct univ_recv_queue *rq, bool armed)
 {
-	WRITE_ONCE(rq->low, always_kick ? U32_MAX : recv_low(rq));
-	univ_recv_queue_feed(rq);
+	WRITE_ONCE(rq->limited, armed);
+	if (armed)
+		univ_recv_queue_feed(rq);
 }

@@ -19,6 +19,9 @@
 #include "region.h"
 #include "srq.h"
 
+/* The rnr_retry that means without end. */
+#define QP_RNR_FOREVER 7
+
 /* Keeps a slot within a page. */
 #define UNIV_MAX_INLINE 4032
 
@@ -73,6 +76,8 @@ static void qp_forget(struct univ_cq *cq, const struct univ_qp *qp)
 		cq->last_qp = NULL;
 		cq->last_ib = NULL;
 	}
+	if (cq->partner == qp->send_cq)
+		WRITE_ONCE(cq->partner, NULL);
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
@@ -224,6 +229,9 @@ static int qp_get_parents(struct univ_qp *qp, struct univ_call *call,
 		ret = PTR_ERR(qp->recv_cq);
 		goto put_send_cq;
 	}
+	if (qp->send_cq != qp->recv_cq &&
+	    qp->send_cq->channel == qp->recv_cq->channel)
+		qp->partner = qp->send_cq;
 	if (!cmd->srq)
 		return 0;
 	qp->srq = univ_srq_get(ctx, cmd->srq, &cmd->hdr);
@@ -323,7 +331,6 @@ static int qp_create_ib(struct univ_qp *qp, struct univ_qp_create *cmd)
 	if (IS_ERR(qp->ib))
 		return univ_explain_driver(&cmd->hdr, PTR_ERR(qp->ib));
 	qp->num = qp->ib->qp_num;
-	univ_recv_queue_relax(&qp->rq);
 	qp->cap = attr.cap;
 	qp->cap.max_send_wr = min(attr.cap.max_send_wr, cmd->sq.slots);
 	qp->cap.max_recv_wr = min(attr.cap.max_recv_wr, cmd->rq.slots);
@@ -344,6 +351,23 @@ static void qp_reply(struct univ_qp *qp, struct univ_qp_create *cmd)
 	cmd->max_send_sge = qp->cap.max_send_sge;
 	cmd->max_recv_sge = qp->cap.max_recv_sge;
 	cmd->max_inline = qp->cap.max_inline_data;
+}
+
+/*
+ * See univ_qp.eager. Context: @mutex held, or nobody else knows the queue pair
+ * yet or any more.
+ */
+static void qp_set_eager(struct univ_qp *qp, bool eager)
+{
+	struct univ_recv_queue *rq = qp->srq ? &qp->srq->rq : &qp->rq;
+
+	if (qp->eager == eager)
+		return;
+	qp->eager = eager;
+	if (eager)
+		univ_recv_queue_hurry(rq);
+	else
+		univ_recv_queue_relax(rq);
 }
 
 static int qp_build(struct univ_qp *qp, struct univ_call *call,
@@ -373,6 +397,7 @@ static int qp_build(struct univ_qp *qp, struct univ_call *call,
 	if (ret)
 		goto table_remove;
 	qp_parents(qp, univ_object_depend);
+	qp_set_eager(qp, true);
 	univ_object_publish(&qp->obj);
 	return 0;
 
@@ -506,11 +531,15 @@ static int qp_modify(struct univ_qp *qp, void *arg)
 				      &bundle.driver_udata);
 	if (ret)
 		return qp_explain_modify(&cmd->hdr, ret);
+	if (in->attr_mask & IB_QP_RNR_RETRY)
+		qp_set_eager(qp, in->rnr_retry != QP_RNR_FOREVER);
 	if (!(in->attr_mask & IB_QP_STATE))
 		return 0;
 	WRITE_ONCE(qp->state, in->qp_state);
-	if (qp->state == IB_QPS_RESET)
+	if (qp->state == IB_QPS_RESET) {
+		qp_set_eager(qp, true);
 		qp_forget_requests(qp);
+	}
 	return 0;
 }
 
@@ -594,6 +623,7 @@ int univ_qp_destroy(struct univ_object *obj)
 	}
 	qp_drain(qp);
 	qp_table_remove(qp);
+	qp_set_eager(qp, false);
 	/* Nothing schedules them any more. */
 	cancel_work_sync(&qp->error_work);
 	cancel_delayed_work_sync(&qp->retry_work);

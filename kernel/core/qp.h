@@ -25,6 +25,8 @@ struct univ_qp {
 	struct univ_pd *pd;		/* dependant of these four */
 	struct univ_cq *send_cq;
 	struct univ_cq *recv_cq;
+	struct univ_cq *partner;	/* @send_cq, if it is another one that
+					 * has the channel of @recv_cq */
 	struct univ_srq *srq;		/* NULL for none */
 	struct univ_region *region;
 	struct ib_qp_cap cap;
@@ -33,6 +35,13 @@ struct univ_qp {
 	enum ib_qp_state state;
 	bool dying;			/* @ib is being destroyed */
 	bool failed;			/* what error_work is for; not @mutex */
+	/*
+	 * A message that finds no receive in the device, though one waits in
+	 * the ring, is lost or fails: so of unreliable transports, and of a
+	 * reliable one until rnr_retry says that peers try again for ever. A
+	 * queue pair knows its own side's only; both sides are one program's.
+	 */
+	bool eager;
 	struct list_head groups;	/* of struct univ_mcast_group */
 
 	struct univ_send_queue sq;

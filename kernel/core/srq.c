@@ -28,7 +28,7 @@ static void srq_event_handler(struct ib_event *event, void *context)
 
 	/* The limit disarms itself: posts need no kick again. */
 	if (event->event == IB_EVENT_SRQ_LIMIT_REACHED)
-		univ_recv_queue_relax(&srq->rq);
+		univ_recv_queue_limit(&srq->rq, false);
 	univ_event_raise(&srq->obj.ctx->events, &srq->events, event->event);
 }
 
@@ -116,7 +116,7 @@ static int srq_build(struct univ_srq *srq, struct univ_call *call,
 	if (ret)
 		goto destroy_region;
 	srq->max_wr = cmd->max_wr;
-	univ_recv_queue_watch(&srq->rq, cmd->limit);
+	univ_recv_queue_limit(&srq->rq, cmd->limit);
 	cmd->handle = srq->obj.handle;
 	ret = univ_call_reply(call);
 	if (ret)
@@ -177,7 +177,7 @@ static int srq_modify(struct univ_srq *srq, struct univ_srq_modify *cmd)
 		return univ_explain_limit(&cmd->hdr, UNIV_LIMIT_SRQ_LIMIT,
 					  cmd->limit, srq->max_wr);
 	/* First hand over what waits in the ring, then arm the limit. */
-	univ_recv_queue_watch(&srq->rq, cmd->limit);
+	univ_recv_queue_limit(&srq->rq, cmd->limit);
 	ret = ib_modify_srq(srq->ib, &attr, IB_SRQ_LIMIT);
 	return ret ? univ_explain_driver(&cmd->hdr, ret) : 0;
 }
