@@ -181,13 +181,15 @@ struct univ_srq *fixture_srq(struct fixture *f, u32 pd, u32 wr, u32 sge)
 	return container_of(fixture_find(f, arg.handle), struct univ_srq, obj);
 }
 
-struct univ_qp *fixture_qp(struct fixture *f, enum ib_qp_type type, u32 pd,
-			   struct univ_cq *cq, struct univ_srq *srq, u32 wr)
+struct univ_qp *fixture_qp_of_two(struct fixture *f, enum ib_qp_type type,
+				  u32 pd, struct univ_cq *send_cq,
+				  struct univ_cq *recv_cq, struct univ_srq *srq,
+				  u32 wr)
 {
 	struct univ_qp_create arg = {
 		.pd = pd,
-		.send_cq = cq->obj.handle,
-		.recv_cq = cq->obj.handle,
+		.send_cq = send_cq->obj.handle,
+		.recv_cq = recv_cq->obj.handle,
 		.srq = srq ? srq->obj.handle : 0,
 		.qp_type = type,
 		.max_send_wr = wr,
@@ -200,6 +202,12 @@ struct univ_qp *fixture_qp(struct fixture *f, enum ib_qp_type type, u32 pd,
 	if (fixture_call(f, UNIV_QP_CREATE, &arg, sizeof(arg)))
 		return NULL;
 	return container_of(fixture_find(f, arg.handle), struct univ_qp, obj);
+}
+
+struct univ_qp *fixture_qp(struct fixture *f, enum ib_qp_type type, u32 pd,
+			   struct univ_cq *cq, struct univ_srq *srq, u32 wr)
+{
+	return fixture_qp_of_two(f, type, pd, cq, cq, srq, wr);
 }
 
 int fixture_destroy(struct fixture *f, unsigned int cmd, u32 handle)

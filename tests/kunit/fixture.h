@@ -50,6 +50,10 @@ struct univ_cq *fixture_cq(struct fixture *f, u32 cqe);
 struct univ_srq *fixture_srq(struct fixture *f, u32 pd, u32 wr, u32 sge);
 struct univ_qp *fixture_qp(struct fixture *f, enum ib_qp_type type, u32 pd,
 			   struct univ_cq *cq, struct univ_srq *srq, u32 wr);
+struct univ_qp *fixture_qp_of_two(struct fixture *f, enum ib_qp_type type,
+				  u32 pd, struct univ_cq *send_cq,
+				  struct univ_cq *recv_cq, struct univ_srq *srq,
+				  u32 wr);
 int fixture_destroy(struct fixture *f, unsigned int cmd, u32 handle);
 int fixture_qp_state(struct univ_qp *qp, enum ib_qp_state state);
 

@@ -569,6 +569,75 @@ static void pump_recv_wraps_at_2_32(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, p->qp->rq.corrupt);
 }
 
+/* As the process does it, for the core draws conclusions from rnr_retry */
+static void pump_rnr_retry(struct kunit *test, struct pump *p, u8 tries)
+{
+	struct univ_qp_modify arg = {
+		.handle = p->qp->obj.handle,
+		.attr = {
+			.attr_mask = IB_QP_STATE | IB_QP_SQ_PSN |
+				     IB_QP_TIMEOUT | IB_QP_RETRY_CNT |
+				     IB_QP_RNR_RETRY | IB_QP_MAX_QP_RD_ATOMIC,
+			.qp_state = IB_QPS_RTS,
+			.rnr_retry = tries,
+		},
+	};
+
+	fixture_qp_state(p->qp, IB_QPS_RTR);
+	KUNIT_EXPECT_EQ(test, fixture_call(p->f, UNIV_QP_MODIFY, &arg,
+					   sizeof(arg)), 0);
+}
+
+/* A peer that does not wait for receives: the device gets each at once */
+static void pump_recv_eager(struct kunit *test)
+{
+	static const struct {
+		enum ib_qp_type type;
+		bool rts;
+		u8 rnr_retry;
+	} eager[] = {
+		{ IB_QPT_RC, false, 0 },
+		{ IB_QPT_RC, true, 0 },
+		{ IB_QPT_RC, true, 6 },
+		{ IB_QPT_UC, false, 0 },
+		{ IB_QPT_UD, false, 0 },
+	};
+	struct pump *p;
+	int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(eager); i++) {
+		p = pump_new(test, eager[i].type, 64);
+		if (eager[i].rts)
+			pump_rnr_retry(test, p, eager[i].rnr_retry);
+		for (j = 0; j < WR; j++) {
+			recv_next(p, j);
+			KUNIT_EXPECT_EQ(test, recv_kick(p), 0);
+			KUNIT_EXPECT_TRUE_MSG(test,
+					      p->qp->rq.ring.head->kernel.flags &
+					      UNIV_RING_NEED_KICK,
+					      "row %d", i);
+		}
+		KUNIT_EXPECT_EQ(test, p->mock->num_recvs, WR);
+	}
+}
+
+/* What waits in the ring is handed over when the queue becomes an eager one */
+static void pump_recv_becomes_eager(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	int i;
+
+	pump_rnr_retry(test, p, 7);
+	for (i = 0; i < WR - 1; i++)
+		recv_next(p, i);
+	KUNIT_EXPECT_EQ(test, recv_kick(p), 0);
+	recv_next(p, i);
+	smp_store_release(&p->qp->rq.ring.head->user.index, p->recv_tail);
+	KUNIT_EXPECT_EQ(test, p->mock->num_recvs, WR - 1);
+	pump_rnr_retry(test, p, 3);
+	KUNIT_EXPECT_EQ(test, p->mock->num_recvs, WR);
+}
+
 /* While the device holds enough, no kick is asked for; then completions feed */
 static void pump_recv_need_kick(struct kunit *test)
 {
@@ -576,6 +645,7 @@ static void pump_recv_need_kick(struct kunit *test)
 	struct univ_ring_kernel *kernel = &p->qp->rq.ring.head->kernel;
 	int i;
 
+	pump_rnr_retry(test, p, 7);
 	KUNIT_EXPECT_TRUE(test, kernel->flags & UNIV_RING_NEED_KICK);
 	for (i = 0; i < WR; i++)
 		recv_next(p, i);
@@ -759,6 +829,47 @@ static void pump_cq_arm(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, head->kernel.fired, 1);
 }
 
+/*
+ * The device has completed a send, but nobody has looked yet; a process that
+ * reads the event of the receive queue finds the send complete as well.
+ */
+static void pump_event_settles(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	struct univ_cq *send_cq = fixture_cq(p->f, 8);
+	struct univ_event_source *source = &p->cq->comp_events;
+	struct univ_cqe *cqe;
+	struct ib_wc wc = { .status = IB_WC_SUCCESS, .opcode = IB_WC_SEND };
+
+	KUNIT_ASSERT_NOT_NULL(test, send_cq);
+	p->qp = fixture_qp_of_two(p->f, IB_QPT_UC, p->pd, send_cq, p->cq, NULL,
+				  WR);
+	KUNIT_ASSERT_NOT_NULL(test, p->qp);
+	fixture_qp_state(p->qp, IB_QPS_RTS);
+	mock_reset(p->mock);
+	send_next(p, 1);
+	send_kick(p);
+	recv_next(p, 2);
+	recv_kick(p);
+	wc.wr_id = p->mock->sends[0].wr_id;
+	wc.qp = p->qp->ib;
+	mock_complete_quietly(send_cq->ib, &wc);
+	recv_complete(p, 2, IB_WC_SUCCESS);
+	cqe = univ_ring_slot(&send_cq->ring, 0);
+	KUNIT_EXPECT_EQ(test, cqe->phase, 0);
+	KUNIT_ASSERT_NOT_NULL(test, source->settle);
+	rcu_read_lock();
+	source->settle(source);
+	rcu_read_unlock();
+	KUNIT_EXPECT_EQ(test, cqe->phase, UNIV_CQE_PHASE(0, 8));
+	KUNIT_EXPECT_EQ(test, cqe->wr_id, 1);
+	/* It does not outlive the queue pair that brought the two together */
+	KUNIT_EXPECT_PTR_EQ(test, p->cq->partner, send_cq);
+	KUNIT_EXPECT_EQ(test, fixture_destroy(p->f, UNIV_QP_DESTROY,
+					      p->qp->obj.handle), 0);
+	KUNIT_EXPECT_PTR_EQ(test, p->cq->partner, NULL);
+}
+
 /* A head that lies makes the queue overrun itself, and nothing else */
 static void pump_cq_head_lies(struct kunit *test)
 {
@@ -873,6 +984,8 @@ static struct kunit_case pump_cases[] = {
 	KUNIT_CASE(pump_recv_translated),
 	KUNIT_CASE(pump_recv_around),
 	KUNIT_CASE(pump_recv_wraps_at_2_32),
+	KUNIT_CASE(pump_recv_eager),
+	KUNIT_CASE(pump_recv_becomes_eager),
 	KUNIT_CASE(pump_recv_need_kick),
 	KUNIT_CASE(pump_recv_refused),
 	KUNIT_CASE(pump_recv_tail_lies),
@@ -881,6 +994,7 @@ static struct kunit_case pump_cases[] = {
 	KUNIT_CASE(pump_cq_overrun),
 	KUNIT_CASE(pump_destroy_with_overrun),
 	KUNIT_CASE(pump_cq_arm),
+	KUNIT_CASE(pump_event_settles),
 	KUNIT_CASE(pump_cq_head_lies),
 	KUNIT_CASE(pump_cq_resized),
 	KUNIT_CASE(pump_reset_forgets),

@@ -207,20 +207,6 @@ wants_case() { [ -z "${ONLY:-}" ] || [[ $1 =~ $ONLY ]]; }
 # Two guests are three times slower than one and add only the network between, so they leave some cases out
 in_one_guest() { [ -z "$REMOTE" ]; }
 
-# lossy COMMAND...: an unreliable transport may lose a message, and then these programs wait for good; up to five tries.
-# A lost message leaves a line in the output, so that it can be counted. Over the stock stack it is rarer:
-# Documentation/testing.rst, "Known".
-lossy() {
-	local round status=1
-	for round in 1 2 3 4 5; do
-		status=0
-		"$@" || status=$?
-		[ $status -ne 0 ] && [ $status -ne 77 ] || return $status
-		note "$STACK: try $round of a lossy transport failed: $*" >>"$UNIV_LOGDIR/lossy"
-	done
-	return $status
-}
-
 # try NAME SECONDS COMMAND...: run_test under the stack's name
 try() {
 	local name=$1 limit=$2
@@ -228,10 +214,5 @@ try() {
 	wants_case "$name" || return 0
 	# the pair must end before the test does, so that both sides can be shown
 	pair_limit=$((limit - 8))
-	case " $name " in
-	*' UC '*|*' UD '*|*_uc_*|*_ud_*|*udaddy*|*mckey*)
-		run_test "$STACK${REMOTE:+ two guests}: $name" $((5 * limit)) lossy "$@" ;;
-	*)
-		run_test "$STACK${REMOTE:+ two guests}: $name" "$limit" "$@" ;;
-	esac
+	run_test "$STACK${REMOTE:+ two guests}: $name" "$limit" "$@"
 }
