@@ -47,11 +47,12 @@ install-modules:
 	$(if $(DESTDIR),,depmod $(RELEASE))
 
 install-user:
-	$(INSTALL) -d $(DESTDIR)$(libdir)/univerbs $(DESTDIR)$(includedir)/univerbs/infiniband \
+	$(INSTALL) -d $(DESTDIR)$(libdir)/univerbs $(DESTDIR)$(includedir)/univerbs/infiniband $(DESTDIR)$(includedir)/univerbs/univerbs \
 		$(DESTDIR)$(pkgconfigdir) $(DESTDIR)$(udevrulesdir) $(DESTDIR)$(bindir)
 	$(INSTALL) -m 755 $(O)/libibverbs.so.1 $(DESTDIR)$(libdir)/univerbs/libibverbs.so.1
 	ln -sf libibverbs.so.1 $(DESTDIR)$(libdir)/univerbs/libibverbs.so
 	$(INSTALL) -m 644 user/include/infiniband/*.h $(DESTDIR)$(includedir)/univerbs/infiniband/
+	$(INSTALL) -m 644 uapi/*.h $(DESTDIR)$(includedir)/univerbs/univerbs/
 	$(call fill_in,$(O)/univerbs.pc) >$(DESTDIR)$(pkgconfigdir)/univerbs.pc
 	$(INSTALL) -m 644 packaging/udev/90-univerbs.rules $(DESTDIR)$(udevrulesdir)/90-univerbs.rules
 	$(call fill_in,$(O)/univerbs-run) >$(DESTDIR)$(bindir)/univerbs-run

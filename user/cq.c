@@ -166,20 +166,6 @@ static void past_retire(struct univ_cq *cq, struct univ_cq_past *past, struct un
 }
 
 /*
- * The new ring starts unarmed, unless the kernel has carried the arming over:
- * then the words are as they were in the former one.
- */
-static void arm_carry(struct univ_cq *cq, const struct univ_ring_head *former)
-{
-	if (univ_cq_ring_carried(cq->ring))
-		return;
-	if (univ_cq_ring_armed(former, cq->arm))
-		univ_cq_ring_arm(cq->ring, cq->arm);
-	else
-		cq->arm = 0;
-}
-
-/*
  * The kernel has gone on to a ring that cannot be mapped. What is in the
  * former one can be polled still; then the queue reads as overrun, since what
  * follows is lost.
@@ -198,7 +184,6 @@ static int resize_locked(struct univ_cq *cq, struct univ_cq_past *past, int cqe)
 		.handle = cq->ibv.handle,
 		.cqe = cqe < 0 ? 0 : (uint32_t)cqe,
 	};
-	struct univ_ring_head *former = cq->ring;
 	struct univ_map map = cq->map;
 	int err = univ_cmd_cq_resize(cq->ibv.context->cmd_fd, &cmd);
 
@@ -208,7 +193,6 @@ static int resize_locked(struct univ_cq *cq, struct univ_cq_past *past, int cqe)
 	if (err)
 		return resize_lost(cq, err);
 	cq->ibv.cqe = (int)cmd.cqe;
-	arm_carry(cq, former);
 	past_retire(cq, past, &map);
 	return 0;
 }

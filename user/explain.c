@@ -342,8 +342,12 @@ static void explain_plainly(struct line *line, const struct univ_failure *f)
 		say(line, "a datagram needs an address handle of its protection domain");
 		break;
 	case UNIV_REASON_NODE_PERMISSION:
-		say(line, "no permission on %s (add the user to the group of that node)",
-		    f->subject);
+		if (f->err == EPERM)
+			say(line, "%s is forbidden here: its device is in another network "
+			    "namespace, or a device cgroup leaves the node out", f->subject);
+		else
+			say(line, "no permission on %s (add the user to the group of that node)",
+			    f->subject);
 		break;
 	case UNIV_REASON_CHANNEL_BUSY:
 		say(line, "%llu completion queues use the channel still", value);

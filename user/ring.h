@@ -135,12 +135,6 @@ static inline void univ_cq_ring_arm(struct univ_ring_head *ring, uint32_t arm)
 	univ_fence_before_recheck();
 }
 
-/* What a new ring says of the arming of the one that it replaces; 0 for never. */
-static inline uint32_t univ_cq_ring_carried(const struct univ_ring_head *ring)
-{
-	return univ_peek(&ring->user.arm);
-}
-
 static inline uint32_t univ_cq_ring_broken(const struct univ_ring_head *ring)
 {
 	return univ_glance(&ring->kernel.flags) & (UNIV_RING_DEAD | UNIV_RING_OVERRUN);

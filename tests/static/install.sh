@@ -46,6 +46,9 @@ promised() {
 	for file in user/include/infiniband/*.h; do
 		echo "usr/include/univerbs/infiniband/${file##*/}"
 	done
+	for file in uapi/*.h; do
+		echo "usr/include/univerbs/univerbs/${file##*/}"
+	done
 	for file in univerbs-run.1 univerbs_explain.3 univerbs_last_error.3 univerbs_reason_name.3 univerbs.7; do
 		echo "usr/share/man/man${file##*.}/$file"
 	done
@@ -87,10 +90,11 @@ write_program() {
 	#include <infiniband/univerbs.h>
 	#include <infiniband/verbs.h>
 	#include <stdio.h>
+	#include <univerbs/univerbs.h>
 
 	int main(void)
 	{
-		printf("%s, %s\n", ibv_wc_status_str(IBV_WC_SUCCESS), univerbs_reason_name(0));
+		printf("%s, %s\n", ibv_wc_status_str(IBV_WC_SUCCESS), univerbs_reason_name(UNIV_REASON_NONE));
 		return 0;
 	}
 	PROGRAM
