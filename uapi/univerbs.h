@@ -110,6 +110,8 @@ enum univ_limit {
 	UNIV_LIMIT_MR_LENGTH,
 	UNIV_LIMIT_OBJECTS,
 	UNIV_LIMIT_GID_ENTRIES,
+	UNIV_LIMIT_RINGS,		/* bytes of ring memory; bound: bytes left */
+	UNIV_LIMIT_CONTEXTS,		/* told by the library: open said ENFILE */
 	UNIV_LIMIT_COUNT
 };
 

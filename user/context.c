@@ -17,16 +17,21 @@
 static int node_refused(int err, const char *path)
 {
 	enum univ_reason reason = UNIV_REASON_NONE;
+	uint32_t detail = 0;
 
-	if (err == EACCES || err == EPERM)
+	if (err == EACCES || err == EPERM) {
 		reason = UNIV_REASON_NODE_PERMISSION;
-	else if (err == ENXIO || err == ENODEV)
+	} else if (err == ENXIO || err == ENODEV) {
 		reason = UNIV_REASON_DEVICE_GONE;
-	else if (err == ENOENT)
+	} else if (err == ENOENT) {
 		reason = UNIV_REASON_NO_DEVICE;
-	else if (err == EAGAIN)
+	} else if (err == EAGAIN) {
 		reason = UNIV_REASON_CGROUP;
-	univ_fail_about(VERB_OPEN, err, reason, 0, 0, 0, path);
+	} else if (err == ENFILE) {
+		reason = UNIV_REASON_LIMIT;
+		detail = UNIV_LIMIT_CONTEXTS;
+	}
+	univ_fail_about(VERB_OPEN, err, reason, detail, 0, 0, path);
 	return -1;
 }
 

@@ -71,6 +71,20 @@ static void explain_flags(struct line *line, const struct univ_failure *f)
 
 static void explain_limit(struct line *line, const struct univ_failure *f)
 {
+	switch (f->detail) {
+	case UNIV_LIMIT_RINGS:
+		say(line, "%llu bytes of ring memory asked, %llu are left (parameters max_ring_mib "
+		    "and max_device_ring_mib of the module)", (ull)f->value, (ull)f->bound);
+		return;
+	case UNIV_LIMIT_OBJECTS:
+		say(line, "the context has %llu objects, and may have no more (parameter "
+		    "max_objects of the module)", (ull)f->bound);
+		return;
+	case UNIV_LIMIT_CONTEXTS:
+		say(line, "%s is open too often (parameter max_contexts of the module), or there "
+		    "are too many open files", f->subject);
+		return;
+	}
 	say(line, "%llu %s asked, the limit is %llu", (ull)f->value, univ_limit_name(f->detail),
 	    (ull)f->bound);
 }

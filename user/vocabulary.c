@@ -108,6 +108,8 @@ const char *univ_limit_name(uint32_t limit)
 		[UNIV_LIMIT_MR_LENGTH] = "bytes in a memory region",
 		[UNIV_LIMIT_OBJECTS] = "objects in a context",
 		[UNIV_LIMIT_GID_ENTRIES] = "GID table entries",
+		[UNIV_LIMIT_RINGS] = "bytes of ring memory",
+		[UNIV_LIMIT_CONTEXTS] = "open contexts of the device",
 	};
 
 	return pick(names, COUNT(names), limit, "units");

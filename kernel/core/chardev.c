@@ -12,6 +12,7 @@
 #include "channel.h"
 #include "compat.h"
 #include "context.h"
+#include "limit.h"
 #include "cq.h"
 #include "mr.h"
 #include "object.h"
@@ -142,9 +143,13 @@ static int context_attach(struct univ_context *ctx)
 	ret = -EPERM;
 	if (!rdma_dev_access_netns(dev->ib, current->nsproxy->net_ns))
 		goto out;
+	ret = -ENFILE;
+	if (!univ_limit_context(dev))
+		goto out;
 	ret = context_charge(ctx);
 	if (ret)
 		goto out;
+	dev->num_contexts++;
 	spin_lock_irq(&dev->events_lock);
 	list_add(&ctx->link, &dev->contexts);
 	spin_unlock_irq(&dev->events_lock);
@@ -251,6 +256,7 @@ static int univ_release(struct inode *inode, struct file *file)
 	spin_lock_irq(&dev->events_lock);
 	list_del_init(&ctx->link);
 	spin_unlock_irq(&dev->events_lock);
+	dev->num_contexts--;
 	mutex_unlock(&dev->lock);
 	univ_context_put(ctx);
 	return 0;

@@ -21,6 +21,7 @@
 #ifndef UNIV_CONTEXT_H
 #define UNIV_CONTEXT_H
 
+#include <linux/atomic.h>
 #include <linux/cdev.h>
 #include <linux/device.h>
 #include <linux/kref.h>
@@ -46,9 +47,11 @@ struct univ_device {
 	struct cdev cdev;
 	struct ib_device *ib;
 	struct ib_event_handler event_handler;
-	struct mutex lock;		/* contexts, dead */
+	struct mutex lock;		/* contexts, num_contexts, dead */
 	spinlock_t events_lock;		/* contexts, for the event handler */
 	struct list_head contexts;
+	u32 num_contexts;
+	atomic_long_t ring_bytes;	/* see limit.h */
 	bool dead;
 	int minor;
 };
@@ -71,6 +74,7 @@ struct univ_context {
 	struct rhashtable qps;
 
 	struct xarray regions;		/* mmap id -> univ_region */
+	atomic_long_t ring_bytes;	/* see limit.h */
 	struct univ_region *doorbell;	/* NULL until first mapped */
 	struct mutex doorbell_lock;	/* doorbell, doorbell_dead */
 	bool doorbell_dead;

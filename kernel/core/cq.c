@@ -112,12 +112,13 @@ static int cq_check_size(struct univ_context *ctx, u32 cqe,
 }
 
 static struct univ_region *cq_ring_create(struct univ_context *ctx, u32 cqe,
-					  struct univ_ring_map *map)
+					  struct univ_ring_map *map,
+					  struct univ_hdr *hdr)
 {
-	return univ_region_create(ctx,
-				  univ_ring_place(map, 0,
-						  roundup_pow_of_two(cqe),
-						  sizeof(struct univ_cqe)));
+	size_t size = univ_ring_place(map, 0, roundup_pow_of_two(cqe),
+				      sizeof(struct univ_cqe));
+
+	return univ_region_create(ctx, size, hdr);
 }
 
 static int cq_init_channel(struct univ_cq *cq, struct univ_cq_create *cmd,
@@ -192,9 +193,9 @@ int univ_cq_create_ioctl(struct univ_call *call, void *arg)
 	ret = cq_init_channel(cq, cmd, call->ctx);
 	if (ret)
 		goto release;
-	cq->region = cq_ring_create(call->ctx, cmd->cqe, &map);
+	cq->region = cq_ring_create(call->ctx, cmd->cqe, &map, &cmd->hdr);
 	if (!cq->region) {
-		ret = univ_explain_driver(&cmd->hdr, -ENOMEM);
+		ret = -ENOMEM;
 		goto put_channel;
 	}
 	univ_ring_init(&cq->ring, cq->region->vaddr, &map);
@@ -278,9 +279,9 @@ static int cq_resize(struct univ_cq *cq, struct univ_call *call,
 	u32 waiting;
 	int ret;
 
-	region = cq_ring_create(ctx, asked, &map);
+	region = cq_ring_create(ctx, asked, &map, &cmd->hdr);
 	if (!region)
-		return univ_explain_driver(&cmd->hdr, -ENOMEM);
+		return -ENOMEM;
 	ret = ib_resize_cq(cq->ib, asked);
 	if (ret) {
 		univ_explain_driver(&cmd->hdr, ret);

@@ -6,6 +6,7 @@
 
 #include "context.h"
 #include "ioctl.h"
+#include "limit.h"
 #include "object.h"
 #include "reason.h"
 
@@ -42,6 +43,7 @@ static void object_uncharge(struct univ_object *obj)
 int univ_object_reserve(struct univ_context *ctx, struct univ_object *obj,
 			enum univ_object_type type, struct univ_hdr *hdr)
 {
+	u32 limit = univ_limit_objects();
 	int ret;
 
 	obj->ctx = ctx;
@@ -55,14 +57,13 @@ int univ_object_reserve(struct univ_context *ctx, struct univ_object *obj,
 		return univ_explain(hdr, ret, UNIV_REASON_CGROUP, type, 0, 0);
 
 	ret = xa_alloc(&ctx->objects, &obj->handle, NULL,
-		       XA_LIMIT(1, UNIV_KICK_HANDLE), GFP_KERNEL_ACCOUNT);
+		       XA_LIMIT(1, limit), GFP_KERNEL_ACCOUNT);
 	if (!ret)
 		return 0;
 	object_uncharge(obj);
 	if (ret == -EBUSY)
 		return univ_explain(hdr, -ENOMEM, UNIV_REASON_LIMIT,
-				    UNIV_LIMIT_OBJECTS, UNIV_KICK_HANDLE + 1,
-				    UNIV_KICK_HANDLE);
+				    UNIV_LIMIT_OBJECTS, (u64)limit + 1, limit);
 	return univ_explain(hdr, ret, UNIV_REASON_NO_MEMORY, 0, 0, 0);
 }
 

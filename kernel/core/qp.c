@@ -278,10 +278,9 @@ static int qp_create_rings(struct univ_qp *qp, struct univ_qp_create *cmd)
 			       ALIGN(send, UNIV_CACHE_LINE));
 	size = univ_ring_place(&cmd->rq, size, ring_slots(cmd->max_recv_wr),
 			       ALIGN(recv, UNIV_CACHE_LINE));
-	qp->region = univ_region_create(qp->obj.ctx, size);
+	qp->region = univ_region_create(qp->obj.ctx, size, &cmd->hdr);
 	if (!qp->region)
-		return univ_explain(&cmd->hdr, -ENOMEM, UNIV_REASON_NO_MEMORY,
-				    0, size, 0);
+		return -ENOMEM;
 	qp->sq.records = kvcalloc(cmd->sq.slots, sizeof(*qp->sq.records),
 				  GFP_KERNEL_ACCOUNT);
 	if (!qp->sq.records) {

@@ -6,6 +6,8 @@
 
 #include "compat.h"
 #include "context.h"
+#include "limit.h"
+#include "reason.h"
 #include "region.h"
 #include "univerbs_ring.h"
 
@@ -73,14 +75,34 @@ static void region_release(struct kref *ref)
 	struct univ_region *region = container_of(ref, struct univ_region, ref);
 
 	region_free_pages(region);
+	if (region->ctx) {
+		univ_limit_uncharge_rings(region->ctx, region->size);
+		univ_context_put(region->ctx);
+	}
 	kfree(region);
+}
+
+/* Charge @region to the context, which it then keeps until its end. */
+static int region_charge(struct univ_region *region, struct univ_context *ctx,
+			 struct univ_hdr *hdr)
+{
+	int ret = univ_limit_charge_rings(ctx, region->size, hdr);
+
+	if (ret)
+		return ret;
+	univ_context_get(ctx);
+	region->ctx = ctx;
+	return 0;
 }
 
 /*
  * Allocate @size bytes of zeroed memory and a place where the process can map
- * them. Charged to the caller's memory cgroup. May sleep. NULL: no memory.
+ * them. Charged to the caller's memory cgroup and against the limits of limit.h
+ * until the region and its last mapping are gone. May sleep. NULL, with the
+ * reason in @hdr: ENOMEM.
  */
-struct univ_region *univ_region_create(struct univ_context *ctx, size_t size)
+struct univ_region *univ_region_create(struct univ_context *ctx, size_t size,
+				       struct univ_hdr *hdr)
 {
 	struct univ_region *region = NULL;
 	int ret;
@@ -88,16 +110,23 @@ struct univ_region *univ_region_create(struct univ_context *ctx, size_t size)
 	if (size <= REGION_MAX_SIZE)
 		region = region_alloc(size);
 	if (!region)
-		return NULL;
+		goto no_memory;
+	if (region_charge(region, ctx, hdr))
+		goto put;
 	ret = xa_alloc(&ctx->regions, &region->id, region,
 		       XA_LIMIT(1, REGION_MAX_ID), GFP_KERNEL_ACCOUNT);
 	if (!ret)
 		return region;
+	univ_explain_driver(hdr, -ENOMEM);
+put:
 	kref_put(&region->ref, region_release);
+	return NULL;
+no_memory:
+	univ_explain(hdr, -ENOMEM, UNIV_REASON_NO_MEMORY, 0, size, 0);
 	return NULL;
 }
 
-/* Nobody maps it from now on; pages that are mapped stay with their mapping. */
+/* Nobody maps it from now on; a mapping that is there keeps it. */
 void univ_region_destroy(struct univ_context *ctx, struct univ_region *region)
 {
 	if (!region)
@@ -191,11 +220,25 @@ static int region_insert(struct univ_region *region, struct vm_area_struct *vma)
 	return 0;
 }
 
-/*
- * Empty, but there: a mapping without operations is taken for anonymous memory,
- * which a shared one of a file is not.
- */
-static const struct vm_operations_struct region_vm_ops = {};
+/* A mapping keeps its region, and so the memory's charge. */
+static void region_vm_open(struct vm_area_struct *vma)
+{
+	struct univ_region *region = vma->vm_private_data;
+
+	kref_get(&region->ref);
+}
+
+static void region_vm_close(struct vm_area_struct *vma)
+{
+	struct univ_region *region = vma->vm_private_data;
+
+	kref_put(&region->ref, region_release);
+}
+
+static const struct vm_operations_struct region_vm_ops = {
+	.open = region_vm_open,
+	.close = region_vm_close,
+};
 
 static int region_check(struct univ_region *region, struct vm_area_struct *vma)
 {
@@ -235,8 +278,13 @@ int univ_region_mmap(struct univ_context *ctx, struct vm_area_struct *vma)
 		goto put;
 	univ_vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP,
 			  VM_MAYEXEC | (region->read_only ? VM_MAYWRITE : 0));
-	vma->vm_ops = &region_vm_ops;
 	ret = region_insert(region, vma);
+	if (ret)
+		goto put;
+	vma->vm_ops = &region_vm_ops;
+	vma->vm_private_data = region;
+	return 0;
+
 put:
 	kref_put(&region->ref, region_release);
 	return ret;

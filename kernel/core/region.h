@@ -8,28 +8,31 @@
 #include <linux/types.h>
 
 struct univ_context;
+struct univ_hdr;
 
 /**
  * struct univ_region - zeroed pages, mapped in the kernel and by the process
- * @ref: one for the owner, one for each mmap() under way
+ * @ref: one for the owner, one for each mapping
+ * @ctx: charged and held; NULL for the doorbell page
  * @vaddr: kernel address
  * @size: bytes, whole pages
  * @id: names it to mmap()
  * @read_only: the process may not write
  *
- * The pages are counted by each mapping on its own, so a mapping outlives the
- * region, the context and the device; it never shows anything but what was in
- * the region.
+ * A mapping outlives the queue that the region was made for, the context's death
+ * and the device; it never shows anything but what was in the region.
  */
 struct univ_region {
 	struct kref ref;
+	struct univ_context *ctx;
 	void *vaddr;
 	size_t size;
 	u32 id;
 	bool read_only;
 };
 
-struct univ_region *univ_region_create(struct univ_context *ctx, size_t size);
+struct univ_region *univ_region_create(struct univ_context *ctx, size_t size,
+				       struct univ_hdr *hdr);
 void univ_region_destroy(struct univ_context *ctx, struct univ_region *region);
 u64 univ_region_offset(const struct univ_region *region);
 int univ_region_mmap(struct univ_context *ctx, struct vm_area_struct *vma);

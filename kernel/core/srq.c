@@ -84,10 +84,9 @@ static int srq_create_ring(struct univ_srq *srq, struct univ_srq_create *cmd)
 
 	size = univ_ring_place(&cmd->ring, 0, roundup_pow_of_two(cmd->max_wr),
 			       stride);
-	srq->region = univ_region_create(ctx, size);
+	srq->region = univ_region_create(ctx, size, &cmd->hdr);
 	if (!srq->region)
-		return univ_explain(&cmd->hdr, -ENOMEM, UNIV_REASON_NO_MEMORY,
-				    0, size, 0);
+		return -ENOMEM;
 	univ_recv_queue_init(&srq->rq, &cmd->ring, srq->region->vaddr, sge);
 	srq->rq.srq = srq;
 	cmd->max_sge = sge;

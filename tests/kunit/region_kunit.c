@@ -52,10 +52,12 @@ static void region_offsets_unique(struct kunit *test)
 {
 	struct univ_region *regions[64];
 	struct fixture *f = test->priv;
+	struct univ_hdr hdr = {};
 	u32 i, j;
 
 	for (i = 0; i < ARRAY_SIZE(regions); i++) {
-		regions[i] = univ_region_create(f->ctx, 1 + i * 1000);
+		regions[i] = univ_region_create(f->ctx, 1 + i * 1000,
+						&hdr);
 		KUNIT_ASSERT_NOT_NULL(test, regions[i]);
 		KUNIT_EXPECT_EQ(test, regions[i]->size,
 				PAGE_ALIGN(1 + i * 1000));
@@ -75,7 +77,9 @@ static void region_offsets_unique(struct kunit *test)
 static void region_shared_memory(struct kunit *test)
 {
 	struct fixture *f = test->priv;
-	struct univ_region *region = univ_region_create(f->ctx, 3 * PAGE_SIZE);
+	struct univ_hdr hdr = {};
+	struct univ_region *region = univ_region_create(f->ctx, 3 * PAGE_SIZE,
+							&hdr);
 	unsigned long addr;
 	u32 *words;
 	int i;
@@ -100,7 +104,9 @@ static void region_shared_memory(struct kunit *test)
 static void region_wrong_mmaps(struct kunit *test)
 {
 	struct fixture *f = test->priv;
-	struct univ_region *region = univ_region_create(f->ctx, 2 * PAGE_SIZE);
+	struct univ_hdr hdr = {};
+	struct univ_region *region = univ_region_create(f->ctx, 2 * PAGE_SIZE,
+							&hdr);
 	u64 at;
 	const struct {
 		u64 offset;

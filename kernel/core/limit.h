@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Bounds on what processes make the kernel hold, beside those that others keep:
+ * RLIMIT_MEMLOCK (registered memory), the rdma and memory cgroups, and each
+ * device's own. Module parameters, which count from the next call on.
+ */
+#ifndef UNIV_LIMIT_H
+#define UNIV_LIMIT_H
+
+#include <linux/types.h>
+
+struct univ_context;
+struct univ_device;
+struct univ_hdr;
+
+bool univ_limit_context(const struct univ_device *dev);
+u32 univ_limit_objects(void);
+int univ_limit_charge_rings(struct univ_context *ctx, size_t size,
+			    struct univ_hdr *hdr);
+void univ_limit_uncharge_rings(struct univ_context *ctx, size_t size);
+
+#endif

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# The module's own limits, each set low by its parameter.
+
+# shellcheck source=tests/user/guest.sh
+. "$UNIV_REPO/tests/user/guest.sh"
+
+need_univerbs || exit 1
+resources_mark
+
+# limited PARAMETER VALUE CASE: the case of the program limits, with the parameter at VALUE
+limited() {
+	local parameter=/sys/module/univerbs/parameters/$1 before status=0
+	before=$(<"$parameter")
+	echo "$2" >"$parameter" || return
+	program limits "$3" || status=$?
+	echo "$before" >"$parameter"
+	return $status
+}
+
+run_test "max_contexts (adv27)" 30 limited max_contexts 12 contexts
+run_test "max_objects (adv27)" 30 limited max_objects 40 objects
+run_test "max_ring_mib (adv27)" 30 limited max_ring_mib 8 rings
+run_test "max_device_ring_mib (adv27)" 30 limited max_device_ring_mib 8 rings
+run_test "mappings of queues that are gone count (adv27)" 30 limited max_ring_mib 8 mappings
+run_test "and after all that there is room" 20 still_works
+run_test "nothing is left behind" 20 resources_unchanged

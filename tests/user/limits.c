@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The module's own limits: what is refused at each, how it is explained, and
+ * that what was given back counts no more (adv27). The script sets the parameter
+ * for each case to the value below.
+ */
+#include "raw.h"
+#include "testlib.h"
+#include "lasterror.h"
+
+#define MAX_CONTEXTS	12u
+#define MAX_OBJECTS	40u
+#define MAX_RING_MIB	8u
+#define MANY		64
+
+static void contexts(void)
+{
+	struct ibv_context *more[MANY];
+	struct test_dev dev;
+	unsigned int n = 0;
+
+	dev_open(&dev);
+	/* one is open already */
+	while (n < MANY && (more[n] = ibv_open_device(dev.ctx->device)))
+		n++;
+	CHECK(errno == ENFILE, "errno %d at the limit", errno);
+	CHECK(n + 1 == MAX_CONTEXTS, "%u contexts instead of %u", n + 1, MAX_CONTEXTS);
+	CHECK(why_reason() == UNIV_REASON_LIMIT && strstr(why_text(), "max_contexts"),
+	      "explained as: %s", why_text());
+	NEED_OK(ibv_close_device(more[--n]));
+	NEED_PTR((more[n] = ibv_open_device(dev.ctx->device)), "open again");
+	n++;
+	while (n)
+		NEED_OK(ibv_close_device(more[--n]));
+	dev_close(&dev);
+}
+
+static void objects(void)
+{
+	struct ibv_pd *pd[MANY];
+	struct test_dev dev;
+	unsigned int n = 0;
+
+	dev_open(&dev);
+	while (n < MANY && (pd[n] = ibv_alloc_pd(dev.ctx)))
+		n++;
+	CHECK(errno == ENOMEM, "errno %d at the limit", errno);
+	CHECK(n == MAX_OBJECTS, "%u objects instead of %u", n, MAX_OBJECTS);
+	CHECK(why_reason() == UNIV_REASON_LIMIT && strstr(why_text(), "max_objects"),
+	      "explained as: %s", why_text());
+	NEED_OK(ibv_dealloc_pd(pd[--n]));
+	NEED_PTR((pd[n] = ibv_alloc_pd(dev.ctx)), "a PD again");
+	n++;
+	while (n)
+		NEED_OK(ibv_dealloc_pd(pd[--n]));
+	dev_close(&dev);
+}
+
+/* What 16384 completions take: 1 MiB and a page */
+#define RING_BYTES ((1u << 20) + 4096)
+
+static unsigned int fill_rings(struct ibv_context *ctx, struct ibv_cq **cq)
+{
+	unsigned int n = 0;
+
+	while (n < MANY && (cq[n] = ibv_create_cq(ctx, 16384, NULL, NULL, 0)))
+		n++;
+	CHECK(errno == ENOMEM, "errno %d at the limit", errno);
+	return n;
+}
+
+static void rings(void)
+{
+	struct ibv_cq *cq[MANY];
+	struct test_dev dev;
+	unsigned int n;
+
+	dev_open(&dev);
+	n = fill_rings(dev.ctx, cq);
+	CHECK(n == MAX_RING_MIB - 1, "%u rings of 1 MiB and a page instead of %u", n, MAX_RING_MIB - 1);
+	CHECK(why_reason() == UNIV_REASON_LIMIT && strstr(why_text(), "ring memory"),
+	      "explained as: %s", why_text());
+	NEED_OK(ibv_destroy_cq(cq[--n]));
+	NEED_PTR((cq[n] = ibv_create_cq(dev.ctx, 16384, NULL, NULL, 0)), "a ring again");
+	n++;
+	while (n)
+		NEED_OK(ibv_destroy_cq(cq[--n]));
+	n = fill_rings(dev.ctx, cq);
+	CHECK(n == MAX_RING_MIB - 1, "%u rings the second time instead of %u", n, MAX_RING_MIB - 1);
+	while (n)
+		NEED_OK(ibv_destroy_cq(cq[--n]));
+	dev_close(&dev);
+}
+
+/* A queue that is destroyed while a mapping of it stays is not forgotten */
+static void mappings(void)
+{
+	struct univ_cq_create create = { .cqe = 16384, .channel_fd = -1 };
+	struct univ_destroy destroy;
+	void *map[MANY];
+	unsigned int n = 0;
+	int fd = raw_open();
+
+	while (n < MANY && !raw_call(fd, UNIV_CQ_CREATE, &create)) {
+		map[n] = mmap(NULL, create.map_length, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			      (off_t)create.map_offset);
+		NEED(map[n++] != MAP_FAILED, "mmap: %s", err_name(errno));
+		destroy = (struct univ_destroy) { .handle = create.handle };
+		NEED_OK(raw_call(fd, UNIV_CQ_DESTROY, &destroy));
+		create.cqe = 16384;
+	}
+	CHECK(n == MAX_RING_MIB - 1, "%u mappings of 1 MiB and a page instead of %u", n, MAX_RING_MIB - 1);
+	/* with the mapping, and not before, the memory is given back */
+	NEED_OK(munmap(map[--n], RING_BYTES));
+	create.cqe = 16384;
+	NEED_OK(raw_call(fd, UNIV_CQ_CREATE, &create));
+	close(fd);
+}
+
+static const struct test_case cases[] = {
+	{ "contexts", contexts },
+	{ "objects", objects },
+	{ "rings", rings },
+	{ "mappings", mappings },
+};
+
+TEST_MAIN("limits (adv27)", cases, 60)
