@@ -112,6 +112,7 @@ enum univ_limit {
 	UNIV_LIMIT_GID_ENTRIES,
 	UNIV_LIMIT_RINGS,		/* bytes of ring memory; bound: bytes left */
 	UNIV_LIMIT_CONTEXTS,		/* told by the library: open said ENFILE */
+	UNIV_LIMIT_POLLERS,		/* poller threads */
 	UNIV_LIMIT_COUNT
 };
 
@@ -163,6 +164,26 @@ struct univ_context_query {
 	__u32 reserved;
 	__aligned_u64 node_guid;
 	__aligned_u64 doorbell_offset;
+};
+
+/* Longest time that a poller looks at idle rings, in microseconds. */
+#define UNIV_POLLER_MAX_IDLE_US 1000000
+
+/**
+ * struct univ_poller_start - have a kernel thread look at the context's rings,
+ *	so that posting needs no kick while it is awake. It looks after queues
+ *	that are made afterwards, and ends with the context. Once there is one,
+ *	another call changes @idle_us. EAGAIN: too many (parameter max_pollers
+ *	of the module).
+ * @hdr: head
+ * @idle_us: in: microseconds without a request after which it sleeps, and rings
+ *	need a kick again; out: the same, at most %UNIV_POLLER_MAX_IDLE_US
+ * @reserved: zero
+ */
+struct univ_poller_start {
+	struct univ_hdr hdr;
+	__u32 idle_us;
+	__u32 reserved;
 };
 
 /**
@@ -756,6 +777,7 @@ struct univ_event {
 #define UNIV_PKEY_QUERY		_IO(UNIV_IOCTL_MAGIC, 0x03)	/* struct univ_pkey_query */
 #define UNIV_GID_QUERY		_IO(UNIV_IOCTL_MAGIC, 0x04)	/* struct univ_gid_query */
 #define UNIV_GID_TABLE		_IO(UNIV_IOCTL_MAGIC, 0x05)	/* struct univ_gid_table */
+#define UNIV_POLLER_START	_IO(UNIV_IOCTL_MAGIC, 0x06)	/* struct univ_poller_start */
 #define UNIV_PD_ALLOC		_IO(UNIV_IOCTL_MAGIC, 0x10)	/* struct univ_pd_alloc */
 #define UNIV_PD_DEALLOC		_IO(UNIV_IOCTL_MAGIC, 0x11)	/* struct univ_destroy */
 #define UNIV_MR_REG		_IO(UNIV_IOCTL_MAGIC, 0x14)	/* struct univ_mr_reg */

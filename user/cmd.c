@@ -72,6 +72,7 @@ static int run_destroy(const char *verb, int fd, unsigned long request, struct u
 	}
 
 COMMAND(context_query, UNIV_CONTEXT_QUERY, univ_context_query, "ibv_open_device")
+COMMAND(poller_start, UNIV_POLLER_START, univ_poller_start, "ibv_open_device")
 COMMAND(device_query, UNIV_DEVICE_QUERY, univ_device_query, "ibv_query_device")
 COMMAND(port_query, UNIV_PORT_QUERY, univ_port_query, "ibv_query_port")
 COMMAND(pkey_query, UNIV_PKEY_QUERY, univ_pkey_query, "ibv_query_pkey")

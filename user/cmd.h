@@ -11,6 +11,7 @@
 #include "univerbs.h"
 
 int univ_cmd_context_query(int fd, struct univ_context_query *cmd);
+int univ_cmd_poller_start(int fd, struct univ_poller_start *cmd);
 int univ_cmd_device_query(int fd, struct univ_device_query *cmd);
 int univ_cmd_port_query(int fd, struct univ_port_query *cmd);
 int univ_cmd_pkey_query(int fd, struct univ_pkey_query *cmd);

@@ -13,6 +13,7 @@
 #include "univ.h"
 
 #define VERB_OPEN "ibv_open_device"
+#define POLL_IDLE_US 1000
 
 static int node_refused(int err, const char *path)
 {
@@ -68,6 +69,23 @@ static int context_query(struct univ_context *ctx, int fd)
 	ctx->doorbell_offset = cmd.doorbell_offset;
 	ctx->vctx.context.num_comp_vectors = (int)cmd.num_comp_vectors;
 	return 0;
+}
+
+/*
+ * UNIVERBS_POLL=1, or the microseconds after which an idle poller sleeps. A
+ * program works without a poller just as well, so a refusal is explained and
+ * otherwise ignored.
+ */
+static void poller_start(int fd)
+{
+	const char *env = getenv("UNIVERBS_POLL");
+	struct univ_poller_start cmd = {};
+	unsigned long idle = env ? strtoul(env, NULL, 0) : 0;
+
+	if (!idle)
+		return;
+	cmd.idle_us = idle == 1 ? POLL_IDLE_US : (uint32_t)(idle < UINT32_MAX ? idle : UINT32_MAX);
+	univ_cmd_poller_start(fd, &cmd);
 }
 
 /* The macro of the public header would hide the exported function. */
@@ -126,6 +144,7 @@ UNIV_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *ibdev)
 		goto free_context;
 	if (context_query(ctx, fd))
 		goto close_node;
+	poller_start(fd);
 	context_init(ctx, device, fd);
 	return &ctx->vctx.context;
 

@@ -80,6 +80,10 @@ static void explain_limit(struct line *line, const struct univ_failure *f)
 		say(line, "the context has %llu objects, and may have no more (parameter "
 		    "max_objects of the module)", (ull)f->bound);
 		return;
+	case UNIV_LIMIT_POLLERS:
+		say(line, "%llu poller threads run already (parameter max_pollers of the module); "
+		    "posting makes system calls", (ull)f->bound);
+		return;
 	case UNIV_LIMIT_CONTEXTS:
 		say(line, "%s is open too often (parameter max_contexts of the module), or there "
 		    "are too many open files", f->subject);

@@ -34,6 +34,11 @@ AT(univ_context_query, reserved, 44);
 AT(univ_context_query, node_guid, 48);
 AT(univ_context_query, doorbell_offset, 56);
 
+SIZE(univ_poller_start, 40);
+AT(univ_poller_start, hdr, 0);
+AT(univ_poller_start, idle_us, 32);
+AT(univ_poller_start, reserved, 36);
+
 SIZE(univ_device_query, 352);
 AT(univ_device_query, hdr, 0);
 AT(univ_device_query, fw_ver, 32);

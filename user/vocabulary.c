@@ -110,6 +110,7 @@ const char *univ_limit_name(uint32_t limit)
 		[UNIV_LIMIT_GID_ENTRIES] = "GID table entries",
 		[UNIV_LIMIT_RINGS] = "bytes of ring memory",
 		[UNIV_LIMIT_CONTEXTS] = "open contexts of the device",
+		[UNIV_LIMIT_POLLERS] = "poller threads",
 	};
 
 	return pick(names, COUNT(names), limit, "units");

@@ -17,6 +17,7 @@
 #include "mr.h"
 #include "object.h"
 #include "pd.h"
+#include "poller.h"
 #include "pump.h"
 #include "qp.h"
 #include "region.h"
@@ -231,6 +232,7 @@ void univ_context_kill(struct univ_context *ctx, bool unplugged)
 	down_write(&ctx->live);
 	if (ctx->dead)
 		goto out;
+	univ_poller_stop(ctx);
 	if (unplugged) {
 		univ_event_raise(&ctx->events, &ctx->fatal,
 				 IB_EVENT_DEVICE_FATAL);

@@ -35,6 +35,7 @@
 
 #include "event.h"
 
+struct univ_poller;
 struct univ_region;
 
 /*
@@ -78,6 +79,8 @@ struct univ_context {
 	struct univ_region *doorbell;	/* NULL until first mapped */
 	struct mutex doorbell_lock;	/* doorbell, doorbell_dead */
 	bool doorbell_dead;
+
+	struct univ_poller *poller;	/* NULL for none */
 
 	struct univ_event_queue events;
 	struct univ_event_source fatal;

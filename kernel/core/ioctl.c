@@ -19,6 +19,7 @@
 #include "mr.h"
 #include "object.h"
 #include "pd.h"
+#include "poller.h"
 #include "pump.h"
 #include "qp.h"
 #include "query.h"
@@ -76,6 +77,8 @@ static const struct univ_ioctl ioctls[] = {
 		     reserved),
 	ROW(UNIV_GID_QUERY, univ_gid_query_ioctl, univ_gid_query),
 	ROW(UNIV_GID_TABLE, univ_gid_table_ioctl, univ_gid_table),
+	ROW_RESERVED(UNIV_POLLER_START, univ_poller_start_ioctl,
+		     univ_poller_start, reserved),
 	ROW_RESERVED(UNIV_PD_ALLOC, univ_pd_alloc_ioctl, univ_pd_alloc,
 		     reserved),
 	ROW_RESERVED(UNIV_PD_DEALLOC, univ_pd_dealloc_ioctl, univ_destroy,

@@ -15,6 +15,8 @@
 
 SIZE(univ_hdr, 32);
 SIZE(univ_context_query, 64);
+SIZE(univ_poller_start, 40);
+AT(univ_poller_start, idle_us, 32);
 SIZE(univ_device_query, 352);
 SIZE(univ_port_query, 96);
 SIZE(univ_pkey_query, 48);

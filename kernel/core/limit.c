@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Bounds on what processes make the kernel hold; see limit.h. */
+#include <linux/cpumask.h>
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
 
@@ -24,6 +25,13 @@ static unsigned int max_device_ring_mib;
 module_param(max_device_ring_mib, uint, 0644);
 MODULE_PARM_DESC(max_device_ring_mib,
 		 "memory of one device's rings, in MiB (0: a quarter of RAM)");
+
+static unsigned int max_pollers;
+module_param(max_pollers, uint, 0644);
+MODULE_PARM_DESC(max_pollers,
+		 "poller threads of all processes (0: one for each two CPUs)");
+
+static atomic_t pollers = ATOMIC_INIT(0);
 
 /* Whether one more may be opened. Context: dev->lock held. */
 bool univ_limit_context(const struct univ_device *dev)
@@ -94,4 +102,29 @@ void univ_limit_uncharge_rings(struct univ_context *ctx, size_t size)
 {
 	atomic_long_sub(size, &ctx->ring_bytes);
 	atomic_long_sub(size, &ctx->dev->ring_bytes);
+}
+
+static u32 limit_pollers(void)
+{
+	unsigned int max = READ_ONCE(max_pollers);
+
+	return max ? max : DIV_ROUND_UP(num_online_cpus(), 2);
+}
+
+/* One more poller. Returns 0 or -EAGAIN. */
+int univ_limit_charge_poller(struct univ_hdr *hdr)
+{
+	u32 max = limit_pollers();
+	u32 now = atomic_inc_return(&pollers);
+
+	if (now <= max)
+		return 0;
+	atomic_dec(&pollers);
+	return univ_explain(hdr, -EAGAIN, UNIV_REASON_LIMIT,
+			    UNIV_LIMIT_POLLERS, now, max);
+}
+
+void univ_limit_uncharge_poller(void)
+{
+	atomic_dec(&pollers);
 }

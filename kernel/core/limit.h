@@ -18,5 +18,7 @@ u32 univ_limit_objects(void);
 int univ_limit_charge_rings(struct univ_context *ctx, size_t size,
 			    struct univ_hdr *hdr);
 void univ_limit_uncharge_rings(struct univ_context *ctx, size_t size);
+int univ_limit_charge_poller(struct univ_hdr *hdr);
+void univ_limit_uncharge_poller(void);
 
 #endif

@@ -3,15 +3,33 @@
 #include <linux/bottom_half.h>
 #include <linux/mm.h>
 
+#include "context.h"
+#include "poller.h"
 #include "pump.h"
 #include "qp.h"
 #include "srq.h"
 
-void univ_feed_init(struct univ_feed *feed)
+/* @step feeds a bounded piece and returns true when there is more. */
+void univ_feed_init(struct univ_feed *feed,
+		    bool (*step)(struct univ_feed *feed))
 {
 	spin_lock_init(&feed->lock);
+	INIT_LIST_HEAD(&feed->polled);
+	feed->poller = NULL;
+	feed->step = step;
 	feed->again = false;
 	feed->closed = false;
+	feed->moved = false;
+}
+
+/* Nobody looks at the ring by himself any more. */
+void univ_feed_leave_poller(struct univ_feed *feed)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&feed->lock, flags);
+	feed->poller = NULL;
+	spin_unlock_irqrestore(&feed->lock, flags);
 }
 
 /* After this nobody is in the device's post calls, and nobody enters them. */
@@ -34,15 +52,14 @@ void univ_feed_reopen(struct univ_feed *feed)
 }
 
 /*
- * Run @step until it says that nothing is left, or leave word for whoever is at
- * it. Any context. @step does a bounded piece, so that interrupts are not off
- * for long, and returns true when there is more.
+ * Feed until nothing is left, or leave word for whoever is at it. Any context.
+ * A step does a bounded piece, so that interrupts are not off for long.
  *
  * The fence between storing @again and trying the lock pairs with the one
  * between unlocking and loading @again: either we get the lock, or its holder
  * sees our word after it let go.
  */
-void univ_feed_run(struct univ_feed *feed, bool (*step)(struct univ_feed *))
+void univ_feed_run(struct univ_feed *feed)
 {
 	unsigned long flags;
 
@@ -51,7 +68,7 @@ void univ_feed_run(struct univ_feed *feed, bool (*step)(struct univ_feed *))
 	while (READ_ONCE(feed->again) &&
 	       spin_trylock_irqsave(&feed->lock, flags)) {
 		WRITE_ONCE(feed->again, false);
-		if (!feed->closed && step(feed))
+		if (!feed->closed && feed->step(feed))
 			WRITE_ONCE(feed->again, true);
 		spin_unlock_irqrestore(&feed->lock, flags);
 		smp_mb();
@@ -59,10 +76,20 @@ void univ_feed_run(struct univ_feed *feed, bool (*step)(struct univ_feed *))
 }
 
 /*
+ * Feed in process context. Bottom halves are off meanwhile, so that a software
+ * device that works in tasklets does its work when they come on again, here and
+ * now, and no thread is woken for it.
+ */
+void univ_feed_kick(struct univ_feed *feed)
+{
+	local_bh_disable();
+	univ_feed_run(feed);
+	local_bh_enable();
+}
+
+/*
  * UNIV_KICK: the process has published requests and we are not looking.
- * Bottom halves are off across the feeding, so that a software device that
- * works in tasklets does its work when they come on again, here and now, and
- * no thread is woken for it. Returns 0 or -EINVAL.
+ * Returns 0 or -EINVAL.
  */
 int univ_pump_kick(struct univ_object *obj, unsigned long which)
 {
@@ -83,13 +110,13 @@ int univ_pump_kick(struct univ_object *obj, unsigned long which)
 	if (!which || which & ~known)
 		return -EINVAL;
 
-	local_bh_disable();
 	if (which & UNIV_KICK_SEND)
-		univ_send_queue_feed(&qp->sq);
+		univ_feed_kick(&qp->sq.feed);
 	if (which & UNIV_KICK_RECV)
-		univ_recv_queue_feed(obj->type == UNIV_OBJECT_QP ? &qp->rq :
-								   &srq->rq);
-	local_bh_enable();
+		univ_feed_kick(obj->type == UNIV_OBJECT_QP ? &qp->rq.feed :
+							     &srq->rq.feed);
+	if (obj->ctx->poller)
+		univ_poller_wake(obj->ctx->poller);
 	return 0;
 }
 

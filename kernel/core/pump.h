@@ -8,8 +8,8 @@
  *	pump_recv.c	receive and shared receive rings
  *	pump_comp.c	completions
  *
- * A ring is fed by whoever comes: the kick of a process, or the completion
- * handler in interrupt context. One of them does the work; one that finds
+ * A ring is fed by whoever comes: the kick of a process, the poller, or the
+ * completion handler in interrupt context. One of them does the work; one that finds
  * another at it leaves word in @again and goes. So a completion handler that
  * the device calls from inside our own post never waits for our lock.
  */
@@ -17,6 +17,7 @@
 #define UNIV_PUMP_H
 
 #include <linux/atomic.h>
+#include <linux/list.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
@@ -26,6 +27,7 @@
 struct ib_cq;
 struct univ_cq;
 struct univ_object;
+struct univ_poller;
 struct univ_qp;
 struct univ_srq;
 
@@ -36,13 +38,21 @@ struct univ_srq;
  * struct univ_feed - who feeds a ring
  * @lock: held while feeding; everything of the queue but what is said to be
  *	under a completion queue's lock
+ * @step: feeds a bounded piece; see univ_feed_init()
+ * @poller: who looks at the ring without being kicked; NULL for nobody
+ * @polled: in its list
  * @again: look once more
  * @closed: the device's object is going: leave it alone
+ * @moved: something was fed; for the poller
  */
 struct univ_feed {
 	spinlock_t lock;
+	bool (*step)(struct univ_feed *feed);
+	struct univ_poller *poller;
+	struct list_head polled;
 	bool again;
 	bool closed;
+	bool moved;
 };
 
 /**
@@ -118,10 +128,13 @@ struct univ_recv_queue {
 };
 
 /* pump.c */
-void univ_feed_init(struct univ_feed *feed);
+void univ_feed_init(struct univ_feed *feed,
+		    bool (*step)(struct univ_feed *feed));
 void univ_feed_close(struct univ_feed *feed);
 void univ_feed_reopen(struct univ_feed *feed);
-void univ_feed_run(struct univ_feed *feed, bool (*step)(struct univ_feed *));
+void univ_feed_leave_poller(struct univ_feed *feed);
+void univ_feed_run(struct univ_feed *feed);
+void univ_feed_kick(struct univ_feed *feed);
 int univ_pump_kick(struct univ_object *obj, unsigned long which);
 size_t univ_ring_place(struct univ_ring_map *map, size_t offset, u32 slots,
 		       u32 stride);

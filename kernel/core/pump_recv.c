@@ -7,6 +7,7 @@
 
 #include "context.h"
 #include "cq.h"
+#include "poller.h"
 #include "pump.h"
 #include "qp.h"
 #include "srq.h"
@@ -185,12 +186,15 @@ static u32 recv_retired(struct univ_recv_queue *rq)
 /*
  * Whether the device, which holds @held requests, has enough of them, so that
  * posts go without a kick: half of what it can hold, since a burst may come
- * before a completion lets us look at the ring.
+ * before a completion lets us look at the ring. A poller comes soon, but not
+ * soon enough for who loses what comes too early.
  */
 static bool recv_enough(const struct univ_recv_queue *rq, u32 held)
 {
 	if (READ_ONCE(rq->limited) || atomic_read(&rq->eager))
 		return false;
+	if (rq->feed.poller && univ_poller_awake(rq->feed.poller))
+		return true;
 	return held >= max_t(u32, 1, rq->ring.count / 2);
 }
 
@@ -232,6 +236,8 @@ static bool recv_step(struct univ_feed *feed)
 		return false;
 	}
 	todo = min_t(u32, tail - rq->fed, RECV_STEP);
+	if (todo)
+		feed->moved = true;
 	if (todo && !recv_feed_to(rq, rq->fed + todo))
 		return false;
 	return recv_watch(rq) || rq->fed != tail;
@@ -240,14 +246,14 @@ static bool recv_step(struct univ_feed *feed)
 /* Give the device what was published. Any context. */
 void univ_recv_queue_feed(struct univ_recv_queue *rq)
 {
-	univ_feed_run(&rq->feed, recv_step);
+	univ_feed_run(&rq->feed);
 }
 
 /* @map must describe a zeroed part of @base. */
 void univ_recv_queue_init(struct univ_recv_queue *rq, struct univ_ring_map *map,
 			  void *base, u32 max_sge)
 {
-	univ_feed_init(&rq->feed);
+	univ_feed_init(&rq->feed, recv_step);
 	univ_ring_init(&rq->ring, base, map);
 	spin_lock_init(&rq->retire_lock);
 	rq->retired = 0;

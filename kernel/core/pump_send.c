@@ -19,6 +19,7 @@
 #include "context.h"
 #include "cq.h"
 #include "pd.h"
+#include "poller.h"
 #include "pump.h"
 #include "qp.h"
 
@@ -404,6 +405,24 @@ static void send_corrupt(struct univ_qp *qp)
 	univ_qp_fail(qp);
 }
 
+/*
+ * Ask for a kick, unless a poller is awake: the device tells us nothing when a
+ * process writes to its memory. Returns true when requests were published while
+ * we were asking, as recv_watch() does.
+ */
+static bool send_watch(struct univ_send_queue *sq)
+{
+	if (sq->feed.poller && univ_poller_awake(sq->feed.poller)) {
+		univ_ring_set_flags(&sq->ring, 0);
+		return false;
+	}
+	if (sq->ring.flags & UNIV_RING_NEED_KICK)
+		return false;
+	univ_ring_set_flags(&sq->ring, UNIV_RING_NEED_KICK);
+	smp_mb();
+	return univ_ring_published(&sq->ring) != sq->fed;
+}
+
 static bool send_step(struct univ_feed *feed)
 {
 	struct univ_send_queue *sq =
@@ -415,30 +434,30 @@ static bool send_step(struct univ_feed *feed)
 		return false;
 	tail = univ_ring_published(&sq->ring);
 	if (tail == sq->fed)
-		return false;
+		return send_watch(sq);
 	if (tail - READ_ONCE(sq->retired) > sq->ring.count ||
 	    tail - sq->fed > sq->ring.count) {
 		send_corrupt(qp);
 		return false;
 	}
 	todo = min_t(u32, tail - sq->fed, SEND_STEP);
-	return send_feed_to(qp, sq->fed + todo) && sq->fed != tail;
+	feed->moved = true;
+	if (!send_feed_to(qp, sq->fed + todo))
+		return false;
+	return send_watch(sq) || sq->fed != tail;
 }
 
 /* Give the device what was published. Any context. */
 void univ_send_queue_feed(struct univ_send_queue *sq)
 {
-	univ_feed_run(&sq->feed, send_step);
+	univ_feed_run(&sq->feed);
 }
 
-/*
- * The device tells us nothing when a process writes to its memory, so a send
- * ring always needs the kick.
- */
+/* @map must describe a zeroed part of @base. */
 void univ_send_queue_init(struct univ_send_queue *sq, struct univ_ring_map *map,
 			  void *base)
 {
-	univ_feed_init(&sq->feed);
+	univ_feed_init(&sq->feed, send_step);
 	univ_ring_init(&sq->ring, base, map);
 	univ_ring_set_flags(&sq->ring, UNIV_RING_NEED_KICK);
 }

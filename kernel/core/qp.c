@@ -14,6 +14,7 @@
 #include "ioctl.h"
 #include "mcast.h"
 #include "pd.h"
+#include "poller.h"
 #include "qp.h"
 #include "reason.h"
 #include "region.h"
@@ -369,6 +370,17 @@ static void qp_set_eager(struct univ_qp *qp, bool eager)
 		univ_recv_queue_relax(rq);
 }
 
+static void qp_polled(struct univ_qp *qp, bool polled)
+{
+	if (polled) {
+		univ_poller_add(qp->obj.ctx, &qp->sq.feed);
+		univ_poller_add(qp->obj.ctx, &qp->rq.feed);
+	} else {
+		univ_poller_remove(&qp->sq.feed);
+		univ_poller_remove(&qp->rq.feed);
+	}
+}
+
 static int qp_build(struct univ_qp *qp, struct univ_call *call,
 		    struct univ_qp_create *cmd)
 {
@@ -397,6 +409,7 @@ static int qp_build(struct univ_qp *qp, struct univ_call *call,
 		goto table_remove;
 	qp_parents(qp, univ_object_depend);
 	qp_set_eager(qp, true);
+	qp_polled(qp, true);
 	univ_object_publish(&qp->obj);
 	return 0;
 
@@ -613,11 +626,13 @@ int univ_qp_destroy(struct univ_object *obj)
 	struct univ_qp *qp = container_of(obj, struct univ_qp, obj);
 	int ret;
 
+	qp_polled(qp, false);
 	qp_set_dying(qp, true);
 	univ_mcast_detach_all(qp);
 	ret = ib_destroy_qp_user(qp->ib, NULL);
 	if (ret) {
 		qp_set_dying(qp, false);
+		qp_polled(qp, true);
 		return ret;
 	}
 	qp_drain(qp);

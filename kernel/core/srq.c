@@ -7,6 +7,7 @@
 #include "context.h"
 #include "ioctl.h"
 #include "pd.h"
+#include "poller.h"
 #include "pump.h"
 #include "reason.h"
 #include "region.h"
@@ -121,6 +122,7 @@ static int srq_build(struct univ_srq *srq, struct univ_call *call,
 	if (ret)
 		goto destroy_ib;
 	univ_object_depend(&srq->pd->obj);
+	univ_poller_add(call->ctx, &srq->rq.feed);
 	univ_object_publish(&srq->obj);
 	return 0;
 
@@ -222,10 +224,12 @@ int univ_srq_destroy(struct univ_object *obj)
 	struct univ_srq *srq = container_of(obj, struct univ_srq, obj);
 	int ret;
 
+	univ_poller_remove(&srq->rq.feed);
 	univ_feed_close(&srq->rq.feed);
 	ret = ib_destroy_srq_user(srq->ib, NULL);
 	if (ret) {
 		univ_feed_reopen(&srq->rq.feed);
+		univ_poller_add(obj->ctx, &srq->rq.feed);
 		return ret;
 	}
 	univ_event_forget(&obj->ctx->events, &srq->events);

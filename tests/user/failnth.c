@@ -161,6 +161,7 @@ static union {
 	struct univ_destroy destroy;
 	struct univ_channel_create channel;
 	struct univ_context_query context;
+	struct univ_poller_start poller;
 	struct univ_device_query device;
 	struct univ_port_query port;
 	struct univ_gid_query gid;
@@ -405,6 +406,18 @@ static int run_open(void)
 
 static void undo_open(void) { close(opened); }
 
+/* A context of its own each time, since a second call would only change the first's poller */
+static int run_poller(void)
+{
+	int fd = open(node_path(), O_RDWR | O_CLOEXEC), err;
+
+	if (fd < 0)
+		return errno;
+	err = raw_call_size(fd, UNIV_POLLER_START, &arg, sizeof(arg.poller));
+	close(fd);
+	return err;
+}
+
 static int map_at(uint64_t offset, size_t length, int prot)
 {
 	mapped = mmap(NULL, length, prot, MAP_SHARED, env.fd, offset);
@@ -450,6 +463,7 @@ static const struct call calls[] = {
 	CALL("PKEY_QUERY", PKEY_QUERY, pkey_query, port),
 	CALL("GID_QUERY", GID_QUERY, gid_query, gid),
 	CALL("GID_TABLE", GID_TABLE, gid_table, gid_table),
+	CALL("POLLER_START", POLLER_START, poller_start, .run = run_poller),
 	CALL("PD_ALLOC", PD_ALLOC, pd_alloc, nothing, undo_pd),
 	CALL("PD_DEALLOC", PD_DEALLOC, destroy, doomed_pd),
 	CALL("MR_REG", MR_REG, mr_reg, mr, undo_mr),

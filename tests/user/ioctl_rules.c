@@ -232,6 +232,8 @@ static void fill_qp_destroy(void *arg)
 static const struct rule rules[] = {
 	{ "CONTEXT_QUERY", UNIV_CONTEXT_QUERY, sizeof(struct univ_context_query), fill_nothing,
 	  .reserved = { RESERVED(univ_context_query, reserved) } },
+	{ "POLLER_START", UNIV_POLLER_START, sizeof(struct univ_poller_start), fill_nothing,
+	  .reserved = { RESERVED(univ_poller_start, reserved) } },
 	{ "DEVICE_QUERY", UNIV_DEVICE_QUERY, sizeof(struct univ_device_query), fill_nothing,
 	  .reserved = { RESERVED(univ_device_query, reserved) } },
 	{ "PORT_QUERY", UNIV_PORT_QUERY, sizeof(struct univ_port_query), fill_port,

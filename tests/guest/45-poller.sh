@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Posting without system calls: the poller, and what others test with a poller beside it.
+
+# shellcheck source=tests/user/guest.sh
+. "$UNIV_REPO/tests/user/guest.sh"
+
+need_univerbs || exit 1
+echo 2 >/sys/module/univerbs/parameters/max_pollers
+resources_mark
+
+no_pollers() { ! pgrep -f '^\[univ-poll' >/dev/null; }
+
+# polled COMMAND...: each context with a poller that falls asleep all the time
+polled() { UNIVERBS_POLL=50 "$@"; }
+
+user_test poller 120
+for name in tutorial api_qp api_srq threads; do
+	run_test "$name, with a poller" 120 polled program "$name"
+done
+run_test "killed, with a poller" 150 polled program killed
+
+run_test "no poller is left behind" 20 wait_until 10 no_pollers
+run_test "nothing is left behind" 20 resources_unchanged
+echo 0 >/sys/module/univerbs/parameters/max_pollers

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The poller: UNIVERBS_POLL for programs, UNIV_POLLER_START for those without
+ * the library.
+ */
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "raw.h"
+#include "lasterror.h"
+
+#define ROUNDS 2000
+/* Of a poll of both queues; more than any round can take */
+#define PATIENCE 2000000000u
+
+static int poll_one(struct ibv_cq *cq)
+{
+	struct ibv_wc wc;
+
+	for (unsigned int i = 0; i < PATIENCE; i++) {
+		int n = ibv_poll_cq(cq, 1, &wc);
+
+		if (n)
+			return n == 1 && wc.status == IBV_WC_SUCCESS ? 0 : 1;
+	}
+	return 1;
+}
+
+static int one_round(struct pair *p)
+{
+	return post_recv_at(p, 1, 1, 0, 64) || post_send_at(p, 0, 2, 0, 64, IBV_SEND_SIGNALED) ||
+	       ibv_req_notify_cq(p->cq[1], 0) || poll_one(p->cq[0]) || poll_one(p->cq[1]);
+}
+
+/* In this mode of seccomp every system call but read, write and exit ends the process */
+static void strict_child(void)
+{
+	struct pair p;
+	int status = 0;
+
+	setenv("UNIVERBS_POLL", "1000000", 1);
+	pair_open(&p, NULL);
+	alarm(60);
+	prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+	for (int i = 0; i < ROUNDS && !status; i++)
+		status = one_round(&p);
+	syscall(SYS_exit, status);
+}
+
+/* Posting sends and receives, polling and arming: none of them enters the kernel */
+static void no_system_calls(void)
+{
+	pid_t child = fork();
+	int status;
+
+	if (!child)
+		strict_child();
+	NEED(child > 0 && waitpid(child, &status, 0) == child, "fork");
+	CHECK(!WIFSIGNALED(status), "the program made a system call (signal %d)", WTERMSIG(status));
+	CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "the messages did not all arrive");
+}
+
+/* ---- Asleep and awake, seen in the rings --------------------------------------------- */
+
+static struct raw_env {
+	int fd;
+	uint32_t pd;
+	struct raw_cq cq;
+	struct raw_qp qp[2];
+	struct raw_mr mr;
+	uint8_t *mem;
+} env;
+
+static int poller_start(int fd, uint32_t idle_us)
+{
+	struct univ_poller_start arg = { .idle_us = idle_us };
+
+	return raw_call(fd, UNIV_POLLER_START, &arg);
+}
+
+static void set_up(uint32_t idle_us)
+{
+	env.fd = raw_open();
+	NEED_OK(poller_start(env.fd, idle_us));
+	env.pd = raw_pd(env.fd);
+	env.mem = aligned_alloc(PAGE, PAGE);
+	env.mr = raw_mr(env.fd, env.pd, env.mem, PAGE, ALL_ACCESS);
+	raw_cq(env.fd, &env.cq, 64, -1);
+	for (int i = 0; i < 2; i++)
+		raw_qp(env.fd, &env.qp[i], IBV_QPT_RC, env.pd, env.cq.handle, 0);
+	raw_connect(env.fd, &env.qp[0], env.qp[1].qp_num);
+	raw_connect(env.fd, &env.qp[1], env.qp[0].qp_num);
+}
+
+static void tear_down(void)
+{
+	for (int i = 0; i < 2; i++)
+		raw_unmap(&env.qp[i].map);
+	raw_unmap(&env.cq.map);
+	close(env.fd);
+	free(env.mem);
+}
+
+static bool asks_for_kick(void)
+{
+	return __atomic_load_n(&env.qp[0].sq.head->kernel.flags, __ATOMIC_ACQUIRE) &
+	       UNIV_RING_NEED_KICK;
+}
+
+static bool soon(bool want)
+{
+	for (int i = 0; i < 2000; i++) {
+		if (asks_for_kick() == want)
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+/* Zero bytes written to the peer, published without a kick */
+static void publish_write(void)
+{
+	struct univ_ring_head *head = env.qp[0].sq.head;
+	uint32_t tail = head->user.index;
+	struct univ_send_wr *wr = (void *)((uint8_t *)env.qp[0].sq.slots +
+					   (size_t)(tail & (env.qp[0].sq.count - 1)) * env.qp[0].sq.stride);
+
+	memset(wr, 0, sizeof(*wr));
+	wr->wr_id = tail;
+	wr->opcode = UNIV_WR_RDMA_WRITE;
+	wr->flags = UNIV_WR_SIGNALED;
+	__atomic_store_n(&head->user.index, tail + 1, __ATOMIC_RELEASE);
+}
+
+static bool completes(void)
+{
+	struct univ_cqe cqe;
+
+	for (int i = 0; i < 2000; i++) {
+		if (raw_poll(&env.cq, &cqe))
+			return cqe.status == IBV_WC_SUCCESS;
+		usleep(1000);
+	}
+	return false;
+}
+
+static void sleeps_and_wakes(void)
+{
+	set_up(20000);
+	CHECK(soon(true), "the poller of an idle program does not sleep");
+	for (int i = 0; i < 20; i++) {
+		publish_write();
+		NEED_OK(raw_kick(env.fd, env.qp[0].handle, UNIV_KICK_SEND));
+		CHECK(completes(), "a request after a sleep is lost");
+		CHECK(soon(false), "the poller does not wake up by a kick");
+		publish_write();
+		CHECK(completes(), "a request to a poller that is awake is lost");
+		CHECK(soon(true), "the poller does not sleep again");
+	}
+	/* A longer time, told to the one that runs */
+	NEED_OK(poller_start(env.fd, UNIV_POLLER_MAX_IDLE_US));
+	NEED_OK(raw_kick(env.fd, env.qp[0].handle, UNIV_KICK_SEND));
+	CHECK(soon(false), "the poller does not wake up");
+	usleep(100000);
+	CHECK(!asks_for_kick(), "the poller has not learned its new idle time");
+	tear_down();
+}
+
+/*
+ * The moment of falling asleep, again and again: a request is published just
+ * then, with a kick only if the ring asks for it.
+ */
+static void falls_asleep(void)
+{
+	set_up(1);
+	for (int i = 0; i < 5000; i++) {
+		publish_write();
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		if (asks_for_kick())
+			NEED_OK(raw_kick(env.fd, env.qp[0].handle, UNIV_KICK_SEND));
+		if (!completes()) {
+			FAIL("request %d was lost", i);
+			break;
+		}
+		for (int j = 0; j < (i * 37) % 1500; j++)
+			__asm__ volatile("" ::: "memory");
+	}
+	tear_down();
+}
+
+/* The script has set max_pollers to 2 */
+static void too_many(void)
+{
+	int fd[3], err;
+
+	for (int i = 0; i < 3; i++) {
+		fd[i] = raw_open();
+		err = poller_start(fd[i], 0);
+		CHECK(err == (i < 2 ? 0 : EAGAIN), "poller %d: %s", i + 1, err_name(err));
+	}
+	close(fd[0]);
+	CHECK_ERR(poller_start(fd[2], 0), 0);
+	close(fd[1]);
+	close(fd[2]);
+}
+
+/* A program that gets no poller is told why, if it asks, and works */
+static void goes_without(void)
+{
+	int fd[2] = { raw_open(), raw_open() };
+	struct pair p;
+
+	NEED_OK(poller_start(fd[0], 0));
+	NEED_OK(poller_start(fd[1], 0));
+	setenv("UNIVERBS_POLL", "1", 1);
+	pair_open(&p, NULL);
+	CHECK(why_reason() == UNIV_REASON_LIMIT && strstr(why_text(), "max_pollers"),
+	      "explained as: %s", why_text());
+	CHECK(!one_round(&p), "it does not work without");
+	pair_close(&p);
+	close(fd[0]);
+	close(fd[1]);
+}
+
+static const struct test_case cases[] = {
+	{ "no_system_calls", no_system_calls },
+	{ "sleeps_and_wakes", sleeps_and_wakes },
+	{ "falls_asleep", falls_asleep },
+	{ "too_many", too_many },
+	{ "goes_without", goes_without },
+};
+
+TEST_MAIN("poller", cases, 120)
