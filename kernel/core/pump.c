@@ -58,16 +58,20 @@ void univ_feed_reopen(struct univ_feed *feed)
  * The fence between storing @again and trying the lock pairs with the one
  * between unlocking and loading @again: either we get the lock, or its holder
  * sees our word after it let go.
+ *
+ * Our work is published before our word for it (release), and whoever clears
+ * the word looks for work after that (the fence of smp_store_mb()). Without the
+ * latter the holder could look first, then wipe out a word that came since.
  */
 void univ_feed_run(struct univ_feed *feed)
 {
 	unsigned long flags;
 
-	WRITE_ONCE(feed->again, true);
+	smp_store_release(&feed->again, true);
 	smp_mb();
 	while (READ_ONCE(feed->again) &&
 	       spin_trylock_irqsave(&feed->lock, flags)) {
-		WRITE_ONCE(feed->again, false);
+		smp_store_mb(feed->again, false);
 		if (!feed->closed && feed->step(feed))
 			WRITE_ONCE(feed->again, true);
 		spin_unlock_irqrestore(&feed->lock, flags);
