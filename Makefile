@@ -24,7 +24,7 @@ O := $(CURDIR)/build/user
 # What scripts need to know to build and boot the same kernel
 SETTINGS = KDIR=$(KDIR) UNIV_RELEASE=$(RELEASE)
 
-.PHONY: all modules user test-programs install install-modules install-user uninstall deps demo check quick bench clean help
+.PHONY: all modules user test-programs install install-modules install-user uninstall deps demo check quick adversaries bench clean help
 
 all: modules user
 
@@ -86,6 +86,9 @@ check: deps
 quick: deps
 	@$(SETTINGS) tests/check build static guest
 
+adversaries:
+	@tests/adversaries
+
 bench: deps all
 	@$(SETTINGS) bench/run
 
@@ -104,5 +107,6 @@ help:
 	@echo 'demo       programs over univerbs and over the stock stack, side by side in one guest'
 	@echo 'check      every test; the last line says "N passed, N failed, N skipped"'
 	@echo 'quick      build, static checks and the tests in one guest, without the program matrix'
+	@echo 'adversaries  the table of known ways to break such a stack, with the results of the last check'
 	@echo 'bench      benchmarks beside the stock stack'
 	@echo 'clean      removes what was built'
