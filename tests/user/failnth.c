@@ -77,22 +77,24 @@ static void arm(unsigned int n)
 {
 	char text[16];
 	int len = snprintf(text, sizeof(text), "%u", n);
+	ssize_t done;
 
-	NEED(pwrite(env.nth, text, len, 0) == len, "fail-nth: %s", err_name(errno));
+	/* The fault may wait for just this copy; it strikes once */
+	do {
+		done = pwrite(env.nth, text, len, 0);
+	} while (done < 0 && errno == EFAULT);
+	NEED(done == len, "fail-nth: %s", err_name(errno));
 }
 
 /* Disarms; true if the fault has struck */
 static bool struck(void)
 {
 	char text[16] = "";
-	ssize_t len;
+	ssize_t len = pread(env.nth, text, sizeof(text) - 1, 0);
 
-	/* What is left of the count may hit the call that reads it: that is no fault of ours */
-	do {
-		len = pread(env.nth, text, sizeof(text) - 1, 0);
-	} while (len < 0);
 	arm(0);
-	return !strtoul(text, NULL, 10);
+	/* A fault that strikes the call that asks has not struck the one before it */
+	return len > 0 && !strtoul(text, NULL, 10);
 }
 
 /* ---- What may not change --------------------------------------------------------- */
