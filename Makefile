@@ -80,7 +80,8 @@ deps:
 demo: deps
 	@$(SETTINGS) tests/demo
 
-check: deps
+check:
+	@packaging/install-deps debian-packages.txt debian-packages-kernel.txt
 	@$(SETTINGS) tests/check
 
 quick: deps

@@ -52,7 +52,7 @@ forgive_rxe() {
 	local mark
 	read -r mark <"$UNIV_STATE/klog-mark"
 	# shellcheck disable=SC2154 # lib.sh sets it
-	if dmesg | BAD=$klog_bad MARK=$mark KNOWN=$rxe_warning awk '
+	if dmesg | without_known | BAD=$klog_bad MARK=$mark KNOWN=$rxe_warning awk '
 		index($0, ENVIRON["MARK"]) { bad = known = splat = 0; next }
 		/cut here/ { splat = 1; forgiven = 0; next }
 		splat && $0 ~ ENVIRON["KNOWN"] { forgiven = 1; known++ }

@@ -3,14 +3,28 @@
 #
 # Host side: which kernel a guest boots, what its initramfs holds, and whether KVM can be trusted here.
 
-# usable_releases: those with headers to build modules against and an image to boot, the newest last
-usable_releases() {
+# bootable_releases: those with headers to build modules against and an image to boot, the newest last
+bootable_releases() {
 	local image release
 	for image in /boot/vmlinuz-*; do
 		release=${image#/boot/vmlinuz-}
 		[ -r "$image" ] && [ -e "/lib/modules/$release/build" ] && echo "$release"
 	done | sort -V
 }
+
+# usable_releases: of these the ones for everyday; a PREEMPT_RT kernel has tests of its own
+usable_releases() {
+	local release
+	for release in $(bootable_releases); do
+		case $release in
+		*-rt-*) [ "$release" = "$(uname -r)" ] || continue ;;
+		esac
+		echo "$release"
+	done
+}
+
+# rt_release: the newest PREEMPT_RT kernel, if there is one
+rt_release() { bootable_releases | grep -e '-rt-' | tail -n 1; }
 
 # pick_release: the running kernel's if it is usable, else the newest; without any, whatever has headers
 pick_release() {

@@ -132,6 +132,25 @@ klog_mark() {
 	echo "$mark" >"$UNIV_STATE/klog-mark"
 }
 
+# without_known: the log without the reports of one mistake of rxe's in 6.1, which only KASAN sees and which any traffic
+# can bring about: having copied to the very end of a region whose last map of pages is full, rxe_mr_copy() loads the
+# pointer behind the last map, and does not use it. A report lies between two lines of "=".
+without_known() {
+	awk '
+		function flush(  i) {
+			for (i = 0; i < n; i++) print held[i]
+			n = known = 0
+		}
+		/ =====+$/ && !n { held[n++] = $0; next }
+		!n { print; next }
+		{ held[n++] = $0 }
+		n == 2 && !/BUG: KASAN: slab-out-of-bounds in rxe_mr_copy\+/ { flush(); next }
+		n == 3 && !/Read of size 8 at addr/ { flush(); next }
+		n > 3 && / =====+$/ { n = 0; print "rxe_mr_copy: its known mistake"; next }
+		n == 300 { flush() }
+		END { flush() }'
+}
+
 # klog_check: false, and prints, if the kernel complained since the last call. Looks at what lies between the last mark
 # and a new one; from the start of the log if the old mark has been overrun. A splat is shown whole.
 klog_check() {
@@ -139,7 +158,7 @@ klog_check() {
 	read -r old <"$UNIV_STATE/klog-mark"
 	klog_mark
 	read -r new <"$UNIV_STATE/klog-mark"
-	dmesg | BAD=$klog_bad OLD=$old NEW=$new awk '
+	dmesg | without_known | BAD=$klog_bad OLD=$old NEW=$new awk '
 		index($0, ENVIRON["OLD"]) { bad = left = n = 0; next }
 		index($0, ENVIRON["NEW"]) { exit }
 		$0 ~ ENVIRON["BAD"] { bad++; left = 30 }
