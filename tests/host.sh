@@ -24,4 +24,20 @@ host_test() {
 	[ $status -eq 0 ] || [ $status -eq 77 ]
 }
 
+# host_shown NAME COMMAND...: one that takes long, bounds itself, and shows how far it is on stderr
+host_shown() {
+	local name=$1 start=$SECONDS status
+	shift
+	host_results=$((host_results + 1))
+	"$@" >/dev/null
+	status=$?
+	if [ $status -eq 0 ]; then
+		printf 'ok %s - %s (%s s)\n' $host_results "$name" $((SECONDS - start))
+	else
+		printf 'not ok %s - %s # exit status %s\n' $host_results "$name" $status
+		host_failed=$((host_failed + 1))
+	fi
+	return $status
+}
+
 host_finish() { [ $host_failed -eq 0 ]; }

@@ -3,28 +3,28 @@
 #
 # Host side: which kernel a guest boots, what its initramfs holds, and whether KVM can be trusted here.
 
-# bootable_releases: those with headers to build modules against and an image to boot, the newest last
-bootable_releases() {
+# usable_releases: those with headers to build modules against and an image to boot, the newest last; a PREEMPT_RT kernel
+# only where it runs already, since it has tests of its own
+usable_releases() {
 	local image release
 	for image in /boot/vmlinuz-*; do
 		release=${image#/boot/vmlinuz-}
+		[[ $release != *-rt-* || $release = "$(uname -r)" ]] || continue
 		[ -r "$image" ] && [ -e "/lib/modules/$release/build" ] && echo "$release"
 	done | sort -V
 }
 
-# usable_releases: of these the ones for everyday; a PREEMPT_RT kernel has tests of its own
-usable_releases() {
-	local release
-	for release in $(bootable_releases); do
-		case $release in
-		*-rt-*) [ "$release" = "$(uname -r)" ] || continue ;;
-		esac
-		echo "$release"
-	done
-}
+# rt_headers RELEASE: where Debian has the headers of that kernel
+rt_headers() { echo "/usr/src/linux-headers-$1"; }
 
-# rt_release: the newest PREEMPT_RT kernel, if there is one
-rt_release() { bootable_releases | grep -e '-rt-' | tail -n 1; }
+# rt_release: the newest PREEMPT_RT kernel that can be built for and booted, if there is one
+rt_release() {
+	local image release
+	for image in /boot/vmlinuz-*-rt-*; do
+		release=${image#/boot/vmlinuz-}
+		[ -r "$image" ] && [ -e "$(rt_headers "$release")/Makefile" ] && echo "$release"
+	done | sort -V | tail -n 1
+}
 
 # pick_release: the running kernel's if it is usable, else the newest; without any, whatever has headers
 pick_release() {
