@@ -9,7 +9,15 @@
 need_univerbs || exit 1
 resources_mark
 
-user_test failnth 600
+failnth() {
+	local status
+	program failnth
+	status=$?
+	forgive "$rxe_timers"
+	return $status
+}
+
+run_test "failnth (adv08)" 600 failnth
 user_test uffd 60
 
 run_test "nothing is left behind" 20 resources_unchanged

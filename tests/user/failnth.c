@@ -533,15 +533,16 @@ static bool is_destroy(const struct call *c)
 		c->before == doomed_cq || c->before == doomed_srq || c->before == doomed_qp);
 }
 
-/* What a lack of memory, a failing copy or a charge may answer */
-static bool honest(int err)
+/* What a lack of memory, a failing copy or a charge may answer; ENFILE is a socket of rxe's that finds no memory */
+static bool honest(const struct call *c, int err)
 {
-	return err == ENOMEM || err == EFAULT || err == EAGAIN || err == ENOBUFS;
+	return err == ENOMEM || err == EFAULT || err == EAGAIN || err == ENOBUFS ||
+	       (err == ENFILE && c->cmd == UNIV_QP_CREATE);
 }
 
 static void check_failure(const struct call *c, unsigned int n, int err)
 {
-	CHECK(honest(err), "%s, fault %u: %s, reason %u value %" PRIu64, c->name, n, err_name(err),
+	CHECK(honest(c, err), "%s, fault %u: %s, reason %u value %" PRIu64, c->name, n, err_name(err),
 	      c->cmd ? arg.hdr.reason : 0, c->cmd ? (uint64_t)arg.hdr.value : 0);
 	if (c->cmd && err == ENOMEM)
 		CHECK(arg.hdr.reason, "%s, fault %u: ENOMEM without a reason", c->name, n);
@@ -616,6 +617,15 @@ static void set_up(void)
 	raw_ah_attr(env.fd, &env.to);
 }
 
+/* Mappings keep the file open */
+static void unmap_rings(void)
+{
+	raw_unmap(&env.cq.map);
+	raw_unmap(&env.srq.map);
+	raw_unmap(&env.qp.map);
+	raw_unmap(&env.ud.map);
+}
+
 /* Closing with everything still there, and a fault in the middle of it: close(2) does it all */
 static void fail_close(void)
 {
@@ -624,10 +634,7 @@ static void fail_close(void)
 	for (unsigned int n = 1; hit; n++) {
 		NEED(n < MOST, "still failing at the %u. fault", n);
 		set_up();
-		raw_unmap(&env.cq.map);
-		raw_unmap(&env.srq.map);
-		raw_unmap(&env.qp.map);
-		raw_unmap(&env.ud.map);
+		unmap_rings();
 		arm(n);
 		close(env.fd);
 		hit = struck();
@@ -642,7 +649,10 @@ static void fail_all(void)
 	complete();
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
 		fail_each(&calls[i]);
+	unmap_rings();
 	close(env.fd);
+	munmap(env.mem, BUFFER);
+	CHECK(!pinned_kib(), "%ld KiB are pinned in the end", pinned_kib());
 }
 
 static const struct test_case cases[] = {

@@ -47,22 +47,45 @@ still_works() { program tutorial; }
 # that fail in the middle of reads bring that about over the stock stack as well, so it is not ours to answer for.
 rxe_warning='WARNING: .*rxe_comp\.c:[0-9]* rxe_completer'
 
-# forgive_rxe: if that warning is all that the kernel has said since the last mark, leave it behind
-forgive_rxe() {
+# When the creation of an RC queue pair fails early, rxe of 6.1 deletes timers that it has not set up yet
+rxe_timers=' rxe_qp_do_cleanup\+'
+
+# without_splats REGEX: the log without the warnings that have such a line
+without_splats() {
+	KNOWN=$1 awk '
+		function done(  i) {
+			for (i = 0; i < n && !forgiven; i++) print held[i]
+			n = forgiven = 0
+			end = ""
+		}
+		!n && /cut here/ { end = "end trace" }
+		!n && /INFO: trying to register non-static key/ { end = "</TASK>" }
+		!n && !end { print; next }
+		{ held[n++] = $0 }
+		$0 ~ ENVIRON["KNOWN"] { forgiven = 1 }
+		index($0, end) { done() }
+		END { forgiven = 0; done() }'
+}
+
+since_mark() {
 	local mark
 	read -r mark <"$UNIV_STATE/klog-mark"
-	# shellcheck disable=SC2154 # lib.sh sets it
-	if dmesg | without_known | BAD=$klog_bad MARK=$mark KNOWN=$rxe_warning awk '
-		index($0, ENVIRON["MARK"]) { bad = known = splat = 0; next }
-		/cut here/ { splat = 1; forgiven = 0; next }
-		splat && $0 ~ ENVIRON["KNOWN"] { forgiven = 1; known++ }
-		splat && /end trace/ { splat = 0; bad += !forgiven; next }
-		!splat && $0 ~ ENVIRON["BAD"] { bad++ }
-		END { exit !(known && !bad && !splat) }'; then
-		echo "rxe warned of its own bug"
-		klog_mark
-	fi
+	dmesg | MARK=$mark awk '
+		{ line[n++] = $0 }
+		index($0, ENVIRON["MARK"]) { n = 0 }
+		END { for (i = 0; i < n; i++) print line[i] }'
 }
+
+# forgive REGEX: if such warnings are all that the kernel has complained of since the last mark, leave them behind
+# shellcheck disable=SC2154 # lib.sh sets klog_bad
+forgive() {
+	since_mark | grep -Eq "$klog_bad" || return 0
+	! since_mark | without_known | without_splats "$1" | grep -Eq "$klog_bad" || return 0
+	echo "rxe warned of its own bug"
+	klog_mark
+}
+
+forgive_rxe() { forgive "$rxe_warning"; }
 
 # hostile NAME [CASE]...: a program that makes requests fail in every way
 hostile() {
