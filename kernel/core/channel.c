@@ -84,6 +84,13 @@ static struct univ_channel *channel_alloc(struct univ_context *ctx)
 	return channel;
 }
 
+static int channel_refused(struct univ_hdr *hdr, int err)
+{
+	if (err != -ENOMEM)
+		return err;
+	return univ_explain(hdr, err, UNIV_REASON_NO_MEMORY, 0, 0, 0);
+}
+
 /* The fd is installed last: until then nobody can use or close it. */
 int univ_channel_create_ioctl(struct univ_call *call, void *arg)
 {
@@ -94,16 +101,17 @@ int univ_channel_create_ioctl(struct univ_call *call, void *arg)
 
 	fd = get_unused_fd_flags(O_RDWR | O_CLOEXEC);
 	if (fd < 0)
-		return fd;
+		return channel_refused(&cmd->hdr, fd);
 
-	ret = -ENOMEM;
 	channel = channel_alloc(call->ctx);
-	if (!channel)
+	if (!channel) {
+		ret = channel_refused(&cmd->hdr, -ENOMEM);
 		goto put_fd;
+	}
 	file = anon_inode_getfile("[univerbs-channel]", &channel_fops, channel,
 				  O_RDWR);
 	if (IS_ERR(file)) {
-		ret = PTR_ERR(file);
+		ret = channel_refused(&cmd->hdr, PTR_ERR(file));
 		goto unlink;
 	}
 	cmd->fd = fd;
