@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "checker.h"
 #include "cmd.h"
 #include "univ.h"
 
@@ -29,6 +30,9 @@ UNIV_EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_
 		free(mr);
 		return NULL;
 	}
+	/* From now on the device may, and what is received need not be told. */
+	if (access & (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC))
+		univ_kernel_wrote(addr, length);
 	*mr = (struct ibv_mr) {
 		.context = pd->context,
 		.pd = pd,

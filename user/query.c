@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "checker.h"
 #include "cmd.h"
 #include "univ.h"
 
@@ -249,7 +250,10 @@ UNIV_EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *context,
 		return -univ_fail("ibv_query_gid_table", EINVAL, UNIV_REASON_SIZE, 0, entry_size,
 				  sizeof(*entries));
 	err = univ_cmd_gid_table(context->cmd_fd, &cmd);
-	return err ? -err : (ssize_t)cmd.count;
+	if (err)
+		return -err;
+	univ_kernel_wrote(entries, cmd.count * sizeof(*entries));
+	return (ssize_t)cmd.count;
 }
 
 UNIV_EXPORT int ibv_query_pkey(struct ibv_context *context, uint8_t port, int index, __be16 *pkey)

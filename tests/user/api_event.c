@@ -68,12 +68,12 @@ static void last_request(void)
 	pair_close(&p);
 }
 
-static volatile sig_atomic_t signals;
+static int signals;
 
 static void on_signal(int sig)
 {
 	(void)sig;
-	signals = signals + 1;
+	__atomic_add_fetch(&signals, 1, __ATOMIC_RELAXED);
 }
 
 struct blocked {
@@ -110,9 +110,9 @@ static void interrupt(void *(*fn)(void *), struct blocked *b, const char *what)
 	pthread_t thread;
 
 	sigaction(SIGUSR1, &sa, NULL);
-	signals = 0;
+	__atomic_store_n(&signals, 0, __ATOMIC_RELAXED);
 	pthread_create(&thread, NULL, fn, b);
-	for (int k = 0; k < 20 && !signals; k++) {
+	for (int k = 0; k < 20 && !__atomic_load_n(&signals, __ATOMIC_RELAXED); k++) {
 		sleep_ms(50);
 		pthread_kill(thread, SIGUSR1);
 		sleep_ms(20);

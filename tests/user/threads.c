@@ -17,6 +17,16 @@ static struct {
 	uint8_t seen[2][POSTERS * EACH];
 } s;
 
+static void stop(void)
+{
+	__atomic_store_n(&s.stop, true, __ATOMIC_RELAXED);
+}
+
+static bool stopped(void)
+{
+	return __atomic_load_n(&s.stop, __ATOMIC_RELAXED);
+}
+
 static bool take_from(int *inflight)
 {
 	int n = __atomic_load_n(inflight, __ATOMIC_RELAXED);
@@ -38,12 +48,12 @@ static void *post_writes(void *arg)
 {
 	uintptr_t me = (uintptr_t)arg;
 
-	for (int k = 0; k < EACH && !s.stop; k++) {
-		while (!take_credit(0) && !s.stop)
+	for (int k = 0; k < EACH && !stopped(); k++) {
+		while (!take_credit(0) && !stopped())
 			sched_yield();
 		if (post_rdma(&s.p, 0, me * EACH + k, IBV_WR_RDMA_WRITE, 16, IBV_SEND_SIGNALED)) {
 			FAIL("thread %lu, post %d: %s", (unsigned long)me, k, why_text());
-			s.stop = true;
+			stop();
 		}
 	}
 	return NULL;
@@ -53,15 +63,15 @@ static void *post_sends(void *arg)
 {
 	uintptr_t me = (uintptr_t)arg;
 
-	for (int k = 0; k < EACH && !s.stop; k++) {
-		while (!take_credit(0) && !s.stop)
+	for (int k = 0; k < EACH && !stopped(); k++) {
+		while (!take_credit(0) && !stopped())
 			sched_yield();
-		while (!take_credit(1) && !s.stop)
+		while (!take_credit(1) && !stopped())
 			sched_yield();
 		if (post_recv_at(&s.p, 1, me * EACH + k, 4096, 64) ||
 		    post_send_at(&s.p, 0, me * EACH + k, 0, 16, IBV_SEND_SIGNALED)) {
 			FAIL("thread %lu, post %d: %s", (unsigned long)me, k, why_text());
-			s.stop = true;
+			stop();
 		}
 	}
 	return NULL;
@@ -71,12 +81,12 @@ static void note_one(const struct ibv_wc *wc, int side)
 {
 	if (wc->status || wc->wr_id >= POSTERS * EACH) {
 		FAIL("completion %" PRIu64 ": %s", wc->wr_id, ibv_wc_status_str(wc->status));
-		s.stop = true;
+		stop();
 		return;
 	}
 	if (__atomic_add_fetch(&s.seen[side][wc->wr_id], 1, __ATOMIC_RELAXED) != 1) {
 		FAIL("completion %" PRIu64 " came twice", wc->wr_id);
-		s.stop = true;
+		stop();
 	}
 	__atomic_sub_fetch(&s.inflight[side], 1, __ATOMIC_ACQ_REL);
 	__atomic_add_fetch(&s.done, 1, __ATOMIC_ACQ_REL);
@@ -87,12 +97,12 @@ static void *poll_side(void *arg)
 	uintptr_t side = (uintptr_t)arg;
 	struct ibv_wc wc[3];
 
-	while (!s.stop) {
+	while (!stopped()) {
 		int n = ibv_poll_cq(s.p.cq[side], 3, wc);
 
 		if (n < 0) {
 			FAIL("poll_cq: %d", n);
-			s.stop = true;
+			stop();
 		}
 		for (int i = 0; i < n; i++)
 			note_one(&wc[i], side);
@@ -106,11 +116,11 @@ static void wait_done(int want)
 {
 	uint64_t end = deadline_ms(30000);
 
-	while (__atomic_load_n(&s.done, __ATOMIC_ACQUIRE) < want && !s.stop && now_ns() < end)
+	while (__atomic_load_n(&s.done, __ATOMIC_ACQUIRE) < want && !stopped() && now_ns() < end)
 		sleep_ms(5);
 	sleep_ms(50);
 	CHECK(s.done == want, "%d completions, expected %d", s.done, want);
-	s.stop = true;
+	stop();
 }
 
 static void run(void *(*poster)(void *), int sides)

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# The library under AddressSanitizer, with leaks, and UndefinedBehaviorSanitizer.
+
+TEST_BIN=$UNIV_REPO/build/address/tests
+UNIV_LIBDIR=$UNIV_REPO/build/address/user
+export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:halt_on_error=1
+export UBSAN_OPTIONS=print_stacktrace=1
+# shellcheck source=tests/user/guest.sh
+. "$UNIV_REPO/tests/user/guest.sh"
+
+need_univerbs || exit 1
+
+for name in tutorial api_device api_cq api_qp api_srq api_event odd_memory bad_limits bad_memory bad_modify bad_post \
+		cq_overrun threads forked races many; do
+	run_test "$name with addresses and undefined behaviour checked" 300 program "$name"
+done

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# The programs with several threads under ThreadSanitizer.
+
+TEST_BIN=$UNIV_REPO/build/thread/tests
+UNIV_LIBDIR=$UNIV_REPO/build/thread/user
+export TSAN_OPTIONS=halt_on_error=0:exitcode=66:second_deadlock_stack=1
+# shellcheck source=tests/user/guest.sh
+. "$UNIV_REPO/tests/user/guest.sh"
+
+need_univerbs || exit 1
+
+for name in threads races api_event api_cq; do
+	run_test "$name with races of threads checked" 300 program "$name"
+done

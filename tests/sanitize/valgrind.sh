@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# The ordinary library and programs under valgrind: what it reports would be a false report, or a mistake of ours.
+
+# shellcheck source=tests/user/guest.sh
+. "$UNIV_REPO/tests/user/guest.sh"
+
+need_univerbs || exit 1
+command -v valgrind >/dev/null || skip "valgrind is not installed"
+
+# checked NAME [CASE]...: exits 99 for a report, a leak too. That each ioctl is unknown to valgrind is no news.
+checked() {
+	local name=$1
+	shift
+	on_stack "$TEST_STACK" valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite \
+		--sim-hints=lax-ioctls --child-silent-after-fork=yes "$TEST_BIN/$name" "$@"
+}
+
+for name in tutorial defined api_srq; do
+	run_test "$name under valgrind" 300 checked "$name"
+done
+run_test "api_qp under valgrind" 300 checked api_qp rc_send rc_chain ud_message
