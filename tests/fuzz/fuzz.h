@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the fuzzers share. An input is a string of bytes that the fuzzer takes
+ * for a program; any string is one. Inputs are changed at random, and where the
+ * kernel tells which code it ran (KCOV) those that reach new code are kept and
+ * changed further. A child runs the inputs, so that one that hurts itself only
+ * costs a new child; what the kernel says of itself ends the search.
+ *
+ *   NAME [-s SEED] [-t SECONDS] [-n RUNS] [-o DIRECTORY] INPUT|DIRECTORY...
+ *
+ * Inputs that are named are run first. -o: where to put those that found
+ * something new, and what was running when something broke. With neither -t nor
+ * -n they are run, and that is all.
+ */
+#ifndef FUZZ_H
+#define FUZZ_H
+
+#include "../user/raw.h"
+#include <dirent.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+
+#define INPUT_MAX 512
+#define POOL_MAX 2048
+#ifndef CHILD_RUNS
+#define CHILD_RUNS 300
+#endif
+#define INPUT_SECONDS 30
+
+struct input {
+	uint32_t len;
+	uint8_t byte[INPUT_MAX];
+};
+
+/* What outlives a child */
+struct fuzz_state {
+	uint64_t seed;
+	uint64_t runs;
+	uint32_t named;			/* inputs of the pool that were named */
+	uint32_t next_named;
+	uint32_t pool_count;
+	uint32_t edges;
+	uint32_t kept;
+	struct input current;
+	struct input pool[POOL_MAX];
+	uint8_t edge[1 << 16];
+};
+
+static struct fuzz_state *fuzz;
+static const char *fuzz_out;
+
+/* The fuzzer itself: once in each child, and for each input */
+static void target_open(void);
+static void target_run(void);
+
+/* ---- Reading an input ---------------------------------------------------- */
+
+/* Where an input is read by each thread that runs it */
+struct reader {
+	uint32_t at;
+	uint32_t end;
+};
+
+static uint32_t take(struct reader *r, unsigned int bytes)
+{
+	uint32_t value = 0;
+
+	while (bytes--)
+		value = value << 8 | (r->at < r->end ? fuzz->current.byte[r->at++] : 0);
+	return value;
+}
+
+static bool more(const struct reader *r)
+{
+	return r->at < r->end;
+}
+
+/* Values at which things change */
+static uint64_t take_value(struct reader *r)
+{
+	uint32_t how = take(r, 1);
+
+	switch (how % 8) {
+	case 0:
+		return take(r, 1);
+	case 1:
+		return take(r, 2);
+	case 2:
+		return take(r, 4);
+	case 3:
+		return (uint64_t)take(r, 4) << 32 | take(r, 4);
+	case 4:
+		return 1ull << take(r, 1) % 64;
+	case 5:
+		return (1ull << take(r, 1) % 64) - 1;
+	case 6:
+		return -(uint64_t)take(r, 1);
+	default:
+		return how >> 3;
+	}
+}
+
+/* ---- Coverage ------------------------------------------------------------ */
+
+#define KCOV_INIT_TRACE _IOR('c', 1, unsigned long)
+#define KCOV_ENABLE _IO('c', 100)
+#define KCOV_WORDS (64 << 10)
+
+static unsigned long *kcov;
+
+/* For the calling thread; without KCOV all inputs are equally good */
+static void kcov_open(void)
+{
+	int fd = open("/sys/kernel/debug/kcov", O_RDWR | O_CLOEXEC);
+	void *mem;
+
+	if (fd < 0 || ioctl(fd, KCOV_INIT_TRACE, (unsigned long)KCOV_WORDS))
+		return;
+	mem = mmap(NULL, KCOV_WORDS * sizeof(*kcov), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (mem != MAP_FAILED && !ioctl(fd, KCOV_ENABLE, 0ul))
+		kcov = mem;
+}
+
+/* How many steps from one place in the code to another were new */
+static unsigned int kcov_take(void)
+{
+	unsigned long n, pc, last = 0;
+	unsigned int fresh = 0;
+	uint32_t hash;
+
+	if (!kcov)
+		return 0;
+	n = __atomic_load_n(&kcov[0], __ATOMIC_RELAXED);
+	for (unsigned long i = 0; i < n && i + 1 < KCOV_WORDS; i++) {
+		pc = kcov[i + 1];
+		hash = (uint32_t)((pc * 0x9e3779b97f4a7c15ull) >> 40) ^ (uint32_t)(last >> 1);
+		hash &= sizeof(fuzz->edge) - 1;
+		last = (pc * 0x9e3779b97f4a7c15ull) >> 40;
+		if (!fuzz->edge[hash]) {
+			fuzz->edge[hash] = 1;
+			fresh++;
+		}
+	}
+	fuzz->edges += fresh;
+	__atomic_store_n(&kcov[0], 0, __ATOMIC_RELAXED);
+	return fresh;
+}
+
+/* ---- What the kernel says ------------------------------------------------ */
+
+static int klog = -1;
+
+static bool klog_known(const char *line)
+{
+	return strstr(line, "rxe_comp.c") && strstr(line, "rxe_completer");
+}
+
+/* Whether it has complained since the last time */
+static bool klog_complains(void)
+{
+	static const char *const bad[] = { "WARNING:", "BUG:", "KASAN", "UBSAN", "Oops",
+		"general protection", "possible circular", "inconsistent", "suspicious RCU",
+		"refcount_t", "list_add corruption", "list_del corruption", "blocked for more" };
+	bool found = false;
+	char line[1024];
+	ssize_t n;
+
+	while ((n = read(klog, line, sizeof(line) - 1)) > 0) {
+		line[n] = '\0';
+		if (klog_known(line))
+			continue;
+		for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+			if (strstr(line, bad[i])) {
+				printf("kernel: %s", line);
+				found = true;
+				break;
+			}
+	}
+	return found;
+}
+
+/* ---- Inputs -------------------------------------------------------------- */
+
+static void input_save(const struct input *in, const char *why, uint64_t number)
+{
+	char path[512];
+	FILE *f;
+
+	if (!fuzz_out)
+		return;
+	snprintf(path, sizeof(path), "%s/%s-%" PRIu64, fuzz_out, why, number);
+	f = fopen(path, "w");
+	if (!f)
+		return;
+	fwrite(in->byte, 1, in->len, f);
+	fclose(f);
+}
+
+/* So that a kernel that dies leaves its cause behind */
+static void input_running(void)
+{
+	static int fd = -1;
+	char path[512];
+
+	if (!fuzz_out)
+		return;
+	if (fd < 0) {
+		snprintf(path, sizeof(path), "%s/running", fuzz_out);
+		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	}
+	if (fd >= 0 && (pwrite(fd, fuzz->current.byte, fuzz->current.len, 0) < 0 ||
+			ftruncate(fd, fuzz->current.len)))
+		close(fd);
+}
+
+static void input_load(const char *path)
+{
+	struct input *in = &fuzz->pool[fuzz->pool_count];
+	FILE *f = fopen(path, "r");
+
+	NEED(f, "%s: %s", path, err_name(errno));
+	if (fuzz->pool_count < POOL_MAX) {
+		in->len = fread(in->byte, 1, INPUT_MAX, f);
+		fuzz->pool_count++;
+	}
+	fclose(f);
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static void inputs_load(const char *path)
+{
+	struct dirent **entry;
+	char name[512];
+	struct stat st;
+	int n;
+
+	if (!stat(path, &st) && !S_ISDIR(st.st_mode)) {
+		input_load(path);
+		return;
+	}
+	n = scandir(path, &entry, NULL, by_name);
+	NEED(n >= 0, "%s: %s", path, err_name(errno));
+	for (int i = 0; i < n; i++) {
+		if (entry[i]->d_name[0] != '.') {
+			snprintf(name, sizeof(name), "%s/%s", path, entry[i]->d_name);
+			input_load(name);
+		}
+		free(entry[i]);
+	}
+	free(entry);
+}
+
+static void change_once(struct input *in, uint64_t *seed)
+{
+	const struct input *other = &fuzz->pool[rnd(seed) % (fuzz->pool_count ? fuzz->pool_count : 1)];
+	uint32_t at = rnd(seed) % in->len, n = 1 + rnd(seed) % 16, from;
+
+	switch (rnd(seed) % 6) {
+	case 0:
+		in->byte[at] ^= 1 << rnd(seed) % 8;
+		break;
+	case 1:
+		in->byte[at] = rnd(seed);
+		break;
+	case 2:		/* away with a piece */
+		n = n < in->len - at ? n : in->len - at;
+		memmove(in->byte + at, in->byte + at + n, in->len - at - n);
+		in->len -= n;
+		break;
+	case 3:		/* a random piece in */
+		if (in->len + n > INPUT_MAX)
+			break;
+		memmove(in->byte + at + n, in->byte + at, in->len - at);
+		for (uint32_t i = 0; i < n; i++)
+			in->byte[at + i] = rnd(seed);
+		in->len += n;
+		break;
+	case 4:		/* from here on as another goes on */
+		if (!other->len)
+			break;
+		from = rnd(seed) % other->len;
+		n = other->len - from < INPUT_MAX - at ? other->len - from : INPUT_MAX - at;
+		memmove(in->byte + at, other->byte + from, n);
+		in->len = at + n;
+		break;
+	default:	/* a piece of itself once more */
+		n = n < in->len - at ? n : in->len - at;
+		if (in->len + n > INPUT_MAX)
+			break;
+		memmove(in->byte + at + n, in->byte + at, in->len - at);
+		in->len += n;
+	}
+}
+
+static void input_next(void)
+{
+	struct input *in = &fuzz->current;
+	uint64_t *seed = &fuzz->seed;
+
+	if (fuzz->next_named < fuzz->named) {
+		*in = fuzz->pool[fuzz->next_named++];
+		return;
+	}
+	if (fuzz->pool_count && rnd(seed) % 5) {
+		*in = fuzz->pool[rnd(seed) % fuzz->pool_count];
+	} else {
+		in->len = 8 + rnd(seed) % 200;
+		for (uint32_t i = 0; i < in->len; i++)
+			in->byte[i] = rnd(seed);
+	}
+	for (uint32_t n = 1 + rnd(seed) % 8; n && in->len; n--)
+		change_once(in, seed);
+}
+
+static void input_judge(void)
+{
+	unsigned int fresh = kcov_take();
+
+	if (!fresh || fuzz->next_named < fuzz->named)
+		return;
+	if (fuzz->pool_count < POOL_MAX)
+		fuzz->pool[fuzz->pool_count++] = fuzz->current;
+	input_save(&fuzz->current, "new", fuzz->kept++);
+}
+
+/* ---- Running them -------------------------------------------------------- */
+
+static bool fuzz_over(uint64_t end, uint64_t runs)
+{
+	return fuzz->next_named >= fuzz->named && (now_ns() >= end || fuzz->runs >= runs);
+}
+
+static void child(uint64_t end, uint64_t runs)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGALRM, SIG_DFL);
+	target_open();
+	kcov_open();
+	for (int i = 0; i < CHILD_RUNS && !fuzz_over(end, runs); i++) {
+		input_next();
+		fuzz->runs++;
+		input_running();
+		alarm(INPUT_SECONDS);
+		target_run();
+		alarm(0);
+		input_judge();
+		if (klog_complains())
+			_exit(3);
+	}
+	_exit(0);
+}
+
+/* Returns whether the search may go on */
+static bool child_ended(int status, unsigned int *died)
+{
+	if (WIFEXITED(status) && !WEXITSTATUS(status))
+		return true;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 1) {
+		FAIL("the fuzzer cannot set up what it needs");
+		return false;
+	}
+	if (klog_complains() || (WIFEXITED(status) && WEXITSTATUS(status) == 3)) {
+		input_save(&fuzz->current, "complaint", fuzz->runs);
+		FAIL("the kernel complains; the input is complaint-%" PRIu64, fuzz->runs);
+		return false;
+	}
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
+		input_save(&fuzz->current, "hangs", fuzz->runs);
+		FAIL("no end after %d s; the input is hangs-%" PRIu64, INPUT_SECONDS, fuzz->runs);
+		return false;
+	}
+	/* It hit itself */
+	input_save(&fuzz->current, "died", fuzz->runs);
+	if (++*died < 1000)
+		return true;
+	FAIL("too many children die");
+	return false;
+}
+
+static void fuzz_loop(uint64_t end, uint64_t runs)
+{
+	unsigned int died = 0;
+	bool go_on = true;
+	int status;
+	pid_t pid;
+
+	while (go_on && !fuzz_over(end, runs)) {
+		fflush(stdout);
+		pid = fork();
+		if (!pid)
+			child(end, runs);
+		NEED(pid > 0 && waitpid(pid, &status, 0) == pid, "fork: %s", err_name(errno));
+		go_on = child_ended(status, &died);
+	}
+	printf("%" PRIu64 " runs, %u children died, %u inputs given, %u kept, %u edges\n", fuzz->runs,
+	       died, fuzz->named, fuzz->kept, fuzz->edges);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t end = 0, runs = 0;
+	int opt;
+
+	fuzz = mmap(NULL, sizeof(*fuzz), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	NEED(fuzz != MAP_FAILED, "mmap: %s", err_name(errno));
+	fuzz->seed = 1;
+	while ((opt = getopt(argc, argv, "s:t:n:o:")) != -1) {
+		switch (opt) {
+		case 's':
+			fuzz->seed = strtoull(optarg, NULL, 0);
+			break;
+		case 't':
+			end = deadline_ms(atoi(optarg) * 1000);
+			runs = UINT64_MAX;
+			break;
+		case 'n':
+			runs = strtoull(optarg, NULL, 0);
+			end = UINT64_MAX;
+			break;
+		case 'o':
+			fuzz_out = optarg;
+			break;
+		default:
+			return 2;
+		}
+	}
+	for (; optind < argc; optind++)
+		inputs_load(argv[optind]);
+	fuzz->named = fuzz->pool_count;
+	klog = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	NEED(klog >= 0 && lseek(klog, 0, SEEK_END) >= 0, "/dev/kmsg: %s", err_name(errno));
+	fuzz_loop(end, runs);
+	return test_failures ? 1 : 0;
+}
+
+#endif

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# In a guest: each fuzzer for FUZZ_SECONDS (60), from its corpus on; FUZZ_SEED (1). What they find is kept in the log
+# directory. FUZZ_ONLY names one, FUZZ_INPUT an input to be run alone.
+
+# shellcheck source=tests/user/guest.sh
+. "$UNIV_REPO/tests/user/guest.sh"
+
+: "${FUZZ_SECONDS:=60}" "${FUZZ_SEED:=1}"
+programs=$UNIV_REPO/build/fuzz
+
+need_univerbs || exit 1
+resources_mark
+
+fuzz() {
+	local name=$1 found=$UNIV_LOGDIR/$1 corpus=$UNIV_REPO/tests/fuzz/corpus/$1 status
+	mkdir -p "$found"
+	if [ -n "${FUZZ_INPUT:-}" ]; then
+		univ "$programs/$name" -n 1 "$FUZZ_INPUT"
+	else
+		univ "$programs/$name" -s "$FUZZ_SEED" -t "$FUZZ_SECONDS" -o "$found" "$corpus"
+	fi >"$found/log" 2>&1
+	status=$?
+	cat "$found/log"
+	rm -f "$found/running"
+	forgive_rxe
+	return $status
+}
+
+for name in ioctl rings; do
+	[ "${FUZZ_ONLY:-$name}" = "$name" ] || continue
+	run_test "fuzz $name (adv03 adv04 adv13)" $((FUZZ_SECONDS * 2 + 120)) fuzz "$name"
+	# For the reader: how much was done
+	note "$name: $(tail -n 1 "$UNIV_LOGDIR/$name/log")"
+	run_test "a fresh process works after fuzz $name" 20 still_works
+done
+
+run_test "nothing is left behind" 20 resources_unchanged

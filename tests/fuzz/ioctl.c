@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sequences of calls on the node. Each call starts as one that should succeed,
+ * with objects that exist, and is then changed in as many fields as the input
+ * says. The calls and their fields are those of uapi/univerbs.h (grammar.h).
+ */
+#include "fuzz.h"
+
+struct field {
+	const char *name;
+	uint16_t offset;
+	uint16_t size;
+};
+
+struct call {
+	const char *name;
+	unsigned long cmd;
+	uint16_t size;
+	const struct field *fields;
+	uint16_t count;
+};
+
+#include "grammar.h"
+
+#define OBJECTS 64
+#define CALLS_MAX 48
+#define ARENA (32 * PAGE)
+
+struct object {
+	enum univ_object_type type;
+	uint32_t handle;
+	uint32_t qp_type;
+	uint32_t qp_num;
+	uint32_t key;
+	struct raw_map map;
+	struct raw_ring ring[2];	/* send or completions, receive */
+};
+
+static struct {
+	int fd;
+	int channel;
+	uint8_t *arena;
+	struct univ_ah_attr self;
+	pthread_mutex_t lock;		/* the objects */
+	struct object object[OBJECTS];
+	uint32_t count;
+} env = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void target_open(void)
+{
+	env.arena = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	NEED(env.arena != MAP_FAILED, "mmap: %s", err_name(errno));
+	/* a page that can only be read, and one that is not there */
+	NEED_OK(mprotect(env.arena + ARENA - 2 * PAGE, PAGE, PROT_READ));
+	NEED_OK(munmap(env.arena + ARENA - PAGE, PAGE));
+	env.fd = raw_open();
+	raw_ah_attr(env.fd, &env.self);
+	close(env.fd);
+}
+
+/* ---- Objects ------------------------------------------------------------- */
+
+/* One of a type that exists, or whatever the input says */
+static uint32_t pick(struct reader *r, enum univ_object_type type)
+{
+	uint32_t which = take(r, 1), seen = 0, handle = 0;
+
+	if (which >= 0xf8)
+		return take(r, 1) % 16;
+	pthread_mutex_lock(&env.lock);
+	for (uint32_t i = 0; i < env.count; i++)
+		seen += env.object[i].type == type;
+	which = seen ? which % seen : 0;
+	for (uint32_t i = 0; i < env.count && !handle; i++)
+		if (env.object[i].type == type && !which--)
+			handle = env.object[i].handle;
+	pthread_mutex_unlock(&env.lock);
+	return handle;
+}
+
+static struct object *object_at(struct reader *r)
+{
+	uint32_t which = take(r, 1);
+
+	return env.count ? &env.object[which % env.count] : NULL;
+}
+
+/* Context: env.lock held, or alone */
+static struct object *object_of(uint32_t handle)
+{
+	for (uint32_t i = 0; i < env.count; i++)
+		if (env.object[i].handle == handle)
+			return &env.object[i];
+	return NULL;
+}
+
+static void object_add(const struct object *new)
+{
+	pthread_mutex_lock(&env.lock);
+	if (env.count < OBJECTS)
+		env.object[env.count++] = *new;
+	pthread_mutex_unlock(&env.lock);
+}
+
+/* Its mapping stays: it may be used after the object has gone */
+static void object_remove(uint32_t handle)
+{
+	struct object *gone;
+
+	pthread_mutex_lock(&env.lock);
+	gone = object_of(handle);
+	if (gone)
+		gone->type = UNIV_OBJECT_NONE;
+	pthread_mutex_unlock(&env.lock);
+}
+
+static void object_map(struct object *o, uint64_t offset, uint64_t length,
+		       const struct univ_ring_map *first, const struct univ_ring_map *second)
+{
+	void *base = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, env.fd, offset);
+
+	if (base == MAP_FAILED)
+		return;
+	o->map = (struct raw_map){ base, length, offset };
+	raw_ring_at(&o->ring[0], &o->map, first);
+	if (second)
+		raw_ring_at(&o->ring[1], &o->map, second);
+}
+
+/* ---- Calls --------------------------------------------------------------- */
+
+static void default_qp(struct reader *r, struct univ_qp_create *arg)
+{
+	static const uint32_t types[] = { IBV_QPT_RC, IBV_QPT_UD, IBV_QPT_UC, IBV_QPT_RC };
+	uint32_t srq = take(r, 1) % 4 ? 0 : pick(r, UNIV_OBJECT_SRQ);
+
+	raw_qp_arg(arg, types[take(r, 1) % ARRAY_SIZE(types)], pick(r, UNIV_OBJECT_PD),
+		   pick(r, UNIV_OBJECT_CQ), srq);
+	arg->recv_cq = pick(r, UNIV_OBJECT_CQ);
+}
+
+/* The next step of the way that a queue pair takes, to itself or another */
+static void default_modify(struct reader *r, struct univ_qp_modify *arg)
+{
+	uint32_t step = take(r, 1) % 8;
+	uint32_t type = IBV_QPT_RC, num = 0;
+	struct object *o;
+
+	arg->handle = pick(r, UNIV_OBJECT_QP);
+	pthread_mutex_lock(&env.lock);
+	o = object_of(arg->handle);
+	if (o) {
+		type = o->qp_type;
+		num = o->qp_num;
+	}
+	pthread_mutex_unlock(&env.lock);
+	switch (step) {
+	case 0:
+	case 1:
+		raw_attr_init(&arg->attr, type);
+		break;
+	case 2:
+	case 3:
+		raw_attr_rtr(env.fd, &arg->attr, type, num);
+		break;
+	case 4:
+	case 5:
+		raw_attr_rts(&arg->attr, type);
+		break;
+	default:
+		arg->attr.attr_mask = IBV_QP_STATE;
+		arg->attr.qp_state = take(r, 1) % 8;
+	}
+}
+
+static void default_mr(struct reader *r, struct univ_mr_reg *arg)
+{
+	arg->pd = pick(r, UNIV_OBJECT_PD);
+	arg->access = ALL_ACCESS;
+	arg->addr = (uintptr_t)env.arena + take(r, 1) * 64;
+	arg->length = 1 + take(r, 2);
+	arg->iova = arg->addr;
+}
+
+/* Fields that name objects by their name; all structs but those above */
+static void default_handles(struct reader *r, const struct call *call, uint8_t *arg)
+{
+	static const struct {
+		const char *in;
+		enum univ_object_type type;
+	} kinds[] = {
+		{ "_PD_", UNIV_OBJECT_PD }, { "_MR_", UNIV_OBJECT_MR }, { "_AH_", UNIV_OBJECT_AH },
+		{ "_CQ_", UNIV_OBJECT_CQ }, { "_SRQ_", UNIV_OBJECT_SRQ }, { "_QP_", UNIV_OBJECT_QP },
+	};
+
+	for (uint16_t i = 0; i < call->count; i++) {
+		const struct field *f = &call->fields[i];
+		enum univ_object_type type = UNIV_OBJECT_NONE;
+		uint32_t handle;
+
+		if (!strcmp(f->name, "pd"))
+			type = UNIV_OBJECT_PD;
+		else if (!strcmp(f->name, "qp"))
+			type = UNIV_OBJECT_QP;
+		else if (!strcmp(f->name, "handle"))
+			for (size_t k = 0; k < ARRAY_SIZE(kinds); k++)
+				if (strstr(call->name, kinds[k].in))
+					type = kinds[k].type;
+		if (type == UNIV_OBJECT_NONE || f->size != sizeof(handle))
+			continue;
+		handle = pick(r, type);
+		memcpy(arg + f->offset, &handle, sizeof(handle));
+	}
+}
+
+static void defaults(struct reader *r, const struct call *call, void *arg)
+{
+	static const uint8_t group[16] = { 0xff, 0x0e, [15] = 7 };
+
+	switch (call->cmd) {
+	case UNIV_QP_CREATE:
+		return default_qp(r, arg);
+	case UNIV_QP_MODIFY:
+		return default_modify(r, arg);
+	case UNIV_MR_REG:
+		return default_mr(r, arg);
+	default:
+		default_handles(r, call, arg);
+	}
+	switch (call->cmd) {
+	case UNIV_AH_CREATE:
+		((struct univ_ah_create *)arg)->attr = env.self;
+		break;
+	case UNIV_CQ_CREATE:
+		((struct univ_cq_create *)arg)->cqe = 1 + take(r, 1);
+		((struct univ_cq_create *)arg)->channel_fd = take(r, 1) % 2 ? env.channel : -1;
+		break;
+	case UNIV_CQ_RESIZE:
+		((struct univ_cq_resize *)arg)->cqe = 1 + take(r, 1);
+		break;
+	case UNIV_SRQ_CREATE:
+		((struct univ_srq_create *)arg)->max_wr = 1 + take(r, 1) % 64;
+		((struct univ_srq_create *)arg)->max_sge = 2;
+		break;
+	case UNIV_GID_TABLE:
+		((struct univ_gid_table *)arg)->entries = (uintptr_t)env.arena;
+		((struct univ_gid_table *)arg)->max = 64;
+		break;
+	case UNIV_PORT_QUERY:
+	case UNIV_PKEY_QUERY:
+	case UNIV_GID_QUERY:
+		/* the first field behind the head of all three */
+		((struct univ_port_query *)arg)->port_num = PORT;
+		break;
+	case UNIV_MCAST_ATTACH:
+	case UNIV_MCAST_DETACH:
+		memcpy(((struct univ_mcast *)arg)->gid, group, sizeof(group));
+		break;
+	default:
+		break;
+	}
+}
+
+/* Never an address of ours but in the arena */
+static uint64_t take_address(struct reader *r)
+{
+	uint64_t value = take_value(r);
+
+	if (value >= PAGE && value < 1ull << 47)
+		value = (uintptr_t)env.arena + value % ARENA;
+	return value;
+}
+
+static void change_field(struct reader *r, const struct call *call, uint8_t *arg)
+{
+	const struct field *f = &call->fields[take(r, 1) % call->count];
+	uint64_t value = f->size == 8 ? take_address(r) : take_value(r);
+
+	/* The size is no more than there is room for; behind it lies what the input says */
+	if (!strcmp(f->name, "hdr.size") && value > 2 * PAGE)
+		value = 2 * PAGE;
+	for (uint16_t at = 0; at < f->size; at += 8)
+		memcpy(arg + f->offset + at, &value, f->size - at < 8 ? f->size - at : 8);
+}
+
+static void made_cq(struct object *o, const struct univ_cq_create *a)
+{
+	o->type = UNIV_OBJECT_CQ;
+	o->handle = a->handle;
+	object_map(o, a->map_offset, a->map_length, &a->ring, NULL);
+}
+
+static void made_qp(struct object *o, const struct univ_qp_create *a)
+{
+	o->type = UNIV_OBJECT_QP;
+	o->handle = a->handle;
+	o->qp_type = a->qp_type;
+	o->qp_num = a->qp_num;
+	object_map(o, a->map_offset, a->map_length, &a->sq, &a->rq);
+}
+
+static void made_srq(struct object *o, const struct univ_srq_create *a)
+{
+	o->type = UNIV_OBJECT_SRQ;
+	o->handle = a->handle;
+	object_map(o, a->map_offset, a->map_length, &a->ring, NULL);
+	o->ring[1] = o->ring[0];
+}
+
+static void made(const struct call *call, const void *arg)
+{
+	struct object o = { .type = UNIV_OBJECT_NONE };
+
+	switch (call->cmd) {
+	case UNIV_PD_ALLOC:
+		o.type = UNIV_OBJECT_PD;
+		o.handle = ((const struct univ_pd_alloc *)arg)->handle;
+		break;
+	case UNIV_MR_REG:
+		o.type = UNIV_OBJECT_MR;
+		o.handle = ((const struct univ_mr_reg *)arg)->handle;
+		o.key = ((const struct univ_mr_reg *)arg)->lkey;
+		break;
+	case UNIV_AH_CREATE:
+		o.type = UNIV_OBJECT_AH;
+		o.handle = ((const struct univ_ah_create *)arg)->handle;
+		break;
+	case UNIV_CQ_CREATE:
+		made_cq(&o, arg);
+		break;
+	case UNIV_SRQ_CREATE:
+		made_srq(&o, arg);
+		break;
+	case UNIV_QP_CREATE:
+		made_qp(&o, arg);
+		break;
+	case UNIV_CHANNEL_CREATE:
+		if (env.channel >= 0)
+			close(env.channel);
+		env.channel = ((const struct univ_channel_create *)arg)->fd;
+		fcntl(env.channel, F_SETFL, O_NONBLOCK);
+		return;
+	default:
+		if (call->fields == fields_univ_destroy)
+			object_remove(((const struct univ_destroy *)arg)->handle);
+		return;
+	}
+	object_add(&o);
+}
+
+static void do_ioctl(struct reader *r, const struct call *call)
+{
+	uint64_t room[2 * PAGE / 8] = { 0 };
+	uint32_t changes = take(r, 1) % 8;
+	void *arg = room;
+
+	defaults(r, call, arg);
+	((struct univ_hdr *)arg)->size = call->size;
+	for (changes = changes > 4 ? changes - 4 : 0; changes; changes--)
+		change_field(r, call, arg);
+	if (take(r, 1) >= 0xfc) {
+		/* answered into memory that cannot be written, or not at all */
+		arg = env.arena + ARENA - 2 * PAGE + (take(r, 1) % 3) * (PAGE - call->size / 2);
+		ioctl(env.fd, call->cmd, arg);
+		return;
+	}
+	if (!ioctl(env.fd, call->cmd, arg))
+		made(call, arg);
+}
+
+/* ---- What is no ioctl with a struct -------------------------------------- */
+
+static void do_post(struct reader *r)
+{
+	struct object *o = object_at(r);
+	uint32_t which = take(r, 1) % 2;
+	struct raw_ring *ring;
+	uint8_t *slot;
+
+	if (!o || !o->ring[which].head || o->type == UNIV_OBJECT_CQ)
+		return;
+	ring = &o->ring[which];
+	slot = raw_slot(ring, ring->index);
+	memset(slot, 0, 64);
+	if (which) {
+		struct univ_recv_wr *wr = (void *)slot;
+
+		wr->count = take(r, 1) % 3;
+		wr->sge[0].addr = (uintptr_t)env.arena + take(r, 2);
+		wr->sge[0].length = take(r, 2);
+		wr->sge[0].lkey = env.object[take(r, 1) % env.count].key;
+	} else {
+		struct univ_send_wr *wr = (void *)slot;
+
+		wr->opcode = take(r, 1) % 16;
+		wr->flags = take(r, 1) % 16;
+		wr->count = take(r, 1) % 3;
+		wr->rkey = env.object[take(r, 1) % env.count].key;
+		wr->remote_addr = (uintptr_t)env.arena + take(r, 2);
+		wr->sge[0].addr = (uintptr_t)env.arena + take(r, 2);
+		wr->sge[0].length = take(r, 1);
+		wr->sge[0].lkey = wr->rkey;
+		if (o->qp_type == IBV_QPT_UD) {
+			wr->ud.ah = pick(r, UNIV_OBJECT_AH);
+			wr->ud.remote_qpn = o->qp_num;
+			wr->ud.remote_qkey = PAIR_QKEY;
+		}
+	}
+	raw_publish(env.fd, ring, o->handle, which ? UNIV_KICK_RECV : UNIV_KICK_SEND);
+}
+
+static void do_mmap(struct reader *r)
+{
+	struct object *o = object_at(r);
+	uint64_t offset = o && take(r, 1) % 2 ? o->map.offset : take_value(r) * PAGE;
+	uint64_t length = o && take(r, 1) % 2 ? o->map.length : 1 + take(r, 3);
+	uint32_t how = take(r, 1);
+	void *mem = mmap(NULL, length, how % 8, how & 8 ? MAP_PRIVATE : MAP_SHARED, env.fd, offset);
+
+	if (mem == MAP_FAILED)
+		return;
+	if (how & 16)
+		mem = mremap(mem, length, length + PAGE, MREMAP_MAYMOVE) == MAP_FAILED ? mem : NULL;
+	if (mem)
+		munmap(mem, length);
+}
+
+static void do_read(struct reader *r)
+{
+	uint8_t events[256];
+	uint32_t how = take(r, 1);
+
+	if (read(how % 2 ? env.fd : env.channel, events, how / 2) < 0)
+		return;
+}
+
+static void do_kick(struct reader *r)
+{
+	struct object *o = object_at(r);
+
+	raw_kick(env.fd, o ? o->handle : take(r, 1), take(r, 1) << 24);
+}
+
+static void do_arm(struct reader *r)
+{
+	struct object *o = object_at(r);
+
+	if (!o || o->type != UNIV_OBJECT_CQ || !o->ring[0].head)
+		return;
+	o->ring[0].head->user.arm += 1 + take(r, 1) % 4;
+	o->ring[0].head->user.index += take(r, 1) % 4;
+}
+
+static void do_unknown(struct reader *r)
+{
+	ioctl(env.fd, take(r, 1) % 2 ? _IO(UNIV_IOCTL_MAGIC, take(r, 1)) : take(r, 4), env.arena);
+}
+
+static void run_calls(struct reader *r)
+{
+	static void (*const others[])(struct reader *) = { do_post, do_post, do_post, do_mmap,
+		do_read, do_kick, do_arm, do_unknown };
+	uint32_t op;
+
+	for (int n = 0; n < CALLS_MAX && more(r); n++) {
+		op = take(r, 1) % (ARRAY_SIZE(calls) + ARRAY_SIZE(others));
+		if (op < ARRAY_SIZE(calls))
+			do_ioctl(r, &calls[op]);
+		else
+			others[op - ARRAY_SIZE(calls)](r);
+	}
+}
+
+static void *run_second(void *arg)
+{
+	run_calls(arg);
+	return NULL;
+}
+
+/* What most calls need is there already */
+static void begin(void)
+{
+	static const unsigned long first[] = { UNIV_PD_ALLOC, UNIV_CQ_CREATE, UNIV_MR_REG };
+	struct reader none = { 0 };
+
+	env.fd = raw_open();
+	fcntl(env.fd, F_SETFL, O_NONBLOCK);
+	env.channel = -1;
+	env.count = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(first); i++)
+		for (size_t k = 0; k < ARRAY_SIZE(calls); k++)
+			if (calls[k].cmd == first[i])
+				do_ioctl(&none, &calls[k]);
+}
+
+/* The mappings outlive the context */
+static void finish(void)
+{
+	close(env.fd);
+	if (env.channel >= 0)
+		close(env.channel);
+	for (uint32_t i = 0; i < env.count; i++)
+		if (env.object[i].map.base)
+			munmap(env.object[i].map.base, env.object[i].map.length);
+}
+
+/* An input whose first byte is high is run by two threads, from both ends of its middle */
+static void target_run(void)
+{
+	struct reader r = { .end = fuzz->current.len }, second = r;
+	bool two = take(&r, 1) >= 0xc0;
+	pthread_t thread;
+
+	begin();
+	if (two) {
+		r.end /= 2;
+		second.at = r.end;
+		two = !pthread_create(&thread, NULL, run_second, &second);
+	}
+	run_calls(&r);
+	if (two)
+		pthread_join(thread, NULL);
+	finish();
+}

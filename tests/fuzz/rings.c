@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a process can write into its rings, and when. An input is a list of steps:
+ * good requests, good requests with fields changed, words anywhere in the shared
+ * memory, indices that leap, kicks, polls, and queue pairs that start again. A
+ * second thread may do the last part of the list over and over meanwhile.
+ */
+/* A completion queue that overran stays so: a new one now and then */
+#define CHILD_RUNS 20
+#include "fuzz.h"
+
+#define QPS 4
+#define MEM (16 * PAGE)
+#define STEPS_MAX 64
+
+static struct {
+	int fd;
+	uint32_t pd;
+	uint32_t ah;
+	struct raw_cq cq;
+	struct raw_srq srq;
+	struct raw_qp qp[QPS];		/* RC, UD, UC, RC with the shared queue */
+	struct raw_mr mr;
+	uint8_t *mem;
+	bool stop;
+} env;
+
+static void connect_qp(struct raw_qp *qp)
+{
+	struct univ_qp_attr a;
+
+	raw_attr_init(&a, qp->type);
+	raw_modify(env.fd, qp->handle, &a);
+	raw_attr_rtr(env.fd, &a, qp->type, qp->qp_num);
+	raw_modify(env.fd, qp->handle, &a);
+	raw_attr_rts(&a, qp->type);
+	raw_modify(env.fd, qp->handle, &a);
+}
+
+static void target_open(void)
+{
+	static const uint32_t types[QPS] = { IBV_QPT_RC, IBV_QPT_UD, IBV_QPT_UC, IBV_QPT_RC };
+	struct univ_ah_create ah = { 0 };
+
+	env.fd = raw_open();
+	fcntl(env.fd, F_SETFL, O_NONBLOCK);
+	env.pd = raw_pd(env.fd);
+	env.mem = mmap(NULL, MEM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	NEED(env.mem != MAP_FAILED, "mmap: %s", err_name(errno));
+	env.mr = raw_mr(env.fd, env.pd, env.mem, MEM, ALL_ACCESS);
+	raw_cq(env.fd, &env.cq, 32, -1);
+	raw_srq(env.fd, &env.srq, env.pd, 16);
+	for (int i = 0; i < QPS; i++)
+		raw_qp(env.fd, &env.qp[i], types[i], env.pd, env.cq.handle,
+		       i == QPS - 1 ? env.srq.handle : 0);
+	ah.pd = env.pd;
+	raw_ah_attr(env.fd, &ah.attr);
+	NEED_OK(raw_call(env.fd, UNIV_AH_CREATE, &ah));
+	env.ah = ah.handle;
+}
+
+/* ---- Rings --------------------------------------------------------------- */
+
+static struct raw_ring *take_ring(struct reader *r, uint32_t *handle)
+{
+	uint32_t which = take(r, 1) % (2 * QPS + 2);
+	struct raw_qp *qp = &env.qp[which % QPS];
+
+	*handle = qp->handle;
+	if (which < QPS)
+		return &qp->sq;
+	if (which < 2 * QPS && qp->rq.count)
+		return &qp->rq;
+	*handle = env.srq.handle;
+	return which == 2 * QPS + 1 ? &env.cq.ring : &env.srq.ring;
+}
+
+static void good_send(struct reader *r, struct raw_qp *qp, struct univ_send_wr *wr)
+{
+	static const uint8_t opcodes[] = { UNIV_WR_SEND, UNIV_WR_RDMA_WRITE, UNIV_WR_RDMA_READ,
+		UNIV_WR_ATOMIC_FETCH_AND_ADD, UNIV_WR_SEND_WITH_IMM, UNIV_WR_RDMA_WRITE_WITH_IMM,
+		UNIV_WR_ATOMIC_CMP_AND_SWP, UNIV_WR_SEND_WITH_INV };
+	uint32_t how = take(r, 1);
+
+	memset(wr, 0, qp->sq.stride);
+	wr->opcode = opcodes[qp->type == IBV_QPT_UD ? 0 : how % ARRAY_SIZE(opcodes)];
+	wr->flags = how & 0x80 ? 0 : UNIV_WR_SIGNALED;
+	wr->count = 1;
+	wr->rkey = env.mr.rkey;
+	wr->remote_addr = (uintptr_t)env.mem + (how & 0x70);
+	wr->sge[0] = (struct univ_sge){ (uintptr_t)env.mem + 4 * PAGE, how & 8 ? 2000 : 8, env.mr.lkey };
+	if (qp->type == IBV_QPT_UD) {
+		wr->ud.ah = env.ah;
+		wr->ud.remote_qpn = qp->qp_num;
+		wr->ud.remote_qkey = PAIR_QKEY;
+	}
+	if (how & 0x40 && how & 1) {
+		wr->flags |= UNIV_WR_INLINE;
+		wr->count = 24;
+	}
+}
+
+static void good_recv(struct raw_ring *ring, struct univ_recv_wr *wr)
+{
+	memset(wr, 0, ring->stride);
+	wr->count = 1;
+	wr->sge[0] = (struct univ_sge){ (uintptr_t)env.mem + 8 * PAGE, 4 * PAGE, env.mr.lkey };
+}
+
+/* Changes some of a slot's bytes: mostly those that decide how far the kernel reads */
+static void change_slot(struct reader *r, uint8_t *slot, uint32_t stride)
+{
+	for (uint32_t n = take(r, 1) % 8; n > 4; n--) {
+		uint32_t at = take(r, 1) % stride, size = 1 << take(r, 1) % 4;
+		uint64_t value = take_value(r);
+
+		if (at & 0x80)
+			at = 8 + at % 24;
+		at -= at % size;
+		if (at + size <= stride)
+			memcpy(slot + at, &value, size);
+	}
+}
+
+/* ---- Steps --------------------------------------------------------------- */
+
+static void do_send(struct reader *r)
+{
+	struct raw_qp *qp = &env.qp[take(r, 1) % QPS];
+	uint32_t count = 1 + take(r, 1) % 8;
+	uint8_t *slot;
+
+	for (uint32_t i = 0; i < count; i++) {
+		slot = raw_slot(&qp->sq, qp->sq.index);
+		good_send(r, qp, (void *)slot);
+		change_slot(r, slot, qp->sq.stride);
+		qp->sq.index++;
+	}
+	qp->sq.index--;
+	raw_publish(env.fd, &qp->sq, qp->handle, UNIV_KICK_SEND);
+}
+
+static void do_recv(struct reader *r)
+{
+	struct raw_qp *qp = &env.qp[take(r, 1) % QPS];
+	struct raw_ring *ring = qp->rq.count ? &qp->rq : &env.srq.ring;
+	uint32_t count = 1 + take(r, 1) % 8;
+	uint8_t *slot;
+
+	for (uint32_t i = 0; i < count; i++) {
+		slot = raw_slot(ring, ring->index);
+		good_recv(ring, (void *)slot);
+		change_slot(r, slot, ring->stride);
+		ring->index++;
+	}
+	ring->index--;
+	raw_publish(env.fd, ring, qp->rq.count ? qp->handle : env.srq.handle, UNIV_KICK_RECV);
+}
+
+static void do_leap(struct reader *r)
+{
+	uint32_t handle;
+	struct raw_ring *ring = take_ring(r, &handle);
+	uint32_t value = take_value(r);
+
+	if (take(r, 1) % 2)
+		value += ring->head->user.index;
+	__atomic_store_n(&ring->head->user.index, value, __ATOMIC_RELEASE);
+	if (take(r, 1) % 2)
+		ring->index = value;
+	raw_kick(env.fd, handle, UNIV_KICK_SEND | UNIV_KICK_RECV);
+	raw_kick(env.fd, handle, UNIV_KICK_RECV);
+}
+
+/* Any word, the kernel's own as well */
+static void do_word(struct reader *r)
+{
+	struct raw_map *map;
+	uint32_t which = take(r, 1), at;
+	uint64_t value;
+
+	map = which % 6 == 0 ? &env.cq.map : which % 6 == 1 ? &env.srq.map : &env.qp[which % QPS].map;
+	/* the heads are at the beginning */
+	at = which & 0x80 ? take(r, 2) : take(r, 1);
+	value = take_value(r);
+	*(volatile uint32_t *)(map->base + at % (map->length - 3) / 4 * 4) = value;
+}
+
+static void do_arm(struct reader *r)
+{
+	env.cq.ring.head->user.arm = take_value(r);
+}
+
+static void do_poll(struct reader *r)
+{
+	struct univ_cqe cqe;
+
+	for (uint32_t n = take(r, 1) % 64; n && raw_poll(&env.cq, &cqe); n--)
+		;
+}
+
+static void do_kick(struct reader *r)
+{
+	raw_kick(env.fd, env.qp[take(r, 1) % QPS].handle, take(r, 1) << 24);
+	raw_kick(env.fd, env.srq.handle, UNIV_KICK_RECV);
+}
+
+static void do_state(struct reader *r)
+{
+	raw_to_state(env.fd, env.qp[take(r, 1) % QPS].handle,
+		     take(r, 1) % 2 ? IBV_QPS_ERR : IBV_QPS_RESET);
+}
+
+static void take_ring_back(struct raw_ring *ring)
+{
+	if (!ring->count)
+		return;
+	ring->index = __atomic_load_n(&ring->head->kernel.index, __ATOMIC_ACQUIRE);
+	__atomic_store_n(&ring->head->user.index, ring->index, __ATOMIC_RELEASE);
+}
+
+/* Each life starts at another sequence number, so that answers to the last one do not fit */
+static void revive(struct raw_qp *qp)
+{
+	raw_psn = (raw_psn + 0x1001) & 0xffffff;
+	raw_to_state(env.fd, qp->handle, IBV_QPS_RESET);
+	take_ring_back(&qp->sq);
+	take_ring_back(&qp->rq);
+	connect_qp(qp);
+}
+
+static void do_revive(struct reader *r)
+{
+	revive(&env.qp[take(r, 1) % QPS]);
+}
+
+static void do_limit(struct reader *r)
+{
+	struct univ_srq_modify arg = { .handle = env.srq.handle, .attr_mask = IBV_SRQ_LIMIT,
+		.limit = take(r, 1) % 16 };
+
+	raw_call(env.fd, UNIV_SRQ_MODIFY, &arg);
+}
+
+/* The new ring is mapped, or what is written goes on into the former one */
+static void do_resize(struct reader *r)
+{
+	struct univ_cq_resize arg = { .handle = env.cq.handle, .cqe = 8 + take(r, 1) % 64 };
+
+	if (raw_call(env.fd, UNIV_CQ_RESIZE, &arg))
+		return;
+	munmap(env.cq.map.base, env.cq.map.length);
+	raw_map(env.fd, &env.cq.map, arg.map_offset, arg.map_length);
+	raw_ring_at(&env.cq.ring, &env.cq.map, &arg.ring);
+}
+
+/* Steps that the second thread may take, too, come first */
+static void (*const steps[])(struct reader *) = { do_word, do_word, do_leap, do_arm, do_kick,
+	do_send, do_send, do_send, do_recv, do_recv, do_poll, do_poll, do_state, do_revive,
+	do_limit, do_resize };
+
+#define SCRIBBLES 5
+
+static void run_steps(struct reader *r, uint32_t kinds)
+{
+	for (int n = 0; n < STEPS_MAX && more(r); n++)
+		steps[take(r, 1) % kinds](r);
+}
+
+static void *scribble(void *arg)
+{
+	const struct reader *all = arg;
+	struct reader r;
+
+	while (!__atomic_load_n(&env.stop, __ATOMIC_RELAXED)) {
+		r = *all;
+		/* not over rings that the first thread may unmap */
+		run_steps(&r, SCRIBBLES);
+		sched_yield();
+	}
+	return NULL;
+}
+
+/* As after target_open(), as far as a process can bring that about */
+static void begin(void)
+{
+	struct univ_cqe cqe;
+
+	take_ring_back(&env.srq.ring);
+	for (int i = 0; i < QPS; i++)
+		revive(&env.qp[i]);
+	/* where the kernel writes next is not to be known after the index was spoilt */
+	while (raw_poll(&env.cq, &cqe))
+		;
+}
+
+static void target_run(void)
+{
+	struct reader r = { .end = fuzz->current.len }, rest = r;
+	bool two = take(&r, 1) >= 0x80;
+	pthread_t thread;
+
+	begin();
+	env.stop = false;
+	if (two) {
+		r.end -= r.end / 4;
+		rest.at = r.end;
+		two = !pthread_create(&thread, NULL, scribble, &rest);
+	}
+	run_steps(&r, two ? ARRAY_SIZE(steps) - 1 : ARRAY_SIZE(steps));
+	__atomic_store_n(&env.stop, true, __ATOMIC_RELAXED);
+	if (two)
+		pthread_join(thread, NULL);
+}
