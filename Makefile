@@ -24,7 +24,7 @@ O := $(CURDIR)/build/user
 # What scripts need to know to build and boot the same kernel
 SETTINGS = KDIR=$(KDIR) UNIV_RELEASE=$(RELEASE)
 
-.PHONY: all modules user test-programs install install-modules install-user uninstall deps demo check quick adversaries bench clean help
+.PHONY: all modules user test-programs install install-modules install-user uninstall deps demo check quick adversaries fuzz bench clean help
 
 all: modules user
 
@@ -90,6 +90,12 @@ quick: deps
 adversaries:
 	@tests/adversaries
 
+# For T seconds each; on the test kernel if it is there, since that one tells what code ran
+T ?= 600
+fuzz: deps all
+	@$(SETTINGS) tests/fuzz/run -t $(T) -s $(or $(SEED),$$RANDOM) \
+		$(shell tests/kernel/build --where >/dev/null 2>&1 && echo -k)
+
 bench: deps all
 	@$(SETTINGS) bench/run
 
@@ -109,5 +115,6 @@ help:
 	@echo 'check      every test; the last line says "N passed, N failed, N skipped"'
 	@echo 'quick      build, static checks and the tests in one guest, without the program matrix'
 	@echo 'adversaries  the table of known ways to break such a stack, with the results of the last check'
+	@echo 'fuzz       each fuzzer for T=600 seconds; SEED= repeats a search'
 	@echo 'bench      benchmarks beside the stock stack'
 	@echo 'clean      removes what was built'

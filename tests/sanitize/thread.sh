@@ -4,7 +4,7 @@
 # The programs with several threads under ThreadSanitizer.
 
 TEST_BIN=$UNIV_REPO/build/thread/tests
-UNIV_LIBDIR=$UNIV_REPO/build/thread/user
+export UNIV_LIBDIR=$UNIV_REPO/build/thread/user
 export TSAN_OPTIONS=halt_on_error=0:exitcode=66:second_deadlock_stack=1
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
