@@ -80,6 +80,7 @@ static bool more(const struct reader *r)
 static uint64_t take_value(struct reader *r)
 {
 	uint32_t how = take(r, 1);
+	uint64_t high;
 
 	switch (how % 8) {
 	case 0:
@@ -89,7 +90,8 @@ static uint64_t take_value(struct reader *r)
 	case 2:
 		return take(r, 4);
 	case 3:
-		return (uint64_t)take(r, 4) << 32 | take(r, 4);
+		high = take(r, 4);
+		return high << 32 | take(r, 4);
 	case 4:
 		return 1ull << take(r, 1) % 64;
 	case 5:

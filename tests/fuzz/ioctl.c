@@ -133,9 +133,10 @@ static void default_qp(struct reader *r, struct univ_qp_create *arg)
 {
 	static const uint32_t types[] = { IBV_QPT_RC, IBV_QPT_UD, IBV_QPT_UC, IBV_QPT_RC };
 	uint32_t srq = take(r, 1) % 4 ? 0 : pick(r, UNIV_OBJECT_SRQ);
+	uint32_t type = types[take(r, 1) % ARRAY_SIZE(types)];
+	uint32_t pd = pick(r, UNIV_OBJECT_PD);
 
-	raw_qp_arg(arg, types[take(r, 1) % ARRAY_SIZE(types)], pick(r, UNIV_OBJECT_PD),
-		   pick(r, UNIV_OBJECT_CQ), srq);
+	raw_qp_arg(arg, type, pd, pick(r, UNIV_OBJECT_CQ), srq);
 	arg->recv_cq = pick(r, UNIV_OBJECT_CQ);
 }
 
@@ -437,8 +438,9 @@ static void do_read(struct reader *r)
 static void do_kick(struct reader *r)
 {
 	struct object *o = object_at(r);
+	uint32_t handle = o ? o->handle : take(r, 1);
 
-	raw_kick(env.fd, o ? o->handle : take(r, 1), take(r, 1) << 24);
+	raw_kick(env.fd, handle, take(r, 1) << 24);
 }
 
 static void do_arm(struct reader *r)

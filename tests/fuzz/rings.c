@@ -201,14 +201,17 @@ static void do_poll(struct reader *r)
 
 static void do_kick(struct reader *r)
 {
-	raw_kick(env.fd, env.qp[take(r, 1) % QPS].handle, take(r, 1) << 24);
+	uint32_t handle = env.qp[take(r, 1) % QPS].handle;
+
+	raw_kick(env.fd, handle, take(r, 1) << 24);
 	raw_kick(env.fd, env.srq.handle, UNIV_KICK_RECV);
 }
 
 static void do_state(struct reader *r)
 {
-	raw_to_state(env.fd, env.qp[take(r, 1) % QPS].handle,
-		     take(r, 1) % 2 ? IBV_QPS_ERR : IBV_QPS_RESET);
+	uint32_t handle = env.qp[take(r, 1) % QPS].handle;
+
+	raw_to_state(env.fd, handle, take(r, 1) % 2 ? IBV_QPS_ERR : IBV_QPS_RESET);
 }
 
 static void take_ring_back(struct raw_ring *ring)
