@@ -20,9 +20,10 @@ gone() {
 
 test_device_listed() { univ ibv_devices | grep -qw "$1"; }
 
-port_events() {
+# port NAME: a program that changes the port below itself
+port() {
 	setup_rxe rxe9 || return 1
-	UNIV_TEST_DEVICE=rxe9 program port_events || return 1
+	UNIV_TEST_DEVICE=rxe9 program "$1" || return 1
 	remove_rxe rxe9
 }
 
@@ -76,11 +77,15 @@ load_unload() {
 	done
 }
 
-run_test "port events (adv26)" 60 port_events
+run_test "port events (adv26)" 60 port port_events
+run_test "port changes under traffic (adv26)" 90 port port_changes
 run_test "nodes come and go with their devices" 40 node_comes_and_goes
 run_test "rdma link del under traffic (adv07)" 90 gone rxe8 "rdma link del rxe8"
 run_test "and once more (adv07)" 90 gone rxe8 "rdma link del rxe8"
 run_test "its net device is deleted under traffic (adv07)" 90 gone rxe8 "ip link del rxe8-net; sleep 1"
+# rxe of 6.1 stays in the first namespace, so its device goes when the net device leaves
+run_test "its net device moves to a namespace that goes (adv25)" 90 \
+	gone rxe8 "ip netns add away && ip link set rxe8-net netns away && ip netns del away; sleep 1"
 run_test "rxe0 is not concerned" 20 still_works
 run_test "a loaded module in use stays" 40 module_in_use
 run_test "the module can be unloaded and loaded" 90 load_unload

@@ -47,9 +47,6 @@ still_works() { program tutorial; }
 # that fail in the middle of reads bring that about over the stock stack as well, so it is not ours to answer for.
 rxe_warning='WARNING: .*rxe_comp\.c:[0-9]* rxe_completer'
 
-# When the creation of an RC queue pair fails early, rxe of 6.1 deletes timers that it has not set up yet
-rxe_timers=' rxe_qp_do_cleanup\+'
-
 # without_splats REGEX: the log without the warnings that have such a line
 without_splats() {
 	KNOWN=$1 awk '
