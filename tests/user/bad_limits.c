@@ -323,7 +323,7 @@ static void raw_products(void)
 
 	raw_cq(fd, &rcq, 16, -1);
 #define ANY values[rnd(&seed) % ARRAY_SIZE(values)]
-	for (int i = 0; i < 3000; i++) {
+	for (int i = 0; i < test_rounds(3000); i++) {
 		raw_qp_arg(&qp, IBV_QPT_RC, rpd, rcq.handle, 0);
 		qp.max_send_wr = ANY;
 		qp.max_recv_wr = ANY;

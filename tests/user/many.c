@@ -16,19 +16,19 @@ static void queue_pairs(void)
 		.qp_type = IBV_QPT_RC,
 		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
 	};
-	struct ibv_qp **qp = calloc(QPS, sizeof(*qp));
+	int most = test_rounds(QPS), n;
+	struct ibv_qp **qp = calloc(most, sizeof(*qp));
 	struct pair p;
-	int n;
 
 	pair_open(&p, NULL);
 	init.send_cq = p.cq[0];
 	init.recv_cq = p.cq[1];
-	for (n = 0; n < QPS; n++) {
+	for (n = 0; n < most; n++) {
 		qp[n] = ibv_create_qp(p.pd, &init);
 		if (!qp[n])
 			break;
 	}
-	CHECK(n == QPS || errno == ENOMEM, "queue pair %d: %s; %s", n, err_name(errno), why_text());
+	CHECK(n == most || errno == ENOMEM, "queue pair %d: %s; %s", n, err_name(errno), why_text());
 	printf("%d queue pairs\n", n);
 	CHECK(pair_works(&p), "messages among %d queue pairs", n);
 	while (n--)
@@ -42,11 +42,11 @@ static void regions(void)
 {
 	enum { N = 2000 };
 	static struct ibv_mr *mr[N];
+	int most = test_rounds(N), n;
 	struct pair p;
-	int n;
 
 	pair_open(&p, NULL);
-	for (n = 0; n < N; n++) {
+	for (n = 0; n < most; n++) {
 		mr[n] = ibv_reg_mr(p.pd, p.buf[0], 4096, ALL_ACCESS);
 		if (!CHECK(mr[n], "region %d: %s; %s", n, err_name(errno), why_text()))
 			break;
@@ -82,10 +82,10 @@ static void one_process(int start)
 static void processes(void)
 {
 	static pid_t pid[PROCESSES];
-	int start[2], failed = 0, status;
+	int start[2], failed = 0, status, most = test_rounds(PROCESSES);
 
 	NEED(!pipe(start), "pipe");
-	for (int i = 0; i < PROCESSES; i++) {
+	for (int i = 0; i < most; i++) {
 		pid[i] = fork();
 		if (!pid[i]) {
 			close(start[1]);
@@ -94,10 +94,10 @@ static void processes(void)
 	}
 	close(start[0]);
 	close(start[1]);
-	for (int i = 0; i < PROCESSES; i++)
+	for (int i = 0; i < most; i++)
 		if (waitpid(pid[i], &status, 0) != pid[i] || status)
 			failed++;
-	CHECK(!failed, "%d of %d processes failed", failed, PROCESSES);
+	CHECK(!failed, "%d of %d processes failed", failed, most);
 }
 
 /* A pair that posts as fast as it can and polls nothing */

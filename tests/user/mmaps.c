@@ -311,7 +311,7 @@ static void racing_destroy(void)
 static void no_leak(void)
 {
 	set_up();
-	for (int i = 0; i < 300; i++) {
+	for (int i = 0; i < test_rounds(300); i++) {
 		struct univ_cq_create a = { .cqe = 30000, .channel_fd = -1 };
 		int err = raw_call(fd, UNIV_CQ_CREATE, &a);
 		uint8_t *at;

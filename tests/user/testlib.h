@@ -135,12 +135,24 @@ static void test_alarm(int sig)
 	_exit(1);
 }
 
-static MAYBE_UNUSED void test_limit(unsigned int seconds)
+/* How many times slower the machine is than the usual one */
+static MAYBE_UNUSED unsigned int test_slowness(void)
 {
 	const char *slow = getenv("UNIV_SLOW");
 
+	return slow && atoi(slow) > 0 ? atoi(slow) : 1;
+}
+
+/* As many of @n as such a machine does in the same time */
+static MAYBE_UNUSED int test_rounds(int n)
+{
+	return (n + test_slowness() - 1) / test_slowness();
+}
+
+static MAYBE_UNUSED void test_limit(unsigned int seconds)
+{
 	signal(SIGALRM, test_alarm);
-	alarm(seconds * (slow ? atoi(slow) : 1));
+	alarm(seconds * test_slowness());
 }
 
 static bool test_wanted(int argc, char **argv, const char *name)
