@@ -59,15 +59,16 @@ gid_ready() {
 # setup_rxe NAME [NETDEV]: an rxe device whose GID index 1 is its IPv4 address, over NETDEV (which has its addresses
 # already) or over NAME-net, made here. One netdev that talks to its own address carries RoCE within the guest. A veth,
 # not a dummy, since a dummy has no speed and the kernel warns of that each time a port is queried. The MTU leaves room
-# for the largest RDMA one (4096). Addresses are 10.77.N.1 and fd77:N::1, N counting from 0.
+# for the largest RDMA one (4096). Addresses are 10.77.N.1 and fd77:N::1, N counting from 0, the same again
+# for a device that comes back.
 setup_rxe() {
 	local name=$1 dev=${2:-} n
 	[ ! -e "/sys/class/infiniband/$name" ] || return 0
 	modprobe rdma_rxe || return
 	if [ -z "$dev" ]; then
 		dev=$name-net
-		n=$(find "$UNIV_STATE" -name 'rxe.*' | wc -l)
-		: >"$UNIV_STATE/rxe.$name"
+		n=$(cat "$UNIV_STATE/rxe.$name" 2>/dev/null) || n=$(find "$UNIV_STATE" -name 'rxe.*' | wc -l)
+		echo "$n" >"$UNIV_STATE/rxe.$name"
 		if [ ! -e "/sys/class/net/$dev" ]; then
 			ip link add "$dev" mtu 4200 type veth peer name "$name-peer" mtu 4200 &&
 				ip link set "$name-peer" addrgenmode none up &&
