@@ -53,7 +53,6 @@ static void *traffic(void *arg)
 	return NULL;
 }
 
-
 static void run(const char *command, const char *dev)
 {
 	char text[512];
@@ -111,17 +110,19 @@ static void changed(const char *change, const char *back)
 	new_pair_works();
 }
 
+#define LIST	"ip -o addr show dev $DEV scope global | awk '{ print $3, $4 }' >/run/port_changes"
+#define FLUSH	"ip addr flush dev $DEV scope global"
+
 static void address(void)
 {
-	changed("ip -4 -o addr show dev $DEV | awk '{ print $4 }' >/run/port_changes && ip -4 addr flush dev $DEV",
-		"ip addr add $(cat /run/port_changes) dev $DEV && sleep 1");
+	changed(LIST " && ip -4 addr flush dev $DEV",
+		"ip addr add $(awk '$1 == \"inet\" { print $2 }' /run/port_changes) dev $DEV && sleep 1");
 }
 
 static void every_address(void)
 {
-	changed("ip -o addr show dev $DEV scope global | awk '{ print $4 }' >/run/port_changes &&"
-		" ip addr flush dev $DEV scope global",
-		"for a in $(cat /run/port_changes); do ip addr add $a dev $DEV nodad || exit; done; sleep 1");
+	changed(LIST " && " FLUSH,
+		"while read -r family a; do ip addr add $a dev $DEV || exit; done </run/port_changes; sleep 1");
 }
 
 static void mtu(void)
@@ -131,7 +132,8 @@ static void mtu(void)
 
 static void link_flaps(void)
 {
-	changed("for i in 1 2 3; do ip link set $DEV down && ip link set $DEV up || exit; done; ip link set $DEV down",
+	changed("for i in 1 2 3; do ip link set $DEV down && ip link set $DEV up || exit; done;"
+		" ip link set $DEV down",
 		"ip link set $DEV up && sleep 1");
 }
 
