@@ -409,14 +409,17 @@ static int run_open(void)
 static void undo_open(void) { close(opened); }
 
 /* A context of its own each time, since a second call would only change the first's poller */
+static void before_poller(void)
+{
+	opened = open(node_path(), O_RDWR | O_CLOEXEC);
+	NEED(opened >= 0, "open: %s", err_name(errno));
+}
+
 static int run_poller(void)
 {
-	int fd = open(node_path(), O_RDWR | O_CLOEXEC), err;
+	int err = raw_call_size(opened, UNIV_POLLER_START, &arg, sizeof(arg.poller));
 
-	if (fd < 0)
-		return errno;
-	err = raw_call_size(fd, UNIV_POLLER_START, &arg, sizeof(arg.poller));
-	close(fd);
+	close(opened);
 	return err;
 }
 
@@ -465,7 +468,7 @@ static const struct call calls[] = {
 	CALL("PKEY_QUERY", PKEY_QUERY, pkey_query, port),
 	CALL("GID_QUERY", GID_QUERY, gid_query, gid),
 	CALL("GID_TABLE", GID_TABLE, gid_table, gid_table),
-	CALL("POLLER_START", POLLER_START, poller_start, .run = run_poller),
+	CALL("POLLER_START", POLLER_START, poller_start, before_poller, .run = run_poller),
 	CALL("PD_ALLOC", PD_ALLOC, pd_alloc, nothing, undo_pd),
 	CALL("PD_DEALLOC", PD_DEALLOC, destroy, doomed_pd),
 	CALL("MR_REG", MR_REG, mr_reg, mr, undo_mr),
