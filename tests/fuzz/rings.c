@@ -111,11 +111,10 @@ static void good_recv(struct raw_ring *ring, struct univ_recv_wr *wr)
 static void change_slot(struct reader *r, uint8_t *slot, uint32_t stride)
 {
 	for (uint32_t n = take(r, 1) % 8; n > 4; n--) {
-		uint32_t at = take(r, 1) % stride, size = 1 << take(r, 1) % 4;
+		uint32_t at = take(r, 1), size = 1 << take(r, 1) % 4;
 		uint64_t value = take_value(r);
 
-		if (at & 0x80)
-			at = 8 + at % 24;
+		at = at & 0x80 ? 8 + at % 24 : at % stride;
 		at -= at % size;
 		if (at + size <= stride)
 			memcpy(slot + at, &value, size);
