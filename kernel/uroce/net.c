@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: GPL-2.0
+/* See net.h. */
+#include <linux/mutex.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter_ipv4.h>
+#include <linux/netfilter_ipv6.h>
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+#include <net/inet_ecn.h>
+#include <net/ip.h>
+#include <net/ip6_route.h>
+#include <net/ipv6.h>
+#include <net/netns/generic.h>
+#include <net/route.h>
+
+#include "icrc.h"
+#include "net.h"
+
+/* ---- listening ---------------------------------------------------------------- */
+
+struct uroce_net {
+	struct mutex lock;	/* protects users, and orders the hooks with it */
+	unsigned int users;
+};
+
+static unsigned int net_id;
+
+/* Splits what is behind the UDP header; false for what cannot be a packet of ours */
+static bool parse(struct uroce_packet *pkt, unsigned int ip_len)
+{
+	struct sk_buff *skb = pkt->skb;
+	unsigned int start = ip_len + sizeof(struct udphdr), behind;
+	unsigned int tail;
+
+	if (skb->len < start + sizeof(struct uroce_bth) + UROCE_ICRC_SIZE)
+		return false;
+	pkt->bth = (void *)(skb->data + start);
+	pkt->op = &uroce_ops[pkt->bth->opcode];
+	if (!pkt->op->flags || (pkt->bth->flags & UROCE_BTH_VERSION))
+		return false;
+	if (!pskb_may_pull(skb, start + pkt->op->length))
+		return false;
+	pkt->bth = (void *)(skb->data + start);
+	pkt->payload = start + pkt->op->length;
+	behind = skb->len - pkt->payload;
+	tail = UROCE_ICRC_SIZE + uroce_bth_pad(pkt->bth);
+	if (skb->len < pkt->payload + tail)
+		return false;
+	pkt->len = behind - tail;
+	if (pkt->len && !(pkt->op->flags & UROCE_OP_PAYLOAD) &&
+	    !(pkt->op->flags & UROCE_OP_ATOMIC))
+		return false;
+	pkt->psn = uroce_bth_psn(pkt->bth);
+	pkt->qpn = uroce_bth_qpn(pkt->bth);
+	return true;
+}
+
+/* @crc: that of the headers up to the base header */
+static bool intact(const struct uroce_packet *pkt, u32 crc)
+{
+	const struct sk_buff *skb = pkt->skb;
+	unsigned int from = (u8 *)(pkt->bth + 1) - skb->data;
+	unsigned int to = skb->len - UROCE_ICRC_SIZE;
+	__le32 told;
+
+	crc = uroce_icrc_add_skb(crc, skb, from, to - from);
+	return !skb_copy_bits(skb, to, &told, sizeof(told)) &&
+	       told == uroce_icrc_end(crc);
+}
+
+static bool is_roce(struct sk_buff *skb, unsigned int ip_len)
+{
+	const struct udphdr *udp;
+
+	if (!pskb_may_pull(skb, ip_len + sizeof(*udp)))
+		return false;
+	udp = (void *)(skb->data + ip_len);
+	return udp->dest == htons(UROCE_UDP_PORT) &&
+	       ntohs(udp->len) == skb->len - ip_len;
+}
+
+static unsigned int hook_ipv4(void *priv, struct sk_buff *skb,
+			      const struct nf_hook_state *state)
+{
+	struct uroce_packet pkt = { .skb = skb };
+	const struct iphdr *ip = ip_hdr(skb);
+	u32 crc;
+
+	if (ip->protocol != IPPROTO_UDP || ip->ihl != sizeof(*ip) / 4 ||
+	    !is_roce(skb, sizeof(*ip)))
+		return NF_ACCEPT;
+	ip = ip_hdr(skb);
+	ipv6_addr_set_v4mapped(ip->saddr, &pkt.src);
+	ipv6_addr_set_v4mapped(ip->daddr, &pkt.dst);
+	if (!uroce_net_wanted(state->net, skb, &pkt.dst))
+		return NF_ACCEPT;
+	if (!parse(&pkt, sizeof(*ip)))
+		goto drop;
+	ip = ip_hdr(skb);
+	pkt.ce = INET_ECN_is_ce(ip->tos);
+	crc = uroce_icrc_ipv4(ip, (void *)(ip + 1), pkt.bth);
+	if (intact(&pkt, crc))
+		uroce_net_receive(state->net, &pkt);
+drop:
+	consume_skb(skb);
+	return NF_STOLEN;
+}
+
+static unsigned int hook_ipv6(void *priv, struct sk_buff *skb,
+			      const struct nf_hook_state *state)
+{
+	struct uroce_packet pkt = { .skb = skb };
+	const struct ipv6hdr *ip = ipv6_hdr(skb);
+	u32 crc;
+
+	if (ip->nexthdr != IPPROTO_UDP || !is_roce(skb, sizeof(*ip)))
+		return NF_ACCEPT;
+	ip = ipv6_hdr(skb);
+	pkt.src = ip->saddr;
+	pkt.dst = ip->daddr;
+	if (!uroce_net_wanted(state->net, skb, &pkt.dst))
+		return NF_ACCEPT;
+	if (!parse(&pkt, sizeof(*ip)))
+		goto drop;
+	ip = ipv6_hdr(skb);
+	pkt.ce = INET_ECN_is_ce(ipv6_get_dsfield(ip));
+	crc = uroce_icrc_ipv6(ip, (void *)(ip + 1), pkt.bth);
+	if (intact(&pkt, crc))
+		uroce_net_receive(state->net, &pkt);
+drop:
+	consume_skb(skb);
+	return NF_STOLEN;
+}
+
+/* Last, so that whatever a firewall refuses is refused */
+static const struct nf_hook_ops hooks[] = {
+	{
+		.hook = hook_ipv4,
+		.pf = NFPROTO_IPV4,
+		.hooknum = NF_INET_LOCAL_IN,
+		.priority = NF_IP_PRI_LAST,
+	}, {
+		.hook = hook_ipv6,
+		.pf = NFPROTO_IPV6,
+		.hooknum = NF_INET_LOCAL_IN,
+		.priority = NF_IP6_PRI_LAST,
+	},
+};
+
+#ifdef CONFIG_NETFILTER
+static int listen_start(struct net *net)
+{
+	return nf_register_net_hooks(net, hooks, ARRAY_SIZE(hooks));
+}
+
+static void listen_stop(struct net *net)
+{
+	nf_unregister_net_hooks(net, hooks, ARRAY_SIZE(hooks));
+}
+#else
+/* Devices of one host still talk to each other */
+static int listen_start(struct net *net)
+{
+	pr_warn_once("uroce: no packets without CONFIG_NETFILTER (%zu hooks)\n",
+		     ARRAY_SIZE(hooks));
+	return 0;
+}
+
+static void listen_stop(struct net *net)
+{
+}
+#endif
+
+int uroce_net_join(struct net *net)
+{
+	struct uroce_net *un = net_generic(net, net_id);
+	int ret = 0;
+
+	mutex_lock(&un->lock);
+	if (!un->users)
+		ret = listen_start(net);
+	if (!ret)
+		un->users++;
+	mutex_unlock(&un->lock);
+	return ret;
+}
+
+void uroce_net_leave(struct net *net)
+{
+	struct uroce_net *un = net_generic(net, net_id);
+
+	mutex_lock(&un->lock);
+	if (!--un->users)
+		listen_stop(net);
+	mutex_unlock(&un->lock);
+}
+
+/* ---- sending ------------------------------------------------------------------ */
+
+#define HEADROOM (MAX_HEADER + sizeof(struct ipv6hdr) + sizeof(struct udphdr))
+
+struct sk_buff *uroce_net_alloc(unsigned int len, gfp_t gfp)
+{
+	struct sk_buff *skb = alloc_skb(HEADROOM + len + UROCE_ICRC_SIZE, gfp);
+
+	if (skb)
+		skb_reserve(skb, HEADROOM);
+	return skb;
+}
+
+void uroce_flow_release(struct uroce_flow *flow)
+{
+	dst_release(flow->route);
+	flow->route = NULL;
+}
+
+static bool is_ipv4(const struct uroce_flow *flow)
+{
+	return ipv6_addr_v4mapped(&flow->dst);
+}
+
+static struct dst_entry *route_ipv4(struct net_device *dev,
+				    const struct uroce_flow *flow)
+{
+	struct flowi4 fl = {
+		.flowi4_oif = dev->ifindex,
+		.flowi4_tos = flow->tclass & IPTOS_RT_MASK,
+		.flowi4_proto = IPPROTO_UDP,
+		.saddr = flow->src.s6_addr32[3],
+		.daddr = flow->dst.s6_addr32[3],
+		.fl4_sport = flow->sport,
+		.fl4_dport = htons(UROCE_UDP_PORT),
+	};
+	struct rtable *rt = ip_route_output_key(dev_net(dev), &fl);
+
+	return IS_ERR(rt) ? NULL : &rt->dst;
+}
+
+static struct dst_entry *route_ipv6(struct net_device *dev,
+				    const struct uroce_flow *flow, u32 *cookie)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	struct flowi6 fl = {
+		.flowi6_oif = dev->ifindex,
+		.flowi6_proto = IPPROTO_UDP,
+		.saddr = flow->src,
+		.daddr = flow->dst,
+		.fl6_sport = flow->sport,
+		.fl6_dport = htons(UROCE_UDP_PORT),
+	};
+	struct dst_entry *dst = ip6_route_output(dev_net(dev), NULL, &fl);
+
+	if (dst->error) {
+		dst_release(dst);
+		return NULL;
+	}
+	*cookie = rt6_get_cookie((struct rt6_info *)dst);
+	return dst;
+#else
+	return NULL;
+#endif
+}
+
+/* The route, with a reference of the flow's own */
+static struct dst_entry *flow_route(struct net_device *dev, struct uroce_flow *flow)
+{
+	if (flow->route && dst_check(flow->route, flow->cookie))
+		return flow->route;
+	uroce_flow_release(flow);
+	flow->cookie = 0;
+	flow->route = is_ipv4(flow) ? route_ipv4(dev, flow) :
+				      route_ipv6(dev, flow, &flow->cookie);
+	return flow->route;
+}
+
+static struct udphdr *push_udp(const struct uroce_flow *flow, struct sk_buff *skb)
+{
+	struct udphdr *udp = __skb_push(skb, sizeof(*udp));
+
+	skb_reset_transport_header(skb);
+	udp->source = flow->sport;
+	udp->dest = htons(UROCE_UDP_PORT);
+	udp->len = htons(skb->len + UROCE_ICRC_SIZE);
+	udp->check = 0;
+	return udp;
+}
+
+static u32 push_ipv4(const struct uroce_flow *flow, struct sk_buff *skb,
+		     const struct udphdr *udp)
+{
+	struct iphdr *ip = __skb_push(skb, sizeof(*ip));
+
+	skb_reset_network_header(skb);
+	skb->protocol = htons(ETH_P_IP);
+	memset(IPCB(skb), 0, sizeof(*IPCB(skb)));
+	*ip = (struct iphdr) {
+		.version = IPVERSION,
+		.ihl = sizeof(*ip) / 4,
+		.tos = flow->tclass,
+		.tot_len = htons(skb->len + UROCE_ICRC_SIZE),
+		/* Never in pieces, hence no need of a number */
+		.frag_off = htons(IP_DF),
+		.ttl = flow->hops ?: IPDEFTTL,
+		.protocol = IPPROTO_UDP,
+		.saddr = flow->src.s6_addr32[3],
+		.daddr = flow->dst.s6_addr32[3],
+	};
+	return uroce_icrc_ipv4(ip, udp, (void *)(udp + 1));
+}
+
+static u32 push_ipv6(const struct uroce_flow *flow, struct sk_buff *skb,
+		     const struct udphdr *udp)
+{
+	struct ipv6hdr *ip = __skb_push(skb, sizeof(*ip));
+
+	skb_reset_network_header(skb);
+	skb->protocol = htons(ETH_P_IPV6);
+	memset(IP6CB(skb), 0, sizeof(*IP6CB(skb)));
+	ip6_flow_hdr(ip, flow->tclass, htonl(flow->label & 0xfffff));
+	ip->payload_len = htons(skb->len - sizeof(*ip) + UROCE_ICRC_SIZE);
+	ip->nexthdr = IPPROTO_UDP;
+	ip->hop_limit = flow->hops ?: IPDEFTTL;
+	ip->saddr = flow->src;
+	ip->daddr = flow->dst;
+	return uroce_icrc_ipv6(ip, udp, (void *)(udp + 1));
+}
+
+static int xmit(struct net *net, struct sk_buff *skb)
+{
+	int ret;
+
+	if (skb->protocol == htons(ETH_P_IP))
+		ret = ip_local_out(net, NULL, skb);
+	else
+		ret = ip6_local_out(net, NULL, skb);
+	return net_xmit_eval(ret) ? -ENOBUFS : 0;
+}
+
+/**
+ * uroce_net_xmit() - send a packet
+ * @dev: of our address
+ * @flow: where it goes
+ * @skb: from uroce_net_alloc(), filled from the base transport header to the
+ *	padding; consumed
+ *
+ * Return: 0, -ENOBUFS when a queue on the way is full, -EHOSTUNREACH
+ */
+int uroce_net_xmit(struct net_device *dev, struct uroce_flow *flow,
+		   struct sk_buff *skb)
+{
+	struct dst_entry *dst = flow_route(dev, flow);
+	unsigned int len = skb->len - sizeof(struct uroce_bth);
+	struct udphdr *udp;
+	__le32 icrc;
+	u32 crc;
+
+	if (!dst) {
+		kfree_skb(skb);
+		return -EHOSTUNREACH;
+	}
+	udp = push_udp(flow, skb);
+	crc = is_ipv4(flow) ? push_ipv4(flow, skb, udp) : push_ipv6(flow, skb, udp);
+	crc = uroce_icrc_add_skb(crc, skb, skb->len - len, len);
+	icrc = uroce_icrc_end(crc);
+	skb_put_data(skb, &icrc, sizeof(icrc));
+	skb_dst_set(skb, dst_clone(dst));
+	skb->dev = dst->dev;
+	return xmit(dev_net(dev), skb);
+}
+
+/* ---- namespaces --------------------------------------------------------------- */
+
+static int __net_init net_begin(struct net *net)
+{
+	struct uroce_net *un = net_generic(net, net_id);
+
+	mutex_init(&un->lock);
+	return 0;
+}
+
+static struct pernet_operations net_ops = {
+	.init = net_begin,
+	.id = &net_id,
+	.size = sizeof(struct uroce_net),
+};
+
+int uroce_net_init(void)
+{
+	int ret = uroce_icrc_init();
+
+	if (ret)
+		return ret;
+	ret = register_pernet_subsys(&net_ops);
+	if (ret)
+		uroce_icrc_exit();
+	return ret;
+}
+
+void uroce_net_exit(void)
+{
+	unregister_pernet_subsys(&net_ops);
+	uroce_icrc_exit();
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * UDP in and out. Packets come through a netfilter hook on the way to local
+ * sockets and not through a socket, so that port 4791 stays free for rdma_rxe,
+ * and so that a firewall's rules for input hold for RDMA too.
+ */
+#ifndef UROCE_NET_H
+#define UROCE_NET_H
+
+#include <linux/in6.h>
+#include <linux/types.h>
+
+#include "wire.h"
+
+struct dst_entry;
+struct net;
+struct net_device;
+struct sk_buff;
+
+/**
+ * struct uroce_flow - where packets go, and from where
+ * @src: our address; IPv4 as ::ffff:a.b.c.d
+ * @dst: theirs
+ * @label: flow label, 20 bits
+ * @tclass: traffic class
+ * @hops: hop limit
+ * @sport: UDP source port, which spreads flows over paths
+ * @route: cached; NULL before the first packet
+ * @cookie: by which @route is found to be stale
+ *
+ * Whoever owns it serialises its users.
+ */
+struct uroce_flow {
+	struct in6_addr src;
+	struct in6_addr dst;
+	u32 label;
+	u8 tclass;
+	u8 hops;
+	__be16 sport;
+	struct dst_entry *route;
+	u32 cookie;
+};
+
+/**
+ * struct uroce_packet - a packet that came and is whole
+ * @skb: it
+ * @op: what its opcode announces
+ * @bth: in the linear part of @skb, with all headers that @op announces
+ * @payload: offset in @skb of what follows them
+ * @len: bytes of payload, without padding
+ * @psn: sequence number
+ * @qpn: destination
+ * @src: who sent; IPv4 as ::ffff:a.b.c.d
+ * @dst: one of our addresses, or a multicast group
+ * @ce: a router met congestion
+ */
+struct uroce_packet {
+	struct sk_buff *skb;
+	const struct uroce_op *op;
+	const struct uroce_bth *bth;
+	u32 payload;
+	u32 len;
+	u32 psn;
+	u32 qpn;
+	struct in6_addr src;
+	struct in6_addr dst;
+	bool ce;
+};
+
+int uroce_net_init(void);
+void uroce_net_exit(void);
+
+/* A namespace listens as long as somebody has joined it */
+int uroce_net_join(struct net *net);
+void uroce_net_leave(struct net *net);
+
+/* Room for @len bytes from the base transport header to the padding */
+struct sk_buff *uroce_net_alloc(unsigned int len, gfp_t gfp);
+int uroce_net_xmit(struct net_device *dev, struct uroce_flow *flow,
+		   struct sk_buff *skb);
+void uroce_flow_release(struct uroce_flow *flow);
+
+/* Given by rx.c; the caller frees the packet. RCU read side, bottom halves off. */
+bool uroce_net_wanted(struct net *net, const struct sk_buff *skb,
+		      const struct in6_addr *dst);
+void uroce_net_receive(struct net *net, const struct uroce_packet *pkt);
+
+#endif
