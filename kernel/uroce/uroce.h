@@ -64,8 +64,11 @@ struct uroce_wire;
 /**
  * struct uroce_dev - a device
  * @ib: first
- * @link: in uroce_devices, under RCU
+ * @link: in the list of devices, under RCU
+ * @id: never used again by another device; 0 is no device
  * @netdev: what packets leave by; for as long as the device is registered
+ * @net: namespace that we have joined, NULL once @netdev left it. Whoever finds
+ *	@gone clear in an RCU section may use dev_net(@netdev) to its end.
  * @gsi: queue pair 1, under RCU
  * @mrs: index to struct uroce_mr, under RCU
  * @groups: multicast
@@ -74,10 +77,12 @@ struct uroce_wire;
 struct uroce_dev {
 	struct ib_device ib;
 	struct list_head link;
+	u64 id;
 	struct net_device *netdev;
+	struct net *net;
+	bool gone;
 	struct uroce_qp __rcu *gsi;
 	struct xarray mrs;
-	u32 next_mr;
 	spinlock_t groups_lock;
 	struct list_head groups;
 	u64 __percpu *counters;
@@ -144,6 +149,10 @@ struct uroce_seg {
  * @seg: pieces
  * @count: of them
  * @len: bytes in all
+ *
+ * Holding memory keeps its owner from deregistering it, so a vec is made for one
+ * copy and put after it, under one lock; what waits for a peer or a timer keeps
+ * the scatter list alone.
  */
 struct uroce_vec {
 	struct uroce_seg *seg;
@@ -172,8 +181,7 @@ struct uroce_cq {
  * @lock: @head, @limit; of a shared queue. A queue pair's own is guarded by
  *	uroce_resp.lock.
  * @ring: shared or private
- * @head: requests taken so far
- * @retired: requests whose slots were given back
+ * @head: requests taken so far; a slot is given back when it was copied
  * @post: tail of a private ring
  * @tail: of a private ring
  * @max_sge: of a request
@@ -201,36 +209,40 @@ struct uroce_srq {
 /**
  * struct uroce_av - the way to a peer
  * @flow: addresses; what packets are sent with
- * @local: the address is a uroce device's of this namespace
- * @dev_index: ib.index of that device
+ * @peer: uroce_dev.id when the address is a uroce device's of this namespace,
+ *	0 for one that packets lead to
  */
 struct uroce_av {
 	struct uroce_flow flow;
-	struct rdma_ah_attr attr;
-	bool local;
-	struct uroce_dev *peer;		/* may be gone: compare, don't follow */
+	u64 peer;
 };
 
 struct uroce_ah {
 	struct ib_ah ib;
+	struct rdma_ah_attr attr;
 	struct uroce_av av;
-	u32 index;			/* in uroce_ahs: what a private slot says */
+	u32 index;			/* what a private slot says */
 };
 
 /**
  * struct uroce_wqe - the private copy of the request at the head of a send
  *	queue
  * @wr: as in the ring; @wr.count is checked
- * @vec: its memory, held; inline data is one piece without region
+ * @sge: its scatter list, copied; room for uroce_sendq.max_sge
+ * @data: inline data, in the slot; NULL for a scatter list
  * @len: bytes
+ * @vec: its memory, between uroce_send_map() and uroce_vec_put()
+ * @av: datagrams: where to; a copy, without a route of its own
  * @done: bytes that are through
  * @loaded: the copy is there
  */
 struct uroce_wqe {
 	struct univ_send_wr wr;
+	struct univ_sge *sge;
+	void *data;
+	u32 len;
 	struct uroce_vec vec;
-	struct uroce_av *av;		/* datagrams */
-	struct ib_ah *ah;		/* held until the request is done */
+	struct uroce_av av;
 	u32 done;
 	bool loaded;
 };
@@ -274,12 +286,18 @@ struct uroce_sendq {
 /**
  * struct uroce_recv - the receive request that a message is being put in
  * @wr_id: its name
- * @vec: its memory, held
+ * @sge: its scatter list, copied
+ * @count: of it
+ * @len: bytes of room
+ * @vec: its memory, between uroce_recv_map() and uroce_vec_put()
  * @done: bytes that are in
  * @taken: there is one
  */
 struct uroce_recv {
 	u64 wr_id;
+	struct univ_sge *sge;
+	u32 count;
+	u32 len;
 	struct uroce_vec vec;
 	u32 done;
 	bool taken;
@@ -308,6 +326,8 @@ struct uroce_qp {
 
 	/* Written with both locks but to ERR, which takes the responder's */
 	enum ib_qp_state state;
+	unsigned long events;		/* to be raised by the task */
+	bool lost;			/* a completion found no room */
 	/* Written by modify with both locks */
 	struct ib_qp_attr attr;
 	struct uroce_av av;
@@ -390,39 +410,103 @@ static inline void uroce_mr_put(struct uroce_mr *mr)
  * queue.c: requests and completions, for local.c and the wire alike.
  *
  * Send side, uroce_sendq.lock held: uroce_send_load() makes the private copy of
- * the request at an index and holds its memory; uroce_send_done() completes the
- * request at sq.head and steps over it, with an error puts the queue pair in
- * ERR. uroce_send_run() is what timers and packets call to go on: no lock held.
+ * the request at an index, uroce_send_map() finds its memory, with the access
+ * given; uroce_send_done() completes the request at sq.head and steps over it,
+ * with an error puts the queue pair in ERR. uroce_send_run() goes on with a send
+ * queue, for those who hold no lock; uroce_send_later() does so soon and from
+ * anywhere.
  *
- * Receive side, uroce_resp.lock held: uroce_recv_take() takes the next receive
- * request into resp.recv; false when there is none (RNR); an error status in
- * *status when it is bad. uroce_recv_done() completes it.
+ * Receive side, uroce_resp.lock held: uroce_recv_take() takes the next request
+ * into resp.recv: IB_WC_SUCCESS, IB_WC_RNR_RETRY_EXC_ERR when there is none, or
+ * what is wrong with it. uroce_recv_map() finds its memory. uroce_recv_done()
+ * completes it with the status and what the caller has filled in of @cqe.
  */
+#define UROCE_WR_REG_MR 0x40
+
 enum ib_wc_status uroce_send_load(struct uroce_qp *qp, u32 index,
 				  struct uroce_wqe *wqe, u16 *reason);
-u32 uroce_send_published(struct uroce_qp *qp);
-void uroce_send_unload(struct uroce_qp *qp, struct uroce_wqe *wqe);
-void uroce_send_done(struct uroce_qp *qp, const struct uroce_wqe *wqe,
+enum ib_wc_status uroce_send_map(struct uroce_qp *qp, struct uroce_wqe *wqe,
+				 u32 access);
+void uroce_send_done(struct uroce_qp *qp, struct uroce_wqe *wqe,
 		     enum ib_wc_status status, u16 reason);
 void uroce_send_run(struct uroce_qp *qp);
+void uroce_send_later(struct uroce_qp *qp);
+void uroce_send_wait(struct uroce_qp *qp, enum uroce_wait what, u64 ns);
 
-bool uroce_recv_take(struct uroce_qp *qp, enum ib_wc_status *status);
-void uroce_recv_done(struct uroce_qp *qp, struct univ_cqe *cqe, bool solicited);
+enum ib_wc_status uroce_recv_take(struct uroce_qp *qp);
+enum ib_wc_status uroce_recv_map(struct uroce_qp *qp);
+void uroce_recv_done(struct uroce_qp *qp, struct univ_cqe *cqe,
+		     enum ib_wc_status status, bool solicited);
 void uroce_recv_flush(struct uroce_qp *qp);
 
-/* resp.lock held: the queue pair is in ERR; the rest is flushed soon */
-void uroce_qp_fail(struct uroce_qp *qp, enum ib_event_type event);
+/* resp.lock held: to ERR; the task raises @event (0 for none) and flushes */
+void uroce_qp_fail(struct uroce_qp *qp, u32 event);
+
+int uroce_queue_init(struct uroce_qp *qp);
+void uroce_queue_free(struct uroce_qp *qp);
+int uroce_queue_private(struct uroce_qp *qp);
+void uroce_queue_reset(struct uroce_qp *qp);
+int uroce_recvq_private(struct uroce_recvq *rq, u32 max_wr);
+int uroce_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
+		    const struct ib_send_wr **bad);
+int uroce_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
+		    const struct ib_recv_wr **bad);
+int uroce_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
+			const struct ib_recv_wr **bad);
+extern const struct univ_queue_ops uroce_queue_ops;
 
 /* cq.c */
 bool uroce_cq_add(struct uroce_cq *cq, struct uroce_qp *qp,
 		  const struct univ_cqe *cqe, bool solicited);
 void uroce_cq_notify(struct uroce_cq *cq);
 
+int uroce_cq_private(struct uroce_cq *cq);
+int uroce_cq_create(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+		    struct ib_udata *udata);
+int uroce_cq_destroy(struct ib_cq *ib, struct ib_udata *udata);
+int uroce_cq_resize(struct ib_cq *ib, int cqe, struct ib_udata *udata);
+int uroce_cq_poll(struct ib_cq *ib, int count, struct ib_wc *wc);
+int uroce_cq_arm(struct ib_cq *ib, enum ib_cq_notify_flags flags);
+
+/* mem.c, control path */
+struct ib_mr *uroce_mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
+			   int access, struct ib_udata *udata);
+struct ib_mr *uroce_mr_dma(struct ib_pd *pd, int access);
+struct ib_mr *uroce_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max);
+int uroce_mr_map(struct ib_mr *ib, struct scatterlist *sgl, int n,
+		 unsigned int *offset);
+int uroce_mr_dereg(struct ib_mr *ib, struct ib_udata *udata);
+int uroce_mr_fast(struct uroce_qp *qp, struct ib_mr *ib, u32 key, u32 access);
+int uroce_mr_invalidate(struct ib_pd *pd, u32 key);
+
 /* qp.c: look-up, under RCU */
-struct uroce_qp *uroce_qp_find(u32 num);
-struct uroce_qp *uroce_qp_at(struct uroce_dev *dev, u32 num);
+struct uroce_qp *uroce_qp_find(u64 dev_id, u32 num);
 u64 uroce_rnr_ns(u8 timer);
 u64 uroce_timeout_ns(u8 timeout);
+int uroce_qp_create(struct ib_qp *ib, struct ib_qp_init_attr *init,
+		    struct ib_udata *udata);
+int uroce_qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+		    struct ib_udata *udata);
+int uroce_qp_query(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+		   struct ib_qp_init_attr *init);
+int uroce_qp_destroy(struct ib_qp *ib, struct ib_udata *udata);
+void uroce_qp_exit(void);
+
+/* ah.c */
+int uroce_av_init(struct uroce_dev *dev, struct uroce_av *av,
+		  const struct rdma_ah_attr *attr);
+int uroce_ah_create(struct ib_ah *ib, struct rdma_ah_init_attr *init,
+		    struct ib_udata *udata);
+int uroce_ah_destroy(struct ib_ah *ib, u32 flags);
+int uroce_ah_query(struct ib_ah *ib, struct rdma_ah_attr *attr);
+bool uroce_ah_copy(u32 index, struct uroce_av *av);
+
+/* link.c: the device of a namespace that has this address, or NULL; RCU */
+struct uroce_dev *uroce_dev_by_gid(struct net *net, const union ib_gid *gid);
+struct uroce_dev *uroce_dev_by_id(u64 id);
+/* verbs.c */
+int uroce_dev_register(struct uroce_dev *dev, const char *name);
+extern const struct ib_device_ops uroce_dev_ops;
 
 /* local.c: sq.lock held; true when there is more to do at once */
 bool uroce_local_step(struct uroce_qp *qp);

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Memory regions: keys, pinned pages, and copies between them. */
+#include <linux/mm.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+
+#include "uroce.h"
+
+#ifdef CONFIG_HIGHMEM
+#error "every page must have an address"
+#endif
+
+static struct uroce_mr *mr_new(struct ib_pd *pd, int access)
+{
+	struct uroce_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+
+	if (!mr)
+		return NULL;
+	mr->ib.pd = pd;
+	mr->ib.device = pd->device;
+	mr->access = access;
+	refcount_set(&mr->ref, 1);
+	init_completion(&mr->idle);
+	return mr;
+}
+
+/* Keys of a region that is gone do not come back at once, nor can be guessed */
+static int mr_publish(struct uroce_mr *mr, bool valid)
+{
+	struct uroce_dev *dev = to_udev(mr->ib.device);
+	u32 index;
+	int ret;
+
+	ret = xa_alloc(&dev->mrs, &index, mr, XA_LIMIT(1, 0xffffff),
+		       GFP_KERNEL);
+	if (ret)
+		return ret == -EBUSY ? -ENOMEM : ret;
+	mr->ib.lkey = index << 8 | (get_random_u32() & 0xff);
+	mr->ib.rkey = mr->ib.lkey;
+	/* Pairs with the acquire in uroce_mr_get() */
+	smp_store_release(&mr->valid, valid);
+	return 0;
+}
+
+static int mr_list_pages(struct uroce_mr *mr)
+{
+	struct sg_table *table = &mr->umem->sgt_append.sgt;
+	struct scatterlist *sg;
+	u32 n = 0, i, run;
+	int s;
+
+	mr->npages = ib_umem_num_pages(mr->umem);
+	mr->pages = kvmalloc_array(mr->npages, sizeof(*mr->pages), GFP_KERNEL);
+	if (!mr->pages)
+		return -ENOMEM;
+	for_each_sgtable_sg(table, sg, s) {
+		run = PAGE_ALIGN(sg->offset + sg->length) >> PAGE_SHIFT;
+		for (i = 0; i < run && n < mr->npages; i++)
+			mr->pages[n++] = nth_page(sg_page(sg), i);
+	}
+	return n == mr->npages ? 0 : -EINVAL;
+}
+
+static void mr_free(struct uroce_mr *mr)
+{
+	if (mr->umem)
+		ib_umem_release(mr->umem);
+	kvfree(mr->pages);
+	kfree_rcu(mr, rcu);
+}
+
+struct ib_mr *uroce_mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
+			   int access, struct ib_udata *udata)
+{
+	struct uroce_mr *mr = mr_new(pd, access);
+	int ret;
+
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->umem = ib_umem_get(pd->device, start, length, access);
+	if (IS_ERR(mr->umem)) {
+		ret = PTR_ERR(mr->umem);
+		mr->umem = NULL;
+		goto free;
+	}
+	mr->iova = iova;
+	mr->ib.iova = iova;
+	mr->length = length;
+	mr->ib.length = length;
+	mr->offset = start & ~PAGE_MASK;
+	ret = mr_list_pages(mr);
+	if (!ret)
+		ret = mr_publish(mr, true);
+	if (!ret)
+		return &mr->ib;
+free:
+	mr_free(mr);
+	return ERR_PTR(ret);
+}
+
+/* All of kernel memory, for users in the kernel */
+struct ib_mr *uroce_mr_dma(struct ib_pd *pd, int access)
+{
+	struct uroce_mr *mr = mr_new(pd, access);
+	int ret;
+
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->kernel = true;
+	mr->length = U64_MAX;
+	ret = mr_publish(mr, true);
+	if (!ret)
+		return &mr->ib;
+	mr_free(mr);
+	return ERR_PTR(ret);
+}
+
+/* For fast registration: a request makes it valid */
+struct ib_mr *uroce_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max)
+{
+	struct uroce_mr *mr;
+	int ret = -ENOMEM;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EINVAL);
+	mr = mr_new(pd, 0);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->max_pages = max;
+	mr->pages = kvmalloc_array(max, sizeof(*mr->pages), GFP_KERNEL);
+	if (mr->pages)
+		ret = mr_publish(mr, false);
+	if (!ret)
+		return &mr->ib;
+	mr_free(mr);
+	return ERR_PTR(ret);
+}
+
+static int mr_set_page(struct ib_mr *ib, u64 addr)
+{
+	struct uroce_mr *mr = to_umr(ib);
+
+	if (mr->npages == mr->max_pages)
+		return -ENOMEM;
+	mr->pages[mr->npages++] = virt_to_page((void *)(uintptr_t)addr);
+	return 0;
+}
+
+int uroce_mr_map(struct ib_mr *ib, struct scatterlist *sgl, int n,
+		 unsigned int *offset)
+{
+	struct uroce_mr *mr = to_umr(ib);
+
+	mr->npages = 0;
+	if (ib->page_size != PAGE_SIZE)
+		return -EINVAL;
+	n = ib_sg_to_pages(ib, sgl, n, offset, mr_set_page);
+	mr->offset = ib->iova & ~PAGE_MASK;
+	return n;
+}
+
+/* A REG_MR request. Context: the send queue's lock. */
+int uroce_mr_fast(struct uroce_qp *qp, struct ib_mr *ib, u32 key, u32 access)
+{
+	struct uroce_mr *mr = to_umr(ib);
+
+	if (ib->pd != qp->ib->pd || key >> 8 != ib->lkey >> 8 || mr->valid ||
+	    !mr->max_pages)
+		return -EINVAL;
+	mr->access = access;
+	mr->iova = ib->iova;
+	mr->length = ib->length;
+	ib->lkey = key;
+	ib->rkey = key;
+	smp_store_release(&mr->valid, true);
+	return 0;
+}
+
+/* A peer's or our own request takes a key back */
+int uroce_mr_invalidate(struct ib_pd *pd, u32 key)
+{
+	struct uroce_mr *mr;
+	int ret = -EINVAL;
+
+	rcu_read_lock();
+	mr = xa_load(&to_udev(pd->device)->mrs, key >> 8);
+	if (mr && mr->ib.pd == pd && mr->ib.rkey == key && mr->max_pages) {
+		WRITE_ONCE(mr->valid, false);
+		ret = 0;
+	}
+	rcu_read_unlock();
+	return ret;
+}
+
+int uroce_mr_dereg(struct ib_mr *ib, struct ib_udata *udata)
+{
+	struct uroce_mr *mr = to_umr(ib);
+
+	xa_erase(&to_udev(ib->device)->mrs, ib->lkey >> 8);
+	uroce_mr_put(mr);
+	/* A copy under way; none waits for anything */
+	wait_for_completion(&mr->idle);
+	mr_free(mr);
+	return 0;
+}
+
+void uroce_mr_release(struct uroce_mr *mr)
+{
+	complete(&mr->idle);
+}
+
+static bool mr_allows(const struct uroce_mr *mr, u64 addr, u32 len, u32 access)
+{
+	u64 from = addr - mr->iova;
+
+	return !(access & ~mr->access) && from <= mr->length &&
+	       len <= mr->length - from;
+}
+
+/* The region of @key if it has these bytes and grants @access; held */
+struct uroce_mr *uroce_mr_get(struct ib_pd *pd, u32 key, u64 addr, u32 len,
+			      u32 access)
+{
+	struct uroce_mr *mr;
+
+	rcu_read_lock();
+	mr = xa_load(&to_udev(pd->device)->mrs, key >> 8);
+	if (mr && (!smp_load_acquire(&mr->valid) || mr->ib.lkey != key ||
+		   mr->ib.pd != pd || !mr_allows(mr, addr, len, access) ||
+		   !refcount_inc_not_zero(&mr->ref)))
+		mr = NULL;
+	rcu_read_unlock();
+	return mr;
+}
+
+void uroce_vec_put(struct uroce_vec *vec)
+{
+	u32 i;
+
+	for (i = 0; i < vec->count; i++)
+		if (vec->seg[i].mr)
+			uroce_mr_put(vec->seg[i].mr);
+	vec->count = 0;
+}
+
+/* Address of a byte of a piece, and how many follow it there */
+static inline void *seg_at(const struct uroce_seg *seg, u32 off, u32 *len)
+{
+	u32 left = seg->len - off;
+	u64 at = seg->base + off;
+
+	*len = left;
+	if (!seg->mr || seg->mr->kernel)
+		return (void *)(uintptr_t)at;
+	at += seg->mr->offset;
+	*len = min_t(u32, left, PAGE_SIZE - offset_in_page(at));
+	return page_address(seg->mr->pages[at >> PAGE_SHIFT]) +
+	       offset_in_page(at);
+}
+
+struct cursor {
+	const struct uroce_seg *seg;
+	const struct uroce_seg *end;
+	u32 off;
+};
+
+static void cursor_init(struct cursor *c, const struct uroce_vec *vec, u32 off)
+{
+	c->seg = vec->seg;
+	c->end = vec->seg + vec->count;
+	while (c->seg != c->end && off >= c->seg->len) {
+		off -= c->seg->len;
+		c->seg++;
+	}
+	c->off = off;
+}
+
+static void cursor_step(struct cursor *c, u32 len)
+{
+	c->off += len;
+	while (c->seg != c->end && c->off == c->seg->len) {
+		c->seg++;
+		c->off = 0;
+	}
+}
+
+/* Copy what both have; the caller has compared lengths */
+void uroce_vec_copy(const struct uroce_vec *dst, u32 dst_off,
+		    const struct uroce_vec *src, u32 src_off, u32 len)
+{
+	struct cursor to, from;
+	u32 run, more;
+	void *d, *s;
+
+	cursor_init(&to, dst, dst_off);
+	cursor_init(&from, src, src_off);
+	while (len && to.seg != to.end && from.seg != from.end) {
+		d = seg_at(to.seg, to.off, &run);
+		s = seg_at(from.seg, from.off, &more);
+		run = min3(run, more, len);
+		/* Both may be the same memory */
+		memmove(d, s, run);
+		cursor_step(&to, run);
+		cursor_step(&from, run);
+		len -= run;
+	}
+}
+
+void uroce_vec_read(const struct uroce_vec *vec, u32 off, void *to, u32 len)
+{
+	struct uroce_seg seg = { .base = (uintptr_t)to, .len = len };
+	struct uroce_vec dst = { .seg = &seg, .count = 1, .len = len };
+
+	uroce_vec_copy(&dst, 0, vec, off, len);
+}
+
+void uroce_vec_write(const struct uroce_vec *vec, u32 off, const void *from,
+		     u32 len)
+{
+	struct uroce_seg seg = { .base = (uintptr_t)from, .len = len };
+	struct uroce_vec src = { .seg = &seg, .count = 1, .len = len };
+
+	uroce_vec_copy(vec, off, &src, 0, len);
+}
+
+/*
+ * An atomic operation on eight aligned bytes of a held region: atomic towards
+ * other devices, and towards the process's own instructions.
+ */
+bool uroce_atomic(struct uroce_mr *mr, u64 addr, u8 opcode, u64 compare_add,
+		  u64 swap, u64 *orig)
+{
+	struct uroce_seg seg = { .mr = mr, .base = addr - mr->iova, .len = 8 };
+	atomic64_t *at;
+	u32 len;
+
+	at = seg_at(&seg, 0, &len);
+	if (len < 8 || (uintptr_t)at & 7)
+		return false;
+	if (opcode == UNIV_WR_ATOMIC_FETCH_AND_ADD)
+		*orig = atomic64_fetch_add(compare_add, at);
+	else
+		*orig = atomic64_cmpxchg(at, compare_add, swap);
+	return true;
+}
