@@ -5,6 +5,7 @@
 
 #include "compat.h"
 #include "context.h"
+#include "native.h"
 #include "univerbs.h"
 
 static void client_port_event(struct univ_device *dev, struct ib_event *event)
@@ -85,6 +86,7 @@ static int client_add(struct ib_device *ib)
 	dev = univ_device_alloc(ib);
 	if (!dev)
 		return -ENOMEM;
+	dev->queue = univ_queue_ops(ib);
 	ret = univ_chardev_add(dev);
 	if (ret) {
 		put_device(&dev->dev);

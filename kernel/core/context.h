@@ -36,6 +36,7 @@
 #include "event.h"
 
 struct univ_poller;
+struct univ_queue_ops;
 struct univ_region;
 
 /*
@@ -47,6 +48,7 @@ struct univ_device {
 	struct device dev;
 	struct cdev cdev;
 	struct ib_device *ib;
+	const struct univ_queue_ops *queue; /* takes rings; NULL: the pump */
 	struct ib_event_handler event_handler;
 	struct mutex lock;		/* contexts, num_contexts, dead */
 	spinlock_t events_lock;		/* contexts, for the event handler */

@@ -6,6 +6,7 @@
 #include "context.h"
 #include "cq.h"
 #include "ioctl.h"
+#include "native.h"
 #include "pump.h"
 #include "reason.h"
 #include "region.h"
@@ -141,18 +142,27 @@ static int cq_init_channel(struct univ_cq *cq, struct univ_cq_create *cmd,
  */
 static int cq_create_ib(struct univ_cq *cq, struct univ_cq_create *cmd)
 {
+	struct univ_device *dev = cq->obj.ctx->dev;
 	struct ib_cq_init_attr attr = {
 		.cqe = cmd->cqe,
 		.comp_vector = cmd->comp_vector,
 	};
+	int ret;
 
-	cq->ib = __ib_create_cq(cq->obj.ctx->dev->ib, univ_pump_comp_handler,
+	cq->ib = __ib_create_cq(dev->ib, univ_pump_comp_handler,
 				cq_event_handler, cq, &attr,
 				cq->obj.ctx->name);
 	if (IS_ERR(cq->ib))
 		return univ_explain_driver(&cmd->hdr, PTR_ERR(cq->ib));
-	ib_req_notify_cq(cq->ib, IB_CQ_NEXT_COMP);
-	return 0;
+	if (!dev->queue) {
+		ib_req_notify_cq(cq->ib, IB_CQ_NEXT_COMP);
+		return 0;
+	}
+	ret = dev->queue->cq_attach(cq->ib, cq);
+	if (!ret)
+		return 0;
+	ib_destroy_cq_user(cq->ib, NULL);
+	return univ_explain_driver(&cmd->hdr, ret);
 }
 
 static void cq_reply(struct univ_cq *cq, struct univ_cq_create *cmd,

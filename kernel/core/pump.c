@@ -4,6 +4,7 @@
 #include <linux/mm.h>
 
 #include "context.h"
+#include "native.h"
 #include "poller.h"
 #include "pump.h"
 #include "qp.h"
@@ -114,6 +115,10 @@ int univ_pump_kick(struct univ_object *obj, unsigned long which)
 	if (!which || which & ~known)
 		return -EINVAL;
 
+	if (obj->ctx->dev->queue) {
+		univ_queue_kick(obj, which);
+		return 0;
+	}
 	if (which & UNIV_KICK_SEND)
 		univ_feed_kick(&qp->sq.feed);
 	if (which & UNIV_KICK_RECV)

@@ -13,6 +13,7 @@
 #include "cq.h"
 #include "ioctl.h"
 #include "mcast.h"
+#include "native.h"
 #include "pd.h"
 #include "poller.h"
 #include "qp.h"
@@ -361,7 +362,7 @@ static void qp_set_eager(struct univ_qp *qp, bool eager)
 {
 	struct univ_recv_queue *rq = qp->srq ? &qp->srq->rq : &qp->rq;
 
-	if (qp->eager == eager)
+	if (qp->eager == eager || qp->obj.ctx->dev->queue)
 		return;
 	qp->eager = eager;
 	if (eager)
@@ -381,6 +382,19 @@ static void qp_polled(struct univ_qp *qp, bool polled)
 	}
 }
 
+/* Who moves requests and completions: the device itself, or the pump. */
+static int qp_take_over(struct univ_qp *qp)
+{
+	int ret;
+
+	if (qp->obj.ctx->dev->queue) {
+		ret = univ_queue_attach_qp(qp);
+		if (ret)
+			return ret;
+	}
+	return qp_table_insert(qp);
+}
+
 static int qp_build(struct univ_qp *qp, struct univ_call *call,
 		    struct univ_qp_create *cmd)
 {
@@ -398,7 +412,7 @@ static int qp_build(struct univ_qp *qp, struct univ_call *call,
 	ret = qp_create_ib(qp, cmd);
 	if (ret)
 		goto destroy_rings;
-	ret = qp_table_insert(qp);
+	ret = qp_take_over(qp);
 	if (ret) {
 		univ_explain_driver(&cmd->hdr, ret);
 		goto destroy_ib;
@@ -468,6 +482,8 @@ int univ_qp_create_ioctl(struct univ_call *call, void *arg)
 /* Move to the process what the device still has of this queue pair's. */
 static void qp_drain(struct univ_qp *qp)
 {
+	if (qp->obj.ctx->dev->queue)
+		return;
 	univ_pump_drain(qp->send_cq);
 	if (qp->recv_cq != qp->send_cq)
 		univ_pump_drain(qp->recv_cq);
@@ -482,8 +498,10 @@ static void qp_drain(struct univ_qp *qp)
 static void qp_forget_requests(struct univ_qp *qp)
 {
 	qp_drain(qp);
-	univ_send_queue_reset(qp);
-	univ_recv_queue_reset(&qp->rq);
+	if (!qp->obj.ctx->dev->queue) {
+		univ_send_queue_reset(qp);
+		univ_recv_queue_reset(&qp->rq);
+	}
 	WRITE_ONCE(qp->failed, false);
 }
 

@@ -6,6 +6,7 @@
 
 #include "context.h"
 #include "ioctl.h"
+#include "native.h"
 #include "pd.h"
 #include "poller.h"
 #include "pump.h"
@@ -115,6 +116,13 @@ static int srq_build(struct univ_srq *srq, struct univ_call *call,
 	ret = srq_create_ib(srq, cmd);
 	if (ret)
 		goto destroy_region;
+	if (call->ctx->dev->queue) {
+		ret = univ_queue_attach_srq(srq);
+		if (ret) {
+			univ_explain_driver(&cmd->hdr, ret);
+			goto destroy_ib;
+		}
+	}
 	srq->max_wr = cmd->max_wr;
 	univ_recv_queue_limit(&srq->rq, cmd->limit);
 	cmd->handle = srq->obj.handle;

@@ -33,9 +33,6 @@ struct ib_srq;
 struct univ_cq;
 struct univ_qp;
 
-/* The namespace of what univerbs.ko exports; a driver imports it */
-#define UNIV_QUEUE_NAMESPACE UNIVERBS
-
 /**
  * struct univ_queue_rings - the rings of a queue pair
  * @core: for univ_queue_ah_get(); stays until the queue pair was destroyed
@@ -72,6 +69,16 @@ struct univ_queue_ops {
 	void (*srq_kick)(struct ib_srq *srq);
 };
 
+/**
+ * struct univ_queue_ah - an address handle that a request names
+ * @ib: the device's
+ * @held: the core's
+ */
+struct univ_queue_ah {
+	struct ib_ah *ib;
+	void *held;
+};
+
 int univ_queue_register(struct ib_device *ib, const struct univ_queue_ops *ops);
 void univ_queue_unregister(struct ib_device *ib);
 
@@ -79,7 +86,8 @@ bool univ_queue_complete(struct univ_cq *cq, const struct univ_cqe *cqe,
 			 bool solicited);
 void univ_queue_notify(struct univ_cq *cq);
 
-struct ib_ah *univ_queue_ah_get(struct univ_qp *qp, u32 handle);
-void univ_queue_ah_put(struct ib_ah *ah);
+bool univ_queue_ah_get(struct univ_qp *qp, u32 handle,
+		       struct univ_queue_ah *ah);
+void univ_queue_ah_put(const struct univ_queue_ah *ah);
 
 #endif
