@@ -195,7 +195,6 @@ struct uroce_recvq {
 	u32 tail;
 	u32 max_sge;
 	bool attached;
-	bool corrupt;
 	void *memory;			/* private ring */
 };
 
@@ -270,6 +269,7 @@ struct uroce_sendq {
 	u32 head;
 	struct uroce_wqe wqe;
 	enum uroce_wait wait;
+	bool due;			/* the timer has been */
 	u8 rnr_left;
 	u8 retry_left;
 	u32 max_sge;
@@ -300,6 +300,7 @@ struct uroce_recv {
 	u32 len;
 	struct uroce_vec vec;
 	u32 done;
+	bool attached;
 	bool taken;
 };
 
@@ -504,12 +505,14 @@ bool uroce_ah_copy(u32 index, struct uroce_av *av);
 /* link.c: the device of a namespace that has this address, or NULL; RCU */
 struct uroce_dev *uroce_dev_by_gid(struct net *net, const union ib_gid *gid);
 struct uroce_dev *uroce_dev_by_id(u64 id);
+int uroce_dev_enable(struct ib_device *ib);
+void uroce_dev_dealloc(struct ib_device *ib);
+
 /* verbs.c */
-int uroce_dev_register(struct uroce_dev *dev, const char *name);
 extern const struct ib_device_ops uroce_dev_ops;
 
 /* local.c: sq.lock held; true when there is more to do at once */
-bool uroce_local_step(struct uroce_qp *qp);
+bool uroce_local_step(struct uroce_qp *qp, u32 tail);
 
 /*
  * The wire, req.c: begin is called by modify (may sleep) once the way to the
@@ -519,6 +522,8 @@ bool uroce_local_step(struct uroce_qp *qp);
 int uroce_wire_begin(struct uroce_qp *qp);
 void uroce_wire_end(struct uroce_qp *qp);
 bool uroce_wire_step(struct uroce_qp *qp);
+/* Sends a mapped datagram to @wqe->av, which may take a route in its flow */
+void uroce_wire_datagram(struct uroce_qp *qp, struct uroce_wqe *wqe);
 void uroce_wire_reset(struct uroce_qp *qp);
 
 #endif

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Ways to peers, and address handles. */
+#include <linux/moduleparam.h>
+#include <linux/random.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
+
+#include "uroce.h"
+
+static bool local = true;
+module_param(local, bool, 0644);
+MODULE_PARM_DESC(local, "queue pairs of one host talk without packets (default: yes)");
+
+/* Address handles by number: a request in a private ring names one so */
+static DEFINE_XARRAY_FLAGS(handles, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
+
+/* Whether the address is one of this host's, in the device's namespace */
+static u64 av_peer(struct uroce_dev *dev, const union ib_gid *dgid)
+{
+	struct uroce_dev *peer;
+	u64 id = 0;
+
+	if (!READ_ONCE(local) || rdma_is_multicast_addr((void *)dgid->raw))
+		return 0;
+	rcu_read_lock();
+	if (!READ_ONCE(dev->gone)) {
+		peer = uroce_dev_by_gid(dev_net(dev->netdev), dgid);
+		id = peer ? peer->id : 0;
+	}
+	rcu_read_unlock();
+	return id;
+}
+
+/* Any context that ib_create_ah() may be called in */
+int uroce_av_init(struct uroce_dev *dev, struct uroce_av *av,
+		  const struct rdma_ah_attr *attr)
+{
+	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
+
+	if (!(rdma_ah_get_ah_flags(attr) & IB_AH_GRH) || !grh->sgid_attr)
+		return -EINVAL;
+	memset(av, 0, sizeof(*av));
+	memcpy(&av->flow.src, &grh->sgid_attr->gid, sizeof(av->flow.src));
+	memcpy(&av->flow.dst, &grh->dgid, sizeof(av->flow.dst));
+	av->flow.label = grh->flow_label;
+	av->flow.tclass = grh->traffic_class;
+	av->flow.hops = grh->hop_limit;
+	/* Of the range that the specification sets aside for this */
+	av->flow.sport = htons(0xc000 | (get_random_u32() & 0x3fff));
+	av->peer = av_peer(dev, &grh->dgid);
+	return 0;
+}
+
+int uroce_ah_create(struct ib_ah *ib, struct rdma_ah_init_attr *init,
+		    struct ib_udata *udata)
+{
+	gfp_t gfp = init->flags & RDMA_CREATE_AH_SLEEPABLE ? GFP_KERNEL :
+							     GFP_ATOMIC;
+	struct uroce_ah *ah = to_uah(ib);
+	int ret;
+
+	ret = uroce_av_init(to_udev(ib->device), &ah->av, init->ah_attr);
+	if (ret)
+		return ret;
+	ah->attr = *init->ah_attr;
+	ah->attr.grh.sgid_attr = NULL;
+	return xa_alloc_bh(&handles, &ah->index, ah, XA_LIMIT(1, INT_MAX), gfp);
+}
+
+int uroce_ah_destroy(struct ib_ah *ib, u32 flags)
+{
+	struct uroce_ah *ah = to_uah(ib);
+
+	xa_erase_bh(&handles, ah->index);
+	uroce_flow_release(&ah->av.flow);
+	return 0;
+}
+
+int uroce_ah_query(struct ib_ah *ib, struct rdma_ah_attr *attr)
+{
+	*attr = to_uah(ib)->attr;
+	return 0;
+}
+
+/* Context: bottom halves off */
+bool uroce_ah_copy(u32 index, struct uroce_av *av)
+{
+	struct uroce_ah *ah;
+
+	xa_lock(&handles);
+	ah = xa_load(&handles, index);
+	if (ah) {
+		*av = ah->av;
+		av->flow.route = NULL;
+	}
+	xa_unlock(&handles);
+	return ah;
+}

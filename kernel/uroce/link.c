@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0
+/* `rdma link add NAME type uroce netdev DEV`: devices come and go. */
+#include <linux/etherdevice.h>
+#include <linux/if_arp.h>
+#include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/rtnetlink.h>
+#include <net/addrconf.h>
+#include <rdma/ib_cache.h>
+#include <rdma/rdma_netlink.h>
+
+#include "uroce.h"
+
+/* The key of all memory, for users in the kernel; no region has index 0 */
+#define LOCAL_DMA_LKEY 0xa5
+
+static LIST_HEAD(devices);		/* under RCU */
+static DEFINE_SPINLOCK(devices_lock);	/* changing it */
+static u64 last_id;
+
+struct uroce_dev *uroce_dev_by_id(u64 id)
+{
+	struct uroce_dev *dev;
+
+	list_for_each_entry_rcu(dev, &devices, link)
+		if (dev->id == id)
+			return dev;
+	return NULL;
+}
+
+static bool dev_has_gid(struct uroce_dev *dev, const union ib_gid *gid)
+{
+	const struct ib_gid_attr *attr;
+
+	attr = rdma_find_gid_by_port(&dev->ib, gid, IB_GID_TYPE_ROCE_UDP_ENCAP,
+				     1, NULL);
+	if (IS_ERR(attr))
+		return false;
+	rdma_put_gid_attr(attr);
+	return true;
+}
+
+struct uroce_dev *uroce_dev_by_gid(struct net *net, const union ib_gid *gid)
+{
+	struct uroce_dev *dev;
+
+	list_for_each_entry_rcu(dev, &devices, link)
+		if (!READ_ONCE(dev->gone) && net_eq(dev_net(dev->netdev), net) &&
+		    dev_has_gid(dev, gid))
+			return dev;
+	return NULL;
+}
+
+/* The core has its tables of addresses ready */
+int uroce_dev_enable(struct ib_device *ib)
+{
+	struct uroce_dev *dev = to_udev(ib);
+
+	spin_lock(&devices_lock);
+	if (!dev->id) {
+		dev->id = ++last_id;
+		list_add_tail_rcu(&dev->link, &devices);
+	}
+	spin_unlock(&devices_lock);
+	return 0;
+}
+
+/* Once: at the end of the netdev, whose namespace may follow, or of the device */
+static void dev_leave_net(struct uroce_dev *dev)
+{
+	struct net *net = xchg(&dev->net, NULL);
+
+	WRITE_ONCE(dev->gone, true);
+	if (net)
+		uroce_net_leave(net);
+}
+
+/* Its objects are gone, or it never had any */
+void uroce_dev_dealloc(struct ib_device *ib)
+{
+	struct uroce_dev *dev = to_udev(ib);
+
+	if (dev->id) {
+		spin_lock(&devices_lock);
+		list_del_rcu(&dev->link);
+		spin_unlock(&devices_lock);
+		synchronize_rcu();
+	}
+	dev_leave_net(dev);
+	univ_queue_unregister(ib);
+	xa_destroy(&dev->mrs);
+	free_percpu(dev->counters);
+}
+
+static void dev_name_guid(struct uroce_dev *dev)
+{
+	u8 addr[ETH_ALEN];
+
+	ether_addr_copy(addr, dev->netdev->dev_addr);
+	if (is_zero_ether_addr(addr))
+		eth_random_addr(addr);
+	addrconf_addr_eui48((u8 *)&dev->ib.node_guid, addr);
+}
+
+static int dev_register(struct uroce_dev *dev, const char *name)
+{
+	struct ib_device *ib = &dev->ib;
+	int ret;
+
+	ib->node_type = RDMA_NODE_IB_CA;
+	ib->phys_port_cnt = 1;
+	ib->num_comp_vectors = num_possible_cpus();
+	ib->local_dma_lkey = LOCAL_DMA_LKEY;
+	strscpy(ib->node_desc, "uroce", sizeof(ib->node_desc));
+	dev_name_guid(dev);
+	ret = ib_device_set_netdev(ib, dev->netdev, 1);
+	if (ret)
+		return ret;
+	ret = uroce_net_join(dev_net(dev->netdev));
+	if (ret)
+		return ret;
+	dev->net = dev_net(dev->netdev);
+	ret = univ_queue_register(ib, &uroce_queue_ops);
+	return ret ? ret : ib_register_device(ib, name, NULL);
+}
+
+static int newlink(const char *name, struct net_device *netdev)
+{
+	struct ib_device *exists;
+	struct uroce_dev *dev;
+	int ret;
+
+	if (netdev->type != ARPHRD_ETHER && netdev->type != ARPHRD_LOOPBACK)
+		return -EINVAL;
+	exists = ib_device_get_by_netdev(netdev, uroce_dev_ops.driver_id);
+	if (exists) {
+		ib_device_put(exists);
+		return -EEXIST;
+	}
+	dev = ib_alloc_device(uroce_dev, ib);
+	if (!dev)
+		return -ENOMEM;
+	dev->netdev = netdev;
+	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC1);
+	spin_lock_init(&dev->groups_lock);
+	INIT_LIST_HEAD(&dev->groups);
+	/* From here on ib_dealloc_device() undoes what was done */
+	ib_set_device_ops(&dev->ib, &uroce_dev_ops);
+	dev->counters = __alloc_percpu(UROCE_COUNTERS * sizeof(u64),
+				       sizeof(u64));
+	ret = dev->counters ? dev_register(dev, name) : -ENOMEM;
+	if (ret)
+		ib_dealloc_device(&dev->ib);
+	return ret;
+}
+
+static void port_event(struct ib_device *ib, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.device = ib,
+		.element.port_num = 1,
+		.event = type,
+	};
+
+	ib_dispatch_event(&event);
+}
+
+static int netdev_event(struct notifier_block *nb, unsigned long what, void *arg)
+{
+	struct net_device *netdev = netdev_notifier_info_to_dev(arg);
+	struct ib_device *ib;
+
+	ib = ib_device_get_by_netdev(netdev, uroce_dev_ops.driver_id);
+	if (!ib)
+		return NOTIFY_OK;
+	switch (what) {
+	case NETDEV_UNREGISTER:
+		dev_leave_net(to_udev(ib));
+		ib_unregister_device_queued(ib);
+		break;
+	case NETDEV_UP:
+		port_event(ib, IB_EVENT_PORT_ACTIVE);
+		break;
+	case NETDEV_DOWN:
+		port_event(ib, IB_EVENT_PORT_ERR);
+		break;
+	case NETDEV_CHANGE:
+		port_event(ib, netif_carrier_ok(netdev) && netif_running(netdev) ?
+			   IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
+		break;
+	}
+	ib_device_put(ib);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block netdev_notifier = {
+	.notifier_call = netdev_event,
+};
+
+static struct rdma_link_ops link_ops = {
+	.type = "uroce",
+	.newlink = newlink,
+};
+
+static int __init uroce_init(void)
+{
+	int ret = uroce_net_init();
+
+	if (ret)
+		return ret;
+	ret = register_netdevice_notifier(&netdev_notifier);
+	if (ret) {
+		uroce_net_exit();
+		return ret;
+	}
+	rdma_link_register(&link_ops);
+	return 0;
+}
+
+static void __exit uroce_exit(void)
+{
+	rdma_link_unregister(&link_ops);
+	ib_unregister_driver(uroce_dev_ops.driver_id);
+	unregister_netdevice_notifier(&netdev_notifier);
+	uroce_net_exit();
+	/* Queue pairs and regions that wait for the end of a grace period */
+	rcu_barrier();
+	uroce_qp_exit();
+}
+
+module_init(uroce_init);
+module_exit(uroce_exit);
+
+MODULE_DESCRIPTION("Software RoCEv2 HCA with native rings");
+MODULE_AUTHOR("univerbs maintainers");
+MODULE_LICENSE("GPL");
+MODULE_ALIAS_RDMA_LINK("uroce");
+MODULE_IMPORT_NS(UNIVERBS);

@@ -1,0 +1,511 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queue pairs of one host: one copy from the sender's registered memory to the
+ * receiver's, by whoever runs the send queue. What each side sees is what it
+ * would see of packets.
+ */
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+
+#include "uroce.h"
+
+/* Requests, and bytes, before others get a turn */
+#define STEP_WRS	64
+#define STEP_BYTES	(256u << 10)
+/* A peer that is not there, when no timeout says how long to wait */
+#define FOREVER_NS	(100 * NSEC_PER_MSEC)
+
+enum outcome {
+	DONE,
+	MORE,		/* a piece of it */
+	RNR,		/* the peer has no receive request */
+	SILENT,		/* nobody answers */
+	FAILED,
+};
+
+/**
+ * struct turn - one request on its way
+ * @qp: whose
+ * @peer: whom it is for; its responder's lock is held
+ * @wqe: it
+ * @status: how it failed
+ * @bytes: how many more may be copied in this turn
+ */
+struct turn {
+	struct uroce_qp *qp;
+	struct uroce_qp *peer;
+	struct uroce_wqe *wqe;
+	enum ib_wc_status status;
+	u32 bytes;
+};
+
+static enum outcome fail(struct turn *t, enum ib_wc_status status)
+{
+	t->status = status;
+	return FAILED;
+}
+
+/* The peer refuses: it goes to error as well */
+static enum outcome refuse(struct turn *t, enum ib_wc_status status, u32 event)
+{
+	uroce_qp_fail(t->peer, event);
+	return fail(t, status);
+}
+
+/* The peer's receive request ends with an error */
+static enum outcome refuse_recv(struct turn *t, enum ib_wc_status theirs,
+				enum ib_wc_status ours)
+{
+	struct univ_cqe cqe = { .opcode = IB_WC_RECV };
+
+	uroce_recv_done(t->peer, &cqe, theirs, true);
+	uroce_cq_notify(t->peer->recv_cq);
+	return refuse(t, ours, 0);
+}
+
+static enum outcome take_recv(struct turn *t)
+{
+	enum ib_wc_status status = uroce_recv_take(t->peer);
+
+	if (likely(status == IB_WC_SUCCESS))
+		return DONE;
+	if (status == IB_WC_RNR_RETRY_EXC_ERR)
+		return RNR;
+	if (t->peer->resp.recv.taken)
+		return refuse_recv(t, status, IB_WC_REM_OP_ERR);
+	return refuse(t, IB_WC_REM_OP_ERR, IB_EVENT_QP_FATAL);
+}
+
+/* How much of the request this turn does */
+static u32 piece(struct turn *t)
+{
+	u32 n = min(t->wqe->len - t->wqe->done, t->bytes);
+
+	t->bytes -= n;
+	return n;
+}
+
+static bool has_imm(u8 opcode)
+{
+	return opcode == UNIV_WR_SEND_WITH_IMM ||
+	       opcode == UNIV_WR_RDMA_WRITE_WITH_IMM;
+}
+
+static void complete_recv(struct turn *t, u8 opcode)
+{
+	const struct univ_send_wr *wr = &t->wqe->wr;
+	struct univ_cqe cqe = {
+		.opcode = opcode,
+		.byte_len = t->wqe->len,
+		.src_qp = t->qp->num,
+	};
+
+	if (has_imm(wr->opcode)) {
+		cqe.wc_flags = 1 << 1;
+		cqe.imm = wr->imm;
+	} else if (wr->opcode == UNIV_WR_SEND_WITH_INV) {
+		cqe.wc_flags = 1 << 3;
+		cqe.imm = wr->imm;
+	}
+	uroce_recv_done(t->peer, &cqe, IB_WC_SUCCESS,
+			wr->flags & UNIV_WR_SOLICITED);
+	uroce_cq_notify(t->peer->recv_cq);
+}
+
+static enum outcome send(struct turn *t)
+{
+	struct uroce_recv *r = &t->peer->resp.recv;
+	struct uroce_wqe *wqe = t->wqe;
+	enum outcome out;
+	u32 n;
+
+	if (!wqe->done) {
+		out = take_recv(t);
+		if (out != DONE)
+			return out;
+		if (wqe->len > r->len)
+			return refuse_recv(t, IB_WC_LOC_LEN_ERR,
+					   IB_WC_REM_INV_REQ_ERR);
+	} else if (!r->taken) {
+		return SILENT;
+	}
+	if (uroce_recv_map(t->peer))
+		return refuse_recv(t, IB_WC_LOC_PROT_ERR, IB_WC_REM_OP_ERR);
+	n = piece(t);
+	uroce_vec_copy(&r->vec, wqe->done, &wqe->vec, wqe->done, n);
+	uroce_vec_put(&r->vec);
+	wqe->done += n;
+	if (wqe->done < wqe->len)
+		return MORE;
+	if (wqe->wr.opcode == UNIV_WR_SEND_WITH_INV &&
+	    uroce_mr_invalidate(t->peer->ib->pd, wqe->wr.imm))
+		return refuse_recv(t, IB_WC_LOC_QP_OP_ERR,
+				   IB_WC_REM_ACCESS_ERR);
+	complete_recv(t, IB_WC_RECV);
+	return DONE;
+}
+
+/* The peer's memory, all that the request names */
+static enum outcome remote(struct turn *t, struct uroce_seg *seg, u32 len,
+			   u32 access)
+{
+	const struct univ_send_wr *wr = &t->wqe->wr;
+
+	if (!(t->peer->attr.qp_access_flags & access))
+		return refuse(t, IB_WC_REM_INV_REQ_ERR, IB_EVENT_QP_REQ_ERR);
+	seg->mr = NULL;
+	seg->base = 0;
+	seg->len = len;
+	if (!len)
+		return DONE;
+	seg->mr = uroce_mr_get(t->peer->ib->pd, wr->rkey, wr->remote_addr, len,
+			       access);
+	if (!seg->mr)
+		return refuse(t, IB_WC_REM_ACCESS_ERR, IB_EVENT_QP_ACCESS_ERR);
+	seg->base = wr->remote_addr - seg->mr->iova;
+	return DONE;
+}
+
+/* A write or a read */
+static enum outcome rdma(struct turn *t, bool read)
+{
+	struct uroce_wqe *wqe = t->wqe;
+	struct uroce_seg seg;
+	struct uroce_vec theirs = { .seg = &seg, .count = 1, .len = wqe->len };
+	enum outcome out;
+	u32 n;
+
+	if (wqe->wr.opcode == UNIV_WR_RDMA_WRITE_WITH_IMM && !wqe->done &&
+	    !t->peer->resp.recv.taken) {
+		out = take_recv(t);
+		if (out != DONE)
+			return out;
+	}
+	out = remote(t, &seg, wqe->len,
+		     read ? IB_ACCESS_REMOTE_READ : IB_ACCESS_REMOTE_WRITE);
+	if (out != DONE)
+		return out;
+	n = piece(t);
+	if (read)
+		uroce_vec_copy(&wqe->vec, wqe->done, &theirs, wqe->done, n);
+	else
+		uroce_vec_copy(&theirs, wqe->done, &wqe->vec, wqe->done, n);
+	if (seg.mr)
+		uroce_mr_put(seg.mr);
+	wqe->done += n;
+	if (wqe->done < wqe->len)
+		return MORE;
+	if (wqe->wr.opcode != UNIV_WR_RDMA_WRITE_WITH_IMM)
+		return DONE;
+	if (!t->peer->resp.recv.taken)
+		return SILENT;
+	complete_recv(t, IB_WC_RECV_RDMA_WITH_IMM);
+	return DONE;
+}
+
+static enum outcome atomic(struct turn *t)
+{
+	struct uroce_wqe *wqe = t->wqe;
+	const struct univ_send_wr *wr = &wqe->wr;
+	struct uroce_seg seg;
+	enum outcome out;
+	bool aligned;
+	u64 orig;
+
+	if (wqe->len < sizeof(orig))
+		return fail(t, IB_WC_LOC_LEN_ERR);
+	out = remote(t, &seg, sizeof(orig), IB_ACCESS_REMOTE_ATOMIC);
+	if (out != DONE)
+		return out;
+	aligned = uroce_atomic(seg.mr, wr->remote_addr, wr->opcode,
+			       wr->atomic.compare_add, wr->atomic.swap, &orig);
+	uroce_mr_put(seg.mr);
+	if (!aligned)
+		return refuse(t, IB_WC_REM_INV_REQ_ERR, IB_EVENT_QP_REQ_ERR);
+	uroce_vec_write(&wqe->vec, 0, &orig, sizeof(orig));
+	wqe->len = sizeof(orig);
+	return DONE;
+}
+
+/* What the core asked of the queue pair itself */
+static enum outcome own(struct turn *t)
+{
+	const struct univ_send_wr *wr = &t->wqe->wr;
+	struct ib_mr *mr;
+
+	if (wr->opcode == UNIV_WR_LOCAL_INV)
+		return uroce_mr_invalidate(t->qp->ib->pd, wr->imm) ?
+			       fail(t, IB_WC_LOC_QP_OP_ERR) : DONE;
+	mr = (void *)(uintptr_t)wr->remote_addr;
+	return uroce_mr_fast(t->qp, mr, wr->rkey, wr->imm) ?
+		       fail(t, IB_WC_LOC_QP_OP_ERR) : DONE;
+}
+
+static enum outcome perform(struct turn *t)
+{
+	switch (t->wqe->wr.opcode) {
+	case UNIV_WR_RDMA_WRITE:
+	case UNIV_WR_RDMA_WRITE_WITH_IMM:
+		return rdma(t, false);
+	case UNIV_WR_RDMA_READ:
+		return rdma(t, true);
+	case UNIV_WR_ATOMIC_CMP_AND_SWP:
+	case UNIV_WR_ATOMIC_FETCH_AND_ADD:
+		return atomic(t);
+	default:
+		return send(t);
+	}
+}
+
+/* Whether the peer is connected to us and listens. Context: its lock. */
+static bool answers(const struct uroce_qp *qp, const struct uroce_qp *peer)
+{
+	return !peer->resp.dead && peer->state >= IB_QPS_RTR &&
+	       peer->state <= IB_QPS_SQE && peer->type == qp->type &&
+	       peer->attr.dest_qp_num == qp->num &&
+	       peer->av.peer == qp->dev->id;
+}
+
+static u32 local_access(u8 opcode)
+{
+	return opcode == UNIV_WR_RDMA_READ ||
+	       opcode == UNIV_WR_ATOMIC_CMP_AND_SWP ||
+	       opcode == UNIV_WR_ATOMIC_FETCH_AND_ADD ?
+		       IB_ACCESS_LOCAL_WRITE : 0;
+}
+
+static enum outcome connected(struct turn *t)
+{
+	enum outcome out = SILENT;
+
+	if (t->wqe->wr.opcode == UNIV_WR_LOCAL_INV ||
+	    t->wqe->wr.opcode == UROCE_WR_REG_MR)
+		return own(t);
+	t->status = uroce_send_map(t->qp, t->wqe,
+				   local_access(t->wqe->wr.opcode));
+	if (unlikely(t->status))
+		return FAILED;
+	if (likely(t->peer)) {
+		spin_lock(&t->peer->resp.lock);
+		if (likely(answers(t->qp, t->peer)))
+			out = perform(t);
+		spin_unlock(&t->peer->resp.lock);
+	}
+	uroce_vec_put(&t->wqe->vec);
+	/* Nobody tells a sender of an unreliable connection */
+	if (t->qp->type == IB_QPT_UC && out != MORE &&
+	    !(out == FAILED && t->status == IB_WC_LOC_PROT_ERR))
+		return DONE;
+	return out;
+}
+
+/* ---- datagrams ---------------------------------------------------------------- */
+
+#define GRH_LEN 40
+
+/* The header that the first bytes of a received datagram show */
+static u8 make_grh(const struct uroce_flow *flow, u32 len, u8 *grh)
+{
+	struct ipv6hdr *ip6 = (void *)grh;
+	struct iphdr *ip = (void *)grh + GRH_LEN - sizeof(*ip);
+
+	memset(grh, 0, GRH_LEN);
+	if (ipv6_addr_v4mapped(&flow->dst)) {
+		ip->version = IPVERSION;
+		ip->ihl = sizeof(*ip) / 4;
+		ip->tos = flow->tclass;
+		ip->tot_len = htons(sizeof(*ip) + len);
+		ip->frag_off = htons(IP_DF);
+		ip->ttl = flow->hops ?: IPDEFTTL;
+		ip->protocol = IPPROTO_UDP;
+		ip->saddr = flow->src.s6_addr32[3];
+		ip->daddr = flow->dst.s6_addr32[3];
+		ip->check = ip_fast_csum(ip, ip->ihl);
+		return RDMA_NETWORK_IPV4;
+	}
+	ip6_flow_hdr(ip6, flow->tclass, htonl(flow->label));
+	ip6->payload_len = htons(len);
+	ip6->nexthdr = IPPROTO_UDP;
+	ip6->hop_limit = flow->hops ?: IPDEFTTL;
+	ip6->saddr = flow->src;
+	ip6->daddr = flow->dst;
+	return RDMA_NETWORK_IPV6;
+}
+
+static bool wants(const struct uroce_qp *qp, const struct uroce_wqe *wqe,
+		  const struct uroce_qp *peer)
+{
+	u32 qkey = wqe->wr.ud.remote_qkey;
+
+	/* The high bit asks for the sender's own */
+	if (qkey & BIT(31))
+		qkey = qp->attr.qkey;
+	return !peer->resp.dead && peer->state >= IB_QPS_RTR &&
+	       peer->state <= IB_QPS_SQE &&
+	       (peer->type == IB_QPT_UD || peer->type == IB_QPT_GSI) &&
+	       peer->attr.qkey == qkey;
+}
+
+/* Context: the peer's lock. What finds no receive request is lost. */
+static void deliver(struct turn *t)
+{
+	const struct univ_send_wr *wr = &t->wqe->wr;
+	struct uroce_recv *r = &t->peer->resp.recv;
+	struct univ_cqe cqe = {
+		.opcode = IB_WC_RECV,
+		.wc_flags = 1 << 0,
+		.byte_len = t->wqe->len + GRH_LEN,
+		.src_qp = t->qp->num,
+	};
+	enum ib_wc_status status = uroce_recv_take(t->peer);
+	u8 grh[GRH_LEN] __aligned(4);
+	u8 network;
+
+	if (!r->taken)
+		return;
+	if (!status && r->len < cqe.byte_len)
+		status = IB_WC_LOC_LEN_ERR;
+	if (!status)
+		status = uroce_recv_map(t->peer);
+	if (!status) {
+		network = make_grh(&t->wqe->av.flow, t->wqe->len, grh);
+		/* For users in the kernel, see cqe_to_wc() */
+		if (!t->peer->core)
+			cqe.reserved = network;
+		uroce_vec_write(&r->vec, 0, grh, GRH_LEN);
+		uroce_vec_copy(&r->vec, GRH_LEN, &t->wqe->vec, 0, t->wqe->len);
+		uroce_vec_put(&r->vec);
+	}
+	if (has_imm(wr->opcode)) {
+		cqe.wc_flags |= 1 << 1;
+		cqe.imm = wr->imm;
+	}
+	uroce_recv_done(t->peer, &cqe, status, wr->flags & UNIV_WR_SOLICITED);
+	uroce_cq_notify(t->peer->recv_cq);
+	if (status)
+		uroce_qp_fail(t->peer, 0);
+}
+
+static enum outcome datagram(struct turn *t)
+{
+	struct uroce_wqe *wqe = t->wqe;
+
+	if (wqe->len > t->qp->mtu)
+		return fail(t, IB_WC_LOC_LEN_ERR);
+	t->status = uroce_send_map(t->qp, wqe, 0);
+	if (t->status)
+		return FAILED;
+	if (wqe->av.peer) {
+		t->peer = uroce_qp_find(wqe->av.peer, wqe->wr.ud.remote_qpn);
+		if (t->peer) {
+			spin_lock(&t->peer->resp.lock);
+			if (wants(t->qp, wqe, t->peer))
+				deliver(t);
+			spin_unlock(&t->peer->resp.lock);
+		}
+	} else {
+		uroce_wire_datagram(t->qp, wqe);
+	}
+	uroce_vec_put(&wqe->vec);
+	return DONE;
+}
+
+/* ---- the send queue ----------------------------------------------------------- */
+
+static void refill(struct uroce_qp *qp)
+{
+	qp->sq.rnr_left = qp->attr.rnr_retry;
+	/* The first try is not a retry, and each is waited for */
+	qp->sq.retry_left = qp->attr.retry_cnt + 1;
+}
+
+static void not_ready(struct uroce_qp *qp, u8 timer)
+{
+	struct uroce_sendq *sq = &qp->sq;
+
+	uroce_count(qp->dev, UROCE_CNT_RNR_RECEIVED);
+	if (!sq->rnr_left) {
+		uroce_send_done(qp, &sq->wqe, IB_WC_RNR_RETRY_EXC_ERR, 0);
+		return;
+	}
+	if (qp->attr.rnr_retry != 7)
+		sq->rnr_left--;
+	uroce_send_wait(qp, UROCE_WAIT_RNR, uroce_rnr_ns(timer));
+}
+
+static void no_answer(struct uroce_qp *qp)
+{
+	struct uroce_sendq *sq = &qp->sq;
+
+	uroce_count(qp->dev, UROCE_CNT_TIMEOUTS);
+	if (!qp->attr.timeout) {
+		uroce_send_wait(qp, UROCE_WAIT_RETRY, FOREVER_NS);
+		return;
+	}
+	if (!sq->retry_left) {
+		uroce_count(qp->dev, UROCE_CNT_RETRY_EXCEEDED);
+		uroce_send_done(qp, &sq->wqe, IB_WC_RETRY_EXC_ERR, 0);
+		return;
+	}
+	sq->retry_left--;
+	uroce_send_wait(qp, UROCE_WAIT_RETRY, uroce_timeout_ns(qp->attr.timeout));
+}
+
+/* False when the queue stops here */
+static bool finish(struct turn *t, enum outcome out)
+{
+	struct uroce_qp *qp = t->qp;
+
+	switch (out) {
+	case DONE:
+		uroce_send_done(qp, t->wqe, IB_WC_SUCCESS, 0);
+		refill(qp);
+		return true;
+	case MORE:
+		return true;
+	case RNR:
+		not_ready(qp, READ_ONCE(t->peer->attr.min_rnr_timer));
+		return false;
+	case SILENT:
+		no_answer(qp);
+		return false;
+	default:
+		uroce_send_done(qp, t->wqe, t->status, 0);
+		return false;
+	}
+}
+
+/* Context: sq.lock */
+static bool one(struct turn *t)
+{
+	struct uroce_qp *qp = t->qp;
+	struct uroce_sendq *sq = &qp->sq;
+	enum ib_wc_status status;
+	u16 reason;
+
+	if (!sq->wqe.loaded) {
+		status = uroce_send_load(qp, sq->head, t->wqe, &reason);
+		if (unlikely(status)) {
+			uroce_send_done(qp, t->wqe, status, reason);
+			return false;
+		}
+	}
+	return finish(t, qp->av.peer ? connected(t) : datagram(t));
+}
+
+bool uroce_local_step(struct uroce_qp *qp, u32 tail)
+{
+	struct uroce_sendq *sq = &qp->sq;
+	struct turn t = { .qp = qp, .wqe = &sq->wqe, .bytes = STEP_BYTES };
+	bool going = true;
+	u32 n;
+
+	rcu_read_lock();
+	if (qp->av.peer)
+		t.peer = uroce_qp_find(qp->av.peer, qp->attr.dest_qp_num);
+	for (n = 0; n < STEP_WRS && t.bytes && sq->head != tail && going; n++)
+		going = one(&t);
+	rcu_read_unlock();
+	uroce_cq_notify(qp->send_cq);
+	return sq->head != tail && (going || qp->state == IB_QPS_ERR);
+}

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Queue pairs: numbers, states, attributes. */
+#include <linux/slab.h>
+
+#include "uroce.h"
+
+/* Below are the special ones */
+#define QPN_FIRST 17
+
+/* Numbers are unique on this host, so that a number alone finds a peer */
+static DEFINE_XARRAY_ALLOC(numbers);
+static u32 next_number = QPN_FIRST;
+
+static int number_alloc(struct uroce_qp *qp)
+{
+	int ret;
+
+	if (qp->type == IB_QPT_GSI) {
+		qp->num = 1;
+		if (rcu_access_pointer(qp->dev->gsi))
+			return -EBUSY;
+		rcu_assign_pointer(qp->dev->gsi, qp);
+		return 0;
+	}
+	ret = xa_alloc_cyclic(&numbers, &qp->num, qp,
+			      XA_LIMIT(QPN_FIRST, 0xfffffe), &next_number,
+			      GFP_KERNEL);
+	return ret < 0 ? -ENOMEM : 0;
+}
+
+static void number_free(struct uroce_qp *qp)
+{
+	if (qp->type == IB_QPT_GSI)
+		rcu_assign_pointer(qp->dev->gsi, NULL);
+	else
+		xa_erase(&numbers, qp->num);
+}
+
+struct uroce_qp *uroce_qp_find(u64 dev_id, u32 num)
+{
+	struct uroce_dev *dev;
+	struct uroce_qp *qp;
+
+	if (num == 1) {
+		dev = uroce_dev_by_id(dev_id);
+		return dev ? rcu_dereference(dev->gsi) : NULL;
+	}
+	qp = xa_load(&numbers, num);
+	return qp && qp->dev->id == dev_id ? qp : NULL;
+}
+
+void uroce_qp_exit(void)
+{
+	xa_destroy(&numbers);
+}
+
+/* What the specification's five bits mean, in units of 10 microseconds */
+u64 uroce_rnr_ns(u8 timer)
+{
+	static const u16 units[32] = {
+		65536 >> 1, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128,
+		192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144,
+		8192, 12288, 16384, 24576, 32768, 49152,
+	};
+
+	/* 0 is the longest, twice what fits */
+	return (u64)units[timer & 31] * (timer & 31 ? 1 : 2) * 10000;
+}
+
+/* 4.096 microseconds times a power of two */
+u64 uroce_timeout_ns(u8 timeout)
+{
+	return 4096ull << (timeout & 31);
+}
+
+static int check_cap(struct ib_qp_init_attr *init)
+{
+	const struct ib_qp_cap *cap = &init->cap;
+
+	if (cap->max_send_wr > UROCE_MAX_WR || cap->max_send_sge > UROCE_MAX_SGE ||
+	    cap->max_inline_data > UROCE_MAX_INLINE)
+		return -EINVAL;
+	if (!init->srq && (cap->max_recv_wr > UROCE_MAX_WR ||
+			   cap->max_recv_sge > UROCE_MAX_SGE))
+		return -EINVAL;
+	return 0;
+}
+
+static void qp_fill(struct uroce_qp *qp, struct ib_qp *ib,
+		    struct ib_qp_init_attr *init)
+{
+	qp->ib = ib;
+	qp->dev = to_udev(ib->device);
+	qp->type = init->qp_type;
+	qp->send_cq = to_ucq(init->send_cq);
+	qp->recv_cq = to_ucq(init->recv_cq);
+	qp->srq = init->srq ? to_usrq(init->srq) : NULL;
+	qp->state = IB_QPS_RESET;
+	qp->cap = init->cap;
+	qp->sq.max_sge = init->cap.max_send_sge;
+	/* A slot has room for as much inline data as for its list */
+	qp->sq.max_inline = max_t(u32, init->cap.max_inline_data,
+				  init->cap.max_send_sge *
+				  sizeof(struct univ_sge));
+	qp->sq.sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	qp->rq.max_sge = init->cap.max_recv_sge;
+	qp->mtu = 4096;
+	init->cap.max_inline_data = qp->sq.max_inline;
+	qp->cap.max_inline_data = qp->sq.max_inline;
+}
+
+int uroce_qp_create(struct ib_qp *ib, struct ib_qp_init_attr *init,
+		    struct ib_udata *udata)
+{
+	struct uroce_qp *qp;
+	int ret;
+
+	if (init->create_flags || !init->send_cq || !init->recv_cq)
+		return -EOPNOTSUPP;
+	if (init->qp_type != IB_QPT_RC && init->qp_type != IB_QPT_UC &&
+	    init->qp_type != IB_QPT_UD && init->qp_type != IB_QPT_GSI)
+		return -EOPNOTSUPP;
+	ret = check_cap(init);
+	if (ret)
+		return ret;
+	qp = kzalloc(sizeof(*qp), GFP_KERNEL);
+	if (!qp)
+		return -ENOMEM;
+	qp_fill(qp, ib, init);
+	ret = uroce_queue_init(qp);
+	if (!ret)
+		ret = number_alloc(qp);
+	if (ret) {
+		uroce_queue_free(qp);
+		kfree(qp);
+		return ret;
+	}
+	container_of(ib, struct uroce_ibqp, ib)->qp = qp;
+	ib->qp_num = qp->num;
+	return 0;
+}
+
+static int check_attr(struct uroce_qp *qp, const struct ib_qp_attr *attr,
+		      int mask)
+{
+	if (mask & IB_QP_PORT && attr->port_num != 1)
+		return -EINVAL;
+	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index)
+		return -EINVAL;
+	if (mask & (IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE) &&
+	    !(mask & IB_QP_PATH_MIG_STATE &&
+	      attr->path_mig_state == IB_MIG_MIGRATED))
+		return -EOPNOTSUPP;
+	if (mask & IB_QP_PATH_MTU && (attr->path_mtu < IB_MTU_256 ||
+				      attr->path_mtu > IB_MTU_4096))
+		return -EINVAL;
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC &&
+	    attr->max_rd_atomic > UROCE_MAX_RD_ATOMIC)
+		return -EINVAL;
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC &&
+	    attr->max_dest_rd_atomic > UROCE_MAX_RD_ATOMIC)
+		return -EINVAL;
+	if ((mask & IB_QP_TIMEOUT && attr->timeout > 31) ||
+	    (mask & IB_QP_RETRY_CNT && attr->retry_cnt > 7) ||
+	    (mask & IB_QP_RNR_RETRY && attr->rnr_retry > 7) ||
+	    (mask & IB_QP_MIN_RNR_TIMER && attr->min_rnr_timer > 31))
+		return -EINVAL;
+	return 0;
+}
+
+#define TAKE(bit, field) do {			\
+	if (mask & (bit))			\
+		qp->attr.field = attr->field;	\
+} while (0)
+
+/* Context: both locks */
+static void take_attr(struct uroce_qp *qp, const struct ib_qp_attr *attr,
+		      int mask)
+{
+	TAKE(IB_QP_ACCESS_FLAGS, qp_access_flags);
+	TAKE(IB_QP_PKEY_INDEX, pkey_index);
+	TAKE(IB_QP_PORT, port_num);
+	TAKE(IB_QP_QKEY, qkey);
+	TAKE(IB_QP_PATH_MTU, path_mtu);
+	TAKE(IB_QP_TIMEOUT, timeout);
+	TAKE(IB_QP_RETRY_CNT, retry_cnt);
+	TAKE(IB_QP_RNR_RETRY, rnr_retry);
+	TAKE(IB_QP_RQ_PSN, rq_psn);
+	TAKE(IB_QP_SQ_PSN, sq_psn);
+	TAKE(IB_QP_MAX_QP_RD_ATOMIC, max_rd_atomic);
+	TAKE(IB_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
+	TAKE(IB_QP_MIN_RNR_TIMER, min_rnr_timer);
+	TAKE(IB_QP_DEST_QPN, dest_qp_num);
+	if (mask & IB_QP_PATH_MTU)
+		qp->mtu = ib_mtu_enum_to_int(attr->path_mtu);
+	qp->sq.rnr_left = qp->attr.rnr_retry;
+	qp->sq.retry_left = qp->attr.retry_cnt + 1;
+}
+
+/* Context: both locks */
+static void enter_state(struct uroce_qp *qp, enum ib_qp_state state)
+{
+	bool fails = state == IB_QPS_ERR && qp->state != IB_QPS_ERR;
+
+	WRITE_ONCE(qp->state, state);
+	if (state == IB_QPS_RESET) {
+		uroce_queue_reset(qp);
+		memset(&qp->attr, 0, sizeof(qp->attr));
+	}
+	if (state == IB_QPS_ERR)
+		uroce_recv_flush(qp);
+	if (fails && qp->srq)
+		set_bit(IB_EVENT_QP_LAST_WQE_REACHED, &qp->events);
+	if (state == IB_QPS_SQD && qp->attr.en_sqd_async_notify)
+		set_bit(IB_EVENT_SQ_DRAINED, &qp->events);
+}
+
+/* What may sleep and can fail */
+static int prepare(struct uroce_qp *qp, const struct ib_qp_attr *attr, int mask,
+		   struct uroce_av *av)
+{
+	int ret = check_attr(qp, attr, mask);
+
+	if (!ret && mask & IB_QP_AV)
+		ret = uroce_av_init(qp->dev, av, &attr->ah_attr);
+	if (!ret && mask & IB_QP_STATE && attr->qp_state == IB_QPS_INIT)
+		ret = uroce_queue_private(qp);
+	return ret;
+}
+
+static bool needs_wire(const struct uroce_qp *qp, enum ib_qp_state next)
+{
+	return next == IB_QPS_RTR &&
+	       (qp->type == IB_QPT_UD || qp->type == IB_QPT_GSI ||
+		!qp->av.peer);
+}
+
+int uroce_qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+		    struct ib_udata *udata)
+{
+	struct uroce_qp *qp = to_uqp(ib);
+	enum ib_qp_state cur, next;
+	struct uroce_av av;
+	int ret;
+
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+	ret = prepare(qp, attr, mask, &av);
+	if (ret)
+		return ret;
+	spin_lock_bh(&qp->sq.lock);
+	spin_lock(&qp->resp.lock);
+	cur = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state;
+	next = mask & IB_QP_STATE ? attr->qp_state : cur;
+	if (!ib_modify_qp_is_ok(cur, next, ib->qp_type, mask)) {
+		ret = -EINVAL;
+		goto unlock;
+	}
+	take_attr(qp, attr, mask);
+	if (mask & IB_QP_AV) {
+		uroce_flow_release(&qp->av.flow);
+		qp->av = av;
+		qp->attr.ah_attr = attr->ah_attr;
+		qp->attr.ah_attr.grh.sgid_attr = NULL;
+	}
+	qp->attr.en_sqd_async_notify = mask & IB_QP_EN_SQD_ASYNC_NOTIFY &&
+				       attr->en_sqd_async_notify;
+	if (mask & IB_QP_STATE)
+		enter_state(qp, next);
+unlock:
+	spin_unlock(&qp->resp.lock);
+	spin_unlock_bh(&qp->sq.lock);
+	if (!ret && needs_wire(qp, next))
+		ret = uroce_wire_begin(qp);
+	if (!ret && next == IB_QPS_RESET)
+		uroce_wire_reset(qp);
+	if (qp->events)
+		uroce_send_later(qp);
+	uroce_send_run(qp);
+	return ret;
+}
+
+int uroce_qp_query(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+		   struct ib_qp_init_attr *init)
+{
+	struct uroce_qp *qp = to_uqp(ib);
+
+	spin_lock_bh(&qp->resp.lock);
+	*attr = qp->attr;
+	attr->qp_state = qp->state;
+	attr->cur_qp_state = qp->state;
+	spin_unlock_bh(&qp->resp.lock);
+	attr->cap = qp->cap;
+	attr->path_mig_state = IB_MIG_MIGRATED;
+	init->event_handler = ib->event_handler;
+	init->qp_context = ib->qp_context;
+	init->send_cq = ib->send_cq;
+	init->recv_cq = ib->recv_cq;
+	init->srq = ib->srq;
+	init->cap = qp->cap;
+	init->sq_sig_type = qp->sq.sig_all ? IB_SIGNAL_ALL_WR :
+					     IB_SIGNAL_REQ_WR;
+	init->qp_type = ib->qp_type;
+	return 0;
+}
+
+/*
+ * After both locks were held with @dead, nobody does anything in the queue pair
+ * or completes anything of it.
+ */
+int uroce_qp_destroy(struct ib_qp *ib, struct ib_udata *udata)
+{
+	struct uroce_qp *qp = to_uqp(ib);
+
+	number_free(qp);
+	spin_lock_bh(&qp->sq.lock);
+	spin_lock(&qp->resp.lock);
+	qp->sq.dead = true;
+	qp->resp.dead = true;
+	spin_unlock(&qp->resp.lock);
+	spin_unlock_bh(&qp->sq.lock);
+	uroce_wire_end(qp);
+	hrtimer_cancel(&qp->sq.timer);
+	tasklet_kill(&qp->sq.task);
+	uroce_flow_release(&qp->av.flow);
+	uroce_queue_free(qp);
+	kfree_rcu(qp, rcu);
+	return 0;
+}

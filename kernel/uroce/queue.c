@@ -1,0 +1,641 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Requests out of rings, completions into queues, and who runs a send queue. */
+#include <linux/slab.h>
+
+#include "uroce.h"
+
+#define SEND_HEAD	offsetof(struct univ_send_wr, data)
+#define RECV_HEAD	offsetof(struct univ_recv_wr, sge)
+/* Longest message of the specification */
+#define MAX_MESSAGE	(1u << 31)
+
+/* ---- memory that requests name ------------------------------------------------ */
+
+static bool is_dma_key(const struct uroce_qp *qp, u32 key, bool attached)
+{
+	return !attached && key == qp->dev->ib.local_dma_lkey;
+}
+
+/* Hold the memory of a scatter list */
+static enum ib_wc_status map_sges(struct uroce_qp *qp, struct uroce_vec *vec,
+				  const struct univ_sge *sge, u32 count,
+				  u32 access, bool attached)
+{
+	struct uroce_seg *seg = vec->seg;
+	u32 i;
+
+	vec->count = 0;
+	vec->len = 0;
+	for (i = 0; i < count; i++) {
+		if (!sge[i].length)
+			continue;
+		seg->len = sge[i].length;
+		if (is_dma_key(qp, sge[i].lkey, attached)) {
+			seg->mr = NULL;
+			seg->base = sge[i].addr;
+		} else {
+			seg->mr = uroce_mr_get(qp->ib->pd, sge[i].lkey,
+					       sge[i].addr, sge[i].length,
+					       access);
+			if (!seg->mr)
+				goto bad;
+			seg->base = sge[i].addr - seg->mr->iova;
+		}
+		vec->len += sge[i].length;
+		vec->count++;
+		seg++;
+	}
+	return IB_WC_SUCCESS;
+bad:
+	uroce_vec_put(vec);
+	return IB_WC_LOC_PROT_ERR;
+}
+
+/* Bytes of a copied list, or more than a message can have */
+static u64 sges_length(const struct univ_sge *sge, u32 count)
+{
+	u64 len = 0;
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		len += sge[i].length;
+	return len;
+}
+
+/* ---- send requests ------------------------------------------------------------ */
+
+#define OP(op) BIT(UNIV_WR_##op)
+
+static u32 send_opcodes(const struct uroce_qp *qp)
+{
+	switch (qp->type) {
+	case IB_QPT_RC:
+		return OP(RDMA_WRITE) | OP(RDMA_WRITE_WITH_IMM) | OP(SEND) |
+		       OP(SEND_WITH_IMM) | OP(SEND_WITH_INV) | OP(RDMA_READ) |
+		       OP(ATOMIC_CMP_AND_SWP) | OP(ATOMIC_FETCH_AND_ADD) |
+		       (qp->sq.attached ? 0 : OP(LOCAL_INV));
+	case IB_QPT_UC:
+		return OP(RDMA_WRITE) | OP(RDMA_WRITE_WITH_IMM) | OP(SEND) |
+		       OP(SEND_WITH_IMM);
+	default:
+		return OP(SEND) | OP(SEND_WITH_IMM);
+	}
+}
+
+static u16 send_check(const struct uroce_qp *qp, const struct univ_send_wr *wr)
+{
+	const struct uroce_sendq *sq = &qp->sq;
+
+	if (wr->opcode == UROCE_WR_REG_MR && !sq->attached)
+		return 0;
+	if (wr->opcode >= BITS_PER_TYPE(u32) ||
+	    !(send_opcodes(qp) & BIT(wr->opcode)))
+		return UNIV_REASON_WR_OPCODE;
+	if (wr->flags & ~(UNIV_WR_FENCE | UNIV_WR_SIGNALED | UNIV_WR_SOLICITED |
+			  UNIV_WR_INLINE))
+		return UNIV_REASON_FLAGS;
+	if (!(wr->flags & UNIV_WR_INLINE))
+		return wr->count > sq->max_sge ? UNIV_REASON_WR_SGE : 0;
+	if (wr->opcode == UNIV_WR_RDMA_READ ||
+	    wr->opcode == UNIV_WR_ATOMIC_CMP_AND_SWP ||
+	    wr->opcode == UNIV_WR_ATOMIC_FETCH_AND_ADD)
+		return UNIV_REASON_WR_OPCODE;
+	return wr->count > sq->max_inline ? UNIV_REASON_WR_INLINE : 0;
+}
+
+/* The way of a datagram; a copy, so that the handle may go */
+static bool send_load_av(struct uroce_qp *qp, struct uroce_wqe *wqe)
+{
+	struct univ_queue_ah ah;
+
+	if (!qp->sq.attached)
+		return uroce_ah_copy(wqe->wr.ud.ah, &wqe->av);
+	if (!univ_queue_ah_get(qp->core, wqe->wr.ud.ah, &ah))
+		return false;
+	wqe->av = to_uah(ah.ib)->av;
+	univ_queue_ah_put(&ah);
+	wqe->av.flow.route = NULL;
+	return true;
+}
+
+enum ib_wc_status uroce_send_load(struct uroce_qp *qp, u32 index,
+				  struct uroce_wqe *wqe, u16 *reason)
+{
+	void *slot = univ_ring_slot(&qp->sq.ring, index);
+	u32 i;
+
+	univ_ring_fetch(&wqe->wr, slot, SEND_HEAD);
+	wqe->done = 0;
+	wqe->loaded = true;
+	*reason = send_check(qp, &wqe->wr);
+	if (unlikely(*reason)) {
+		wqe->len = 0;
+		return IB_WC_LOC_QP_OP_ERR;
+	}
+	if (wqe->wr.flags & UNIV_WR_INLINE) {
+		wqe->data = slot + SEND_HEAD;
+		wqe->len = wqe->wr.count;
+	} else {
+		wqe->data = NULL;
+		for (i = 0; i < wqe->wr.count; i++)
+			univ_ring_fetch(&wqe->sge[i],
+					slot + SEND_HEAD + i * sizeof(*wqe->sge),
+					sizeof(*wqe->sge));
+		if (sges_length(wqe->sge, wqe->wr.count) > MAX_MESSAGE)
+			return IB_WC_LOC_LEN_ERR;
+		wqe->len = sges_length(wqe->sge, wqe->wr.count);
+	}
+	if (qp->type == IB_QPT_UD || qp->type == IB_QPT_GSI) {
+		if (!send_load_av(qp, wqe)) {
+			*reason = UNIV_REASON_WR_AH;
+			return IB_WC_LOC_QP_OP_ERR;
+		}
+		wqe->wr.ud.remote_qpn &= 0xffffff;
+	}
+	return IB_WC_SUCCESS;
+}
+
+/* @access: what the local memory must grant: nothing, or to be written */
+enum ib_wc_status uroce_send_map(struct uroce_qp *qp, struct uroce_wqe *wqe,
+				 u32 access)
+{
+	struct uroce_seg *seg = wqe->vec.seg;
+
+	if (!wqe->data)
+		return map_sges(qp, &wqe->vec, wqe->sge, wqe->wr.count, access,
+				qp->sq.attached);
+	seg->mr = NULL;
+	seg->base = (uintptr_t)wqe->data;
+	seg->len = wqe->len;
+	wqe->vec.len = wqe->len;
+	wqe->vec.count = !!wqe->len;
+	return IB_WC_SUCCESS;
+}
+
+static u8 send_wc_opcode(u8 opcode)
+{
+	switch (opcode) {
+	case UNIV_WR_RDMA_WRITE:
+	case UNIV_WR_RDMA_WRITE_WITH_IMM:
+		return IB_WC_RDMA_WRITE;
+	case UNIV_WR_RDMA_READ:
+		return IB_WC_RDMA_READ;
+	case UNIV_WR_ATOMIC_CMP_AND_SWP:
+		return IB_WC_COMP_SWAP;
+	case UNIV_WR_ATOMIC_FETCH_AND_ADD:
+		return IB_WC_FETCH_ADD;
+	case UNIV_WR_LOCAL_INV:
+		return IB_WC_LOCAL_INV;
+	case UROCE_WR_REG_MR:
+		return IB_WC_REG_MR;
+	default:
+		return IB_WC_SEND;
+	}
+}
+
+static void complete_send(struct uroce_qp *qp, const struct uroce_wqe *wqe,
+			  enum ib_wc_status status, u16 reason)
+{
+	struct univ_cqe cqe = {
+		.wr_id = wqe->wr.wr_id,
+		.status = status,
+		.opcode = send_wc_opcode(wqe->wr.opcode),
+		.byte_len = status ? 0 : wqe->len,
+		.qp_num = qp->num,
+		.reason = reason,
+	};
+
+	if (uroce_cq_add(qp->send_cq, qp, &cqe, status))
+		return;
+	WRITE_ONCE(qp->lost, true);
+	uroce_send_later(qp);
+}
+
+/*
+ * The slot is given back before its completion is seen, or a program that keeps
+ * the queue full would find no room.
+ */
+void uroce_send_done(struct uroce_qp *qp, struct uroce_wqe *wqe,
+		     enum ib_wc_status status, u16 reason)
+{
+	struct uroce_sendq *sq = &qp->sq;
+
+	lockdep_assert_held(&sq->lock);
+	wqe->loaded = false;
+	sq->head++;
+	univ_ring_retire(&sq->ring, sq->head);
+	if (status || sq->sig_all || wqe->wr.flags & UNIV_WR_SIGNALED)
+		complete_send(qp, wqe, status, reason);
+	if (likely(!status) || status == IB_WC_WR_FLUSH_ERR)
+		return;
+	spin_lock(&qp->resp.lock);
+	uroce_qp_fail(qp, 0);
+	spin_unlock(&qp->resp.lock);
+}
+
+/* ---- running a send queue ----------------------------------------------------- */
+
+/* Requests that are flushed, or looked at, before others get a turn */
+#define STEP 64
+
+/* The process wrote nonsense to its tail: nothing in the ring can be trusted */
+static void send_corrupt(struct uroce_qp *qp)
+{
+	struct uroce_wqe wqe = {};
+
+	qp->sq.head = univ_ring_published(&qp->sq.ring) - 1;
+	uroce_send_done(qp, &wqe, IB_WC_LOC_QP_OP_ERR,
+			UNIV_REASON_RING_CORRUPT);
+}
+
+static bool flush_step(struct uroce_qp *qp, u32 tail)
+{
+	struct uroce_sendq *sq = &qp->sq;
+	u32 n;
+	u16 reason;
+
+	for (n = 0; n < STEP && sq->head != tail; n++) {
+		if (!sq->wqe.loaded)
+			uroce_send_load(qp, sq->head, &sq->wqe, &reason);
+		uroce_send_done(qp, &sq->wqe, IB_WC_WR_FLUSH_ERR, 0);
+	}
+	uroce_cq_notify(qp->send_cq);
+	return sq->head != tail;
+}
+
+static bool is_local(const struct uroce_qp *qp)
+{
+	return qp->type == IB_QPT_UD || qp->type == IB_QPT_GSI || qp->av.peer;
+}
+
+/* Context: sq.lock. True when there is more to do. */
+static bool send_step(struct uroce_qp *qp)
+{
+	struct uroce_sendq *sq = &qp->sq;
+	enum ib_qp_state state = READ_ONCE(qp->state);
+	u32 tail;
+
+	if (!sq->ring.count || state < IB_QPS_RTS)
+		return false;
+	tail = univ_ring_published(&sq->ring);
+	if (unlikely(tail - sq->head > sq->ring.count)) {
+		send_corrupt(qp);
+		uroce_cq_notify(qp->send_cq);
+		return false;
+	}
+	if (unlikely(state == IB_QPS_ERR || state == IB_QPS_SQE)) {
+		sq->wait = UROCE_WAIT_NONE;
+		return flush_step(qp, tail);
+	}
+	if (sq->wait != UROCE_WAIT_NONE && READ_ONCE(sq->due))
+		sq->wait = UROCE_WAIT_NONE;
+	if (sq->wait != UROCE_WAIT_NONE || (tail == sq->head && !qp->wire))
+		return false;
+	if (state == IB_QPS_SQD && !sq->wqe.loaded)
+		return false;
+	return is_local(qp) ? uroce_local_step(qp, tail) : uroce_wire_step(qp);
+}
+
+/*
+ * Go on with a send queue until nothing is left to do, or leave word for whoever
+ * is at it. The fence between storing @again and trying the lock pairs with the
+ * one between unlocking and loading @again: either we get the lock, or its holder
+ * sees our word after it let go.
+ * Context: any but with interrupts off, no lock of ours held.
+ */
+void uroce_send_run(struct uroce_qp *qp)
+{
+	struct uroce_sendq *sq = &qp->sq;
+
+	WRITE_ONCE(sq->again, true);
+	smp_mb();
+	while (READ_ONCE(sq->again)) {
+		local_bh_disable();
+		if (!spin_trylock(&sq->lock)) {
+			local_bh_enable();
+			return;
+		}
+		WRITE_ONCE(sq->again, false);
+		if (!sq->dead && send_step(qp))
+			WRITE_ONCE(sq->again, true);
+		spin_unlock(&sq->lock);
+		smp_mb();
+		local_bh_enable();
+	}
+}
+
+/* From anywhere */
+void uroce_send_later(struct uroce_qp *qp)
+{
+	tasklet_schedule(&qp->sq.task);
+}
+
+static void raise_events(struct uroce_qp *qp)
+{
+	unsigned long events = xchg(&qp->events, 0);
+	struct ib_event event = {
+		.device = &qp->dev->ib,
+		.element.qp = qp->ib,
+	};
+	int bit;
+
+	if (!qp->ib->event_handler)
+		return;
+	for_each_set_bit(bit, &events, BITS_PER_LONG) {
+		event.event = bit;
+		qp->ib->event_handler(&event, qp->ib->qp_context);
+	}
+}
+
+/* What was found out under locks that forbid to act on it */
+static void send_task(struct tasklet_struct *task)
+{
+	struct uroce_qp *qp = from_tasklet(qp, task, sq.task);
+
+	spin_lock_bh(&qp->resp.lock);
+	if (!qp->resp.dead && READ_ONCE(qp->lost) &&
+	    qp->state != IB_QPS_RESET)
+		uroce_qp_fail(qp, IB_EVENT_QP_FATAL);
+	if (!qp->resp.dead && qp->state == IB_QPS_ERR)
+		uroce_recv_flush(qp);
+	spin_unlock_bh(&qp->resp.lock);
+	if (qp->events)
+		raise_events(qp);
+	uroce_send_run(qp);
+}
+
+static enum hrtimer_restart send_timer(struct hrtimer *timer)
+{
+	struct uroce_qp *qp = container_of(timer, struct uroce_qp, sq.timer);
+
+	/* Whoever runs the queue next ends the wait */
+	WRITE_ONCE(qp->sq.due, true);
+	uroce_send_later(qp);
+	return HRTIMER_NORESTART;
+}
+
+/* Nothing more until @ns have passed. Context: sq.lock. */
+void uroce_send_wait(struct uroce_qp *qp, enum uroce_wait what, u64 ns)
+{
+	struct uroce_sendq *sq = &qp->sq;
+
+	sq->wait = what;
+	WRITE_ONCE(sq->due, false);
+	if (ns)
+		hrtimer_start(&sq->timer, ns_to_ktime(ns), HRTIMER_MODE_REL);
+}
+
+/* ---- receive requests --------------------------------------------------------- */
+
+static void srq_event(struct uroce_srq *srq, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.device = srq->ib.device,
+		.element.srq = &srq->ib,
+		.event = type,
+	};
+
+	if (srq->ib.event_handler)
+		srq->ib.event_handler(&event, srq->ib.srq_context);
+}
+
+/* Copy the request at the head; false when there is none or it is nonsense */
+static enum ib_wc_status recv_load(struct uroce_recvq *rq, struct uroce_recv *r)
+{
+	u32 tail = univ_ring_published(&rq->ring);
+	struct univ_recv_wr wr;
+	void *slot;
+	u32 i;
+
+	if (tail == rq->head || !rq->ring.count)
+		return IB_WC_RNR_RETRY_EXC_ERR;
+	if (tail - rq->head > rq->ring.count) {
+		rq->head = tail;
+		univ_ring_retire(&rq->ring, tail);
+		return IB_WC_GENERAL_ERR;
+	}
+	slot = univ_ring_slot(&rq->ring, rq->head);
+	univ_ring_fetch(&wr, slot, RECV_HEAD);
+	r->wr_id = wr.wr_id;
+	r->done = 0;
+	r->count = min(wr.count, rq->max_sge);
+	for (i = 0; i < r->count; i++)
+		univ_ring_fetch(&r->sge[i], slot + RECV_HEAD + i * sizeof(*r->sge),
+				sizeof(*r->sge));
+	r->len = min_t(u64, sges_length(r->sge, r->count), MAX_MESSAGE);
+	r->attached = rq->attached;
+	rq->head++;
+	univ_ring_retire(&rq->ring, rq->head);
+	return wr.count > rq->max_sge ? IB_WC_LOC_QP_OP_ERR : IB_WC_SUCCESS;
+}
+
+static enum ib_wc_status srq_load(struct uroce_srq *srq, struct uroce_recv *r)
+{
+	enum ib_wc_status status;
+	bool low = false;
+
+	spin_lock(&srq->rq.lock);
+	status = recv_load(&srq->rq, r);
+	if (srq->limit && status == IB_WC_SUCCESS &&
+	    univ_ring_published(&srq->rq.ring) - srq->rq.head < srq->limit) {
+		srq->limit = 0;
+		low = true;
+	}
+	spin_unlock(&srq->rq.lock);
+	if (low)
+		srq_event(srq, IB_EVENT_SRQ_LIMIT_REACHED);
+	if (status == IB_WC_GENERAL_ERR)
+		srq_event(srq, IB_EVENT_SRQ_ERR);
+	return status;
+}
+
+enum ib_wc_status uroce_recv_take(struct uroce_qp *qp)
+{
+	struct uroce_recv *r = &qp->resp.recv;
+	enum ib_wc_status status;
+
+	lockdep_assert_held(&qp->resp.lock);
+	status = qp->srq ? srq_load(qp->srq, r) : recv_load(&qp->rq, r);
+	r->taken = status == IB_WC_SUCCESS || status == IB_WC_LOC_QP_OP_ERR;
+	return status;
+}
+
+enum ib_wc_status uroce_recv_map(struct uroce_qp *qp)
+{
+	struct uroce_recv *r = &qp->resp.recv;
+
+	return map_sges(qp, &r->vec, r->sge, r->count, IB_ACCESS_LOCAL_WRITE,
+			r->attached);
+}
+
+void uroce_recv_done(struct uroce_qp *qp, struct univ_cqe *cqe,
+		     enum ib_wc_status status, bool solicited)
+{
+	struct uroce_recv *r = &qp->resp.recv;
+
+	r->taken = false;
+	cqe->wr_id = r->wr_id;
+	cqe->status = status;
+	cqe->qp_num = qp->num;
+	if (uroce_cq_add(qp->recv_cq, qp, cqe, solicited || status))
+		return;
+	WRITE_ONCE(qp->lost, true);
+	uroce_send_later(qp);
+}
+
+/*
+ * In error nobody takes receives any more but we, so each post must be told:
+ * ask for a kick, and look once more (F1).
+ */
+void uroce_recv_flush(struct uroce_qp *qp)
+{
+	struct univ_cqe cqe = { .opcode = IB_WC_RECV };
+
+	lockdep_assert_held(&qp->resp.lock);
+	if (qp->resp.recv.taken)
+		uroce_recv_done(qp, &cqe, IB_WC_WR_FLUSH_ERR, true);
+	if (!qp->srq && qp->rq.ring.count) {
+		univ_ring_set_flags(&qp->rq.ring, UNIV_RING_NEED_KICK);
+		smp_mb();
+		while (recv_load(&qp->rq, &qp->resp.recv) !=
+		       IB_WC_RNR_RETRY_EXC_ERR)
+			uroce_recv_done(qp, &cqe, IB_WC_WR_FLUSH_ERR, true);
+	}
+	uroce_cq_notify(qp->recv_cq);
+}
+
+void uroce_qp_fail(struct uroce_qp *qp, u32 event)
+{
+	lockdep_assert_held(&qp->resp.lock);
+	if (qp->state == IB_QPS_ERR || qp->state == IB_QPS_RESET)
+		return;
+	WRITE_ONCE(qp->state, IB_QPS_ERR);
+	if (event)
+		set_bit(event, &qp->events);
+	if (qp->srq)
+		set_bit(IB_EVENT_QP_LAST_WQE_REACHED, &qp->events);
+	uroce_send_later(qp);
+}
+
+/* ---- making and unmaking ------------------------------------------------------ */
+
+static int alloc_lists(struct univ_sge **sge, struct uroce_vec *vec, u32 max)
+{
+	*sge = kcalloc(max, sizeof(**sge), GFP_KERNEL);
+	/* Inline data and remote memory are one piece */
+	vec->seg = kcalloc(max_t(u32, max, 1), sizeof(*vec->seg), GFP_KERNEL);
+	return *sge && vec->seg ? 0 : -ENOMEM;
+}
+
+int uroce_queue_init(struct uroce_qp *qp)
+{
+	struct uroce_sendq *sq = &qp->sq;
+
+	spin_lock_init(&sq->lock);
+	spin_lock_init(&sq->post);
+	spin_lock_init(&qp->resp.lock);
+	spin_lock_init(&qp->rq.lock);
+	spin_lock_init(&qp->rq.post);
+	hrtimer_init(&sq->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
+	sq->timer.function = send_timer;
+	tasklet_setup(&sq->task, send_task);
+	if (alloc_lists(&sq->wqe.sge, &sq->wqe.vec, sq->max_sge) ||
+	    alloc_lists(&qp->resp.recv.sge, &qp->resp.recv.vec,
+			qp->srq ? qp->srq->rq.max_sge : qp->rq.max_sge))
+		return -ENOMEM;
+	return 0;
+}
+
+/* Nobody is in it any more */
+void uroce_queue_free(struct uroce_qp *qp)
+{
+	kfree(qp->sq.wqe.sge);
+	kfree(qp->sq.wqe.vec.seg);
+	kfree(qp->resp.recv.sge);
+	kfree(qp->resp.recv.vec.seg);
+	kvfree(qp->sq.memory);
+	kvfree(qp->rq.memory);
+}
+
+/* Forget what was published. Context: both locks. */
+void uroce_queue_reset(struct uroce_qp *qp)
+{
+	struct uroce_sendq *sq = &qp->sq;
+
+	sq->wqe.loaded = false;
+	sq->wait = UROCE_WAIT_NONE;
+	WRITE_ONCE(qp->lost, false);
+	qp->resp.recv.taken = false;
+	if (sq->ring.count) {
+		sq->head = univ_ring_published(&sq->ring);
+		univ_ring_retire(&sq->ring, sq->head);
+	}
+	if (!qp->srq && qp->rq.ring.count) {
+		qp->rq.head = univ_ring_published(&qp->rq.ring);
+		univ_ring_retire(&qp->rq.ring, qp->rq.head);
+		univ_ring_set_flags(&qp->rq.ring, 0);
+	}
+}
+
+/* ---- rings of processes ------------------------------------------------------- */
+
+static int cq_attach(struct ib_cq *cq, struct univ_cq *core)
+{
+	to_ucq(cq)->core = core;
+	return 0;
+}
+
+/* Nobody knows the queue pair yet, and it is in RESET */
+static int qp_attach(struct ib_qp *ib, const struct univ_queue_rings *rings)
+{
+	struct uroce_qp *qp = to_uqp(ib);
+
+	qp->core = rings->core;
+	qp->sq.ring = rings->send;
+	qp->sq.sig_all = rings->sig_all;
+	qp->sq.attached = true;
+	qp->rq.ring = rings->recv;
+	qp->rq.attached = true;
+	/* A message looks for its receive; posting one is a store */
+	if (qp->rq.ring.count)
+		univ_ring_set_flags(&qp->rq.ring, 0);
+	return 0;
+}
+
+static int srq_attach(struct ib_srq *ib, const struct univ_ring *ring)
+{
+	struct uroce_srq *srq = to_usrq(ib);
+
+	kvfree(srq->rq.memory);
+	srq->rq.memory = NULL;
+	srq->rq.ring = *ring;
+	srq->rq.attached = true;
+	univ_ring_set_flags(&srq->rq.ring, 0);
+	return 0;
+}
+
+static void qp_kick(struct ib_qp *ib, unsigned long which)
+{
+	struct uroce_qp *qp = to_uqp(ib);
+
+	if (which & UNIV_KICK_SEND)
+		uroce_send_run(qp);
+	if (which & UNIV_KICK_RECV && READ_ONCE(qp->state) == IB_QPS_ERR) {
+		spin_lock_bh(&qp->resp.lock);
+		if (!qp->resp.dead && qp->state == IB_QPS_ERR)
+			uroce_recv_flush(qp);
+		spin_unlock_bh(&qp->resp.lock);
+	}
+}
+
+static void srq_kick(struct ib_srq *ib)
+{
+}
+
+const struct univ_queue_ops uroce_queue_ops = {
+	.cq_attach = cq_attach,
+	.qp_attach = qp_attach,
+	.srq_attach = srq_attach,
+	.qp_kick = qp_kick,
+	.srq_kick = srq_kick,
+};
