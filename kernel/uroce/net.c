@@ -25,36 +25,6 @@ struct uroce_net {
 
 static unsigned int net_id;
 
-/* Splits what is behind the UDP header; false for what cannot be a packet of ours */
-static bool parse(struct uroce_packet *pkt, unsigned int ip_len)
-{
-	struct sk_buff *skb = pkt->skb;
-	unsigned int start = ip_len + sizeof(struct udphdr), behind;
-	unsigned int tail;
-
-	if (skb->len < start + sizeof(struct uroce_bth) + UROCE_ICRC_SIZE)
-		return false;
-	pkt->bth = (void *)(skb->data + start);
-	pkt->op = &uroce_ops[pkt->bth->opcode];
-	if (!pkt->op->flags || (pkt->bth->flags & UROCE_BTH_VERSION))
-		return false;
-	if (!pskb_may_pull(skb, start + pkt->op->length))
-		return false;
-	pkt->bth = (void *)(skb->data + start);
-	pkt->payload = start + pkt->op->length;
-	behind = skb->len - pkt->payload;
-	tail = UROCE_ICRC_SIZE + uroce_bth_pad(pkt->bth);
-	if (skb->len < pkt->payload + tail)
-		return false;
-	pkt->len = behind - tail;
-	if (pkt->len && !(pkt->op->flags & UROCE_OP_PAYLOAD) &&
-	    !(pkt->op->flags & UROCE_OP_ATOMIC))
-		return false;
-	pkt->psn = uroce_bth_psn(pkt->bth);
-	pkt->qpn = uroce_bth_qpn(pkt->bth);
-	return true;
-}
-
 /* @crc: that of the headers up to the base header */
 static bool intact(const struct uroce_packet *pkt, u32 crc)
 {
@@ -94,7 +64,7 @@ static unsigned int hook_ipv4(void *priv, struct sk_buff *skb,
 	ipv6_addr_set_v4mapped(ip->daddr, &pkt.dst);
 	if (!uroce_net_wanted(state->net, skb, &pkt.dst))
 		return NF_ACCEPT;
-	if (!parse(&pkt, sizeof(*ip)))
+	if (!uroce_packet_parse(&pkt, sizeof(*ip) + sizeof(struct udphdr)))
 		goto drop;
 	ip = ip_hdr(skb);
 	pkt.ce = INET_ECN_is_ce(ip->tos);
@@ -120,7 +90,7 @@ static unsigned int hook_ipv6(void *priv, struct sk_buff *skb,
 	pkt.dst = ip->daddr;
 	if (!uroce_net_wanted(state->net, skb, &pkt.dst))
 		return NF_ACCEPT;
-	if (!parse(&pkt, sizeof(*ip)))
+	if (!uroce_packet_parse(&pkt, sizeof(*ip) + sizeof(struct udphdr)))
 		goto drop;
 	ip = ipv6_hdr(skb);
 	pkt.ce = INET_ECN_is_ce(ipv6_get_dsfield(ip));

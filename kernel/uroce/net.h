@@ -67,6 +67,8 @@ struct uroce_packet {
 	bool ce;
 };
 
+bool uroce_packet_parse(struct uroce_packet *pkt, unsigned int start);
+
 int uroce_net_init(void);
 void uroce_net_exit(void);
 

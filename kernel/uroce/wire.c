@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What each opcode announces: a property of the wire format, and nothing else. */
+#include <linux/skbuff.h>
+
+#include "net.h"
 #include "wire.h"
 
 #define LEN_BTH		12
@@ -8,9 +11,12 @@
 #define LEN_AETH	4
 #define LEN_IMM		4
 
+#define REQUEST	UROCE_OP_REQUEST
+#define RESPONSE UROCE_OP_RESPONSE
+#define ATOMIC	UROCE_OP_ATOMIC
 #define SEND	(UROCE_OP_REQUEST | UROCE_OP_SEND | UROCE_OP_PAYLOAD)
-#define WRITE	(UROCE_OP_REQUEST | UROCE_OP_WRITE | UROCE_OP_PAYLOAD)
-#define READ	(UROCE_OP_RESPONSE | UROCE_OP_READ | UROCE_OP_PAYLOAD)
+#define WRITE_DATA	(UROCE_OP_REQUEST | UROCE_OP_WRITE | UROCE_OP_PAYLOAD)
+#define READ_DATA	(UROCE_OP_RESPONSE | UROCE_OP_READ | UROCE_OP_PAYLOAD)
 #define FIRST	UROCE_OP_FIRST
 #define LAST	UROCE_OP_LAST
 #define ONLY	(FIRST | LAST)
@@ -32,27 +38,26 @@
 	OP(service, SEND_LAST_IMM, SEND | LAST | IMM, LEN_IMM, extra),		\
 	OP(service, SEND_ONLY, SEND | ONLY | RECV, 0, extra),			\
 	OP(service, SEND_ONLY_IMM, SEND | ONLY | IMM, LEN_IMM, extra),		\
-	OP(service, WRITE_FIRST, WRITE | FIRST | RETH, LEN_RETH, extra),	\
-	OP(service, WRITE_MIDDLE, WRITE, 0, extra),				\
-	OP(service, WRITE_LAST, WRITE | LAST, 0, extra),			\
-	OP(service, WRITE_LAST_IMM, WRITE | LAST | IMM, LEN_IMM, extra),	\
-	OP(service, WRITE_ONLY, WRITE | ONLY | RETH, LEN_RETH, extra),		\
-	OP(service, WRITE_ONLY_IMM, WRITE | ONLY | IMM | RETH, LEN_RETH + LEN_IMM, extra)
+	OP(service, WRITE_FIRST, WRITE_DATA | FIRST | RETH, LEN_RETH, extra),	\
+	OP(service, WRITE_MIDDLE, WRITE_DATA, 0, extra),				\
+	OP(service, WRITE_LAST, WRITE_DATA | LAST, 0, extra),			\
+	OP(service, WRITE_LAST_IMM, WRITE_DATA | LAST | IMM, LEN_IMM, extra),	\
+	OP(service, WRITE_ONLY, WRITE_DATA | ONLY | RETH, LEN_RETH, extra),		\
+	OP(service, WRITE_ONLY_IMM, WRITE_DATA | ONLY | IMM | RETH, LEN_RETH + LEN_IMM, extra)
 
 #define RELIABLE(service, extra)						\
 	MESSAGES(service, extra),						\
-	OP(service, READ_REQUEST, UROCE_OP_REQUEST | UROCE_OP_READ | ONLY | RETH, LEN_RETH, extra), \
-	OP(service, READ_FIRST, READ | FIRST | AETH, LEN_AETH, 0),		\
-	OP(service, READ_MIDDLE, READ, 0, 0),					\
-	OP(service, READ_LAST, READ | LAST | AETH, LEN_AETH, 0),		\
-	OP(service, READ_ONLY, READ | ONLY | AETH, LEN_AETH, 0),		\
-	OP(service, ACKNOWLEDGE, UROCE_OP_RESPONSE | ONLY | AETH, LEN_AETH, 0),	\
-	OP(service, ATOMIC_ACK, UROCE_OP_RESPONSE | UROCE_OP_ATOMIC | ONLY | AETH, LEN_AETH + 8, 0), \
-	OP(service, COMPARE_SWAP, UROCE_OP_REQUEST | UROCE_OP_ATOMIC | ONLY, LEN_ATOMIC, extra), \
-	OP(service, FETCH_ADD, UROCE_OP_REQUEST | UROCE_OP_ATOMIC | ONLY, LEN_ATOMIC, extra), \
+	OP(service, READ_REQUEST, REQUEST | UROCE_OP_READ | ONLY | RETH, LEN_RETH, extra), \
+	OP(service, READ_FIRST, READ_DATA | FIRST | AETH, LEN_AETH, 0),		\
+	OP(service, READ_MIDDLE, READ_DATA, 0, 0),					\
+	OP(service, READ_LAST, READ_DATA | LAST | AETH, LEN_AETH, 0),		\
+	OP(service, READ_ONLY, READ_DATA | ONLY | AETH, LEN_AETH, 0),		\
+	OP(service, ACKNOWLEDGE, RESPONSE | ONLY | AETH, LEN_AETH, 0),	\
+	OP(service, ATOMIC_ACK, RESPONSE | ATOMIC | ONLY | AETH, LEN_AETH + 8, 0), \
+	OP(service, COMPARE_SWAP, REQUEST | ATOMIC | ONLY, LEN_ATOMIC, extra), \
+	OP(service, FETCH_ADD, REQUEST | ATOMIC | ONLY, LEN_ATOMIC, extra), \
 	OP(service, SEND_LAST_INV, SEND | LAST | RECV | INV, LEN_IMM, extra),	\
-	OP(service, SEND_ONLY_INV, SEND | ONLY | RECV | INV, LEN_IMM, extra),	\
-	OP(service, ATOMIC_WRITE, WRITE | ONLY | RETH | UROCE_OP_ATOMIC, LEN_RETH, extra)
+	OP(service, SEND_ONLY_INV, SEND | ONLY | RECV | INV, LEN_IMM, extra)
 
 #define DATAGRAM (SEND | ONLY | RECV | UROCE_OP_DETH)
 
@@ -63,3 +68,34 @@ const struct uroce_op uroce_ops[256] = {
 	OP(UD, SEND_ONLY_IMM, DATAGRAM | IMM, LEN_IMM, sizeof(struct uroce_deth)),
 	RELIABLE(XRC, 4),
 };
+
+/**
+ * uroce_packet_parse() - look at what is behind the UDP header
+ * @pkt: its skb is set; the rest is filled
+ * @start: offset of the base transport header
+ *
+ * Return: false for what cannot be a packet of ours
+ */
+bool uroce_packet_parse(struct uroce_packet *pkt, unsigned int start)
+{
+	struct sk_buff *skb = pkt->skb;
+	unsigned int tail;
+
+	if (!pskb_may_pull(skb, start + sizeof(struct uroce_bth)))
+		return false;
+	pkt->bth = (void *)(skb->data + start);
+	pkt->op = &uroce_ops[pkt->bth->opcode];
+	if (!pkt->op->flags || (pkt->bth->flags & UROCE_BTH_VERSION))
+		return false;
+	if (!pskb_may_pull(skb, start + pkt->op->length))
+		return false;
+	pkt->bth = (void *)(skb->data + start);
+	pkt->payload = start + pkt->op->length;
+	tail = UROCE_ICRC_SIZE + uroce_bth_pad(pkt->bth);
+	if (skb->len < pkt->payload + tail)
+		return false;
+	pkt->len = skb->len - pkt->payload - tail;
+	pkt->psn = uroce_bth_psn(pkt->bth);
+	pkt->qpn = uroce_bth_qpn(pkt->bth);
+	return !pkt->len || (pkt->op->flags & UROCE_OP_PAYLOAD);
+}

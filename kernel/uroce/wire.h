@@ -171,7 +171,6 @@ enum uroce_opcode {
 	UROCE_FETCH_ADD		= 0x14,
 	UROCE_SEND_LAST_INV	= 0x16,
 	UROCE_SEND_ONLY_INV	= 0x17,
-	UROCE_ATOMIC_WRITE	= 0x1d,
 };
 
 /* What an opcode announces */

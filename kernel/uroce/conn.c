@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Connections: beginning, end, and what both sides need. */
+#include <linux/skbuff.h>
+
+#include "conn.h"
+
+void uroce_conn_init(struct uroce_conn *conn, const struct uroce_conn_ops *ops,
+		     u8 service)
+{
+	conn->ops = ops;
+	conn->service = service;
+	timer_setup(&conn->req.timer, uroce_req_timer, 0);
+	timer_setup(&conn->resp.timer, uroce_resp_timer, 0);
+}
+
+/* Both sides are halted already. On return no timer runs any more. */
+void uroce_conn_stop(struct uroce_conn *conn)
+{
+	del_timer_sync(&conn->req.timer);
+	del_timer_sync(&conn->resp.timer);
+}
+
+/* May the packet be this connection's? The top bit of a key tells its kind of member. */
+bool uroce_conn_accepts(const struct uroce_conn *conn,
+			const struct uroce_packet *pkt)
+{
+	return (pkt->bth->opcode & UROCE_SERVICE) == conn->service &&
+	       !((be16_to_cpu(pkt->bth->pkey) ^ conn->pkey) & 0x7fff);
+}
+
+u8 *uroce_bth_put(const struct uroce_conn *conn, struct sk_buff *skb, u8 opcode,
+		  u32 psn, u32 pad)
+{
+	struct uroce_bth *bth = skb_put(skb, uroce_ops[opcode].length);
+
+	bth->opcode = opcode;
+	bth->flags = UROCE_BTH_MIG | pad << UROCE_BTH_PAD_SHIFT;
+	bth->pkey = cpu_to_be16(conn->pkey);
+	bth->qpn = cpu_to_be32(conn->peer);
+	bth->psn = cpu_to_be32(psn);
+	return (u8 *)(bth + 1);
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Connections over packets: a requester, which sends requests and completes them
+ * as the peer acknowledges (req.c, comp.c), and a responder, which executes the
+ * peer's (resp.c). They know nothing of queues, memory or devices: whoever owns a
+ * connection hands those in as struct uroce_conn_ops, and has a lock for each
+ * side, under which it calls the functions of that side and is called back. No
+ * operation may sleep or come back into the connection.
+ */
+#ifndef UROCE_CONN_H
+#define UROCE_CONN_H
+
+#include <linux/timer.h>
+#include <rdma/ib_verbs.h>
+
+#include "net.h"
+#include "wire.h"
+
+struct uroce_conn;
+
+/**
+ * struct uroce_msg - a send request, as far as packets need it
+ * @op: what is to be done; RDMA, atomics, sends, or local operations
+ * @fence: not before earlier reads and atomics are done
+ * @solicited: raises a solicited event
+ * @length: bytes of payload
+ * @rkey: remote key
+ * @va: remote address
+ * @imm: immediate data, or in host order as __force the key to invalidate
+ * @compare_add: atomic operand
+ * @swap: atomic operand
+ * @srqn: XRC: the remote shared receive queue
+ * @executed: the requester's: a local operation that is through
+ * @first: the requester's: sequence number of the first packet
+ * @last: the requester's: of the last; before @first if there is none
+ */
+struct uroce_msg {
+	enum ib_wr_opcode op;
+	bool fence;
+	bool solicited;
+	u32 length;
+	u32 rkey;
+	u64 va;
+	__be32 imm;
+	u64 compare_add;
+	u64 swap;
+	u32 srqn;
+	bool executed;
+	u32 first;
+	u32 last;
+};
+
+/**
+ * struct uroce_conn_ops - what a connection stands on
+ * @msg: the send request of a free-running index that was posted and is not done
+ * @gather: payload of a request into a buffer
+ * @scatter: a packet's payload into the memory that a read or atomic names
+ * @local: execute a request that needs no packet
+ * @done: a request is complete; called in order, once for each. After a status
+ *	that is no success nothing more is sent; the owner moves the queue pair to
+ *	its error state and flushes what is left.
+ * @take: get a receive request for the message that begins; -ENOENT if there is none
+ * @place: a packet's payload into the receive request
+ * @received: the receive request is complete
+ * @check: may the peer do this with that memory?
+ * @write: a packet's payload into memory
+ * @read: memory into a buffer
+ * @atomic: execute, 64 bits wide; compare and swap if @swap is so
+ * @invalidate: a key, on behalf of the peer
+ * @broken: the peer's request was refused; the queue pair has to go to its error
+ *	state and to raise @event
+ * @established: the first packet in the state RTR
+ * @xmit: send a packet; consumes it. -ENOBUFS: not now.
+ * @rerun: see to it that uroce_req_run() or, for responses, uroce_resp_run() is
+ *	called; no lock is held
+ *
+ * Those that return int return 0 or an enum ib_wc_status, unless said otherwise.
+ */
+struct uroce_conn_ops {
+	struct uroce_msg *(*msg)(struct uroce_conn *conn, u32 index);
+	int (*gather)(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
+		      void *to, u32 len);
+	int (*scatter)(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
+		       const struct uroce_packet *pkt);
+	int (*local)(struct uroce_conn *conn, struct uroce_msg *msg);
+	void (*done)(struct uroce_conn *conn, struct uroce_msg *msg,
+		     enum ib_wc_status status);
+
+	int (*take)(struct uroce_conn *conn, u32 srqn);
+	int (*place)(struct uroce_conn *conn, u32 offset,
+		     const struct uroce_packet *pkt);
+	void (*received)(struct uroce_conn *conn, const struct ib_wc *wc,
+			 bool solicited);
+	int (*check)(struct uroce_conn *conn, u32 rkey, u64 va, u32 len, int access);
+	int (*write)(struct uroce_conn *conn, u32 rkey, u64 va,
+		     const struct uroce_packet *pkt);
+	int (*read)(struct uroce_conn *conn, u32 rkey, u64 va, void *to, u32 len);
+	int (*atomic)(struct uroce_conn *conn, u32 rkey, u64 va, bool swap,
+		      u64 compare, u64 operand, u64 *orig);
+	int (*invalidate)(struct uroce_conn *conn, u32 rkey);
+	void (*broken)(struct uroce_conn *conn, enum ib_event_type event);
+	void (*established)(struct uroce_conn *conn);
+
+	int (*xmit)(struct uroce_conn *conn, struct sk_buff *skb, bool response);
+	void (*rerun)(struct uroce_conn *conn, bool response);
+};
+
+/**
+ * struct uroce_requester - the requester
+ * @running: may send
+ * @waiting: the peer had no receive request: nothing before the timer
+ * @full: a queue on the way was full: the timer tries again
+ * @expired: the timer has fired; written by it alone but for clearing
+ * @went_back: sent again from @una, and nothing has moved since
+ * @done: requests completed; with the three below free-running indices
+ * @next: the request that the next packet belongs to
+ * @begun: requests that were given sequence numbers
+ * @posted: requests that there are
+ * @offset: bytes of @next that were sent or asked for
+ * @psn: of the next packet
+ * @free: first sequence number that no request has
+ * @una: oldest that is not acknowledged
+ * @high: behind the highest that was ever sent
+ * @silent: packets sent since the last that asks for an acknowledgement
+ * @reads: reads and atomics under way
+ * @max_reads: how many the peer bears
+ * @tries: left, of @retry_cnt
+ * @rnr_tries: left, of @rnr_retry; 7 is for ever
+ * @timeout: in jiffies; 0 is for ever
+ */
+struct uroce_requester {
+	bool running;
+	bool waiting;
+	bool full;
+	bool expired;
+	bool went_back;
+	u32 done;
+	u32 next;
+	u32 begun;
+	u32 posted;
+	u32 offset;
+	u32 psn;
+	u32 free;
+	u32 una;
+	u32 high;
+	u32 silent;
+	u32 reads;
+	u32 max_reads;
+	u8 tries;
+	u8 retry_cnt;
+	u8 rnr_tries;
+	u8 rnr_retry;
+	unsigned long timeout;
+	struct timer_list timer;
+};
+
+/**
+ * struct uroce_response - a read or an atomic, as long as it may be asked for again
+ * @op: its opcode's flags; 0 for none
+ * @pending: not all of it has been sent
+ * @first: sequence numbers of the responses
+ * @last: the same
+ * @psn: the next to send
+ * @rkey: what is read
+ * @va: address of the byte that @from begins with
+ * @from: the sequence number that belongs to @va
+ * @end: behind the last byte
+ * @msn: message sequence number
+ * @orig: what an atomic found
+ */
+struct uroce_response {
+	u16 op;
+	bool pending;
+	u32 first;
+	u32 last;
+	u32 psn;
+	u32 rkey;
+	u64 va;
+	u32 from;
+	u64 end;
+	u32 msn;
+	u64 orig;
+};
+
+#define UROCE_RESPONSES 16
+
+/**
+ * struct uroce_responder - the other side
+ * @running: may receive
+ * @told: told the peer to go back; silent until it did
+ * @heard: a packet has come
+ * @has_recv: holds a receive request
+ * @waiting: some of @responses may be pending
+ * @ack: an acknowledgement is due, behind the responses that are pending
+ * @op: what the message under way does, %UROCE_OP_SEND or %UROCE_OP_WRITE; or 0
+ * @psn: expected
+ * @msn: messages executed
+ * @offset: bytes of the message under way
+ * @length: of a write, all its bytes
+ * @rkey: of a write
+ * @va: of a write
+ * @syndrome: of the acknowledgement that is due
+ * @ack_psn: its sequence number
+ * @access: enum ib_access_flags, what the peer may do
+ * @rnr_timer: what to tell a peer that has to wait
+ * @limit: how many reads and atomics are remembered
+ * @count: reads and atomics so far
+ * @responses: the last of them
+ * @timer: sends what did not go out at once
+ */
+struct uroce_responder {
+	bool running;
+	bool told;
+	bool heard;
+	bool has_recv;
+	bool waiting;
+	bool ack;
+	u16 op;
+	u32 psn;
+	u32 msn;
+	u32 offset;
+	u32 length;
+	u32 rkey;
+	u64 va;
+	u8 syndrome;
+	u32 ack_psn;
+	int access;
+	u8 rnr_timer;
+	u32 limit;
+	u32 count;
+	struct uroce_response responses[UROCE_RESPONSES];
+	struct timer_list timer;
+};
+
+/**
+ * struct uroce_conn - a connection
+ * @ops: what it stands on
+ * @service: %UROCE_RC, %UROCE_UC or %UROCE_XRC
+ * @peer: its queue pair
+ * @pkey: partition
+ * @mtu: bytes of payload in a packet, path MTU
+ * @req: requester
+ * @resp: responder
+ */
+struct uroce_conn {
+	const struct uroce_conn_ops *ops;
+	u8 service;
+	u32 peer;
+	u16 pkey;
+	u32 mtu;
+	struct uroce_requester req;
+	struct uroce_responder resp;
+};
+
+/* conn.c */
+void uroce_conn_init(struct uroce_conn *conn, const struct uroce_conn_ops *ops,
+		     u8 service);
+void uroce_conn_stop(struct uroce_conn *conn);
+bool uroce_conn_accepts(const struct uroce_conn *conn,
+			const struct uroce_packet *pkt);
+u8 *uroce_bth_put(const struct uroce_conn *conn, struct sk_buff *skb, u8 opcode,
+		  u32 psn, u32 pad);
+
+/* qp.c: what an RNR timer stands for */
+u64 uroce_rnr_ns(u8 timer);
+
+/* req.c: under the requester's lock, but for the timer */
+void uroce_req_start(struct uroce_conn *conn, u32 psn);
+void uroce_req_halt(struct uroce_conn *conn);
+void uroce_req_run(struct uroce_conn *conn, u32 posted);
+void uroce_req_back(struct uroce_conn *conn);
+void uroce_req_retry(struct uroce_conn *conn);
+void uroce_req_seek(struct uroce_conn *conn, u32 psn);
+void uroce_req_fail(struct uroce_conn *conn, enum ib_wc_status status);
+void uroce_req_timer(struct timer_list *timer);
+
+/* comp.c: under the requester's lock */
+void uroce_comp_receive(struct uroce_conn *conn, const struct uroce_packet *pkt);
+void uroce_comp_advance(struct uroce_conn *conn, u32 una);
+
+/* resp.c: under the responder's lock, but for the timer */
+void uroce_resp_start(struct uroce_conn *conn, u32 psn);
+void uroce_resp_halt(struct uroce_conn *conn);
+void uroce_resp_receive(struct uroce_conn *conn, const struct uroce_packet *pkt);
+void uroce_resp_run(struct uroce_conn *conn);
+void uroce_resp_timer(struct timer_list *timer);
+
+static inline bool uroce_msg_is_local(const struct uroce_msg *msg)
+{
+	return msg->op == IB_WR_LOCAL_INV || msg->op == IB_WR_REG_MR;
+}
+
+static inline bool uroce_msg_is_read(const struct uroce_msg *msg)
+{
+	return msg->op == IB_WR_RDMA_READ || msg->op == IB_WR_RDMA_READ_WITH_INV;
+}
+
+static inline bool uroce_msg_is_atomic(const struct uroce_msg *msg)
+{
+	return msg->op == IB_WR_ATOMIC_CMP_AND_SWP ||
+	       msg->op == IB_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+/* What is complete only when its response has come */
+static inline bool uroce_msg_has_response(const struct uroce_msg *msg)
+{
+	return uroce_msg_is_read(msg) || uroce_msg_is_atomic(msg);
+}
+
+#endif

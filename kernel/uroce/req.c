@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The requester. It sends requests in order as far as the window goes. What was
+ * sent stays with the owner until comp.c completes it, so that going back to any
+ * sequence number is only a matter of counting packets.
+ */
+#include <linux/skbuff.h>
+
+#include "conn.h"
+
+/* Packets under way: enough to keep a link busy, few enough for queues on it */
+#define WINDOW 128
+
+/* An acknowledgement is asked for so often within long messages */
+#define ACK_EVERY 32
+
+/*
+ * A read is asked for in pieces of so many packets, so that a window is as much
+ * an answer's as a request's. A retransmission may ask so too, hence every
+ * responder knows it.
+ */
+#define READ_PACKETS 64
+
+/* Sequence numbers further apart than half the circle could not be compared */
+#define PSN_SPAN (1 << 23)
+
+/* A full queue on the way has room again after about so long */
+#define FULL_DELAY 1
+
+static bool reliable(const struct uroce_conn *conn)
+{
+	return conn->service != UROCE_UC;
+}
+
+static struct uroce_msg *msg_at(struct uroce_conn *conn, u32 index)
+{
+	return conn->ops->msg(conn, index);
+}
+
+static u32 packets(const struct uroce_conn *conn, u32 len)
+{
+	return len ? DIV_ROUND_UP(len, conn->mtu) : 1;
+}
+
+/* ---- one packet --------------------------------------------------------------- */
+
+/* Sends and writes: first, middle, last, last with immediate, only, and so again */
+static u8 data_opcode(const struct uroce_msg *msg, bool first, bool last)
+{
+	bool write = msg->op == IB_WR_RDMA_WRITE ||
+		     msg->op == IB_WR_RDMA_WRITE_WITH_IMM;
+	bool imm = msg->op == IB_WR_RDMA_WRITE_WITH_IMM ||
+		   msg->op == IB_WR_SEND_WITH_IMM;
+	u8 base = write ? UROCE_WRITE_FIRST : UROCE_SEND_FIRST;
+
+	if (!last)
+		return base + (first ? 0 : 1);
+	if (msg->op == IB_WR_SEND_WITH_INV)
+		return first ? UROCE_SEND_ONLY_INV : UROCE_SEND_LAST_INV;
+	return base + (first ? 4 : 2) + imm;
+}
+
+static u8 opcode_of(const struct uroce_msg *msg, bool first, bool last)
+{
+	switch (msg->op) {
+	case IB_WR_RDMA_READ:
+	case IB_WR_RDMA_READ_WITH_INV:
+		return UROCE_READ_REQUEST;
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+		return UROCE_COMPARE_SWAP;
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+		return UROCE_FETCH_ADD;
+	default:
+		return data_opcode(msg, first, last);
+	}
+}
+
+static void fill_atomic(const struct uroce_msg *msg, struct uroce_atomic_eth *eth)
+{
+	bool swap = msg->op == IB_WR_ATOMIC_CMP_AND_SWP;
+
+	eth->va = cpu_to_be64(msg->va);
+	eth->rkey = cpu_to_be32(msg->rkey);
+	eth->swap_add = cpu_to_be64(swap ? msg->swap : msg->compare_add);
+	eth->compare = cpu_to_be64(swap ? msg->compare_add : 0);
+}
+
+/* The extended headers of @opcode, from @eth on; @len is what a read asks for */
+static void fill_headers(const struct uroce_conn *conn, const struct uroce_msg *msg,
+			 u8 opcode, u8 *eth, u32 len)
+{
+	const struct uroce_op *op = &uroce_ops[opcode];
+	struct uroce_reth *reth;
+
+	if (conn->service == UROCE_XRC) {
+		*(__be32 *)eth = cpu_to_be32(msg->srqn);
+		eth += sizeof(__be32);
+	}
+	if (op->flags & UROCE_OP_ATOMIC)
+		fill_atomic(msg, (void *)eth);
+	if (op->flags & UROCE_OP_RETH) {
+		reth = (void *)eth;
+		reth->va = cpu_to_be64(msg->va + (op->flags & UROCE_OP_READ ?
+						  conn->req.offset : 0));
+		reth->rkey = cpu_to_be32(msg->rkey);
+		reth->len = cpu_to_be32(len);
+		eth += sizeof(*reth);
+	}
+	if (op->flags & UROCE_OP_IMM)
+		*(__be32 *)eth = msg->imm;
+	if (op->flags & UROCE_OP_INV)
+		*(__be32 *)eth = cpu_to_be32((__force u32)msg->imm);
+}
+
+/* Asks when the peer would otherwise not have to answer for long */
+static bool ask(struct uroce_conn *conn, bool last)
+{
+	struct uroce_requester *req = &conn->req;
+
+	if (!reliable(conn))
+		return false;
+	req->silent++;
+	if ((last && req->next + 1 == req->posted) || req->silent >= ACK_EVERY) {
+		req->silent = 0;
+		return true;
+	}
+	return false;
+}
+
+static struct sk_buff *build(struct uroce_conn *conn, struct uroce_msg *msg,
+			     u32 len, int *status)
+{
+	struct uroce_requester *req = &conn->req;
+	bool first = !req->offset, last = req->offset + len == msg->length;
+	u8 opcode = conn->service | opcode_of(msg, first, last);
+	bool data = uroce_ops[opcode].flags & UROCE_OP_PAYLOAD;
+	u32 payload = data ? len : 0, pad = uroce_pad(payload);
+	struct uroce_bth *bth;
+	struct sk_buff *skb;
+	u8 *eth;
+
+	skb = uroce_net_alloc(uroce_ops[opcode].length + payload + pad, GFP_ATOMIC);
+	if (!skb)
+		return NULL;
+	bth = (void *)skb->data;
+	eth = uroce_bth_put(conn, skb, opcode, req->psn, pad);
+	if (last && msg->solicited)
+		bth->flags |= UROCE_BTH_SE;
+	fill_headers(conn, msg, opcode, eth, data ? msg->length : len);
+	if (payload)
+		*status = conn->ops->gather(conn, msg, req->offset,
+					    skb_put(skb, payload), payload);
+	memset(skb_put(skb, pad), 0, pad);
+	return skb;
+}
+
+/* ---- the walk over requests --------------------------------------------------- */
+
+enum uroce_req_step {
+	REQ_GO_ON,
+	REQ_STOP,	/* until something happens that runs us again */
+	REQ_LATER,	/* until the timer */
+	REQ_FAILED,
+};
+
+/* Gives a request its sequence numbers, the first time that it comes up */
+static enum uroce_req_step req_begin(struct uroce_conn *conn, struct uroce_msg *msg)
+{
+	struct uroce_requester *req = &conn->req;
+	u32 n = uroce_msg_is_local(msg) ? 0 : packets(conn, msg->length);
+
+	if (uroce_msg_is_atomic(msg))
+		n = 1;
+	if (n >= PSN_SPAN) {
+		uroce_req_fail(conn, IB_WC_LOC_LEN_ERR);
+		return REQ_FAILED;
+	}
+	if (uroce_psn_diff(req->free, req->una) + n >= PSN_SPAN)
+		return REQ_STOP;
+	msg->executed = false;
+	msg->first = req->free;
+	msg->last = uroce_psn_add(req->free, n - 1);
+	req->free = uroce_psn_add(req->free, n);
+	req->begun++;
+	return REQ_GO_ON;
+}
+
+/* May the next packet of @msg leave? */
+static bool req_may_send(const struct uroce_conn *conn, const struct uroce_msg *msg)
+{
+	const struct uroce_requester *req = &conn->req;
+
+	if (!reliable(conn))
+		return true;
+	if (uroce_psn_diff(req->psn, req->una) >= WINDOW)
+		return false;
+	if (msg->fence && req->reads && !req->offset)
+		return false;
+	return !uroce_msg_has_response(msg) || req->reads < req->max_reads;
+}
+
+static u32 req_piece(const struct uroce_conn *conn, const struct uroce_msg *msg)
+{
+	u32 rest = msg->length - conn->req.offset;
+
+	if (uroce_msg_is_atomic(msg))
+		return rest;
+	if (uroce_msg_is_read(msg))
+		return min(rest, READ_PACKETS * conn->mtu);
+	return min(rest, conn->mtu);
+}
+
+static void req_next_msg(struct uroce_requester *req)
+{
+	req->next++;
+	req->offset = 0;
+}
+
+static void req_moved(struct uroce_conn *conn, struct uroce_msg *msg, u32 len)
+{
+	struct uroce_requester *req = &conn->req;
+	u32 n = uroce_msg_is_read(msg) ? packets(conn, len) : 1;
+
+	req->psn = uroce_psn_add(req->psn, n);
+	if (uroce_psn_diff(req->psn, req->high) > 0)
+		req->high = req->psn;
+	if (uroce_msg_has_response(msg))
+		req->reads++;
+	req->offset += len;
+	if (req->offset == msg->length)
+		req_next_msg(req);
+}
+
+static enum uroce_req_step req_packet(struct uroce_conn *conn, struct uroce_msg *msg)
+{
+	struct uroce_requester *req = &conn->req;
+	u32 len = req_piece(conn, msg);
+	int status = 0, ret;
+	struct sk_buff *skb = build(conn, msg, len, &status);
+	struct uroce_bth *bth;
+
+	if (!skb)
+		return REQ_LATER;
+	if (status) {
+		kfree_skb(skb);
+		/* In order: what was sent before may still succeed */
+		if (req->done != req->next)
+			return REQ_STOP;
+		uroce_req_fail(conn, status);
+		return REQ_FAILED;
+	}
+	bth = (void *)skb->data;
+	if (ask(conn, req->offset + len == msg->length))
+		bth->psn |= cpu_to_be32(UROCE_BTH_ACK_REQ);
+	ret = conn->ops->xmit(conn, skb, false);
+	if (ret == -ENOBUFS)
+		return REQ_LATER;
+	/* Anything else is as good as lost on the way */
+	req_moved(conn, msg, len);
+	return REQ_GO_ON;
+}
+
+static enum uroce_req_step req_local(struct uroce_conn *conn, struct uroce_msg *msg)
+{
+	int status;
+
+	if (msg->fence && conn->req.reads)
+		return REQ_STOP;
+	status = msg->executed ? 0 : conn->ops->local(conn, msg);
+	if (status) {
+		if (conn->req.done != conn->req.next)
+			return REQ_STOP;
+		uroce_req_fail(conn, status);
+		return REQ_FAILED;
+	}
+	msg->executed = true;
+	req_next_msg(&conn->req);
+	uroce_comp_advance(conn, conn->req.una);
+	return REQ_GO_ON;
+}
+
+static enum uroce_req_step req_step(struct uroce_conn *conn)
+{
+	struct uroce_requester *req = &conn->req;
+	enum uroce_req_step step;
+	struct uroce_msg *msg;
+
+	if (!req->running || req->waiting || req->next == req->posted)
+		return REQ_STOP;
+	msg = msg_at(conn, req->next);
+	if (req->next == req->begun) {
+		step = req_begin(conn, msg);
+		if (step != REQ_GO_ON)
+			return step;
+	}
+	if (uroce_msg_is_local(msg))
+		return req_local(conn, msg);
+	if (!req_may_send(conn, msg))
+		return REQ_STOP;
+	step = req_packet(conn, msg);
+	/* Who expects no answer is done when the last packet is on its way */
+	if (step == REQ_GO_ON && !reliable(conn))
+		uroce_comp_advance(conn, req->psn);
+	return step;
+}
+
+static void req_set_timer(struct uroce_conn *conn, enum uroce_req_step step)
+{
+	struct uroce_requester *req = &conn->req;
+
+	req->full = step == REQ_LATER;
+	if (step == REQ_FAILED || req->waiting || !req->running)
+		return;
+	if (req->full)
+		mod_timer(&req->timer, jiffies + FULL_DELAY);
+	else if (req->una == req->high || !req->timeout)
+		del_timer(&req->timer);
+	else if (!timer_pending(&req->timer))
+		mod_timer(&req->timer, jiffies + req->timeout);
+}
+
+static void req_expired(struct uroce_conn *conn)
+{
+	struct uroce_requester *req = &conn->req;
+
+	WRITE_ONCE(req->expired, false);
+	/* Set again meanwhile, by something that moved */
+	if (timer_pending(&req->timer))
+		return;
+	if (req->waiting)
+		req->waiting = false;
+	else if (!req->full && req->una != req->high)
+		uroce_req_retry(conn);
+}
+
+/**
+ * uroce_req_run() - send what may be sent
+ * @conn: connection
+ * @posted: requests that there are now
+ */
+void uroce_req_run(struct uroce_conn *conn, u32 posted)
+{
+	enum uroce_req_step step;
+
+	conn->req.posted = posted;
+	if (conn->req.running && READ_ONCE(conn->req.expired))
+		req_expired(conn);
+	do {
+		step = req_step(conn);
+	} while (step == REQ_GO_ON);
+	req_set_timer(conn, step);
+}
+
+void uroce_req_timer(struct timer_list *timer)
+{
+	struct uroce_conn *conn = from_timer(conn, timer, req.timer);
+
+	WRITE_ONCE(conn->req.expired, true);
+	conn->ops->rerun(conn, false);
+}
+
+/* ---- going back --------------------------------------------------------------- */
+
+/* The next packet to send is that of @psn, in a request that has begun, or @free */
+void uroce_req_seek(struct uroce_conn *conn, u32 psn)
+{
+	struct uroce_requester *req = &conn->req;
+	struct uroce_msg *msg;
+	u32 i;
+
+	req->psn = psn;
+	req->offset = 0;
+	for (i = req->done; i != req->begun; i++) {
+		msg = msg_at(conn, i);
+		if (uroce_psn_diff(msg->last, psn) < 0 &&
+		    (!uroce_msg_is_local(msg) || msg->executed))
+			continue;
+		if (!uroce_msg_is_local(msg))
+			req->offset = uroce_psn_diff(psn, msg->first) * conn->mtu;
+		break;
+	}
+	req->next = i;
+}
+
+/* From the oldest on that is not acknowledged */
+void uroce_req_back(struct uroce_conn *conn)
+{
+	conn->req.went_back = true;
+	conn->req.reads = 0;
+	conn->req.silent = 0;
+	uroce_req_seek(conn, conn->req.una);
+}
+
+void uroce_req_fail(struct uroce_conn *conn, enum ib_wc_status status)
+{
+	struct uroce_requester *req = &conn->req;
+
+	req->running = false;
+	del_timer(&req->timer);
+	if (req->done == req->posted)
+		return;
+	conn->ops->done(conn, msg_at(conn, req->done++), status);
+}
+
+/* Goes back, if that may be tried once more */
+void uroce_req_retry(struct uroce_conn *conn)
+{
+	struct uroce_requester *req = &conn->req;
+
+	if (!req->tries) {
+		uroce_req_fail(conn, IB_WC_RETRY_EXC_ERR);
+		return;
+	}
+	req->tries--;
+	uroce_req_back(conn);
+	if (req->timeout)
+		mod_timer(&req->timer, jiffies + req->timeout);
+}
+
+/* ---- what the owner asks for -------------------------------------------------- */
+
+void uroce_req_start(struct uroce_conn *conn, u32 psn)
+{
+	struct uroce_requester *req = &conn->req;
+
+	req->psn = psn;
+	req->free = psn;
+	req->una = psn;
+	req->high = psn;
+	req->reads = 0;
+	req->silent = 0;
+	req->tries = req->retry_cnt;
+	req->rnr_tries = req->rnr_retry;
+	req->waiting = false;
+	req->full = false;
+	req->expired = false;
+	req->went_back = false;
+	req->next = req->done;
+	req->begun = req->done;
+	req->offset = 0;
+	req->running = true;
+}
+
+void uroce_req_halt(struct uroce_conn *conn)
+{
+	conn->req.running = false;
+	del_timer(&conn->req.timer);
+}
