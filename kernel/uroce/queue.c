@@ -382,7 +382,7 @@ void uroce_send_wait(struct uroce_qp *qp, enum uroce_wait what, u64 ns)
 	sq->wait = what;
 	WRITE_ONCE(sq->due, false);
 	if (ns)
-		hrtimer_start(&sq->timer, ns_to_ktime(ns), HRTIMER_MODE_REL);
+		hrtimer_start(&sq->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_SOFT);
 }
 
 /* ---- receive requests --------------------------------------------------------- */
