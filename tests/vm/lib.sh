@@ -56,6 +56,18 @@ gid_ready() {
 	return 1
 }
 
+# The kind of device that tests run on: rxe, or uroce, which takes its rings itself
+: "${UNIV_LINK:=rxe}"
+export UNIV_LINK
+
+# load_link: the module behind it
+load_link() {
+	[ "$UNIV_LINK" != rxe ] || { modprobe rdma_rxe; return; }
+	[ ! -e "/sys/module/$UNIV_LINK" ] || return 0
+	# shellcheck disable=SC2119
+	load_univerbs && insmod "$UNIV_REPO/kernel/$UNIV_LINK/$UNIV_LINK.ko"
+}
+
 # setup_rxe NAME [NETDEV]: an rxe device whose GID index 1 is its IPv4 address, over NETDEV (which has its addresses
 # already) or over NAME-net, made here. One netdev that talks to its own address carries RoCE within the guest. A veth,
 # not a dummy, since a dummy has no speed and the kernel warns of that each time a port is queried. The MTU leaves room
@@ -64,7 +76,7 @@ gid_ready() {
 setup_rxe() {
 	local name=$1 dev=${2:-} n
 	[ ! -e "/sys/class/infiniband/$name" ] || return 0
-	modprobe rdma_rxe || return
+	load_link || return
 	if [ -z "$dev" ]; then
 		dev=$name-net
 		n=$(cat "$UNIV_STATE/rxe.$name" 2>/dev/null) || n=$(find "$UNIV_STATE" -name 'rxe.*' | wc -l)
@@ -77,7 +89,7 @@ setup_rxe() {
 		fi
 		ip link set "$dev" up || return
 	fi
-	rdma link add "$name" type rxe netdev "$dev" || return
+	rdma link add "$name" type "$UNIV_LINK" netdev "$dev" || return
 	wait_until 5 gid_ready "$name" || { note "$name: GID 1 is not an IPv4 address"; return 1; }
 }
 
@@ -99,7 +111,10 @@ load_univerbs() {
 	insmod "$UNIV_KO" "$@"
 }
 
-unload_univerbs() { ! univerbs_loaded || rmmod univerbs; }
+unload_univerbs() {
+	[ ! -e /sys/module/uroce ] || rmmod uroce || return
+	! univerbs_loaded || rmmod univerbs
+}
 
 # need_univerbs: what most tests start from
 # shellcheck disable=SC2119
