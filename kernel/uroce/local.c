@@ -386,6 +386,27 @@ static void deliver(struct turn *t)
 		uroce_qp_fail(t->peer, 0);
 }
 
+static void deliver_to(struct uroce_qp *peer, void *arg)
+{
+	struct turn *t = arg;
+
+	t->peer = peer;
+	spin_lock(&peer->resp.lock);
+	if (wants(t->qp, t->wqe, peer))
+		deliver(t);
+	spin_unlock(&peer->resp.lock);
+}
+
+static void deliver_unicast(struct turn *t)
+{
+	struct uroce_wqe *wqe = t->wqe;
+	struct uroce_qp *peer;
+
+	peer = uroce_qp_find(wqe->av.peer, wqe->wr.ud.remote_qpn);
+	if (peer)
+		deliver_to(peer, t);
+}
+
 static enum outcome datagram(struct turn *t)
 {
 	struct uroce_wqe *wqe = t->wqe;
@@ -396,14 +417,12 @@ static enum outcome datagram(struct turn *t)
 	if (t->status)
 		return FAILED;
 	if (wqe->av.peer) {
-		t->peer = uroce_qp_find(wqe->av.peer, wqe->wr.ud.remote_qpn);
-		if (t->peer) {
-			spin_lock(&t->peer->resp.lock);
-			if (wants(t->qp, wqe, t->peer))
-				deliver(t);
-			spin_unlock(&t->peer->resp.lock);
-		}
+		deliver_unicast(t);
 	} else {
+		if (wqe->wr.ud.remote_qpn == UROCE_MCAST_QPN)
+			uroce_mcast_each(t->qp->dev,
+					 (const void *)&wqe->av.flow.dst,
+					 deliver_to, t);
 		uroce_wire_datagram(t->qp, wqe);
 	}
 	uroce_vec_put(&wqe->vec);

@@ -502,6 +502,13 @@ int uroce_ah_destroy(struct ib_ah *ib, u32 flags);
 int uroce_ah_query(struct ib_ah *ib, struct rdma_ah_attr *attr);
 bool uroce_ah_copy(u32 index, struct uroce_av *av);
 
+/* mcast.c */
+#define UROCE_MCAST_QPN 0xffffff
+int uroce_mcast_attach(struct ib_qp *ib, union ib_gid *gid, u16 lid);
+int uroce_mcast_detach(struct ib_qp *ib, union ib_gid *gid, u16 lid);
+void uroce_mcast_each(struct uroce_dev *dev, const union ib_gid *gid,
+		      void (*each)(struct uroce_qp *qp, void *arg), void *arg);
+
 /* link.c: the device of a namespace that has this address, or NULL; RCU */
 struct uroce_dev *uroce_dev_by_gid(struct net *net, const union ib_gid *gid);
 struct uroce_dev *uroce_dev_by_id(u64 id);
