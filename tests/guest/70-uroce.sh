@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# The software HCA: as a device, over its own rings, and for users in the kernel. The other scripts run over it too, with
+# UNIV_LINK=uroce.
+
+# shellcheck source=tests/user/guest.sh
+. "$UNIV_REPO/tests/user/guest.sh"
+
+# shellcheck disable=SC2119
+load_univerbs || exit 1
+[ -e /sys/module/uroce ] || insmod "$UNIV_REPO/kernel/uroce/uroce.ko" || exit 1
+
+# hca NAME N: an uroce device NAME at 10.88.N.1
+hca() {
+	[ ! -e "/sys/class/infiniband/$1" ] || return 0
+	ip link add "$1-net" mtu 4200 type veth peer name "$1-peer" mtu 4200 &&
+		ip link set "$1-peer" addrgenmode none up &&
+		ip addr add "10.88.$2.1/24" dev "$1-net" &&
+		ip link set "$1-net" up &&
+		rdma link add "$1" type uroce netdev "$1-net" &&
+		wait_until 5 gid_ready "$1"
+}
+
+hca u0 0 || exit 1
+export UNIV_TEST_DEVICE=u0
+resources_mark
+
+# pair SECONDS PORT COMMAND...: COMMAND as a server and as its client
+pair() {
+	local limit=$1 port=$2 server status
+	shift 2
+	univ timeout "$limit" "$@" >"$UNIV_STATE/server.out" 2>&1 &
+	server=$!
+	wait_until 10 tcp_listens "$port" || { cat "$UNIV_STATE/server.out"; return 1; }
+	univ timeout "$limit" "$@" 10.88.0.1
+	status=$?
+	wait $server || { status=1; cat "$UNIV_STATE/server.out"; }
+	return $status
+}
+
+over_lo() {
+	rdma link add u-lo type uroce netdev lo &&
+		wait_until 5 test -e /sys/class/infiniband/u-lo/ports/1/gid_attrs/types/1 &&
+		univ ibv_devinfo -d u-lo | grep -q PORT_ACTIVE &&
+		rdma link del u-lo
+}
+
+# A second device on the same netdev is refused, and a netdev that takes its device along
+netdev_goes() {
+	! rdma link add u1 type uroce netdev u0-net 2>/dev/null || return
+	hca u1 1 && ip link del u1-net && wait_until 10 test ! -e /sys/class/infiniband/u1
+}
+
+namespace_goes() {
+	ip netns add away && ip -n away link add gone type dummy && ip -n away link set gone up || return
+	ip netns exec away rdma link add u2 type uroce netdev gone || return
+	ip netns del away
+	wait_until 10 test ! -e /sys/class/infiniband/u2
+}
+
+# unlinked_under_traffic: a program in the middle of sending ends, with an error and not by being stuck
+unlinked_under_traffic() {
+	local server client
+	hca u3 3 || return
+	univ timeout 60 ib_write_bw -d u3 -x 1 -s 4096 -D 30 >/dev/null 2>&1 &
+	server=$!
+	wait_until 10 tcp_listens 18515 || return
+	univ timeout 60 ib_write_bw -d u3 -x 1 -s 4096 -D 30 10.88.3.1 >/dev/null 2>&1 &
+	client=$!
+	sleep 3
+	rdma link del u3 || return
+	sleep 1
+	kill $client $server 2>/dev/null
+	wait $client $server
+	[ ! -e /sys/class/infiniband/u3 ] && ip link del u3-net
+}
+
+run_test "uroce on lo" 30 over_lo
+run_test "uroce: one device for a netdev, and it goes with it (adv07)" 30 netdev_goes
+run_test "uroce: a namespace goes (adv25)" 30 namespace_goes
+for kind in rc uc ud srq; do
+	run_test "uroce: ibv_${kind}_pingpong" 90 pair 80 18515 ibv_${kind}_pingpong -d u0 -g 1
+done
+run_test "uroce: ib_write_bw, every size" 120 pair 110 18515 ib_write_bw -d u0 -x 1 -a -n 50
+run_test "uroce: ib_read_bw 1 MiB" 60 pair 50 18515 ib_read_bw -d u0 -x 1 -s 1048576 -n 50
+run_test "uroce: ib_send_bw" 60 pair 50 18515 ib_send_bw -d u0 -x 1 -s 64 -n 1000
+run_test "uroce: ib_send_lat with events" 60 pair 50 18515 ib_send_lat -d u0 -x 1 -n 200 -e
+run_test "uroce: ib_atomic_lat" 60 pair 50 18515 ib_atomic_lat -d u0 -x 1 -n 200
+user_test tutorial 30
+user_test api_device 120
+user_test api_cq 200
+user_test api_qp 300
+user_test api_srq 120
+user_test api_event 120
+run_test "uroce: unlinked under traffic (adv07)" 90 unlinked_under_traffic
+run_test "uroce: nothing is left behind" 20 resources_unchanged
