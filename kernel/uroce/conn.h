@@ -182,8 +182,6 @@ struct uroce_response {
 	u64 orig;
 };
 
-#define UROCE_RESPONSES 16
-
 /**
  * struct uroce_responder - the other side
  * @running: may receive
@@ -205,7 +203,7 @@ struct uroce_response {
  * @rnr_timer: what to tell a peer that has to wait
  * @limit: how many reads and atomics are remembered
  * @count: reads and atomics so far
- * @responses: the last of them
+ * @responses: the last @limit of them; the owner's memory
  * @timer: sends what did not go out at once
  */
 struct uroce_responder {
@@ -228,7 +226,7 @@ struct uroce_responder {
 	u8 rnr_timer;
 	u32 limit;
 	u32 count;
-	struct uroce_response responses[UROCE_RESPONSES];
+	struct uroce_response *responses;
 	struct timer_list timer;
 };
 

@@ -54,6 +54,7 @@ static unsigned int hook_ipv4(void *priv, struct sk_buff *skb,
 {
 	struct uroce_packet pkt = { .skb = skb };
 	const struct iphdr *ip = ip_hdr(skb);
+	struct uroce_dev *dev;
 	u32 crc;
 
 	if (ip->protocol != IPPROTO_UDP || ip->ihl != sizeof(*ip) / 4 ||
@@ -62,7 +63,8 @@ static unsigned int hook_ipv4(void *priv, struct sk_buff *skb,
 	ip = ip_hdr(skb);
 	ipv6_addr_set_v4mapped(ip->saddr, &pkt.src);
 	ipv6_addr_set_v4mapped(ip->daddr, &pkt.dst);
-	if (!uroce_net_wanted(state->net, skb, &pkt.dst))
+	dev = uroce_net_device(state->net, &pkt.dst);
+	if (!dev)
 		return NF_ACCEPT;
 	if (!uroce_packet_parse(&pkt, sizeof(*ip) + sizeof(struct udphdr)))
 		goto drop;
@@ -70,7 +72,7 @@ static unsigned int hook_ipv4(void *priv, struct sk_buff *skb,
 	pkt.ce = INET_ECN_is_ce(ip->tos);
 	crc = uroce_icrc_ipv4(ip, (void *)(ip + 1), pkt.bth);
 	if (intact(&pkt, crc))
-		uroce_net_receive(state->net, &pkt);
+		uroce_net_receive(dev, &pkt);
 drop:
 	consume_skb(skb);
 	return NF_STOLEN;
@@ -81,6 +83,7 @@ static unsigned int hook_ipv6(void *priv, struct sk_buff *skb,
 {
 	struct uroce_packet pkt = { .skb = skb };
 	const struct ipv6hdr *ip = ipv6_hdr(skb);
+	struct uroce_dev *dev;
 	u32 crc;
 
 	if (ip->nexthdr != IPPROTO_UDP || !is_roce(skb, sizeof(*ip)))
@@ -88,7 +91,8 @@ static unsigned int hook_ipv6(void *priv, struct sk_buff *skb,
 	ip = ipv6_hdr(skb);
 	pkt.src = ip->saddr;
 	pkt.dst = ip->daddr;
-	if (!uroce_net_wanted(state->net, skb, &pkt.dst))
+	dev = uroce_net_device(state->net, &pkt.dst);
+	if (!dev)
 		return NF_ACCEPT;
 	if (!uroce_packet_parse(&pkt, sizeof(*ip) + sizeof(struct udphdr)))
 		goto drop;
@@ -96,7 +100,7 @@ static unsigned int hook_ipv6(void *priv, struct sk_buff *skb,
 	pkt.ce = INET_ECN_is_ce(ipv6_get_dsfield(ip));
 	crc = uroce_icrc_ipv6(ip, (void *)(ip + 1), pkt.bth);
 	if (intact(&pkt, crc))
-		uroce_net_receive(state->net, &pkt);
+		uroce_net_receive(dev, &pkt);
 drop:
 	consume_skb(skb);
 	return NF_STOLEN;

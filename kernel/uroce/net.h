@@ -16,6 +16,7 @@ struct dst_entry;
 struct net;
 struct net_device;
 struct sk_buff;
+struct uroce_dev;
 
 /**
  * struct uroce_flow - where packets go, and from where
@@ -82,9 +83,11 @@ int uroce_net_xmit(struct net_device *dev, struct uroce_flow *flow,
 		   struct sk_buff *skb);
 void uroce_flow_release(struct uroce_flow *flow);
 
-/* Given by rx.c; the caller frees the packet. RCU read side, bottom halves off. */
-bool uroce_net_wanted(struct net *net, const struct sk_buff *skb,
-		      const struct in6_addr *dst);
-void uroce_net_receive(struct net *net, const struct uroce_packet *pkt);
+/*
+ * input.c: whose address it is, NULL for nobody's; and what came for it. RCU read
+ * side. The packet stays the caller's.
+ */
+struct uroce_dev *uroce_net_device(struct net *net, const struct in6_addr *dst);
+void uroce_net_receive(struct uroce_dev *dev, const struct uroce_packet *pkt);
 
 #endif

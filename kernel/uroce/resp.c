@@ -665,7 +665,7 @@ void uroce_resp_start(struct uroce_conn *conn, u32 psn)
 	resp->ack = false;
 	resp->waiting = false;
 	resp->count = 0;
-	memset(resp->responses, 0, sizeof(resp->responses));
+	memset(resp->responses, 0, resp->limit * sizeof(*resp->responses));
 	resp->running = true;
 }
 

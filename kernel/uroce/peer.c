@@ -1,0 +1,559 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Queue pairs whose peer is on another host: what their connection stands on. */
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+
+#include "peer.h"
+
+/* Answers that wait for whoever runs the send queue */
+#define ANSWERS_MAX 1024
+
+/* Less than a clock tick and a busy peer are not worth to tell apart */
+#define TIMEOUT_MIN (HZ / 20 + 1)
+
+struct answer_cb {
+	u32 start;		/* of the base transport header */
+};
+
+static struct uroce_wire *wire_of(struct uroce_conn *conn)
+{
+	return container_of(conn, struct uroce_wire, conn);
+}
+
+static struct uroce_wire_wqe *wqe_of(struct uroce_msg *msg)
+{
+	return container_of(msg, struct uroce_wire_wqe, msg);
+}
+
+/* ---- the send queue's memory -------------------------------------------------- */
+
+static struct uroce_wire_wqe *wqe_at(struct uroce_wire *w, u32 index)
+{
+	return &w->wqes[index & (w->count - 1)];
+}
+
+static struct uroce_msg *op_msg(struct uroce_conn *conn, u32 index)
+{
+	return &wqe_at(wire_of(conn), index)->msg;
+}
+
+static int op_gather(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
+		     void *to, u32 len)
+{
+	struct uroce_wqe *wqe = &wqe_of(msg)->wqe;
+	int status = uroce_send_map(wire_of(conn)->qp, wqe, 0);
+
+	if (status)
+		return status;
+	uroce_vec_read(&wqe->vec, offset, to, len);
+	uroce_vec_put(&wqe->vec);
+	return 0;
+}
+
+/* A packet's payload, in however many pieces it lies, to mapped memory */
+void uroce_packet_put(const struct uroce_packet *pkt, const struct uroce_vec *vec,
+		      u32 offset)
+{
+	struct skb_seq_state state;
+	u32 done = 0, run;
+	const u8 *data;
+
+	if (!pkt->len)
+		return;
+	if (pkt->payload + pkt->len <= skb_headlen(pkt->skb)) {
+		uroce_vec_write(vec, offset, pkt->skb->data + pkt->payload, pkt->len);
+		return;
+	}
+	skb_prepare_seq_read(pkt->skb, pkt->payload, pkt->payload + pkt->len, &state);
+	while ((run = skb_seq_read(done, &data, &state))) {
+		uroce_vec_write(vec, offset + done, data, run);
+		done += run;
+	}
+}
+
+static int op_scatter(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
+		      const struct uroce_packet *pkt)
+{
+	struct uroce_wqe *wqe = &wqe_of(msg)->wqe;
+	int status = uroce_send_map(wire_of(conn)->qp, wqe, IB_ACCESS_LOCAL_WRITE);
+	const struct uroce_atomic_ack *ack;
+	u64 orig;
+
+	if (status)
+		return status;
+	if (uroce_msg_is_atomic(msg)) {
+		ack = (void *)((u8 *)(pkt->bth + 1) + sizeof(struct uroce_aeth));
+		orig = be64_to_cpu(ack->orig);
+		uroce_vec_write(&wqe->vec, 0, &orig, sizeof(orig));
+	} else {
+		uroce_packet_put(pkt, &wqe->vec, offset);
+	}
+	uroce_vec_put(&wqe->vec);
+	return 0;
+}
+
+static int op_local(struct uroce_conn *conn, struct uroce_msg *msg)
+{
+	const struct univ_send_wr *wr = &wqe_of(msg)->wqe.wr;
+	struct uroce_qp *qp = wire_of(conn)->qp;
+	int ret;
+
+	if (msg->op == IB_WR_LOCAL_INV)
+		ret = uroce_mr_invalidate(qp->ib->pd, wr->imm);
+	else
+		ret = uroce_mr_fast(qp, (void *)(uintptr_t)wr->remote_addr,
+				    wr->rkey, wr->imm);
+	return ret ? IB_WC_LOC_QP_OP_ERR : 0;
+}
+
+static void op_done(struct uroce_conn *conn, struct uroce_msg *msg,
+		    enum ib_wc_status status)
+{
+	struct uroce_qp *qp = wire_of(conn)->qp;
+
+	if (status == IB_WC_RETRY_EXC_ERR)
+		uroce_count(qp->dev, UROCE_CNT_RETRY_EXCEEDED);
+	uroce_send_done(qp, &wqe_of(msg)->wqe, status, 0);
+}
+
+/* ---- the peer's requests ------------------------------------------------------ */
+
+static int op_take(struct uroce_conn *conn, u32 srqn)
+{
+	enum ib_wc_status status = uroce_recv_take(wire_of(conn)->qp);
+
+	return status == IB_WC_RNR_RETRY_EXC_ERR ? -ENOENT : status;
+}
+
+static int op_place(struct uroce_conn *conn, u32 offset,
+		    const struct uroce_packet *pkt)
+{
+	struct uroce_qp *qp = wire_of(conn)->qp;
+	struct uroce_recv *r = &qp->resp.recv;
+	int status;
+
+	if (offset > r->len || pkt->len > r->len - offset)
+		return IB_WC_LOC_LEN_ERR;
+	status = uroce_recv_map(qp);
+	if (status)
+		return status;
+	uroce_packet_put(pkt, &r->vec, offset);
+	uroce_vec_put(&r->vec);
+	return 0;
+}
+
+static void op_received(struct uroce_conn *conn, const struct ib_wc *wc,
+			bool solicited)
+{
+	struct uroce_qp *qp = wire_of(conn)->qp;
+	struct univ_cqe cqe = {
+		.opcode = wc->opcode,
+		.byte_len = wc->byte_len,
+		.src_qp = wc->src_qp,
+	};
+
+	if (wc->wc_flags & IB_WC_WITH_IMM) {
+		cqe.wc_flags = 1 << 1;
+		cqe.imm = (__force u32)wc->ex.imm_data;
+	} else if (wc->wc_flags & IB_WC_WITH_INVALIDATE) {
+		cqe.wc_flags = 1 << 3;
+		cqe.imm = wc->ex.invalidate_rkey;
+	}
+	uroce_recv_done(qp, &cqe, wc->status, solicited);
+}
+
+static struct uroce_mr *remote_mr(struct uroce_conn *conn, u32 rkey, u64 va,
+				  u32 len, u32 access)
+{
+	return uroce_mr_get(wire_of(conn)->qp->ib->pd, rkey, va, len, access);
+}
+
+static int op_check(struct uroce_conn *conn, u32 rkey, u64 va, u32 len, int access)
+{
+	struct uroce_mr *mr = remote_mr(conn, rkey, va, len, access);
+
+	if (!mr)
+		return IB_WC_REM_ACCESS_ERR;
+	uroce_mr_put(mr);
+	return 0;
+}
+
+static int op_write(struct uroce_conn *conn, u32 rkey, u64 va,
+		    const struct uroce_packet *pkt)
+{
+	struct uroce_seg seg = { .len = pkt->len };
+	struct uroce_vec vec = { .seg = &seg, .count = 1, .len = pkt->len };
+
+	seg.mr = remote_mr(conn, rkey, va, pkt->len, IB_ACCESS_REMOTE_WRITE);
+	if (!seg.mr)
+		return IB_WC_REM_ACCESS_ERR;
+	seg.base = va - seg.mr->iova;
+	uroce_packet_put(pkt, &vec, 0);
+	uroce_mr_put(seg.mr);
+	return 0;
+}
+
+static int op_read(struct uroce_conn *conn, u32 rkey, u64 va, void *to, u32 len)
+{
+	struct uroce_seg seg = { .len = len };
+	struct uroce_vec vec = { .seg = &seg, .count = 1, .len = len };
+
+	seg.mr = remote_mr(conn, rkey, va, len, IB_ACCESS_REMOTE_READ);
+	if (!seg.mr)
+		return IB_WC_REM_ACCESS_ERR;
+	seg.base = va - seg.mr->iova;
+	uroce_vec_read(&vec, 0, to, len);
+	uroce_mr_put(seg.mr);
+	return 0;
+}
+
+static int op_atomic(struct uroce_conn *conn, u32 rkey, u64 va, bool swap,
+		     u64 compare, u64 operand, u64 *orig)
+{
+	struct uroce_mr *mr = remote_mr(conn, rkey, va, sizeof(*orig),
+					IB_ACCESS_REMOTE_ATOMIC);
+	bool ok;
+
+	if (!mr)
+		return IB_WC_REM_ACCESS_ERR;
+	if (swap)
+		ok = uroce_atomic(mr, va, UNIV_WR_ATOMIC_CMP_AND_SWP, compare,
+				  operand, orig);
+	else
+		ok = uroce_atomic(mr, va, UNIV_WR_ATOMIC_FETCH_AND_ADD, operand,
+				  0, orig);
+	uroce_mr_put(mr);
+	return ok ? 0 : IB_WC_REM_INV_REQ_ERR;
+}
+
+static int op_invalidate(struct uroce_conn *conn, u32 rkey)
+{
+	return uroce_mr_invalidate(wire_of(conn)->qp->ib->pd, rkey);
+}
+
+static void op_broken(struct uroce_conn *conn, enum ib_event_type event)
+{
+	struct uroce_qp *qp = wire_of(conn)->qp;
+
+	uroce_count(qp->dev, UROCE_CNT_NAKS);
+	uroce_qp_fail(qp, event);
+}
+
+static void op_established(struct uroce_conn *conn)
+{
+	struct uroce_qp *qp = wire_of(conn)->qp;
+
+	if (qp->state != IB_QPS_RTR)
+		return;
+	set_bit(IB_EVENT_COMM_EST, &qp->events);
+	uroce_send_later(qp);
+}
+
+static int op_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool response)
+{
+	struct uroce_wire *w = wire_of(conn);
+	struct uroce_dev *dev = w->qp->dev;
+
+	uroce_count(dev, UROCE_CNT_SENT_PKTS);
+	return uroce_net_xmit(dev->netdev, response ? &w->resp_flow : &w->req_flow,
+			      skb);
+}
+
+static void op_rerun(struct uroce_conn *conn, bool response)
+{
+	struct uroce_qp *qp = wire_of(conn)->qp;
+
+	if (!response) {
+		uroce_send_later(qp);
+		return;
+	}
+	spin_lock_bh(&qp->resp.lock);
+	if (!qp->resp.dead)
+		uroce_resp_run(conn);
+	spin_unlock_bh(&qp->resp.lock);
+}
+
+static const struct uroce_conn_ops wire_ops = {
+	.msg = op_msg,
+	.gather = op_gather,
+	.scatter = op_scatter,
+	.local = op_local,
+	.done = op_done,
+	.take = op_take,
+	.place = op_place,
+	.received = op_received,
+	.check = op_check,
+	.write = op_write,
+	.read = op_read,
+	.atomic = op_atomic,
+	.invalidate = op_invalidate,
+	.broken = op_broken,
+	.established = op_established,
+	.xmit = op_xmit,
+	.rerun = op_rerun,
+};
+
+/* ---- the requester ------------------------------------------------------------ */
+
+static enum ib_wr_opcode wr_opcode(const struct univ_send_wr *wr)
+{
+	switch (wr->opcode) {
+	case UNIV_WR_RDMA_WRITE:
+		return IB_WR_RDMA_WRITE;
+	case UNIV_WR_RDMA_WRITE_WITH_IMM:
+		return IB_WR_RDMA_WRITE_WITH_IMM;
+	case UNIV_WR_SEND_WITH_IMM:
+		return IB_WR_SEND_WITH_IMM;
+	case UNIV_WR_SEND_WITH_INV:
+		return IB_WR_SEND_WITH_INV;
+	case UNIV_WR_RDMA_READ:
+		return IB_WR_RDMA_READ;
+	case UNIV_WR_ATOMIC_CMP_AND_SWP:
+		return IB_WR_ATOMIC_CMP_AND_SWP;
+	case UNIV_WR_ATOMIC_FETCH_AND_ADD:
+		return IB_WR_ATOMIC_FETCH_AND_ADD;
+	case UNIV_WR_LOCAL_INV:
+		return IB_WR_LOCAL_INV;
+	case UROCE_WR_REG_MR:
+		return IB_WR_REG_MR;
+	default:
+		return IB_WR_SEND;
+	}
+}
+
+static void fill_msg(struct uroce_msg *msg, struct uroce_wqe *wqe)
+{
+	const struct univ_send_wr *wr = &wqe->wr;
+
+	msg->op = wr_opcode(wr);
+	msg->fence = wr->flags & UNIV_WR_FENCE;
+	msg->solicited = wr->flags & UNIV_WR_SOLICITED;
+	msg->length = uroce_msg_is_atomic(msg) ? sizeof(u64) : wqe->len;
+	msg->rkey = wr->rkey;
+	msg->va = wr->remote_addr;
+	msg->imm = (__force __be32)wr->imm;
+	msg->compare_add = wr->atomic.compare_add;
+	msg->swap = wr->atomic.swap;
+	msg->srqn = wr->srqn;
+}
+
+static enum ib_wc_status load_one(struct uroce_wire *w, u16 *reason)
+{
+	struct uroce_wire_wqe *wqe = wqe_at(w, w->loaded);
+	enum ib_wc_status status;
+
+	status = uroce_send_load(w->qp, w->loaded, &wqe->wqe, reason);
+	if (status)
+		return status;
+	fill_msg(&wqe->msg, &wqe->wqe);
+	if (uroce_msg_is_atomic(&wqe->msg) && wqe->wqe.len < sizeof(u64))
+		return IB_WC_LOC_LEN_ERR;
+	return IB_WC_SUCCESS;
+}
+
+/* One that is bad waits until all before it are done */
+static void load(struct uroce_wire *w, u32 tail)
+{
+	enum ib_wc_status status;
+	u16 reason;
+
+	while (w->loaded != tail) {
+		status = load_one(w, &reason);
+		if (!status) {
+			w->loaded++;
+			continue;
+		}
+		if (w->conn.req.done != w->loaded)
+			return;
+		uroce_req_halt(&w->conn);
+		uroce_send_done(w->qp, &wqe_at(w, w->loaded)->wqe, status, reason);
+		return;
+	}
+}
+
+static void take_answers(struct uroce_wire *w)
+{
+	struct uroce_packet pkt;
+	struct sk_buff *skb;
+
+	while ((skb = skb_dequeue(&w->answers))) {
+		pkt.skb = skb;
+		if (w->conn.req.running &&
+		    uroce_packet_parse(&pkt, ((struct answer_cb *)skb->cb)->start))
+			uroce_comp_receive(&w->conn, &pkt);
+		consume_skb(skb);
+	}
+}
+
+static void req_begin(struct uroce_wire *w)
+{
+	const struct ib_qp_attr *attr = &w->qp->attr;
+	struct uroce_requester *req = &w->conn.req;
+
+	req->retry_cnt = attr->retry_cnt;
+	req->rnr_retry = attr->rnr_retry;
+	req->max_reads = attr->max_rd_atomic ?: 1;
+	req->timeout = 0;
+	if (w->qp->type == IB_QPT_RC && attr->timeout)
+		req->timeout = TIMEOUT_MIN +
+			nsecs_to_jiffies(uroce_timeout_ns(attr->timeout));
+	req->done = w->qp->sq.head;
+	w->loaded = req->done;
+	w->began = true;
+	uroce_req_start(&w->conn, attr->sq_psn & UROCE_PSN_MASK);
+}
+
+/* Context: sq.lock */
+bool uroce_wire_step(struct uroce_qp *qp)
+{
+	struct uroce_wire *w = qp->wire;
+	u32 tail = univ_ring_published(&qp->sq.ring);
+
+	if (!w || tail - qp->sq.head > qp->sq.ring.count)
+		return false;
+	if (!w->began)
+		req_begin(w);
+	take_answers(w);
+	if (!w->conn.req.running)
+		goto out;
+	load(w, tail);
+	uroce_req_run(&w->conn, w->loaded);
+out:
+	uroce_cq_notify(qp->send_cq);
+	/* One that is bad may have become the first */
+	return w->conn.req.running && w->loaded != tail &&
+	       w->conn.req.done == w->loaded;
+}
+
+/* Context: RCU. The packet is an answer to the requester, who takes it soon. */
+void uroce_wire_answer(struct uroce_wire *w, const struct uroce_packet *pkt)
+{
+	struct sk_buff *skb = pkt->skb;
+
+	if (skb_queue_len_lockless(&w->answers) >= ANSWERS_MAX)
+		return;
+	((struct answer_cb *)skb->cb)->start = (u8 *)pkt->bth - skb->data;
+	skb_queue_tail(&w->answers, skb_get(skb));
+	uroce_send_run(w->qp);
+}
+
+/* Context: resp.lock */
+void uroce_wire_request(struct uroce_wire *w, const struct uroce_packet *pkt)
+{
+	const struct ib_qp_attr *attr = &w->qp->attr;
+
+	w->conn.resp.access = attr->qp_access_flags;
+	w->conn.resp.rnr_timer = attr->min_rnr_timer;
+	uroce_resp_receive(&w->conn, pkt);
+	uroce_cq_notify(w->qp->recv_cq);
+}
+
+/* ---- beginning and end -------------------------------------------------------- */
+
+static void wire_free(struct uroce_wire *w)
+{
+	skb_queue_purge(&w->answers);
+	uroce_flow_release(&w->req_flow);
+	uroce_flow_release(&w->resp_flow);
+	kvfree(w->sges);
+	kvfree(w->wqes);
+	kfree(w->conn.resp.responses);
+	kfree(w);
+}
+
+static int wire_alloc_wqes(struct uroce_wire *w)
+{
+	struct uroce_sendq *sq = &w->qp->sq;
+	u32 i;
+
+	w->count = sq->ring.count;
+	if (!w->count)
+		return 0;
+	w->wqes = kvcalloc(w->count, sizeof(*w->wqes), GFP_KERNEL);
+	w->sges = kvcalloc(array_size(w->count, max_t(u32, sq->max_sge, 1)),
+			   sizeof(*w->sges), GFP_KERNEL);
+	if (!w->wqes || !w->sges)
+		return -ENOMEM;
+	for (i = 0; i < w->count; i++) {
+		w->wqes[i].wqe.sge = w->sges + (size_t)i * sq->max_sge;
+		/* Never two at a time */
+		w->wqes[i].wqe.vec.seg = sq->wqe.vec.seg;
+	}
+	return 0;
+}
+
+static struct uroce_wire *wire_alloc(struct uroce_qp *qp)
+{
+	struct uroce_wire *w = kzalloc(sizeof(*w), GFP_KERNEL);
+	struct uroce_conn *conn;
+
+	if (!w)
+		return NULL;
+	conn = &w->conn;
+	w->qp = qp;
+	skb_queue_head_init(&w->answers);
+	uroce_conn_init(conn, &wire_ops,
+			qp->type == IB_QPT_UC ? UROCE_UC : UROCE_RC);
+	conn->resp.limit = qp->attr.max_dest_rd_atomic ?: 1;
+	conn->resp.responses = kcalloc(conn->resp.limit,
+				       sizeof(*conn->resp.responses), GFP_KERNEL);
+	if (!conn->resp.responses || wire_alloc_wqes(w)) {
+		wire_free(w);
+		return NULL;
+	}
+	return w;
+}
+
+/* Called once the way to the peer is known; may sleep. A datagram needs nothing. */
+int uroce_wire_begin(struct uroce_qp *qp)
+{
+	struct uroce_wire *w;
+
+	if (qp->type != IB_QPT_RC && qp->type != IB_QPT_UC)
+		return 0;
+	w = wire_alloc(qp);
+	if (!w)
+		return -ENOMEM;
+	w->conn.peer = qp->attr.dest_qp_num;
+	w->conn.pkey = UROCE_PKEY;
+	w->conn.mtu = qp->mtu;
+	w->req_flow = qp->av.flow;
+	w->req_flow.route = NULL;
+	w->resp_flow = w->req_flow;
+	uroce_resp_start(&w->conn, qp->attr.rq_psn & UROCE_PSN_MASK);
+	uroce_wire_end(qp);
+	spin_lock_bh(&qp->sq.lock);
+	spin_lock(&qp->resp.lock);
+	qp->wire = w;
+	spin_unlock(&qp->resp.lock);
+	spin_unlock_bh(&qp->sq.lock);
+	return 0;
+}
+
+/* Afterwards nobody runs in what the queue pair had of it */
+void uroce_wire_end(struct uroce_qp *qp)
+{
+	struct uroce_wire *w;
+
+	spin_lock_bh(&qp->sq.lock);
+	spin_lock(&qp->resp.lock);
+	w = qp->wire;
+	qp->wire = NULL;
+	if (w) {
+		uroce_req_halt(&w->conn);
+		uroce_resp_halt(&w->conn);
+	}
+	spin_unlock(&qp->resp.lock);
+	spin_unlock_bh(&qp->sq.lock);
+	if (!w)
+		return;
+	uroce_conn_stop(&w->conn);
+	/* Those who look it up without a lock, to leave an answer */
+	synchronize_rcu();
+	wire_free(w);
+}
+
+void uroce_wire_reset(struct uroce_qp *qp)
+{
+	uroce_wire_end(qp);
+}

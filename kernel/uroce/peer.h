@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What a queue pair has when its peer is on another host. */
+#ifndef UROCE_PEER_H
+#define UROCE_PEER_H
+
+#include <linux/skbuff.h>
+
+#include "conn.h"
+#include "uroce.h"
+
+/* The private copy of a send request, kept until the peer acknowledged it */
+struct uroce_wire_wqe {
+	struct uroce_msg msg;
+	struct uroce_wqe wqe;
+};
+
+/**
+ * struct uroce_wire - the wire of a queue pair
+ * @qp: whose
+ * @conn: requester and responder, under sq.lock and resp.lock
+ * @req_flow: for requests, under sq.lock
+ * @resp_flow: for responses, under resp.lock
+ * @answers: packets for the requester, which whoever holds sq.lock takes
+ * @wqes: as many as the ring has slots
+ * @sges: their scatter lists
+ * @count: slots
+ * @loaded: requests copied so far
+ * @began: the requester has begun
+ */
+struct uroce_wire {
+	struct uroce_qp *qp;
+	struct uroce_conn conn;
+	struct uroce_flow req_flow;
+	struct uroce_flow resp_flow;
+	struct sk_buff_head answers;
+	struct uroce_wire_wqe *wqes;
+	struct univ_sge *sges;
+	u32 count;
+	u32 loaded;
+	bool began;
+};
+
+void uroce_wire_answer(struct uroce_wire *w, const struct uroce_packet *pkt);
+void uroce_wire_request(struct uroce_wire *w, const struct uroce_packet *pkt);
+void uroce_packet_put(const struct uroce_packet *pkt, const struct uroce_vec *vec,
+		      u32 offset);
+
+#endif
