@@ -63,6 +63,8 @@ static bool comp_passed(struct uroce_conn *conn, u32 psn)
 	struct uroce_msg *msg;
 	u32 i;
 
+	if (uroce_psn_diff(psn, req->una) <= 0)
+		return true;
 	for (i = req->done; i != req->begun; i++) {
 		msg = conn->ops->msg(conn, i);
 		if (uroce_psn_diff(msg->first, psn) >= 0)
@@ -74,8 +76,7 @@ static bool comp_passed(struct uroce_conn *conn, u32 psn)
 			uroce_comp_advance(conn, msg->first);
 		return false;
 	}
-	if (uroce_psn_diff(psn, req->una) > 0)
-		uroce_comp_advance(conn, psn);
+	uroce_comp_advance(conn, psn);
 	return true;
 }
 

@@ -201,12 +201,13 @@ static bool req_may_send(const struct uroce_conn *conn, const struct uroce_msg *
 
 static u32 req_piece(const struct uroce_conn *conn, const struct uroce_msg *msg)
 {
-	u32 rest = msg->length - conn->req.offset;
+	u32 rest = msg->length - conn->req.offset, whole = READ_PACKETS * conn->mtu;
 
 	if (uroce_msg_is_atomic(msg))
 		return rest;
+	/* Always the same pieces: the peer takes a repetition for what it did */
 	if (uroce_msg_is_read(msg))
-		return min(rest, READ_PACKETS * conn->mtu);
+		return min(rest, whole - conn->req.offset % whole);
 	return min(rest, conn->mtu);
 }
 
