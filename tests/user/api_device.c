@@ -113,6 +113,7 @@ static void gids(void)
 static void names(void)
 {
 	char text[64] = "";
+	char dir[128];
 
 	CHECK(strstr(ibv_event_type_str(IBV_EVENT_DEVICE_FATAL), "catastrophic"), "event name: %s",
 	      ibv_event_type_str(IBV_EVENT_DEVICE_FATAL));
@@ -128,8 +129,9 @@ static void names(void)
 	CHECK(ibv_rate_to_mult(IBV_RATE_10_GBPS) == 4, "10 Gbit/s is 4 times");
 	CHECK(mult_to_ibv_rate(4) == IBV_RATE_10_GBPS, "and back");
 	CHECK(!strcmp(ibv_get_sysfs_path(), "/sys"), "sysfs at %s", ibv_get_sysfs_path());
-	CHECK(ibv_read_sysfs_file("/sys/class/infiniband", "rxe0/ports/1/state", text,
-				  sizeof(text)) > 0 && strstr(text, "ACTIVE"), "state: %s", text);
+	snprintf(dir, sizeof(dir), "/sys/class/infiniband/%s", getenv("UNIV_TEST_DEVICE") ?: "rxe0");
+	CHECK(ibv_read_sysfs_file(dir, "ports/1/state", text, sizeof(text)) > 0 &&
+	      strstr(text, "ACTIVE"), "state: %s", text);
 }
 
 static void domains(void)
