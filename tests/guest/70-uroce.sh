@@ -39,6 +39,20 @@ pair() {
 	return $status
 }
 
+# cm_pair PROGRAM OPTION...: the same with rdma_cm, whose datagrams are a kernel user's
+cm_pair() {
+	local program=$1 server status client=(-s 10.88.0.1) listen=()
+	shift
+	[ "$program" != rping ] || { client=(-c); listen=(-s); }
+	univ timeout 50 "$program" "${listen[@]}" "$@" >"$UNIV_STATE/server.out" 2>&1 &
+	server=$!
+	sleep 1
+	univ timeout 50 "$program" "${client[@]}" "$@"
+	status=$?
+	wait $server || cat "$UNIV_STATE/server.out"
+	return $status
+}
+
 over_lo() {
 	rdma link add u-lo type uroce netdev lo &&
 		wait_until 5 test -e /sys/class/infiniband/u-lo/ports/1/gid_attrs/types/1 &&
@@ -93,5 +107,8 @@ user_test api_cq 200
 user_test api_qp 300
 user_test api_srq 120
 user_test api_event 120
+run_test "uroce: rping" 60 cm_pair rping -a 10.88.0.1 -C 20
+run_test "uroce: ucmatose" 60 cm_pair ucmatose
+run_test "uroce: udaddy" 60 cm_pair udaddy
 run_test "uroce: unlinked under traffic (adv07)" 90 unlinked_under_traffic
 run_test "uroce: nothing is left behind" 20 resources_unchanged
