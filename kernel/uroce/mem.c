@@ -285,6 +285,24 @@ static void cursor_step(struct cursor *c, u32 len)
 	}
 }
 
+/* Most messages are short and lie in one page at either end */
+static bool copy_short(const struct uroce_vec *dst, u32 dst_off,
+		       const struct uroce_vec *src, u32 src_off, u32 len)
+{
+	u32 run, more;
+	void *d, *s;
+
+	if (dst->count != 1 || src->count != 1 ||
+	    dst_off >= dst->seg->len || src_off >= src->seg->len)
+		return false;
+	d = seg_at(dst->seg, dst_off, &run);
+	s = seg_at(src->seg, src_off, &more);
+	if (len > run || len > more)
+		return false;
+	memmove(d, s, len);
+	return true;
+}
+
 /* Copy what both have; the caller has compared lengths */
 void uroce_vec_copy(const struct uroce_vec *dst, u32 dst_off,
 		    const struct uroce_vec *src, u32 src_off, u32 len)
@@ -293,6 +311,8 @@ void uroce_vec_copy(const struct uroce_vec *dst, u32 dst_off,
 	u32 run, more;
 	void *d, *s;
 
+	if (likely(copy_short(dst, dst_off, src, src_off, len)))
+		return;
 	cursor_init(&to, dst, dst_off);
 	cursor_init(&from, src, src_off);
 	while (len && to.seg != to.end && from.seg != from.end) {

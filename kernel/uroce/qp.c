@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Queue pairs: numbers, states, attributes. */
 #include <linux/slab.h>
+#include <rdma/ib_addr.h>
 
 #include "uroce.h"
 
@@ -197,12 +198,23 @@ static void take_attr(struct uroce_qp *qp, const struct ib_qp_attr *attr,
 	qp->sq.retry_left = qp->attr.retry_cnt + 1;
 }
 
+static u32 port_mtu(const struct uroce_dev *dev)
+{
+	enum ib_mtu mtu = iboe_get_mtu(READ_ONCE(dev->netdev->mtu));
+
+	return ib_mtu_enum_to_int(clamp(mtu, IB_MTU_256, IB_MTU_4096));
+}
+
 /* Context: both locks */
 static void enter_state(struct uroce_qp *qp, enum ib_qp_state state)
 {
 	bool fails = state == IB_QPS_ERR && qp->state != IB_QPS_ERR;
 
 	WRITE_ONCE(qp->state, state);
+	/* A datagram is one packet */
+	if (state == IB_QPS_RTR && qp->type != IB_QPT_RC &&
+	    qp->type != IB_QPT_UC)
+		qp->mtu = port_mtu(qp->dev);
 	if (state == IB_QPS_RESET) {
 		uroce_queue_reset(qp);
 		memset(&qp->attr, 0, sizeof(qp->attr));
