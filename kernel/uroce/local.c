@@ -477,6 +477,7 @@ static bool finish(struct turn *t, enum outcome out)
 
 	switch (out) {
 	case DONE:
+		uroce_count(qp->dev, UROCE_CNT_LOCAL_MSGS);
 		uroce_send_done(qp, t->wqe, IB_WC_SUCCESS, 0);
 		refill(qp);
 		return true;

@@ -173,6 +173,7 @@ int uroce_mr_fast(struct uroce_qp *qp, struct ib_mr *ib, u32 key, u32 access)
 	mr->length = ib->length;
 	ib->lkey = key;
 	ib->rkey = key;
+	/* Pairs with the acquire in uroce_mr_get() */
 	smp_store_release(&mr->valid, true);
 	return 0;
 }

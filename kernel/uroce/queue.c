@@ -308,6 +308,7 @@ void uroce_send_run(struct uroce_qp *qp)
 	struct uroce_sendq *sq = &qp->sq;
 
 	WRITE_ONCE(sq->again, true);
+	/* Either we get the lock or its holder sees @again, see above */
 	smp_mb();
 	while (READ_ONCE(sq->again)) {
 		local_bh_disable();
@@ -319,6 +320,7 @@ void uroce_send_run(struct uroce_qp *qp)
 		if (!sq->dead && send_step(qp))
 			WRITE_ONCE(sq->again, true);
 		spin_unlock(&sq->lock);
+		/* Pairs with the one above */
 		smp_mb();
 		local_bh_enable();
 	}
@@ -496,6 +498,7 @@ void uroce_recv_flush(struct uroce_qp *qp)
 		uroce_recv_done(qp, &cqe, IB_WC_WR_FLUSH_ERR, true);
 	if (!qp->srq && qp->rq.ring.count) {
 		univ_ring_set_flags(&qp->rq.ring, UNIV_RING_NEED_KICK);
+		/* F1: the process sees the flag, or we its tail */
 		smp_mb();
 		while (recv_load(&qp->rq, &qp->resp.recv) !=
 		       IB_WC_RNR_RETRY_EXC_ERR)
@@ -576,66 +579,3 @@ void uroce_queue_reset(struct uroce_qp *qp)
 		univ_ring_set_flags(&qp->rq.ring, 0);
 	}
 }
-
-/* ---- rings of processes ------------------------------------------------------- */
-
-static int cq_attach(struct ib_cq *cq, struct univ_cq *core)
-{
-	to_ucq(cq)->core = core;
-	return 0;
-}
-
-/* Nobody knows the queue pair yet, and it is in RESET */
-static int qp_attach(struct ib_qp *ib, const struct univ_queue_rings *rings)
-{
-	struct uroce_qp *qp = to_uqp(ib);
-
-	qp->core = rings->core;
-	qp->sq.ring = rings->send;
-	qp->sq.sig_all = rings->sig_all;
-	qp->sq.attached = true;
-	qp->rq.ring = rings->recv;
-	qp->rq.attached = true;
-	/* A message looks for its receive; posting one is a store */
-	if (qp->rq.ring.count)
-		univ_ring_set_flags(&qp->rq.ring, 0);
-	return 0;
-}
-
-static int srq_attach(struct ib_srq *ib, const struct univ_ring *ring)
-{
-	struct uroce_srq *srq = to_usrq(ib);
-
-	kvfree(srq->rq.memory);
-	srq->rq.memory = NULL;
-	srq->rq.ring = *ring;
-	srq->rq.attached = true;
-	univ_ring_set_flags(&srq->rq.ring, 0);
-	return 0;
-}
-
-static void qp_kick(struct ib_qp *ib, unsigned long which)
-{
-	struct uroce_qp *qp = to_uqp(ib);
-
-	if (which & UNIV_KICK_SEND)
-		uroce_send_run(qp);
-	if (which & UNIV_KICK_RECV && READ_ONCE(qp->state) == IB_QPS_ERR) {
-		spin_lock_bh(&qp->resp.lock);
-		if (!qp->resp.dead && qp->state == IB_QPS_ERR)
-			uroce_recv_flush(qp);
-		spin_unlock_bh(&qp->resp.lock);
-	}
-}
-
-static void srq_kick(struct ib_srq *ib)
-{
-}
-
-const struct univ_queue_ops uroce_queue_ops = {
-	.cq_attach = cq_attach,
-	.qp_attach = qp_attach,
-	.srq_attach = srq_attach,
-	.qp_kick = qp_kick,
-	.srq_kick = srq_kick,
-};

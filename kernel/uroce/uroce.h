@@ -454,7 +454,14 @@ int uroce_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 		    const struct ib_recv_wr **bad);
 int uroce_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 			const struct ib_recv_wr **bad);
+
+/* attach.c */
 extern const struct univ_queue_ops uroce_queue_ops;
+
+/* stats.c */
+struct rdma_hw_stats *uroce_stats_alloc(struct ib_device *ib, u32 port);
+int uroce_stats_get(struct ib_device *ib, struct rdma_hw_stats *stats, u32 port,
+		    int index);
 
 /* cq.c */
 bool uroce_cq_add(struct uroce_cq *cq, struct uroce_qp *qp,

@@ -160,6 +160,7 @@ static int srq_destroy(struct ib_srq *ib, struct ib_udata *udata)
 const struct ib_device_ops uroce_dev_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = UROCE_DRIVER_ID,
+	.alloc_hw_port_stats = uroce_stats_alloc,
 	.alloc_mr = uroce_mr_alloc,
 	.alloc_pd = pd_alloc,
 	.attach_mcast = uroce_mcast_attach,
@@ -178,6 +179,7 @@ const struct ib_device_ops uroce_dev_ops = {
 	.detach_mcast = uroce_mcast_detach,
 	.enable_driver = uroce_dev_enable,
 	.get_dma_mr = uroce_mr_dma,
+	.get_hw_stats = uroce_stats_get,
 	.get_link_layer = link_layer,
 	.get_port_immutable = port_immutable,
 	.map_mr_sg = uroce_mr_map,

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Rings of processes: taken over from univerbs, and kicked by it. */
+#include <linux/mm.h>
+
+#include "uroce.h"
+
+static int cq_attach(struct ib_cq *cq, struct univ_cq *core)
+{
+	to_ucq(cq)->core = core;
+	return 0;
+}
+
+/* Nobody knows the queue pair yet, and it is in RESET */
+static int qp_attach(struct ib_qp *ib, const struct univ_queue_rings *rings)
+{
+	struct uroce_qp *qp = to_uqp(ib);
+
+	qp->core = rings->core;
+	qp->sq.ring = rings->send;
+	qp->sq.sig_all = rings->sig_all;
+	qp->sq.attached = true;
+	qp->rq.ring = rings->recv;
+	qp->rq.attached = true;
+	/* A message looks for its receive; posting one is a store */
+	if (qp->rq.ring.count)
+		univ_ring_set_flags(&qp->rq.ring, 0);
+	return 0;
+}
+
+static int srq_attach(struct ib_srq *ib, const struct univ_ring *ring)
+{
+	struct uroce_srq *srq = to_usrq(ib);
+
+	kvfree(srq->rq.memory);
+	srq->rq.memory = NULL;
+	srq->rq.ring = *ring;
+	srq->rq.attached = true;
+	univ_ring_set_flags(&srq->rq.ring, 0);
+	return 0;
+}
+
+static void qp_kick(struct ib_qp *ib, unsigned long which)
+{
+	struct uroce_qp *qp = to_uqp(ib);
+
+	if (which & UNIV_KICK_SEND)
+		uroce_send_run(qp);
+	if (which & UNIV_KICK_RECV && READ_ONCE(qp->state) == IB_QPS_ERR) {
+		spin_lock_bh(&qp->resp.lock);
+		if (!qp->resp.dead && qp->state == IB_QPS_ERR)
+			uroce_recv_flush(qp);
+		spin_unlock_bh(&qp->resp.lock);
+	}
+}
+
+static void srq_kick(struct ib_srq *ib)
+{
+}
+
+const struct univ_queue_ops uroce_queue_ops = {
+	.cq_attach = cq_attach,
+	.qp_attach = qp_attach,
+	.srq_attach = srq_attach,
+	.qp_kick = qp_kick,
+	.srq_kick = srq_kick,
+};

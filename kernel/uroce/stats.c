@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Counters, as sysfs and `rdma statistic` show them. */
+#include "uroce.h"
+
+static const struct rdma_stat_desc descs[UROCE_COUNTERS] = {
+	[UROCE_CNT_LOCAL_MSGS].name = "local_msgs",
+	[UROCE_CNT_SENT_PKTS].name = "sent_pkts",
+	[UROCE_CNT_RECEIVED_PKTS].name = "rcvd_pkts",
+	[UROCE_CNT_DUPLICATES].name = "duplicate_request",
+	[UROCE_CNT_OUT_OF_SEQUENCE].name = "out_of_seq_request",
+	[UROCE_CNT_RNR_SENT].name = "send_rnr_err",
+	[UROCE_CNT_RNR_RECEIVED].name = "rcvd_rnr_err",
+	[UROCE_CNT_TIMEOUTS].name = "ack_timeout",
+	[UROCE_CNT_RETRY_EXCEEDED].name = "retry_exceeded_err",
+	[UROCE_CNT_NAKS].name = "rcvd_nak",
+};
+
+struct rdma_hw_stats *uroce_stats_alloc(struct ib_device *ib, u32 port)
+{
+	return rdma_alloc_hw_stats_struct(descs, UROCE_COUNTERS,
+					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
+}
+
+int uroce_stats_get(struct ib_device *ib, struct rdma_hw_stats *stats, u32 port,
+		    int index)
+{
+	struct uroce_dev *dev = to_udev(ib);
+	int cpu, i;
+
+	if (!port)
+		return -EINVAL;
+	for (i = 0; i < UROCE_COUNTERS; i++) {
+		stats->value[i] = 0;
+		for_each_possible_cpu(cpu)
+			stats->value[i] += per_cpu_ptr(dev->counters, cpu)[i];
+	}
+	return UROCE_COUNTERS;
+}
