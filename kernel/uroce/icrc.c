@@ -63,10 +63,13 @@ u32 uroce_icrc_add_skb(u32 crc, const struct sk_buff *skb, unsigned int offset,
 	if (offset + len <= skb_headlen(skb))
 		return uroce_icrc_add(crc, skb->data + offset, len);
 	skb_prepare_seq_read((struct sk_buff *)skb, offset, offset + len, &state);
-	while ((run = skb_seq_read(done, &data, &state))) {
+	while (done < len && (run = skb_seq_read(done, &data, &state))) {
+		/* A run ends where memory does, not where we do */
+		run = min(run, len - done);
 		crc = uroce_icrc_add(crc, data, run);
 		done += run;
 	}
+	skb_abort_seq_read(&state);
 	return crc;
 }
 

@@ -65,10 +65,13 @@ void uroce_packet_put(const struct uroce_packet *pkt, const struct uroce_vec *ve
 		return;
 	}
 	skb_prepare_seq_read(pkt->skb, pkt->payload, pkt->payload + pkt->len, &state);
-	while ((run = skb_seq_read(done, &data, &state))) {
+	while (done < pkt->len && (run = skb_seq_read(done, &data, &state))) {
+		/* A run ends where memory does, not where the payload does */
+		run = min(run, pkt->len - done);
 		uroce_vec_write(vec, offset + done, data, run);
 		done += run;
 	}
+	skb_abort_seq_read(&state);
 }
 
 static int op_scatter(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,

@@ -128,6 +128,10 @@ static void icrc_skb(struct kunit *test)
 	for (i = 0; i < 3000; i += 99)
 		KUNIT_EXPECT_EQ(test, uroce_icrc_add_skb(0, skb, i, 3000 - i),
 				uroce_icrc_add(0, flat + i, 3000 - i));
+	/* Not a byte behind the end, where a packet has its own CRC */
+	for (i = 101; i < 3000; i += 99)
+		KUNIT_EXPECT_EQ(test, uroce_icrc_add_skb(0, skb, 7, i - 7),
+				uroce_icrc_add(0, flat + 7, i - 7));
 	KUNIT_EXPECT_EQ(test, uroce_icrc_add_skb(1, skb, 10, 50),
 			uroce_icrc_add(1, flat + 10, 50));
 	kfree_skb(skb);
