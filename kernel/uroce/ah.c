@@ -48,6 +48,9 @@ int uroce_av_init(struct uroce_dev *dev, struct uroce_av *av,
 	/* Of the range that the specification sets aside for this */
 	av->flow.sport = htons(0xc000 | (get_random_u32() & 0x3fff));
 	av->peer = av_peer(dev, &grh->dgid);
+	if (!av->peer && !uroce_net_wire() &&
+	    !rdma_is_multicast_addr((void *)grh->dgid.raw))
+		return -EHOSTUNREACH;
 	return 0;
 }
 

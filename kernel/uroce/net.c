@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* See net.h. */
+#include <linux/moduleparam.h>
 #include <linux/mutex.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter_ipv4.h>
@@ -15,6 +16,11 @@
 
 #include "icrc.h"
 #include "net.h"
+
+/* Two hosts do not understand each other yet, so nothing listens unasked. */
+static bool wire;
+module_param(wire, bool, 0444);
+MODULE_PARM_DESC(wire, "packets to and from other hosts; unfinished (default: no)");
 
 /* ---- listening ---------------------------------------------------------------- */
 
@@ -145,11 +151,19 @@ static void listen_stop(struct net *net)
 }
 #endif
 
+/* Whether there are packets at all. */
+bool uroce_net_wire(void)
+{
+	return wire;
+}
+
 int uroce_net_join(struct net *net)
 {
 	struct uroce_net *un = net_generic(net, net_id);
 	int ret = 0;
 
+	if (!wire)
+		return 0;
 	mutex_lock(&un->lock);
 	if (!un->users)
 		ret = listen_start(net);
@@ -163,6 +177,8 @@ void uroce_net_leave(struct net *net)
 {
 	struct uroce_net *un = net_generic(net, net_id);
 
+	if (!wire)
+		return;
 	mutex_lock(&un->lock);
 	if (!--un->users)
 		listen_stop(net);
@@ -322,7 +338,7 @@ static int xmit(struct net *net, struct sk_buff *skb)
 int uroce_net_xmit(struct net_device *dev, struct uroce_flow *flow,
 		   struct sk_buff *skb)
 {
-	struct dst_entry *dst = flow_route(dev, flow);
+	struct dst_entry *dst = wire ? flow_route(dev, flow) : NULL;
 	unsigned int len = skb->len - sizeof(struct uroce_bth);
 	struct udphdr *udp;
 	__le32 icrc;

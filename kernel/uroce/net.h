@@ -74,6 +74,7 @@ int uroce_net_init(void);
 void uroce_net_exit(void);
 
 /* A namespace listens as long as somebody has joined it */
+bool uroce_net_wire(void);
 int uroce_net_join(struct net *net);
 void uroce_net_leave(struct net *net);
 

@@ -9,7 +9,7 @@
 
 # shellcheck disable=SC2119
 load_univerbs || exit 1
-[ -e /sys/module/uroce ] || insmod "$UNIV_REPO/kernel/uroce/uroce.ko" || exit 1
+[ -e /sys/module/uroce ] || insmod "${UNIV_KO%/core/*}/uroce/uroce.ko" || exit 1
 
 # hca NAME N: an uroce device NAME at 10.88.N.1
 hca() {

@@ -38,6 +38,7 @@ run() {
 promised() {
 	local file
 	echo "lib/modules/$release/extra/univerbs.ko"
+	echo "lib/modules/$release/extra/uroce.ko"
 	echo usr/bin/univerbs-run
 	echo usr/lib/pkgconfig/univerbs.pc
 	echo usr/lib/udev/rules.d/90-univerbs.rules
