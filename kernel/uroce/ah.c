@@ -11,8 +11,11 @@ static bool local = true;
 module_param(local, bool, 0644);
 MODULE_PARM_DESC(local, "queue pairs of one host talk without packets (default: yes)");
 
-/* Address handles by number: a request in a private ring names one so */
-static DEFINE_XARRAY_FLAGS(handles, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
+/*
+ * Address handles by number: a request in a private ring names one so. The
+ * connection manager makes some with interrupts off.
+ */
+static DEFINE_XARRAY_FLAGS(handles, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 
 /* Whether the address is one of this host's, in the device's namespace */
 static u64 av_peer(struct uroce_dev *dev, const union ib_gid *dgid)
@@ -60,6 +63,7 @@ int uroce_ah_create(struct ib_ah *ib, struct rdma_ah_init_attr *init,
 	gfp_t gfp = init->flags & RDMA_CREATE_AH_SLEEPABLE ? GFP_KERNEL :
 							     GFP_ATOMIC;
 	struct uroce_ah *ah = to_uah(ib);
+	unsigned long flags;
 	int ret;
 
 	ret = uroce_av_init(to_udev(ib->device), &ah->av, init->ah_attr);
@@ -67,14 +71,20 @@ int uroce_ah_create(struct ib_ah *ib, struct rdma_ah_init_attr *init,
 		return ret;
 	ah->attr = *init->ah_attr;
 	ah->attr.grh.sgid_attr = NULL;
-	return xa_alloc_bh(&handles, &ah->index, ah, XA_LIMIT(1, INT_MAX), gfp);
+	xa_lock_irqsave(&handles, flags);
+	ret = __xa_alloc(&handles, &ah->index, ah, XA_LIMIT(1, INT_MAX), gfp);
+	xa_unlock_irqrestore(&handles, flags);
+	return ret;
 }
 
 int uroce_ah_destroy(struct ib_ah *ib, u32 flags)
 {
 	struct uroce_ah *ah = to_uah(ib);
+	unsigned long irq;
 
-	xa_erase_bh(&handles, ah->index);
+	xa_lock_irqsave(&handles, irq);
+	__xa_erase(&handles, ah->index);
+	xa_unlock_irqrestore(&handles, irq);
 	uroce_flow_release(&ah->av.flow);
 	return 0;
 }
@@ -85,17 +95,18 @@ int uroce_ah_query(struct ib_ah *ib, struct rdma_ah_attr *attr)
 	return 0;
 }
 
-/* Context: bottom halves off */
+/* Any context */
 bool uroce_ah_copy(u32 index, struct uroce_av *av)
 {
 	struct uroce_ah *ah;
+	unsigned long flags;
 
-	xa_lock(&handles);
+	xa_lock_irqsave(&handles, flags);
 	ah = xa_load(&handles, index);
 	if (ah) {
 		*av = ah->av;
 		av->flow.route = NULL;
 	}
-	xa_unlock(&handles);
+	xa_unlock_irqrestore(&handles, flags);
 	return ah;
 }
