@@ -9,7 +9,10 @@
 
 # shellcheck disable=SC2119
 load_univerbs || exit 1
-[ -e /sys/module/uroce ] || insmod "${UNIV_KO%/core/*}/uroce/uroce.ko" || exit 1
+uroce_ko=${UNIV_KO%/core/*}/uroce/uroce.ko
+# shellcheck disable=SC2046 # names
+modprobe -a $(modinfo -F depends "$uroce_ko" | tr , '\n' | grep -vx univerbs) || exit 1
+[ -e /sys/module/uroce ] || insmod "$uroce_ko" || exit 1
 
 # hca NAME N: an uroce device NAME at 10.88.N.1
 hca() {
@@ -39,6 +42,8 @@ pair() {
 	return $status
 }
 
+cm_listens() { rdma resource show cm_id | grep -q "state LISTEN"; }
+
 # cm_pair PROGRAM OPTION...: the same with rdma_cm, whose datagrams are a kernel user's
 cm_pair() {
 	local program=$1 server status client=(-s 10.88.0.1) listen=()
@@ -46,7 +51,7 @@ cm_pair() {
 	[ "$program" != rping ] || { client=(-c); listen=(-s); }
 	univ timeout 50 "$program" "${listen[@]}" "$@" >"$UNIV_STATE/server.out" 2>&1 &
 	server=$!
-	sleep 1
+	wait_until 20 cm_listens || { cat "$UNIV_STATE/server.out"; return 1; }
 	univ timeout 50 "$program" "${client[@]}" "$@"
 	status=$?
 	wait $server || cat "$UNIV_STATE/server.out"
@@ -112,3 +117,6 @@ run_test "uroce: ucmatose" 60 cm_pair ucmatose
 run_test "uroce: udaddy" 60 cm_pair udaddy
 run_test "uroce: unlinked under traffic (adv07)" 90 unlinked_under_traffic
 run_test "uroce: nothing is left behind" 20 resources_unchanged
+# With its device; the scripts that follow count who uses univerbs
+run_test "uroce: unloaded" 30 rmmod uroce
+ip link del u0-net
