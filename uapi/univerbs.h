@@ -167,7 +167,7 @@ struct univ_context_query {
 };
 
 /* Longest time that a poller looks at idle rings, in microseconds. */
-#define UNIV_POLLER_MAX_IDLE_US 1000000
+#define UNIV_POLLER_MAX_IDLE_US 10000000
 
 /**
  * struct univ_poller_start - have a kernel thread look at the context's rings,

@@ -10,12 +10,29 @@ need_univerbs || exit 1
 echo 2 >/sys/module/univerbs/parameters/max_pollers
 resources_mark
 
-no_pollers() { ! pgrep -f '^\[univ-poll' >/dev/null; }
+pollers() { grep -qs '^univ-poll' /proc/[0-9]*/comm; }
+no_pollers() { ! pollers; }
+
+# a_poller_shows: what the last test looks for can be seen while there is one
+a_poller_shows() {
+	local holder status
+	mkfifo "$UNIV_STATE/poller.in"
+	UNIVERBS_POLL=1 program hold <"$UNIV_STATE/poller.in" >/dev/null 2>&1 &
+	holder=$!
+	exec {input}>"$UNIV_STATE/poller.in"
+	wait_until 15 pollers
+	status=$?
+	exec {input}>&-
+	wait $holder
+	return $status
+}
+
 
 # polled COMMAND...: each context with a poller that falls asleep all the time
 polled() { UNIVERBS_POLL=50 "$@"; }
 
 user_test poller 120
+run_test "a poller is a thread" 40 a_poller_shows
 for name in tutorial api_qp api_srq threads; do
 	run_test "$name, with a poller" 120 polled program "$name"
 done

@@ -36,7 +36,7 @@ pair() {
 	univ timeout "$limit" "$@" >"$UNIV_STATE/server.out" 2>&1 &
 	server=$!
 	wait_until 10 tcp_listens "$port" || { cat "$UNIV_STATE/server.out"; return 1; }
-	univ timeout "$limit" "$@" 10.88.0.1
+	univ timeout "$limit" "$@" "${peer:-10.88.0.1}"
 	status=$?
 	wait $server || { status=1; cat "$UNIV_STATE/server.out"; }
 	return $status
@@ -54,7 +54,7 @@ cm_pair() {
 	wait_until 20 cm_listens || { cat "$UNIV_STATE/server.out"; return 1; }
 	univ timeout 50 "$program" "${client[@]}" "$@"
 	status=$?
-	wait $server || cat "$UNIV_STATE/server.out"
+	wait $server || { status=1; cat "$UNIV_STATE/server.out"; }
 	return $status
 }
 
@@ -62,6 +62,7 @@ over_lo() {
 	rdma link add u-lo type uroce netdev lo &&
 		wait_until 5 test -e /sys/class/infiniband/u-lo/ports/1/gid_attrs/types/1 &&
 		univ ibv_devinfo -d u-lo | grep -q PORT_ACTIVE &&
+		peer=127.0.0.1 pair 50 18515 ib_write_bw -d u-lo -s 65536 -n 500 &&
 		rdma link del u-lo
 }
 
@@ -74,6 +75,7 @@ netdev_goes() {
 namespace_goes() {
 	ip netns add away && ip -n away link add gone type dummy && ip -n away link set gone up || return
 	ip netns exec away rdma link add u2 type uroce netdev gone || return
+	test -e /sys/class/infiniband/u2 || return
 	ip netns del away
 	wait_until 10 test ! -e /sys/class/infiniband/u2
 }
@@ -88,10 +90,11 @@ unlinked_under_traffic() {
 	univ timeout 60 ib_write_bw -d u3 -x 1 -s 4096 -D 30 10.88.3.1 >/dev/null 2>&1 &
 	client=$!
 	sleep 3
+	kill -0 $client && kill -0 $server || { echo "there is no traffic"; return 1; }
 	rdma link del u3 || return
-	sleep 1
-	kill $client $server 2>/dev/null
-	wait $client $server
+	wait_until 15 group_leader_gone $client && wait_until 15 group_leader_gone $server ||
+		{ echo "a program is stuck"; kill -KILL $client $server; return 1; }
+	! wait $client || { echo "the client noticed nothing"; return 1; }
 	[ ! -e /sys/class/infiniband/u3 ] && ip link del u3-net
 }
 

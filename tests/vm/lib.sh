@@ -65,7 +65,7 @@ load_link() {
 	[ "$UNIV_LINK" != rxe ] || { modprobe rdma_rxe; return; }
 	[ ! -e "/sys/module/$UNIV_LINK" ] || return 0
 	# shellcheck disable=SC2119
-	load_univerbs && insmod "$UNIV_REPO/kernel/$UNIV_LINK/$UNIV_LINK.ko"
+	load_univerbs && insmod "${UNIV_KO%/core/*}/$UNIV_LINK/$UNIV_LINK.ko"
 }
 
 # setup_rxe NAME [NETDEV]: an rxe device whose GID index 1 is its IPv4 address, over NETDEV (which has its addresses
