@@ -235,8 +235,13 @@ void uroce_send_done(struct uroce_qp *qp, struct uroce_wqe *wqe,
 
 /* ---- running a send queue ----------------------------------------------------- */
 
-/* Requests that are flushed, or looked at, before others get a turn */
-#define STEP 64
+/*
+ * Requests that are flushed, or looked at, before others get a turn; turns before
+ * the rest is left to the tasklet, which the kernel moves to a thread when it is
+ * at it for too long. A process may publish as fast as we complete, for ever.
+ */
+#define STEP	64
+#define TURNS	16
 
 /* The process wrote nonsense to its tail: nothing in the ring can be trusted */
 static void send_corrupt(struct uroce_qp *qp)
@@ -251,8 +256,8 @@ static void send_corrupt(struct uroce_qp *qp)
 static bool flush_step(struct uroce_qp *qp, u32 tail)
 {
 	struct uroce_sendq *sq = &qp->sq;
-	u32 n;
 	u16 reason;
+	u32 n;
 
 	for (n = 0; n < STEP && sq->head != tail; n++) {
 		if (!sq->wqe.loaded)
@@ -300,17 +305,23 @@ static bool send_step(struct uroce_qp *qp)
  * Go on with a send queue until nothing is left to do, or leave word for whoever
  * is at it. The fence between storing @again and trying the lock pairs with the
  * one between unlocking and loading @again: either we get the lock, or its holder
- * sees our word after it let go.
+ * sees our word after it let go. Whoever had all its turns leaves the word for
+ * the tasklet.
  * Context: any but with interrupts off, no lock of ours held.
  */
 void uroce_send_run(struct uroce_qp *qp)
 {
 	struct uroce_sendq *sq = &qp->sq;
+	u32 turns = 0;
 
 	WRITE_ONCE(sq->again, true);
 	/* Either we get the lock or its holder sees @again, see above */
 	smp_mb();
 	while (READ_ONCE(sq->again)) {
+		if (turns++ == TURNS) {
+			uroce_send_later(qp);
+			return;
+		}
 		local_bh_disable();
 		if (!spin_trylock(&sq->lock)) {
 			local_bh_enable();
@@ -492,6 +503,7 @@ void uroce_recv_done(struct uroce_qp *qp, struct univ_cqe *cqe,
 void uroce_recv_flush(struct uroce_qp *qp)
 {
 	struct univ_cqe cqe = { .opcode = IB_WC_RECV };
+	u32 n;
 
 	lockdep_assert_held(&qp->resp.lock);
 	if (qp->resp.recv.taken)
@@ -500,9 +512,11 @@ void uroce_recv_flush(struct uroce_qp *qp)
 		univ_ring_set_flags(&qp->rq.ring, UNIV_RING_NEED_KICK);
 		/* F1: the process sees the flag, or we its tail */
 		smp_mb();
-		while (recv_load(&qp->rq, &qp->resp.recv) !=
-		       IB_WC_RNR_RETRY_EXC_ERR)
+		for (n = 0; n < STEP && recv_load(&qp->rq, &qp->resp.recv) !=
+		     IB_WC_RNR_RETRY_EXC_ERR; n++)
 			uroce_recv_done(qp, &cqe, IB_WC_WR_FLUSH_ERR, true);
+		if (n == STEP)
+			uroce_send_later(qp);
 	}
 	uroce_cq_notify(qp->recv_cq);
 }

@@ -14,6 +14,7 @@ user_test cq_overrun 100
 run_test "ringabuse (adv03 adv04)" 120 hostile ringabuse
 run_test "a fresh process works after ringabuse" 20 still_works
 
+user_test flood 100
 user_test mmaps 120
 user_test poison 90
 user_test perms 60

@@ -177,23 +177,28 @@ static MAYBE_UNUSED void raw_qp_arg(struct univ_qp_create *arg, uint32_t type, u
 	};
 }
 
+static MAYBE_UNUSED void raw_qp_make(int fd, struct raw_qp *qp, struct univ_qp_create *arg)
+{
+	int err = raw_call(fd, UNIV_QP_CREATE, arg);
+
+	NEED(!err, "UNIV_QP_CREATE: %s, reason %u", err_name(err), arg->hdr.reason);
+	qp->handle = arg->handle;
+	qp->qp_num = arg->qp_num;
+	qp->type = arg->qp_type;
+	qp->max_send_sge = arg->max_send_sge;
+	qp->max_recv_sge = arg->max_recv_sge;
+	raw_map(fd, &qp->map, arg->map_offset, arg->map_length);
+	raw_ring_at(&qp->sq, &qp->map, &arg->sq);
+	raw_ring_at(&qp->rq, &qp->map, &arg->rq);
+}
+
 static MAYBE_UNUSED void raw_qp(int fd, struct raw_qp *qp, uint32_t type, uint32_t pd,
 				uint32_t cq, uint32_t srq)
 {
 	struct univ_qp_create arg;
-	int err;
 
 	raw_qp_arg(&arg, type, pd, cq, srq);
-	err = raw_call(fd, UNIV_QP_CREATE, &arg);
-	NEED(!err, "UNIV_QP_CREATE: %s, reason %u", err_name(err), arg.hdr.reason);
-	qp->handle = arg.handle;
-	qp->qp_num = arg.qp_num;
-	qp->type = type;
-	qp->max_send_sge = arg.max_send_sge;
-	qp->max_recv_sge = arg.max_recv_sge;
-	raw_map(fd, &qp->map, arg.map_offset, arg.map_length);
-	raw_ring_at(&qp->sq, &qp->map, &arg.sq);
-	raw_ring_at(&qp->rq, &qp->map, &arg.rq);
+	raw_qp_make(fd, qp, &arg);
 }
 
 /* The packet sequence number that connections start with */
