@@ -24,7 +24,7 @@ O := $(CURDIR)/build/user
 # What scripts need to know to build and boot the same kernel
 SETTINGS = KDIR=$(KDIR) UNIV_RELEASE=$(RELEASE)
 
-.PHONY: all modules user test-programs install install-modules install-user uninstall deps demo check check-kernels quick adversaries fuzz bench clean help
+.PHONY: all modules user test-programs install install-modules install-user uninstall deps demo check quick adversaries fuzz bench clean help
 
 all: modules user
 
@@ -80,13 +80,9 @@ deps:
 demo: deps
 	@$(SETTINGS) tests/demo
 
-check: deps
-	@$(SETTINGS) tests/check
-
-check-kernels:
+check:
 	@packaging/install-deps debian-packages.txt debian-packages-kernel.txt
-	$(MAKE) all test-programs
-	@$(SETTINGS) UNIV_STAGES=tests/stages.kernels tests/check
+	@$(SETTINGS) tests/check
 
 quick: deps
 	@$(SETTINGS) UNIV_QUICK=1 tests/check build static guest
@@ -117,7 +113,6 @@ help:
 	@echo 'deps       installs the Debian packages that the targets below need'
 	@echo 'demo       programs over univerbs and over the stock stack, side by side in one guest'
 	@echo 'check      every test; the last line says "N passed, N failed, N skipped"'
-	@echo 'check-kernels  the tests on a kernel that checks all it can, built first, and on PREEMPT_RT'
 	@echo 'quick      build, static checks and a choice of tests in one guest, in three minutes'
 	@echo 'adversaries  the table of known ways to break such a stack, with the results of the last check'
 	@echo 'fuzz       each fuzzer for T=600 seconds; SEED= repeats a search'
