@@ -60,10 +60,13 @@ gid_ready() {
 : "${UNIV_LINK:=rxe}"
 export UNIV_LINK
 
+link_module=$UNIV_LINK
+[ "$UNIV_LINK" != rxe ] || link_module=rdma_rxe
+
 # load_link: the module behind it
 load_link() {
 	[ "$UNIV_LINK" != rxe ] || { modprobe rdma_rxe; return; }
-	[ ! -e "/sys/module/$UNIV_LINK" ] || return 0
+	[ ! -e "/sys/module/$link_module" ] || return 0
 	# shellcheck disable=SC2119
 	load_univerbs && insmod "${UNIV_KO%/core/*}/$UNIV_LINK/$UNIV_LINK.ko"
 }
