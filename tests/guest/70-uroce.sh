@@ -7,12 +7,7 @@
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
 
-# shellcheck disable=SC2119
-load_univerbs || exit 1
-uroce_ko=${UNIV_KO%/core/*}/uroce/uroce.ko
-# shellcheck disable=SC2046 # names
-modprobe -a $(modinfo -F depends "$uroce_ko" | tr , '\n' | grep -vx univerbs) || exit 1
-[ -e /sys/module/uroce ] || insmod "$uroce_ko" || exit 1
+load_driver uroce || exit 1
 
 # hca NAME N: an uroce device NAME at 10.88.N.1
 hca() {

@@ -63,12 +63,23 @@ export UNIV_LINK
 link_module=$UNIV_LINK
 [ "$UNIV_LINK" != rxe ] || link_module=rdma_rxe
 
+# load_driver NAME: a module of ours other than univerbs, and what it needs of the kernel's
+load_driver() {
+	local ko=${UNIV_KO%/core/*}/$1/$1.ko
+	[ ! -e "/sys/module/$1" ] || return 0
+	# shellcheck disable=SC2119
+	load_univerbs || return
+	# shellcheck disable=SC2046 # names
+	modprobe -a $(modinfo -F depends "$ko" | tr , '\n' | grep -vx univerbs) && insmod "$ko"
+}
+
 # load_link: the module behind it
 load_link() {
-	[ "$UNIV_LINK" != rxe ] || { modprobe rdma_rxe; return; }
-	[ ! -e "/sys/module/$link_module" ] || return 0
-	# shellcheck disable=SC2119
-	load_univerbs && insmod "${UNIV_KO%/core/*}/$UNIV_LINK/$UNIV_LINK.ko"
+	if [ "$UNIV_LINK" = rxe ]; then
+		modprobe rdma_rxe
+	else
+		load_driver "$UNIV_LINK"
+	fi
 }
 
 # setup_rxe NAME [NETDEV]: an rxe device whose GID index 1 is its IPv4 address, over NETDEV (which has its addresses
