@@ -35,6 +35,7 @@
 
 #include "event.h"
 
+struct univ_object;
 struct univ_poller;
 struct univ_queue_ops;
 struct univ_region;
@@ -59,6 +60,18 @@ struct univ_device {
 	int minor;
 };
 
+/*
+ * A queue that is kicked again and again, found without a look into the table.
+ * Written under the lock of univ_context.objects while the object is in there,
+ * and cleared by whoever takes it out; read under RCU.
+ */
+struct univ_kicked {
+	struct univ_object *obj;
+	u32 last;			/* handle that was not it last time */
+};
+
+#define UNIV_KICKED 16
+
 struct univ_context {
 	struct kref ref;
 	struct univ_device *dev;
@@ -72,6 +85,7 @@ struct univ_context {
 	bool dead;
 
 	struct xarray objects;		/* handle -> univ_object */
+	struct univ_kicked kicked[UNIV_KICKED]; /* by handle */
 
 	/* ib_qp -> univ_qp, for completions; see univ_qp_find() */
 	struct rhashtable qps;

@@ -306,7 +306,7 @@ static long call_kick(struct univ_context *ctx, unsigned long arg)
 	if (ctx->dead)
 		goto out;
 	ret = -EINVAL;
-	obj = univ_object_find(ctx, arg & UNIV_KICK_HANDLE);
+	obj = univ_object_find_kicked(ctx, arg & UNIV_KICK_HANDLE);
 	if (!obj)
 		goto out;
 	ret = univ_pump_kick(obj, arg & ~(unsigned long)UNIV_KICK_HANDLE);

@@ -86,6 +86,51 @@ struct univ_object *univ_object_find(struct univ_context *ctx, u32 handle)
 	return obj;
 }
 
+/* Not before the second kick in a row: who kicks many in turn gains nothing */
+static void object_remember(struct univ_kicked *kicked, struct univ_object *obj)
+{
+	struct univ_context *ctx = obj->ctx;
+
+	if (READ_ONCE(kicked->last) != obj->handle) {
+		WRITE_ONCE(kicked->last, obj->handle);
+		return;
+	}
+	xa_lock(&ctx->objects);
+	if (xa_load(&ctx->objects, obj->handle) == obj)
+		WRITE_ONCE(kicked->obj, obj);
+	xa_unlock(&ctx->objects);
+}
+
+static void object_forget(struct univ_object *obj)
+{
+	struct univ_kicked *kicked = &obj->ctx->kicked[obj->handle % UNIV_KICKED];
+
+	lockdep_assert_held(&obj->ctx->objects.xa_lock);
+	if (kicked->obj == obj)
+		WRITE_ONCE(kicked->obj, NULL);
+}
+
+/* As univ_object_find(), cheaper for what was asked for before. */
+struct univ_object *univ_object_find_kicked(struct univ_context *ctx,
+					    u32 handle)
+{
+	struct univ_kicked *kicked = &ctx->kicked[handle % UNIV_KICKED];
+	struct univ_object *obj;
+
+	rcu_read_lock();
+	obj = READ_ONCE(kicked->obj);
+	if (likely(obj && obj->handle == handle &&
+		   refcount_inc_not_zero(&obj->users))) {
+		rcu_read_unlock();
+		return obj;
+	}
+	rcu_read_unlock();
+	obj = univ_object_find(ctx, handle);
+	if (obj)
+		object_remember(kicked, obj);
+	return obj;
+}
+
 static struct univ_object *object_not_found(struct univ_hdr *hdr, u32 handle,
 					    enum univ_object_type type)
 {
@@ -135,6 +180,13 @@ static struct univ_object *object_busy(struct univ_object *obj,
 				    atomic_read(&obj->dependants)));
 }
 
+static void object_take_out(struct univ_object *obj)
+{
+	object_forget(obj);
+	__xa_cmpxchg(&obj->ctx->objects, obj->handle, obj, XA_ZERO_ENTRY,
+		     GFP_KERNEL);
+}
+
 /* Take the object out of the table, leaving its handle reserved. */
 static struct univ_object *object_hide(struct univ_context *ctx, u32 handle,
 				       enum univ_object_type type,
@@ -151,8 +203,7 @@ static struct univ_object *object_hide(struct univ_context *ctx, u32 handle,
 	else if (atomic_read(&obj->dependants))
 		obj = object_busy(obj, hdr);
 	else
-		__xa_cmpxchg(&ctx->objects, handle, obj, XA_ZERO_ENTRY,
-			     GFP_KERNEL);
+		object_take_out(obj);
 	xa_unlock(&ctx->objects);
 	return obj;
 }

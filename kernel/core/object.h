@@ -57,6 +57,8 @@ struct univ_object *univ_object_get(struct univ_context *ctx, u32 handle,
 				    enum univ_object_type type,
 				    struct univ_hdr *hdr);
 struct univ_object *univ_object_find(struct univ_context *ctx, u32 handle);
+struct univ_object *univ_object_find_kicked(struct univ_context *ctx,
+					    u32 handle);
 void univ_object_put(struct univ_object *obj);
 struct univ_object *univ_object_unpublish(struct univ_context *ctx, u32 handle,
 					  enum univ_object_type type,
