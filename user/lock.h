@@ -28,21 +28,30 @@ void univ_lock_wake(struct univ_lock *lock);
 /* Unlocks in favour of those who wait, and not of the caller's next lock. */
 void univ_unlock_pass(struct univ_lock *lock);
 
-static inline void univ_lock(struct univ_lock *lock)
+static inline int univ_trylock(struct univ_lock *lock)
 {
 	uint32_t was = UNIV_LOCK_FREE;
 
-	if (__builtin_expect(!__atomic_compare_exchange_n(&lock->state, &was, UNIV_LOCK_HELD, 0,
-							  __ATOMIC_ACQUIRE, __ATOMIC_RELAXED),
-			     0))
+	return __atomic_compare_exchange_n(&lock->state, &was, UNIV_LOCK_HELD, 0,
+					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static inline void univ_lock(struct univ_lock *lock)
+{
+	if (__builtin_expect(!univ_trylock(lock), 0))
 		univ_lock_wait(lock);
+}
+
+/* Unlocks; true when the caller is to call univ_lock_wake() */
+static inline int univ_unlock_quiet(struct univ_lock *lock)
+{
+	return __atomic_exchange_n(&lock->state, UNIV_LOCK_FREE, __ATOMIC_RELEASE) ==
+	       UNIV_LOCK_WAITED;
 }
 
 static inline void univ_unlock(struct univ_lock *lock)
 {
-	if (__builtin_expect(__atomic_exchange_n(&lock->state, UNIV_LOCK_FREE,
-						 __ATOMIC_RELEASE) == UNIV_LOCK_WAITED,
-			     0))
+	if (__builtin_expect(univ_unlock_quiet(lock), 0))
 		univ_lock_wake(lock);
 }
 

@@ -294,43 +294,86 @@ static __attribute__((noinline)) int recv_kick(const char *verb, const struct ib
 	return err;
 }
 
+/* What recv_quick() leaves to be done */
+enum recv_rest {
+	RECV_KICK = 1 << 0,
+	RECV_WAKE = 1 << 1,	/* whoever waits for the lock */
+	RECV_ALL = 1 << 2,
+	RECV_LOCKED = 1 << 3,	/* and the lock is held */
+};
+
 /*
- * Common to both kinds of receive queue. In one piece, because of what each of
- * them must not cost.
+ * One request of one piece, which is what most programs post at a time. Whatever
+ * else is to be done is left to a function that is called last, so that this
+ * needs no more registers than a function may use as it likes.
  */
-static inline __attribute__((always_inline)) int
-recv_post(const char *verb, struct univ_lock *lock, struct univ_ring *ring,
-	  const struct ibv_context *context, uint32_t handle, struct ibv_recv_wr *first,
-	  struct ibv_recv_wr **bad)
+static inline __attribute__((always_inline)) unsigned int
+recv_quick(struct univ_lock *lock, struct univ_ring *ring, const struct ibv_recv_wr *wr)
 {
-	uint32_t tail, start, room;
+	struct univ_recv_wr *slot;
+	uint32_t tail;
+	bool kick;
+
+	if (univ_unlikely(!wr || wr->next || wr->num_sge != 1 || !univ_trylock(lock)))
+		return RECV_ALL;
+	tail = ring->tail;
+	if (univ_unlikely(!univ_ring_room(ring, tail) || !ring->max_sge))
+		return RECV_ALL | RECV_LOCKED;
+	slot = univ_ring_slot(ring, tail);
+	slot->wr_id = wr->wr_id;
+	slot->count = 1;
+	slot->reserved = 0;
+	memcpy(slot->sge, wr->sg_list, sizeof(*slot->sge));
+	kick = univ_ring_publish(ring, tail + 1);
+	return (kick ? RECV_KICK : 0) | (univ_unlock_quiet(lock) ? RECV_WAKE : 0);
+}
+
+struct recv_queue {
+	const char *verb;
+	const struct ibv_context *context;
+	struct univ_lock *lock;
+	struct univ_ring *ring;
+	uint32_t handle;
+};
+
+/* A list. Called with the lock held, returns without. */
+static int recv_list(const struct recv_queue *q, struct ibv_recv_wr *first,
+		     struct ibv_recv_wr **bad)
+{
+	struct univ_ring *ring = q->ring;
+	uint32_t tail = ring->tail, room = univ_ring_room(ring, tail);
 	struct ibv_recv_wr *wr;
 	bool kick = false;
-	int err = 0;
+	int err = 0, kicked;
 
-	univ_lock(lock);
-	start = ring->tail;
-	tail = start;
-	room = univ_ring_room(ring, tail);
 	for (wr = first; wr; wr = wr->next) {
-		if (univ_unlikely(!room || (uint32_t)wr->num_sge > ring->max_sge)) {
-			err = recv_bad(verb, ring, wr, tail);
+		if (univ_unlikely(!room-- || (uint32_t)wr->num_sge > ring->max_sge)) {
+			err = recv_bad(q->verb, ring, wr, tail);
 			*bad = wr;
 			break;
 		}
-		recv_write(univ_ring_slot(ring, tail), wr);
-		tail++;
-		room--;
+		recv_write(univ_ring_slot(ring, tail++), wr);
 	}
-	if (univ_likely(tail != start))
+	if (univ_likely(tail != ring->tail))
 		kick = univ_ring_publish(ring, tail);
-	univ_unlock(lock);
-	if (univ_unlikely(kick)) {
-		int kicked = recv_kick(verb, context, handle, first, bad);
+	univ_unlock(q->lock);
+	if (univ_likely(!kick))
+		return err;
+	kicked = recv_kick(q->verb, q->context, q->handle, first, bad);
+	return kicked ? kicked : err;
+}
 
-		return kicked ? kicked : err;
+static int recv_rest(const struct recv_queue *q, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad,
+		     unsigned int rest)
+{
+	if (rest & RECV_ALL) {
+		if (!(rest & RECV_LOCKED))
+			univ_lock(q->lock);
+		return recv_list(q, wr, bad);
 	}
-	return err;
+	if (rest & RECV_WAKE)
+		univ_lock_wake(q->lock);
+	return rest & RECV_KICK ? recv_kick(q->verb, q->context, q->handle, wr, bad) : 0;
 }
 
 static __attribute__((cold, noinline)) int recv_refused(const struct univ_qp *qp)
@@ -343,24 +386,47 @@ static __attribute__((cold, noinline)) int recv_refused(const struct univ_qp *qp
 	return univ_fail(VERB_RECV, EINVAL, UNIV_REASON_POST_STATE, 0, qp->ibv.state, 0);
 }
 
+static __attribute__((noinline)) int qp_recv_rest(struct ibv_qp *ibv, struct ibv_recv_wr *wr,
+						  struct ibv_recv_wr **bad, unsigned int rest)
+{
+	struct univ_qp *qp = to_uqp(ibv);
+	const struct recv_queue q = { VERB_RECV, ibv->context, &qp->rq_lock, &qp->rq, ibv->handle };
+
+	return recv_rest(&q, wr, bad, rest);
+}
+
 int univ_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	struct univ_qp *qp = to_uqp(ibv);
+	unsigned int rest;
 
 	if (univ_unlikely(ibv->state == IBV_QPS_RESET || !qp->rq.head || gone(qp->doorbell))) {
 		*bad = wr;
 		return recv_refused(qp);
 	}
-	return recv_post(VERB_RECV, &qp->rq_lock, &qp->rq, ibv->context, ibv->handle, wr, bad);
+	rest = recv_quick(&qp->rq_lock, &qp->rq, wr);
+	return univ_likely(!rest) ? 0 : qp_recv_rest(ibv, wr, bad, rest);
+}
+
+static __attribute__((noinline)) int srq_recv_rest(struct ibv_srq *ibv, struct ibv_recv_wr *wr,
+						   struct ibv_recv_wr **bad, unsigned int rest)
+{
+	struct univ_srq *srq = to_usrq(ibv);
+	const struct recv_queue q = { VERB_SRQ_RECV, ibv->context, &srq->lock, &srq->ring,
+				      ibv->handle };
+
+	return recv_rest(&q, wr, bad, rest);
 }
 
 int univ_post_srq_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	struct univ_srq *srq = to_usrq(ibv);
+	unsigned int rest;
 
 	if (univ_unlikely(gone(srq->doorbell))) {
 		*bad = wr;
 		return gone_fail(VERB_SRQ_RECV, ibv->context);
 	}
-	return recv_post(VERB_SRQ_RECV, &srq->lock, &srq->ring, ibv->context, ibv->handle, wr, bad);
+	rest = recv_quick(&srq->lock, &srq->ring, wr);
+	return univ_likely(!rest) ? 0 : srq_recv_rest(ibv, wr, bad, rest);
 }
