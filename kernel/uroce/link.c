@@ -88,7 +88,7 @@ void uroce_dev_dealloc(struct ib_device *ib)
 	}
 	dev_leave_net(dev);
 	univ_queue_unregister(ib);
-	xa_destroy(&dev->mrs);
+	uroce_mr_exit(dev);
 	free_percpu(dev->counters);
 }
 
@@ -141,6 +141,7 @@ static int newlink(const char *name, struct net_device *netdev)
 	if (!dev)
 		return -ENOMEM;
 	dev->netdev = netdev;
+	mutex_init(&dev->mrs_lock);
 	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC1);
 	spin_lock_init(&dev->groups_lock);
 	INIT_LIST_HEAD(&dev->groups);

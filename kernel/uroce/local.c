@@ -27,15 +27,19 @@ enum outcome {
  * struct turn - one request on its way
  * @qp: whose
  * @peer: whom it is for; its responder's lock is held
+ * @answers: it is connected to us and listens
  * @wqe: it
  * @status: how it failed
+ * @reason: and why, in our words
  * @bytes: how many more may be copied in this turn
  */
 struct turn {
 	struct uroce_qp *qp;
 	struct uroce_qp *peer;
+	bool answers;
 	struct uroce_wqe *wqe;
 	enum ib_wc_status status;
+	u16 reason;
 	u32 bytes;
 };
 
@@ -241,6 +245,41 @@ static enum outcome own(struct turn *t)
 		       fail(t, IB_WC_LOC_QP_OP_ERR) : DONE;
 }
 
+/*
+ * What most messages are: a write of one piece, as a whole. False, and nothing
+ * was done, when it is not that or something is wrong, which the long way finds
+ * out. Context: the peer's lock, who answers.
+ */
+static bool quick_write(struct turn *t)
+{
+	struct uroce_wqe *wqe = t->wqe;
+	const struct univ_send_wr *wr = &wqe->wr;
+	struct uroce_seg from __uninitialized, to __uninitialized;
+
+	if (wr->opcode != UNIV_WR_RDMA_WRITE || !wqe->len || wqe->done ||
+	    wqe->len > t->bytes || !(wqe->data || wr->count == 1) ||
+	    !(t->peer->attr.qp_access_flags & IB_ACCESS_REMOTE_WRITE))
+		return false;
+	if (!uroce_seg_get(&to, t->peer->ib->pd, wr->rkey, wr->remote_addr,
+			   wqe->len, IB_ACCESS_REMOTE_WRITE))
+		return false;
+	if (wqe->data) {
+		from.mr = NULL;
+		from.base = (uintptr_t)wqe->data;
+		from.len = wqe->len;
+	} else if (!uroce_seg_get(&from, t->qp->ib->pd, wqe->sge->lkey,
+				  wqe->sge->addr, wqe->len, 0)) {
+		uroce_mr_put(to.mr);
+		return false;
+	}
+	t->bytes -= wqe->len;
+	uroce_seg_copy(&to, &from, wqe->len);
+	uroce_mr_put(to.mr);
+	if (from.mr)
+		uroce_mr_put(from.mr);
+	return true;
+}
+
 static enum outcome perform(struct turn *t)
 {
 	switch (t->wqe->wr.opcode) {
@@ -274,26 +313,23 @@ static u32 local_access(u8 opcode)
 		       IB_ACCESS_LOCAL_WRITE : 0;
 }
 
+/* Context: the peer's lock, if there is one */
 static enum outcome connected(struct turn *t)
 {
+	struct uroce_wqe *wqe = t->wqe;
 	enum outcome out = SILENT;
 
-	if (t->wqe->wr.opcode == UNIV_WR_LOCAL_INV ||
-	    t->wqe->wr.opcode == UROCE_WR_REG_MR)
+	if (wqe->wr.opcode == UNIV_WR_LOCAL_INV ||
+	    wqe->wr.opcode == UROCE_WR_REG_MR)
 		return own(t);
-	t->status = uroce_send_map(t->qp, t->wqe,
-				   local_access(t->wqe->wr.opcode));
+	t->status = uroce_send_map(t->qp, wqe, local_access(wqe->wr.opcode));
 	if (unlikely(t->status))
 		return FAILED;
-	if (likely(t->peer)) {
-		spin_lock(&t->peer->resp.lock);
-		if (likely(answers(t->qp, t->peer)))
-			out = perform(t);
-		spin_unlock(&t->peer->resp.lock);
-	}
-	uroce_vec_put(&t->wqe->vec);
+	if (likely(t->answers))
+		out = perform(t);
+	uroce_vec_put(&wqe->vec);
 	/* Nobody tells a sender of an unreliable connection */
-	if (t->qp->type == IB_QPT_UC && out != MORE &&
+	if (unlikely(t->qp->type == IB_QPT_UC) && out != MORE &&
 	    !(out == FAILED && t->status == IB_WC_LOC_PROT_ERR))
 		return DONE;
 	return out;
@@ -416,6 +452,7 @@ static enum outcome datagram(struct turn *t)
 	t->status = uroce_send_map(t->qp, wqe, 0);
 	if (t->status)
 		return FAILED;
+	rcu_read_lock();
 	if (wqe->av.peer) {
 		deliver_unicast(t);
 	} else {
@@ -425,6 +462,7 @@ static enum outcome datagram(struct turn *t)
 					 deliver_to, t);
 		uroce_wire_datagram(t->qp, wqe);
 	}
+	rcu_read_unlock();
 	uroce_vec_put(&wqe->vec);
 	return DONE;
 }
@@ -433,9 +471,12 @@ static enum outcome datagram(struct turn *t)
 
 static void refill(struct uroce_qp *qp)
 {
-	qp->sq.rnr_left = qp->attr.rnr_retry;
+	struct uroce_sendq *sq = &qp->sq;
+
+	sq->tried = false;
+	sq->rnr_left = qp->attr.rnr_retry;
 	/* The first try is not a retry, and each is waited for */
-	qp->sq.retry_left = qp->attr.retry_cnt + 1;
+	sq->retry_left = qp->attr.retry_cnt + 1;
 }
 
 static void not_ready(struct uroce_qp *qp, u8 timer)
@@ -447,6 +488,7 @@ static void not_ready(struct uroce_qp *qp, u8 timer)
 		uroce_send_done(qp, &sq->wqe, IB_WC_RNR_RETRY_EXC_ERR, 0);
 		return;
 	}
+	sq->tried = true;
 	if (qp->attr.rnr_retry != 7)
 		sq->rnr_left--;
 	uroce_send_wait(qp, UROCE_WAIT_RNR, uroce_rnr_ns(timer));
@@ -466,66 +508,97 @@ static void no_answer(struct uroce_qp *qp)
 		uroce_send_done(qp, &sq->wqe, IB_WC_RETRY_EXC_ERR, 0);
 		return;
 	}
+	sq->tried = true;
 	sq->retry_left--;
 	uroce_send_wait(qp, UROCE_WAIT_RETRY, uroce_timeout_ns(qp->attr.timeout));
 }
 
-/* False when the queue stops here */
-static bool finish(struct turn *t, enum outcome out)
+/* What was not done. Context: no lock but sq.lock. */
+static void give_up(struct turn *t, enum outcome out)
 {
 	struct uroce_qp *qp = t->qp;
 
 	switch (out) {
-	case DONE:
-		uroce_count(qp->dev, UROCE_CNT_LOCAL_MSGS);
-		uroce_send_done(qp, t->wqe, IB_WC_SUCCESS, 0);
-		refill(qp);
-		return true;
-	case MORE:
-		return true;
 	case RNR:
 		not_ready(qp, READ_ONCE(t->peer->attr.min_rnr_timer));
-		return false;
+		return;
 	case SILENT:
 		no_answer(qp);
-		return false;
+		return;
 	default:
-		uroce_send_done(qp, t->wqe, t->status, 0);
-		return false;
+		uroce_send_done(qp, t->wqe, t->status, t->reason);
 	}
 }
 
-/* Context: sq.lock */
-static bool one(struct turn *t)
+/* One request, or a piece of it. Context: sq.lock, the peer's lock if any. */
+static inline enum outcome one(struct turn *t)
 {
 	struct uroce_qp *qp = t->qp;
-	struct uroce_sendq *sq = &qp->sq;
-	enum ib_wc_status status;
-	u16 reason;
+	enum outcome out;
 
-	if (!sq->wqe.loaded) {
-		status = uroce_send_load(qp, sq->head, t->wqe, &reason);
-		if (unlikely(status)) {
-			uroce_send_done(qp, t->wqe, status, reason);
-			return false;
-		}
+	if (likely(!t->wqe->loaded)) {
+		t->status = uroce_send_load(qp, qp->sq.head, t->wqe, &t->reason);
+		if (unlikely(t->status))
+			return FAILED;
 	}
-	return finish(t, qp->av.peer ? connected(t) : datagram(t));
+	if (likely(t->answers && quick_write(t)))
+		out = DONE;
+	else
+		out = qp->av.peer ? connected(t) : datagram(t);
+	if (unlikely(out != DONE))
+		return out;
+	uroce_send_success(qp, t->wqe);
+	if (unlikely(qp->sq.tried))
+		refill(qp);
+	return DONE;
+}
+
+/* How many were done; @out is of the last one */
+static u32 many(struct turn *t, u32 tail, enum outcome *out)
+{
+	struct uroce_sendq *sq = &t->qp->sq;
+	u32 from = sq->head, n;
+
+	*out = DONE;
+	for (n = 0; n < STEP_WRS && t->bytes && sq->head != tail; n++) {
+		*out = one(t);
+		if (unlikely(*out > MORE))
+			break;
+	}
+	return sq->head - from;
+}
+
+/*
+ * A whole batch goes under one lock of the peer's: it is the responder that
+ * takes requests one after the other, whoever brings them.
+ */
+static u32 many_to(struct turn *t, struct uroce_qp *peer, u32 tail,
+		   enum outcome *out)
+{
+	u32 done;
+
+	t->peer = peer;
+	spin_lock(&peer->resp.lock);
+	t->answers = answers(t->qp, peer);
+	done = many(t, tail, out);
+	spin_unlock(&peer->resp.lock);
+	return done;
 }
 
 bool uroce_local_step(struct uroce_qp *qp, u32 tail)
 {
 	struct uroce_sendq *sq = &qp->sq;
 	struct turn t = { .qp = qp, .wqe = &sq->wqe, .bytes = STEP_BYTES };
-	bool going = true;
-	u32 n;
+	struct uroce_qp *peer = qp->av.peer ? uroce_qp_peer(qp) : NULL;
+	enum outcome out;
+	u32 done;
 
-	rcu_read_lock();
-	if (qp->av.peer)
-		t.peer = uroce_qp_find(qp->av.peer, qp->attr.dest_qp_num);
-	for (n = 0; n < STEP_WRS && t.bytes && sq->head != tail && going; n++)
-		going = one(&t);
-	rcu_read_unlock();
+	done = peer ? many_to(&t, peer, tail, &out) : many(&t, tail, &out);
+	if (likely(done))
+		uroce_count_many(qp->dev, UROCE_CNT_LOCAL_MSGS, done);
+	if (unlikely(out > MORE))
+		give_up(&t, out);
 	uroce_cq_notify(qp->send_cq);
-	return sq->head != tail && (going || qp->state == IB_QPS_ERR);
+	return sq->head != tail &&
+	       (out <= MORE || READ_ONCE(qp->state) == IB_QPS_ERR);
 }

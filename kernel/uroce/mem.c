@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Memory regions: keys, pinned pages, and copies between them. */
+#include <linux/log2.h>
 #include <linux/mm.h>
+#include <linux/overflow.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
@@ -25,6 +27,54 @@ static struct uroce_mr *mr_new(struct ib_pd *pd, int access)
 	return mr;
 }
 
+/* Room for a region of this index; look-ups go on in the old table meanwhile */
+static int table_grow(struct uroce_dev *dev, u32 index)
+{
+	struct uroce_mr_table *old, *new;
+	u32 size;
+
+	old = rcu_dereference_protected(dev->table,
+					lockdep_is_held(&dev->mrs_lock));
+	if (old && index < old->size)
+		return 0;
+	size = max_t(u32, 64, roundup_pow_of_two(index + 1));
+	new = kvzalloc(struct_size(new, slot, size), GFP_KERNEL);
+	if (!new)
+		return -ENOMEM;
+	new->size = size;
+	if (old)
+		memcpy(new->slot, old->slot, flex_array_size(old, slot, old->size));
+	rcu_assign_pointer(dev->table, new);
+	if (old)
+		kvfree_rcu(old, rcu);
+	return 0;
+}
+
+static void table_set(struct uroce_dev *dev, u32 index, struct uroce_mr *mr)
+{
+	struct uroce_mr_table *table;
+
+	table = rcu_dereference_protected(dev->table,
+					  lockdep_is_held(&dev->mrs_lock));
+	rcu_assign_pointer(table->slot[index], mr);
+}
+
+static struct uroce_mr *table_find(struct uroce_dev *dev, u32 index)
+{
+	struct uroce_mr_table *table = rcu_dereference_bh(dev->table);
+
+	if (unlikely(!table || index >= table->size))
+		return NULL;
+	return rcu_dereference_bh(table->slot[index]);
+}
+
+/* The device goes, and had no region any more */
+void uroce_mr_exit(struct uroce_dev *dev)
+{
+	kvfree(rcu_dereference_protected(dev->table, true));
+	xa_destroy(&dev->mrs);
+}
+
 /* Keys of a region that is gone do not come back at once, nor can be guessed */
 static int mr_publish(struct uroce_mr *mr, bool valid)
 {
@@ -32,15 +82,34 @@ static int mr_publish(struct uroce_mr *mr, bool valid)
 	u32 index;
 	int ret;
 
+	mutex_lock(&dev->mrs_lock);
 	ret = xa_alloc(&dev->mrs, &index, mr, XA_LIMIT(1, 0xffffff),
 		       GFP_KERNEL);
 	if (ret)
-		return ret == -EBUSY ? -ENOMEM : ret;
+		goto unlock;
+	ret = table_grow(dev, index);
+	if (ret) {
+		xa_erase(&dev->mrs, index);
+		goto unlock;
+	}
 	mr->ib.lkey = index << 8 | (get_random_u32() & 0xff);
 	mr->ib.rkey = mr->ib.lkey;
-	/* Pairs with the acquire in uroce_mr_get() */
-	smp_store_release(&mr->valid, valid);
-	return 0;
+	mr->valid = valid;
+	table_set(dev, index, mr);
+unlock:
+	mutex_unlock(&dev->mrs_lock);
+	return ret == -EBUSY ? -ENOMEM : ret;
+}
+
+static void mr_unpublish(struct uroce_mr *mr)
+{
+	struct uroce_dev *dev = to_udev(mr->ib.device);
+	u32 index = mr->ib.lkey >> 8;
+
+	mutex_lock(&dev->mrs_lock);
+	table_set(dev, index, NULL);
+	xa_erase(&dev->mrs, index);
+	mutex_unlock(&dev->mrs_lock);
 }
 
 static int mr_list_pages(struct uroce_mr *mr)
@@ -57,7 +126,7 @@ static int mr_list_pages(struct uroce_mr *mr)
 	for_each_sgtable_sg(table, sg, s) {
 		run = PAGE_ALIGN(sg->offset + sg->length) >> PAGE_SHIFT;
 		for (i = 0; i < run && n < mr->npages; i++)
-			mr->pages[n++] = nth_page(sg_page(sg), i);
+			mr->pages[n++] = page_address(nth_page(sg_page(sg), i));
 	}
 	return n == mr->npages ? 0 : -EINVAL;
 }
@@ -143,7 +212,7 @@ static int mr_set_page(struct ib_mr *ib, u64 addr)
 
 	if (mr->npages == mr->max_pages)
 		return -ENOMEM;
-	mr->pages[mr->npages++] = virt_to_page((void *)(uintptr_t)addr);
+	mr->pages[mr->npages++] = (void *)(uintptr_t)addr;
 	return 0;
 }
 
@@ -178,19 +247,17 @@ int uroce_mr_fast(struct uroce_qp *qp, struct ib_mr *ib, u32 key, u32 access)
 	return 0;
 }
 
-/* A peer's or our own request takes a key back */
+/* A peer's or our own request takes a key back. Context: bottom halves off. */
 int uroce_mr_invalidate(struct ib_pd *pd, u32 key)
 {
 	struct uroce_mr *mr;
 	int ret = -EINVAL;
 
-	rcu_read_lock();
-	mr = xa_load(&to_udev(pd->device)->mrs, key >> 8);
+	mr = table_find(to_udev(pd->device), key >> 8);
 	if (mr && mr->ib.pd == pd && mr->ib.rkey == key && mr->max_pages) {
 		WRITE_ONCE(mr->valid, false);
 		ret = 0;
 	}
-	rcu_read_unlock();
 	return ret;
 }
 
@@ -198,7 +265,7 @@ int uroce_mr_dereg(struct ib_mr *ib, struct ib_udata *udata)
 {
 	struct uroce_mr *mr = to_umr(ib);
 
-	xa_erase(&to_udev(ib->device)->mrs, ib->lkey >> 8);
+	mr_unpublish(mr);
 	uroce_mr_put(mr);
 	/* A copy under way; none waits for anything */
 	wait_for_completion(&mr->idle);
@@ -219,20 +286,21 @@ static bool mr_allows(const struct uroce_mr *mr, u64 addr, u32 len, u32 access)
 	       len <= mr->length - from;
 }
 
-/* The region of @key if it has these bytes and grants @access; held */
+/*
+ * The region of @key if it has these bytes and grants @access; held.
+ * Context: bottom halves off.
+ */
 struct uroce_mr *uroce_mr_get(struct ib_pd *pd, u32 key, u64 addr, u32 len,
 			      u32 access)
 {
-	struct uroce_mr *mr;
+	struct uroce_mr *mr = table_find(to_udev(pd->device), key >> 8);
 
-	rcu_read_lock();
-	mr = xa_load(&to_udev(pd->device)->mrs, key >> 8);
-	if (mr && (!smp_load_acquire(&mr->valid) || mr->ib.lkey != key ||
-		   mr->ib.pd != pd || !mr_allows(mr, addr, len, access) ||
-		   !refcount_inc_not_zero(&mr->ref)))
-		mr = NULL;
-	rcu_read_unlock();
-	return mr;
+	/* Acquire: pairs with the release in uroce_mr_fast() */
+	if (likely(mr && smp_load_acquire(&mr->valid) && mr->ib.lkey == key &&
+		   mr->ib.pd == pd && mr_allows(mr, addr, len, access) &&
+		   refcount_inc_not_zero(&mr->ref)))
+		return mr;
+	return NULL;
 }
 
 void uroce_vec_put(struct uroce_vec *vec)
@@ -256,8 +324,7 @@ static inline void *seg_at(const struct uroce_seg *seg, u32 off, u32 *len)
 		return (void *)(uintptr_t)at;
 	at += seg->mr->offset;
 	*len = min_t(u32, left, PAGE_SIZE - offset_in_page(at));
-	return page_address(seg->mr->pages[at >> PAGE_SHIFT]) +
-	       offset_in_page(at);
+	return seg->mr->pages[at >> PAGE_SHIFT] + offset_in_page(at);
 }
 
 struct cursor {
@@ -286,22 +353,21 @@ static void cursor_step(struct cursor *c, u32 len)
 	}
 }
 
-/* Most messages are short and lie in one page at either end */
-static bool copy_short(const struct uroce_vec *dst, u32 dst_off,
-		       const struct uroce_vec *src, u32 src_off, u32 len)
+/* From the beginning of one piece to that of another; most lie in one page each */
+void uroce_seg_copy(const struct uroce_seg *dst, const struct uroce_seg *src,
+		    u32 len)
 {
-	u32 run, more;
+	u32 done = 0, run, more;
 	void *d, *s;
 
-	if (dst->count != 1 || src->count != 1 ||
-	    dst_off >= dst->seg->len || src_off >= src->seg->len)
-		return false;
-	d = seg_at(dst->seg, dst_off, &run);
-	s = seg_at(src->seg, src_off, &more);
-	if (len > run || len > more)
-		return false;
-	memmove(d, s, len);
-	return true;
+	do {
+		d = seg_at(dst, done, &run);
+		s = seg_at(src, done, &more);
+		run = min3(run, more, len - done);
+		/* Both may be the same memory */
+		memmove(d, s, run);
+		done += run;
+	} while (unlikely(done < len));
 }
 
 /* Copy what both have; the caller has compared lengths */
@@ -312,8 +378,6 @@ void uroce_vec_copy(const struct uroce_vec *dst, u32 dst_off,
 	u32 run, more;
 	void *d, *s;
 
-	if (likely(copy_short(dst, dst_off, src, src_off, len)))
-		return;
 	cursor_init(&to, dst, dst_off);
 	cursor_init(&from, src, src_off);
 	while (len && to.seg != to.end && from.seg != from.end) {

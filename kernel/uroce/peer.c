@@ -358,7 +358,7 @@ static enum ib_wc_status load_one(struct uroce_wire *w, u16 *reason)
 static void load(struct uroce_wire *w, u32 tail)
 {
 	enum ib_wc_status status;
-	u16 reason;
+	u16 reason = 0;
 
 	while (w->loaded != tail) {
 		status = load_one(w, &reason);

@@ -12,6 +12,9 @@
 static DEFINE_XARRAY_ALLOC(numbers);
 static u32 next_number = QPN_FIRST;
 
+/* How many queue pairs have gone, for uroce_qp_peer() */
+static atomic_t ends;
+
 static int number_alloc(struct uroce_qp *qp)
 {
 	int ret;
@@ -35,6 +38,8 @@ static void number_free(struct uroce_qp *qp)
 		rcu_assign_pointer(qp->dev->gsi, NULL);
 	else
 		xa_erase(&numbers, qp->num);
+	/* Full barrier: who sees the new count does not find it any more */
+	atomic_inc_return(&ends);
 }
 
 struct uroce_qp *uroce_qp_find(u64 dev_id, u32 num)
@@ -48,6 +53,27 @@ struct uroce_qp *uroce_qp_find(u64 dev_id, u32 num)
 	}
 	qp = xa_load(&numbers, num);
 	return qp && qp->dev->id == dev_id ? qp : NULL;
+}
+
+/*
+ * The queue pair that this one is connected to, if it is of this host. What was
+ * found is right until any queue pair ends, and its memory stays for as long as
+ * bottom halves are off, since RCU waits for that too.
+ */
+struct uroce_qp *uroce_qp_peer(struct uroce_qp *qp)
+{
+	struct uroce_sendq *sq = &qp->sq;
+	/* Acquire: pairs with the barrier in number_free() */
+	u32 now = atomic_read_acquire(&ends);
+
+	lockdep_assert_held(&sq->lock);
+	if (likely(sq->peer && sq->peer_seen == now))
+		return sq->peer;
+	sq->peer_seen = now;
+	rcu_read_lock();
+	sq->peer = uroce_qp_find(qp->av.peer, qp->attr.dest_qp_num);
+	rcu_read_unlock();
+	return sq->peer;
 }
 
 void uroce_qp_exit(void)
@@ -196,6 +222,8 @@ static void take_attr(struct uroce_qp *qp, const struct ib_qp_attr *attr,
 		qp->mtu = ib_mtu_enum_to_int(attr->path_mtu);
 	qp->sq.rnr_left = qp->attr.rnr_retry;
 	qp->sq.retry_left = qp->attr.retry_cnt + 1;
+	/* Maybe another one */
+	qp->sq.peer = NULL;
 }
 
 static u32 port_mtu(const struct uroce_dev *dev)

@@ -29,17 +29,14 @@ static enum ib_wc_status map_sges(struct uroce_qp *qp, struct uroce_vec *vec,
 	for (i = 0; i < count; i++) {
 		if (!sge[i].length)
 			continue;
-		seg->len = sge[i].length;
 		if (is_dma_key(qp, sge[i].lkey, attached)) {
 			seg->mr = NULL;
 			seg->base = sge[i].addr;
+			seg->len = sge[i].length;
 		} else {
-			seg->mr = uroce_mr_get(qp->ib->pd, sge[i].lkey,
-					       sge[i].addr, sge[i].length,
-					       access);
-			if (!seg->mr)
+			if (!uroce_seg_get(seg, qp->ib->pd, sge[i].lkey,
+					   sge[i].addr, sge[i].length, access))
 				goto bad;
-			seg->base = sge[i].addr - seg->mr->iova;
 		}
 		vec->len += sge[i].length;
 		vec->count++;
@@ -49,17 +46,6 @@ static enum ib_wc_status map_sges(struct uroce_qp *qp, struct uroce_vec *vec,
 bad:
 	uroce_vec_put(vec);
 	return IB_WC_LOC_PROT_ERR;
-}
-
-/* Bytes of a copied list, or more than a message can have */
-static u64 sges_length(const struct univ_sge *sge, u32 count)
-{
-	u64 len = 0;
-	u32 i;
-
-	for (i = 0; i < count; i++)
-		len += sge[i].length;
-	return len;
 }
 
 /* ---- send requests ------------------------------------------------------------ */
@@ -73,7 +59,7 @@ static u32 send_opcodes(const struct uroce_qp *qp)
 		return OP(RDMA_WRITE) | OP(RDMA_WRITE_WITH_IMM) | OP(SEND) |
 		       OP(SEND_WITH_IMM) | OP(SEND_WITH_INV) | OP(RDMA_READ) |
 		       OP(ATOMIC_CMP_AND_SWP) | OP(ATOMIC_FETCH_AND_ADD) |
-		       (qp->sq.attached ? 0 : OP(LOCAL_INV));
+		       OP(LOCAL_INV);
 	case IB_QPT_UC:
 		return OP(RDMA_WRITE) | OP(RDMA_WRITE_WITH_IMM) | OP(SEND) |
 		       OP(SEND_WITH_IMM);
@@ -89,7 +75,7 @@ static u16 send_check(const struct uroce_qp *qp, const struct univ_send_wr *wr)
 	if (wr->opcode == UROCE_WR_REG_MR && !sq->attached)
 		return 0;
 	if (wr->opcode >= BITS_PER_TYPE(u32) ||
-	    !(send_opcodes(qp) & BIT(wr->opcode)))
+	    !(sq->opcodes & BIT(wr->opcode)))
 		return UNIV_REASON_WR_OPCODE;
 	if (wr->flags & ~(UNIV_WR_FENCE | UNIV_WR_SIGNALED | UNIV_WR_SOLICITED |
 			  UNIV_WR_INLINE))
@@ -104,7 +90,7 @@ static u16 send_check(const struct uroce_qp *qp, const struct univ_send_wr *wr)
 }
 
 /* The way of a datagram; a copy, so that the handle may go */
-static bool send_load_av(struct uroce_qp *qp, struct uroce_wqe *wqe)
+static noinline bool send_load_av(struct uroce_qp *qp, struct uroce_wqe *wqe)
 {
 	struct univ_queue_ah ah;
 
@@ -118,17 +104,32 @@ static bool send_load_av(struct uroce_qp *qp, struct uroce_wqe *wqe)
 	return true;
 }
 
+/* Copy a list of checked length; returns the bytes that it names */
+static u64 load_sges(struct univ_sge *sge, const void *from, u32 count)
+{
+	const struct univ_sge *end = sge + count;
+	u64 len = 0;
+
+	for (; sge != end; sge++, from += sizeof(*sge)) {
+		univ_ring_fetch(sge, from, sizeof(*sge));
+		len += sge->length;
+	}
+	return len;
+}
+
 enum ib_wc_status uroce_send_load(struct uroce_qp *qp, u32 index,
 				  struct uroce_wqe *wqe, u16 *reason)
 {
 	void *slot = univ_ring_slot(&qp->sq.ring, index);
-	u32 i;
+	u64 len;
+	u16 bad;
 
 	univ_ring_fetch(&wqe->wr, slot, SEND_HEAD);
 	wqe->done = 0;
 	wqe->loaded = true;
-	*reason = send_check(qp, &wqe->wr);
-	if (unlikely(*reason)) {
+	bad = send_check(qp, &wqe->wr);
+	if (unlikely(bad)) {
+		*reason = bad;
 		wqe->len = 0;
 		return IB_WC_LOC_QP_OP_ERR;
 	}
@@ -137,15 +138,12 @@ enum ib_wc_status uroce_send_load(struct uroce_qp *qp, u32 index,
 		wqe->len = wqe->wr.count;
 	} else {
 		wqe->data = NULL;
-		for (i = 0; i < wqe->wr.count; i++)
-			univ_ring_fetch(&wqe->sge[i],
-					slot + SEND_HEAD + i * sizeof(*wqe->sge),
-					sizeof(*wqe->sge));
-		if (sges_length(wqe->sge, wqe->wr.count) > MAX_MESSAGE)
+		len = load_sges(wqe->sge, slot + SEND_HEAD, wqe->wr.count);
+		if (unlikely(len > MAX_MESSAGE))
 			return IB_WC_LOC_LEN_ERR;
-		wqe->len = sges_length(wqe->sge, wqe->wr.count);
+		wqe->len = len;
 	}
-	if (qp->type == IB_QPT_UD || qp->type == IB_QPT_GSI) {
+	if (unlikely(qp->sq.datagrams)) {
 		if (!send_load_av(qp, wqe)) {
 			*reason = UNIV_REASON_WR_AH;
 			return IB_WC_LOC_QP_OP_ERR;
@@ -193,10 +191,10 @@ static u8 send_wc_opcode(u8 opcode)
 	}
 }
 
-static void complete_send(struct uroce_qp *qp, const struct uroce_wqe *wqe,
-			  enum ib_wc_status status, u16 reason)
+void uroce_send_complete(struct uroce_qp *qp, const struct uroce_wqe *wqe,
+			 enum ib_wc_status status, u16 reason)
 {
-	struct univ_cqe cqe = {
+	const struct univ_cqe cqe = {
 		.wr_id = wqe->wr.wr_id,
 		.status = status,
 		.opcode = send_wc_opcode(wqe->wr.opcode),
@@ -211,22 +209,18 @@ static void complete_send(struct uroce_qp *qp, const struct uroce_wqe *wqe,
 	uroce_send_later(qp);
 }
 
-/*
- * The slot is given back before its completion is seen, or a program that keeps
- * the queue full would find no room.
- */
 void uroce_send_done(struct uroce_qp *qp, struct uroce_wqe *wqe,
 		     enum ib_wc_status status, u16 reason)
 {
 	struct uroce_sendq *sq = &qp->sq;
 
-	lockdep_assert_held(&sq->lock);
-	wqe->loaded = false;
-	sq->head++;
-	univ_ring_retire(&sq->ring, sq->head);
-	if (status || sq->sig_all || wqe->wr.flags & UNIV_WR_SIGNALED)
-		complete_send(qp, wqe, status, reason);
-	if (likely(!status) || status == IB_WC_WR_FLUSH_ERR)
+	if (likely(!status)) {
+		uroce_send_success(qp, wqe);
+		return;
+	}
+	uroce_send_retire(sq, wqe);
+	uroce_send_complete(qp, wqe, status, reason);
+	if (status == IB_WC_WR_FLUSH_ERR)
 		return;
 	spin_lock(&qp->resp.lock);
 	uroce_qp_fail(qp, 0);
@@ -270,7 +264,7 @@ static bool flush_step(struct uroce_qp *qp, u32 tail)
 
 static bool is_local(const struct uroce_qp *qp)
 {
-	return qp->type == IB_QPT_UD || qp->type == IB_QPT_GSI || qp->av.peer;
+	return qp->av.peer || qp->sq.datagrams;
 }
 
 /* Context: sq.lock. True when there is more to do. */
@@ -418,7 +412,7 @@ static enum ib_wc_status recv_load(struct uroce_recvq *rq, struct uroce_recv *r)
 	u32 tail = univ_ring_published(&rq->ring);
 	struct univ_recv_wr wr;
 	void *slot;
-	u32 i;
+	u64 len;
 
 	if (tail == rq->head || !rq->ring.count)
 		return IB_WC_RNR_RETRY_EXC_ERR;
@@ -432,10 +426,8 @@ static enum ib_wc_status recv_load(struct uroce_recvq *rq, struct uroce_recv *r)
 	r->wr_id = wr.wr_id;
 	r->done = 0;
 	r->count = min(wr.count, rq->max_sge);
-	for (i = 0; i < r->count; i++)
-		univ_ring_fetch(&r->sge[i], slot + RECV_HEAD + i * sizeof(*r->sge),
-				sizeof(*r->sge));
-	r->len = min_t(u64, sges_length(r->sge, r->count), MAX_MESSAGE);
+	len = load_sges(r->sge, slot + RECV_HEAD, r->count);
+	r->len = min_t(u64, len, MAX_MESSAGE);
 	r->attached = rq->attached;
 	rq->head++;
 	univ_ring_retire(&rq->ring, rq->head);
@@ -555,6 +547,8 @@ int uroce_queue_init(struct uroce_qp *qp)
 	spin_lock_init(&qp->rq.post);
 	hrtimer_init(&sq->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
 	sq->timer.function = send_timer;
+	sq->opcodes = send_opcodes(qp);
+	sq->datagrams = qp->type == IB_QPT_UD || qp->type == IB_QPT_GSI;
 	tasklet_setup(&sq->task, send_task);
 	if (alloc_lists(&sq->wqe.sge, &sq->wqe.vec, sq->max_sge) ||
 	    alloc_lists(&qp->resp.recv.sge, &qp->resp.recv.vec,

@@ -59,7 +59,19 @@
 #define UROCE_PKEY		0xffff
 
 struct ib_umem;
+struct uroce_mr;
 struct uroce_wire;
+
+/**
+ * struct uroce_mr_table - regions by the index in their keys, under RCU
+ * @size: of @slot
+ * @slot: NULL for none
+ */
+struct uroce_mr_table {
+	struct rcu_head rcu;
+	u32 size;
+	struct uroce_mr __rcu *slot[];
+};
 
 /**
  * struct uroce_dev - a device
@@ -70,7 +82,9 @@ struct uroce_wire;
  * @net: namespace that we have joined, NULL once @netdev left it. Whoever finds
  *	@gone clear in an RCU section may use dev_net(@netdev) to its end.
  * @gsi: queue pair 1, under RCU
- * @mrs: index to struct uroce_mr, under RCU
+ * @mrs_lock: changing @mrs and @table
+ * @mrs: which indices of regions are taken
+ * @table: regions
  * @groups: multicast
  * @counters: by enum uroce_counter
  */
@@ -82,7 +96,9 @@ struct uroce_dev {
 	struct net *net;
 	bool gone;
 	struct uroce_qp __rcu *gsi;
+	struct mutex mrs_lock;
 	struct xarray mrs;
+	struct uroce_mr_table __rcu *table;
 	spinlock_t groups_lock;
 	struct list_head groups;
 	u64 __percpu *counters;
@@ -108,7 +124,7 @@ enum uroce_counter {
  * @ref: the owner and everybody who copies
  * @idle: the last of them has gone
  * @umem: pinned pages of a process, or NULL
- * @pages: page of each @page_shift bytes; NULL for kernel addresses
+ * @pages: address of each page; NULL for kernel addresses
  * @iova: address of the first byte, in requests
  * @length: bytes
  * @offset: of the first byte in @pages[0]
@@ -121,7 +137,7 @@ struct uroce_mr {
 	refcount_t ref;
 	struct completion idle;
 	struct ib_umem *umem;
-	struct page **pages;
+	void **pages;
 	u32 npages;
 	u32 max_pages;
 	u64 iova;
@@ -259,6 +275,10 @@ enum uroce_wait {
  * @ring: shared or private
  * @head: the first request that is not complete
  * @wqe: that request, for queue pairs of one host
+ * @peer: the last uroce_qp_peer(), and
+ * @peer_seen: uroce_qp_ends of then; another says to look again
+ * @tried: the request at the head was not done at once
+ * @opcodes: a bit for each that the queue pair may send
  * @tail: of a private ring, under @post
  */
 struct uroce_sendq {
@@ -268,14 +288,19 @@ struct uroce_sendq {
 	struct univ_ring ring;
 	u32 head;
 	struct uroce_wqe wqe;
+	struct uroce_qp *peer;
+	u32 peer_seen;
+	u32 opcodes;
 	enum uroce_wait wait;
 	bool due;			/* the timer has been */
+	bool tried;
 	u8 rnr_left;
 	u8 retry_left;
 	u32 max_sge;
 	u32 max_inline;
 	bool sig_all;
 	bool attached;
+	bool datagrams;
 	struct hrtimer timer;
 	struct tasklet_struct task;
 	spinlock_t post;
@@ -383,15 +408,27 @@ static inline struct uroce_qp *to_uqp(struct ib_qp *ib)
 	return container_of(ib, struct uroce_ibqp, ib)->qp;
 }
 
-static inline void uroce_count(struct uroce_dev *dev, enum uroce_counter what)
+static inline void uroce_count_many(struct uroce_dev *dev,
+				    enum uroce_counter what, u32 n)
 {
-	this_cpu_inc(dev->counters[what]);
+	this_cpu_add(dev->counters[what], n);
 }
 
-/* mem.c */
+static inline void uroce_count(struct uroce_dev *dev, enum uroce_counter what)
+{
+	uroce_count_many(dev, what, 1);
+}
+
+/*
+ * mem.c: what needs bottom halves off is what RCU protects too: they keep a grace
+ * period from ending.
+ */
 struct uroce_mr *uroce_mr_get(struct ib_pd *pd, u32 key, u64 addr, u32 len,
 			      u32 access);
 void uroce_mr_release(struct uroce_mr *mr);
+void uroce_mr_exit(struct uroce_dev *dev);
+void uroce_seg_copy(const struct uroce_seg *dst, const struct uroce_seg *src,
+		    u32 len);
 void uroce_vec_put(struct uroce_vec *vec);
 void uroce_vec_copy(const struct uroce_vec *dst, u32 dst_off,
 		    const struct uroce_vec *src, u32 src_off, u32 len);
@@ -407,12 +444,24 @@ static inline void uroce_mr_put(struct uroce_mr *mr)
 		uroce_mr_release(mr);
 }
 
+/* One piece of memory, as uroce_mr_get(). False, and nothing is held, if it may not. */
+static inline bool uroce_seg_get(struct uroce_seg *seg, struct ib_pd *pd,
+				 u32 key, u64 addr, u32 len, u32 access)
+{
+	seg->mr = uroce_mr_get(pd, key, addr, len, access);
+	if (unlikely(!seg->mr))
+		return false;
+	seg->base = addr - seg->mr->iova;
+	seg->len = len;
+	return true;
+}
+
 /*
  * queue.c: requests and completions, for local.c and the wire alike.
  *
  * Send side, uroce_sendq.lock held: uroce_send_load() makes the private copy of
- * the request at an index, uroce_send_map() finds its memory, with the access
- * given; uroce_send_done() completes the request at sq.head and steps over it,
+ * the request at an index (and says in @reason what is wrong with it, if that
+ * is known), uroce_send_map() finds its memory, with the access given; uroce_send_done() completes the request at sq.head and steps over it,
  * with an error puts the queue pair in ERR. uroce_send_run() goes on with a send
  * queue, for those who hold no lock; uroce_send_later() does so soon and from
  * anywhere.
@@ -430,9 +479,35 @@ enum ib_wc_status uroce_send_map(struct uroce_qp *qp, struct uroce_wqe *wqe,
 				 u32 access);
 void uroce_send_done(struct uroce_qp *qp, struct uroce_wqe *wqe,
 		     enum ib_wc_status status, u16 reason);
+void uroce_send_complete(struct uroce_qp *qp, const struct uroce_wqe *wqe,
+			 enum ib_wc_status status, u16 reason);
 void uroce_send_run(struct uroce_qp *qp);
 void uroce_send_later(struct uroce_qp *qp);
 void uroce_send_wait(struct uroce_qp *qp, enum uroce_wait what, u64 ns);
+
+/*
+ * The slot is given back before its completion is seen, or a program that keeps
+ * the queue full would find no room.
+ */
+static inline void uroce_send_retire(struct uroce_sendq *sq,
+				     struct uroce_wqe *wqe)
+{
+	lockdep_assert_held(&sq->lock);
+	wqe->loaded = false;
+	sq->head++;
+	univ_ring_retire(&sq->ring, sq->head);
+}
+
+/* The request at the head was done. Context: sq.lock, maybe a resp.lock. */
+static inline void uroce_send_success(struct uroce_qp *qp,
+				      struct uroce_wqe *wqe)
+{
+	struct uroce_sendq *sq = &qp->sq;
+
+	uroce_send_retire(sq, wqe);
+	if (sq->sig_all || wqe->wr.flags & UNIV_WR_SIGNALED)
+		uroce_send_complete(qp, wqe, IB_WC_SUCCESS, 0);
+}
 
 enum ib_wc_status uroce_recv_take(struct uroce_qp *qp);
 enum ib_wc_status uroce_recv_map(struct uroce_qp *qp);
@@ -487,8 +562,9 @@ int uroce_mr_dereg(struct ib_mr *ib, struct ib_udata *udata);
 int uroce_mr_fast(struct uroce_qp *qp, struct ib_mr *ib, u32 key, u32 access);
 int uroce_mr_invalidate(struct ib_pd *pd, u32 key);
 
-/* qp.c: look-up, under RCU */
+/* qp.c: look-up, under RCU; of the connected peer, with sq.lock */
 struct uroce_qp *uroce_qp_find(u64 dev_id, u32 num);
+struct uroce_qp *uroce_qp_peer(struct uroce_qp *qp);
 u64 uroce_rnr_ns(u8 timer);
 u64 uroce_timeout_ns(u8 timeout);
 int uroce_qp_create(struct ib_qp *ib, struct ib_qp_init_attr *init,
