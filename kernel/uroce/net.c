@@ -17,10 +17,9 @@
 #include "icrc.h"
 #include "net.h"
 
-/* Two hosts do not understand each other yet, so nothing listens unasked. */
-static bool wire;
+static bool wire = true;
 module_param(wire, bool, 0444);
-MODULE_PARM_DESC(wire, "packets to and from other hosts; unfinished (default: no)");
+MODULE_PARM_DESC(wire, "packets to and from other hosts (default: yes)");
 
 /* ---- listening ---------------------------------------------------------------- */
 
@@ -315,6 +314,7 @@ static u32 push_ipv6(const struct uroce_flow *flow, struct sk_buff *skb,
 	return uroce_icrc_ipv6(ip, udp, (void *)(udp + 1));
 }
 
+/* A full queue says so with a positive number, or runs out of buffers */
 static int xmit(struct net *net, struct sk_buff *skb)
 {
 	int ret;
@@ -323,7 +323,9 @@ static int xmit(struct net *net, struct sk_buff *skb)
 		ret = ip_local_out(net, NULL, skb);
 	else
 		ret = ip6_local_out(net, NULL, skb);
-	return net_xmit_eval(ret) ? -ENOBUFS : 0;
+	if (ret > 0)
+		return net_xmit_eval(ret) ? -ENOBUFS : 0;
+	return ret;
 }
 
 /**
@@ -333,7 +335,7 @@ static int xmit(struct net *net, struct sk_buff *skb)
  * @skb: from uroce_net_alloc(), filled from the base transport header to the
  *	padding; consumed
  *
- * Return: 0, -ENOBUFS when a queue on the way is full, -EHOSTUNREACH
+ * Return: 0, -ENOBUFS when a queue on the way is full, or why it cannot leave
  */
 int uroce_net_xmit(struct net_device *dev, struct uroce_flow *flow,
 		   struct sk_buff *skb)
