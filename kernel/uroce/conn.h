@@ -14,6 +14,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "net.h"
+#include "stats.h"
 #include "wire.h"
 
 struct uroce_conn;
@@ -68,7 +69,8 @@ struct uroce_msg {
  * @atomic: execute, 64 bits wide; compare and swap if @swap is so
  * @invalidate: a key, on behalf of the peer
  * @broken: the peer's request was refused; the queue pair has to go to its error
- *	state and to raise @event
+ *	state and to raise @event, an enum ib_event_type; 0 is none
+ * @count: something that is counted has happened
  * @established: the first packet in the state RTR
  * @xmit: send a packet; consumes it. -ENOBUFS: not now.
  * @rerun: see to it that uroce_req_run() or, for responses, uroce_resp_run() is
@@ -98,8 +100,10 @@ struct uroce_conn_ops {
 	int (*atomic)(struct uroce_conn *conn, u32 rkey, u64 va, bool swap,
 		      u64 compare, u64 operand, u64 *orig);
 	int (*invalidate)(struct uroce_conn *conn, u32 rkey);
-	void (*broken)(struct uroce_conn *conn, enum ib_event_type event);
+	void (*broken)(struct uroce_conn *conn, u32 event);
 	void (*established)(struct uroce_conn *conn);
+
+	void (*count)(struct uroce_conn *conn, enum uroce_counter what);
 
 	int (*xmit)(struct uroce_conn *conn, struct sk_buff *skb, bool response);
 	void (*rerun)(struct uroce_conn *conn, bool response);
@@ -158,9 +162,11 @@ struct uroce_requester {
  * struct uroce_response - a read or an atomic, as long as it may be asked for again
  * @op: its opcode's flags; 0 for none
  * @pending: not all of it has been sent
+ * @again: it had been, before the peer asked once more
  * @first: sequence numbers of the responses
  * @last: the same
  * @psn: the next to send
+ * @until: the last to send
  * @rkey: what is read
  * @va: address of the byte that @from begins with
  * @from: the sequence number that belongs to @va
@@ -171,9 +177,11 @@ struct uroce_requester {
 struct uroce_response {
 	u16 op;
 	bool pending;
+	bool again;
 	u32 first;
 	u32 last;
 	u32 psn;
+	u32 until;
 	u32 rkey;
 	u64 va;
 	u32 from;
@@ -190,6 +198,8 @@ struct uroce_response {
  * @has_recv: holds a receive request
  * @waiting: some of @responses may be pending
  * @ack: an acknowledgement is due, behind the responses that are pending
+ * @refused: that is the last word, and then the connection is over
+ * @event: what the owner raises then
  * @op: what the message under way does, %UROCE_OP_SEND or %UROCE_OP_WRITE; or 0
  * @psn: expected
  * @msn: messages executed
@@ -213,6 +223,8 @@ struct uroce_responder {
 	bool has_recv;
 	bool waiting;
 	bool ack;
+	bool refused;
+	u32 event;
 	u16 op;
 	u32 psn;
 	u32 msn;

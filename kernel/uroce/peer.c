@@ -234,12 +234,9 @@ static int op_invalidate(struct uroce_conn *conn, u32 rkey)
 	return uroce_mr_invalidate(wire_of(conn)->qp->ib->pd, rkey);
 }
 
-static void op_broken(struct uroce_conn *conn, enum ib_event_type event)
+static void op_broken(struct uroce_conn *conn, u32 event)
 {
-	struct uroce_qp *qp = wire_of(conn)->qp;
-
-	uroce_count(qp->dev, UROCE_CNT_NAKS);
-	uroce_qp_fail(qp, event);
+	uroce_qp_fail(wire_of(conn)->qp, event);
 }
 
 static void op_established(struct uroce_conn *conn)
@@ -250,6 +247,11 @@ static void op_established(struct uroce_conn *conn)
 		return;
 	set_bit(IB_EVENT_COMM_EST, &qp->events);
 	uroce_send_later(qp);
+}
+
+static void op_count(struct uroce_conn *conn, enum uroce_counter what)
+{
+	uroce_count(wire_of(conn)->qp->dev, what);
 }
 
 static int op_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool response)
@@ -292,6 +294,7 @@ static const struct uroce_conn_ops wire_ops = {
 	.invalidate = op_invalidate,
 	.broken = op_broken,
 	.established = op_established,
+	.count = op_count,
 	.xmit = op_xmit,
 	.rerun = op_rerun,
 };

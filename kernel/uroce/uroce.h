@@ -49,6 +49,7 @@
 
 #include "net.h"
 #include "queue.h"
+#include "stats.h"
 #include "wire.h"
 
 #define UROCE_MAX_SGE		32
@@ -102,20 +103,6 @@ struct uroce_dev {
 	spinlock_t groups_lock;
 	struct list_head groups;
 	u64 __percpu *counters;
-};
-
-enum uroce_counter {
-	UROCE_CNT_LOCAL_MSGS,
-	UROCE_CNT_SENT_PKTS,
-	UROCE_CNT_RECEIVED_PKTS,
-	UROCE_CNT_DUPLICATES,
-	UROCE_CNT_OUT_OF_SEQUENCE,
-	UROCE_CNT_RNR_SENT,
-	UROCE_CNT_RNR_RECEIVED,
-	UROCE_CNT_TIMEOUTS,
-	UROCE_CNT_RETRY_EXCEEDED,
-	UROCE_CNT_NAKS,
-	UROCE_COUNTERS
 };
 
 /**

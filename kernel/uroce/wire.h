@@ -15,6 +15,9 @@
 #define UROCE_UDP_PORT 4791
 #define UROCE_ICRC_SIZE 4
 
+/* Bytes, the longest of the specification */
+#define UROCE_MAX_MESSAGE (1u << 31)
+
 /* Packet sequence numbers have 24 bits and wrap */
 #define UROCE_PSN_MASK 0xffffffu
 

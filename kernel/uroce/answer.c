@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the responder answers: acknowledgements, and reads and atomics, which are
+ * remembered for as long as the peer may ask for them again.
+ */
+#include <linux/skbuff.h>
+
+#include "resp.h"
+
+/* Packets of read responses that go out at a time */
+#define BURST 256
+
+/* ---- what goes out ------------------------------------------------------------ */
+
+static int resp_send(struct uroce_conn *conn, struct sk_buff *skb)
+{
+	return conn->ops->xmit(conn, skb, true);
+}
+
+/* True if it went out, or can be taken for lost */
+static bool send_ack(struct uroce_conn *conn)
+{
+	struct uroce_responder *resp = &conn->resp;
+	u8 opcode = conn->service | UROCE_ACKNOWLEDGE;
+	struct sk_buff *skb = uroce_net_alloc(uroce_ops[opcode].length, GFP_ATOMIC);
+	struct uroce_aeth *aeth;
+
+	if (!skb)
+		return false;
+	aeth = (void *)uroce_bth_put(conn, skb, opcode, resp->ack_psn, 0);
+	aeth->smsn = uroce_aeth_make(resp->syndrome, resp->msn);
+	return resp_send(conn, skb) != -ENOBUFS;
+}
+
+static bool send_atomic(struct uroce_conn *conn, struct uroce_response *res)
+{
+	u8 opcode = conn->service | UROCE_ATOMIC_ACK;
+	struct sk_buff *skb = uroce_net_alloc(uroce_ops[opcode].length, GFP_ATOMIC);
+	struct uroce_atomic_ack *ack;
+	struct uroce_aeth *aeth;
+
+	if (!skb)
+		return false;
+	aeth = (void *)uroce_bth_put(conn, skb, opcode, res->first, 0);
+	aeth->smsn = uroce_aeth_make(UROCE_AETH_NO_CREDIT, res->msn);
+	ack = (void *)(aeth + 1);
+	ack->orig = cpu_to_be64(res->orig);
+	if (resp_send(conn, skb) == -ENOBUFS)
+		return false;
+	res->pending = false;
+	return true;
+}
+
+static u8 read_opcode(const struct uroce_response *res)
+{
+	bool first = res->psn == res->from, last = res->psn == res->until;
+
+	if (first)
+		return last ? UROCE_READ_ONLY : UROCE_READ_FIRST;
+	return last ? UROCE_READ_LAST : UROCE_READ_MIDDLE;
+}
+
+static bool send_read(struct uroce_conn *conn, struct uroce_response *res)
+{
+	u8 opcode = conn->service | read_opcode(res);
+	u64 va = res->va + (u64)uroce_psn_diff(res->psn, res->from) * conn->mtu;
+	u32 len = min_t(u64, res->end - va, conn->mtu), pad = uroce_pad(len);
+	struct sk_buff *skb;
+	u8 *eth;
+
+	skb = uroce_net_alloc(uroce_ops[opcode].length + len + pad, GFP_ATOMIC);
+	if (!skb)
+		return false;
+	eth = uroce_bth_put(conn, skb, opcode, res->psn, pad);
+	if (uroce_ops[opcode].flags & UROCE_OP_AETH)
+		*(__be32 *)eth = uroce_aeth_make(UROCE_AETH_NO_CREDIT, res->msn);
+	if (len && conn->ops->read(conn, res->rkey, va, skb_put(skb, len), len)) {
+		kfree_skb(skb);
+		conn->resp.waiting = false;
+		uroce_resp_refuse(conn, UROCE_NAK_ACCESS, res->psn,
+				  IB_EVENT_QP_ACCESS_ERR);
+		return true;
+	}
+	memset(skb_put(skb, pad), 0, pad);
+	if (resp_send(conn, skb) == -ENOBUFS)
+		return false;
+	res->pending = res->psn != res->until;
+	res->psn = uroce_psn_add(res->psn, 1);
+	return true;
+}
+
+/* The oldest response of which something is still to be sent */
+static struct uroce_response *resp_pending(struct uroce_responder *resp)
+{
+	struct uroce_response *res;
+	u32 i;
+
+	for (i = resp->limit; i; i--) {
+		res = &resp->responses[(resp->count - i) % resp->limit];
+		if (res->pending)
+			return res;
+	}
+	return NULL;
+}
+
+static bool send_next(struct uroce_conn *conn, struct uroce_response *res)
+{
+	return res->op & UROCE_OP_READ ? send_read(conn, res) : send_atomic(conn, res);
+}
+
+/* Sends what is due, in order: responses, then the acknowledgement of all */
+void uroce_resp_run(struct uroce_conn *conn)
+{
+	struct uroce_responder *resp = &conn->resp;
+	struct uroce_response *res;
+	int left = BURST;
+
+	if (!resp->running)
+		return;
+	while (resp->waiting && (res = resp_pending(resp)))
+		if (!left-- || !send_next(conn, res))
+			goto later;
+	resp->waiting = false;
+	if (resp->ack && !send_ack(conn))
+		goto later;
+	resp->ack = false;
+	if (resp->refused) {
+		resp->running = false;
+		conn->ops->broken(conn, resp->event);
+	}
+	return;
+later:
+	if (!timer_pending(&resp->timer))
+		mod_timer(&resp->timer, jiffies + 1);
+}
+
+void uroce_resp_timer(struct timer_list *timer)
+{
+	struct uroce_conn *conn = from_timer(conn, timer, resp.timer);
+
+	conn->ops->rerun(conn, true);
+}
+
+void uroce_resp_ack(struct uroce_conn *conn, u8 syndrome, u32 psn)
+{
+	struct uroce_responder *resp = &conn->resp;
+
+	resp->ack = true;
+	resp->syndrome = syndrome;
+	resp->ack_psn = psn;
+}
+
+/* The last word, which does not overtake what was answered before it */
+void uroce_resp_refuse(struct uroce_conn *conn, u8 syndrome, u32 psn, u32 event)
+{
+	uroce_resp_ack(conn, syndrome, psn);
+	conn->resp.refused = true;
+	conn->resp.event = event;
+}
+
+/* ---- reads and atomics -------------------------------------------------------- */
+
+/*
+ * The next slot to remember a response in; NULL if the peer asks too much at once.
+ * What it asked for again and does not wait for any more was a late packet's wish.
+ */
+static struct uroce_response *response_new(struct uroce_responder *resp)
+{
+	struct uroce_response *res = &resp->responses[resp->count % resp->limit];
+
+	if (res->pending && !res->again)
+		return NULL;
+	memset(res, 0, sizeof(*res));
+	return res;
+}
+
+static struct uroce_response *response_find(struct uroce_responder *resp, u32 psn)
+{
+	struct uroce_response *res;
+	u32 i;
+
+	for (i = 0; i < resp->limit; i++) {
+		res = &resp->responses[i];
+		if (res->op && uroce_psn_diff(psn, res->first) >= 0 &&
+		    uroce_psn_diff(psn, res->last) <= 0)
+			return res;
+	}
+	return NULL;
+}
+
+static void response_keep(struct uroce_responder *resp, struct uroce_response *res,
+			  u16 op, u32 packets)
+{
+	res->op = op;
+	res->first = resp->psn;
+	res->last = uroce_psn_add(resp->psn, packets - 1);
+	res->until = res->last;
+	res->psn = resp->psn;
+	res->from = resp->psn;
+	res->msn = ++resp->msn;
+	res->pending = true;
+	resp->waiting = true;
+	resp->count++;
+	resp->psn = uroce_psn_add(resp->psn, packets);
+}
+
+static void read_aim(struct uroce_response *res, const struct uroce_reth *reth)
+{
+	res->rkey = be32_to_cpu(reth->rkey);
+	res->va = be64_to_cpu(reth->va);
+	res->end = res->va + be32_to_cpu(reth->len);
+}
+
+static u32 read_packets(const struct uroce_conn *conn, u32 len)
+{
+	return len ? DIV_ROUND_UP(len, conn->mtu) : 1;
+}
+
+static enum resp_step read_check(struct uroce_conn *conn,
+				 const struct uroce_reth *reth)
+{
+	return uroce_resp_access(conn, be32_to_cpu(reth->rkey),
+				 be64_to_cpu(reth->va), be32_to_cpu(reth->len),
+				 IB_ACCESS_REMOTE_READ);
+}
+
+enum resp_step uroce_resp_read(struct uroce_conn *conn,
+			       const struct uroce_packet *pkt)
+{
+	const struct uroce_reth *reth = resp_eth(conn, pkt);
+	u32 packets = read_packets(conn, be32_to_cpu(reth->len));
+	struct uroce_response *res = response_new(&conn->resp);
+	enum resp_step step;
+
+	if (!res || be32_to_cpu(reth->len) > UROCE_MAX_MESSAGE ||
+	    packets > UROCE_PSN_MASK / 2)
+		return RESP_INVALID;
+	step = read_check(conn, reth);
+	if (step != RESP_OK)
+		return step;
+	read_aim(res, reth);
+	response_keep(&conn->resp, res, UROCE_OP_READ, packets);
+	return RESP_OK;
+}
+
+enum resp_step uroce_resp_atomic(struct uroce_conn *conn,
+				 const struct uroce_packet *pkt)
+{
+	const struct uroce_atomic_eth *eth = resp_eth(conn, pkt);
+	bool swap = (pkt->bth->opcode & UROCE_OPERATION) == UROCE_COMPARE_SWAP;
+	u64 va = be64_to_cpu(eth->va);
+	u32 rkey = be32_to_cpu(eth->rkey);
+	struct uroce_response *res;
+	enum resp_step step;
+
+	if (va % sizeof(u64))
+		return RESP_INVALID;
+	step = uroce_resp_access(conn, rkey, va, sizeof(u64),
+				 IB_ACCESS_REMOTE_ATOMIC);
+	if (step != RESP_OK)
+		return step;
+	res = response_new(&conn->resp);
+	if (!res)
+		return RESP_INVALID;
+	if (conn->ops->atomic(conn, rkey, va, swap, be64_to_cpu(eth->compare),
+			      be64_to_cpu(eth->swap_add), &res->orig))
+		return RESP_ACCESS;
+	response_keep(&conn->resp, res, UROCE_OP_ATOMIC, 1);
+	return RESP_OK;
+}
+
+/* ---- what was asked before ---------------------------------------------------- */
+
+static void response_again(struct uroce_conn *conn, struct uroce_response *res)
+{
+	res->again = !res->pending || res->again;
+	res->pending = true;
+	conn->resp.waiting = true;
+}
+
+/* Memory may have been altered since; keys are checked anew */
+static enum resp_step again_read(struct uroce_conn *conn,
+				 const struct uroce_packet *pkt,
+				 struct uroce_response *res)
+{
+	const struct uroce_reth *reth = resp_eth(conn, pkt);
+	u32 packets = read_packets(conn, be32_to_cpu(reth->len));
+	u32 last = uroce_psn_add(pkt->psn, packets - 1);
+
+	if (!(res->op & UROCE_OP_READ) || packets > UROCE_PSN_MASK / 2 ||
+	    uroce_psn_diff(last, res->last) > 0)
+		return RESP_DROP;
+	if (read_check(conn, reth) != RESP_OK)
+		return RESP_DROP;
+	read_aim(res, reth);
+	res->from = pkt->psn;
+	res->psn = pkt->psn;
+	res->until = last;
+	response_again(conn, res);
+	return RESP_OK;
+}
+
+enum resp_step uroce_resp_again(struct uroce_conn *conn,
+				const struct uroce_packet *pkt)
+{
+	struct uroce_response *res;
+
+	if (!(pkt->op->flags & (UROCE_OP_READ | UROCE_OP_ATOMIC))) {
+		/* All that came so far, or an older word would unsay a NAK */
+		if (!conn->resp.ack)
+			uroce_resp_ack(conn, UROCE_AETH_NO_CREDIT,
+				       uroce_psn_add(conn->resp.psn, -1));
+		return RESP_OK;
+	}
+	res = response_find(&conn->resp, pkt->psn);
+	if (!res)
+		return RESP_DROP;
+	if (pkt->op->flags & UROCE_OP_READ)
+		return again_read(conn, pkt, res);
+	if (!(res->op & UROCE_OP_ATOMIC))
+		return RESP_DROP;
+	response_again(conn, res);
+	return RESP_OK;
+}

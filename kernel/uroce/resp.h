@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Between the files of the responder: resp.c judges and executes, answer.c answers. */
+#ifndef UROCE_RESP_H
+#define UROCE_RESP_H
+
+#include "conn.h"
+
+/* How packets end */
+enum resp_step {
+	RESP_OK,
+	RESP_DROP,
+	RESP_AGAIN,	/* was executed before: say so again */
+	RESP_GAP,	/* something before it is missing */
+	RESP_RNR,	/* no receive request */
+	RESP_INVALID,
+	RESP_ACCESS,
+	RESP_OPERATION,
+	/* The receive request has ended with an error, which says it here */
+	RESP_TOO_LONG,
+	RESP_BAD_KEY,
+	RESP_BAD_RECV,
+};
+
+/* Where the headers begin that the opcode announces */
+static inline const void *resp_eth(const struct uroce_conn *conn,
+				   const struct uroce_packet *pkt)
+{
+	const u8 *eth = (const u8 *)(pkt->bth + 1);
+
+	return conn->service == UROCE_XRC ? eth + sizeof(__be32) : eth;
+}
+
+/* resp.c */
+enum resp_step uroce_resp_access(struct uroce_conn *conn, u32 rkey, u64 va,
+				 u32 len, int access);
+
+/* answer.c */
+void uroce_resp_ack(struct uroce_conn *conn, u8 syndrome, u32 psn);
+void uroce_resp_refuse(struct uroce_conn *conn, u8 syndrome, u32 psn, u32 event);
+enum resp_step uroce_resp_read(struct uroce_conn *conn,
+			       const struct uroce_packet *pkt);
+enum resp_step uroce_resp_atomic(struct uroce_conn *conn,
+				 const struct uroce_packet *pkt);
+enum resp_step uroce_resp_again(struct uroce_conn *conn,
+				const struct uroce_packet *pkt);
+
+#endif
