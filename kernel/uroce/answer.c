@@ -118,7 +118,7 @@ void uroce_resp_run(struct uroce_conn *conn)
 	if (!resp->running)
 		return;
 	while (resp->waiting && (res = resp_pending(resp)))
-		if (!left-- || !send_next(conn, res))
+		if (!left-- || !conn->ops->room(conn) || !send_next(conn, res))
 			goto later;
 	resp->waiting = false;
 	if (resp->ack && !send_ack(conn))

@@ -33,6 +33,7 @@ void uroce_comp_advance(struct uroce_conn *conn, u32 una)
 	struct uroce_msg *msg;
 
 	if (una != req->una) {
+		uroce_window_gain(req, uroce_psn_diff(una, req->una));
 		req->una = una;
 		req->tries = req->retry_cnt;
 		req->rnr_tries = req->rnr_retry;
@@ -87,6 +88,7 @@ static enum comp_step comp_wait(struct uroce_conn *conn, u8 timer)
 
 	if (req->waiting)
 		return COMP_DROP;
+	conn->ops->count(conn, UROCE_CNT_RNR_RECEIVED);
 	if (!req->rnr_tries) {
 		uroce_req_fail(conn, IB_WC_RNR_RETRY_EXC_ERR);
 		return COMP_DROP;
@@ -101,6 +103,7 @@ static enum comp_step comp_wait(struct uroce_conn *conn, u8 timer)
 
 static enum comp_step comp_nak(struct uroce_conn *conn, u8 syndrome)
 {
+	conn->ops->count(conn, UROCE_CNT_NAKS);
 	switch (syndrome) {
 	case UROCE_NAK_SEQUENCE:
 		return COMP_LOST;
@@ -238,8 +241,10 @@ void uroce_comp_receive(struct uroce_conn *conn, const struct uroce_packet *pkt)
 	switch (comp_dispatch(conn, pkt)) {
 	case COMP_LOST:
 		/* The rest of what is under way tells the same once more */
-		if (!conn->req.went_back && !conn->req.waiting)
-			uroce_req_retry(conn);
+		if (conn->req.went_back || conn->req.waiting)
+			break;
+		uroce_window_cut(&conn->req);
+		uroce_req_retry(conn);
 		break;
 	case COMP_BAD:
 		uroce_req_fail(conn, IB_WC_BAD_RESP_ERR);

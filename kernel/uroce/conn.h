@@ -72,6 +72,7 @@ struct uroce_msg {
  *	state and to raise @event, an enum ib_event_type; 0 is none
  * @count: something that is counted has happened
  * @established: the first packet in the state RTR
+ * @room: may a packet be sent now?
  * @xmit: send a packet; consumes it. -ENOBUFS: not now.
  * @rerun: see to it that uroce_req_run() or, for responses, uroce_resp_run() is
  *	called; no lock is held
@@ -105,6 +106,7 @@ struct uroce_conn_ops {
 
 	void (*count)(struct uroce_conn *conn, enum uroce_counter what);
 
+	bool (*room)(struct uroce_conn *conn);
 	int (*xmit)(struct uroce_conn *conn, struct sk_buff *skb, bool response);
 	void (*rerun)(struct uroce_conn *conn, bool response);
 };
@@ -126,6 +128,10 @@ struct uroce_conn_ops {
  * @una: oldest that is not acknowledged
  * @high: behind the highest that was ever sent
  * @silent: packets sent since the last that asks for an acknowledgement
+ * @window: how many packets may be under way
+ * @calm: window at which things last went wrong; from there on it grows slowly
+ * @gained: packets acknowledged since it last grew
+ * @cut: sequence number up to which losses are of one kind with the last
  * @reads: reads and atomics under way
  * @max_reads: how many the peer bears
  * @tries: left, of @retry_cnt
@@ -148,6 +154,10 @@ struct uroce_requester {
 	u32 una;
 	u32 high;
 	u32 silent;
+	u32 window;
+	u32 calm;
+	u32 gained;
+	u32 cut;
 	u32 reads;
 	u32 max_reads;
 	u8 tries;
@@ -277,12 +287,18 @@ u64 uroce_rnr_ns(u8 timer);
 /* req.c: under the requester's lock, but for the timer */
 void uroce_req_start(struct uroce_conn *conn, u32 psn);
 void uroce_req_halt(struct uroce_conn *conn);
-void uroce_req_run(struct uroce_conn *conn, u32 posted);
+bool uroce_req_run(struct uroce_conn *conn, u32 posted);
 void uroce_req_back(struct uroce_conn *conn);
 void uroce_req_retry(struct uroce_conn *conn);
 void uroce_req_seek(struct uroce_conn *conn, u32 psn);
 void uroce_req_fail(struct uroce_conn *conn, enum ib_wc_status status);
 void uroce_req_timer(struct timer_list *timer);
+
+/* window.c: under the requester's lock */
+void uroce_window_start(struct uroce_requester *req);
+void uroce_window_gain(struct uroce_requester *req, u32 packets);
+void uroce_window_cut(struct uroce_requester *req);
+void uroce_window_close(struct uroce_requester *req);
 
 /* comp.c: under the requester's lock */
 void uroce_comp_receive(struct uroce_conn *conn, const struct uroce_packet *pkt);

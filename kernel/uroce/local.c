@@ -14,12 +14,15 @@
 #define STEP_BYTES	(256u << 10)
 /* A peer that is not there, when no timeout says how long to wait */
 #define FOREVER_NS	(100 * NSEC_PER_MSEC)
+/* Datagrams look again so soon when too many packets are on their way out */
+#define FULL_NS		(200 * NSEC_PER_USEC)
 
 enum outcome {
 	DONE,
 	MORE,		/* a piece of it */
 	RNR,		/* the peer has no receive request */
 	SILENT,		/* nobody answers */
+	FULL,		/* too many packets are on their way out */
 	FAILED,
 };
 
@@ -449,6 +452,8 @@ static enum outcome datagram(struct turn *t)
 
 	if (wqe->len > t->qp->mtu)
 		return fail(t, IB_WC_LOC_LEN_ERR);
+	if (!wqe->av.peer && !uroce_net_room(t->qp->dev->netdev))
+		return FULL;
 	t->status = uroce_send_map(t->qp, wqe, 0);
 	if (t->status)
 		return FAILED;
@@ -524,6 +529,9 @@ static void give_up(struct turn *t, enum outcome out)
 		return;
 	case SILENT:
 		no_answer(qp);
+		return;
+	case FULL:
+		uroce_send_wait(qp, UROCE_WAIT_RETRY, FULL_NS);
 		return;
 	default:
 		uroce_send_done(qp, t->wqe, t->status, t->reason);

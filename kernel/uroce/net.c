@@ -13,6 +13,7 @@
 #include <net/ipv6.h>
 #include <net/netns/generic.h>
 #include <net/route.h>
+#include <net/sock.h>
 
 #include "icrc.h"
 #include "net.h"
@@ -23,9 +24,14 @@ MODULE_PARM_DESC(wire, "packets to and from other hosts (default: yes)");
 
 /* ---- listening ---------------------------------------------------------------- */
 
+/*
+ * The socket sends nothing. It is charged for packets on their way out, so that
+ * senders see how many there are, by code that stays when this module goes.
+ */
 struct uroce_net {
-	struct mutex lock;	/* protects users, and orders the hooks with it */
+	struct mutex lock;	/* protects users, and orders the rest with it */
 	unsigned int users;
+	struct socket *sock;
 };
 
 static unsigned int net_id;
@@ -150,6 +156,29 @@ static void listen_stop(struct net *net)
 }
 #endif
 
+static int net_start(struct net *net, struct uroce_net *un)
+{
+	int ret = sock_create_kern(net, AF_INET, SOCK_DGRAM, IPPROTO_UDP, &un->sock);
+
+	if (ret)
+		return ret;
+	ret = listen_start(net);
+	if (ret)
+		sock_release(un->sock);
+	return ret;
+}
+
+/* Whoever sends may have looked the socket up before its device left */
+static void net_stop(struct net *net, struct uroce_net *un)
+{
+	struct socket *sock = un->sock;
+
+	listen_stop(net);
+	WRITE_ONCE(un->sock, NULL);
+	synchronize_rcu();
+	sock_release(sock);
+}
+
 /* Whether there are packets at all. */
 bool uroce_net_wire(void)
 {
@@ -165,7 +194,7 @@ int uroce_net_join(struct net *net)
 		return 0;
 	mutex_lock(&un->lock);
 	if (!un->users)
-		ret = listen_start(net);
+		ret = net_start(net, un);
 	if (!ret)
 		un->users++;
 	mutex_unlock(&un->lock);
@@ -180,11 +209,14 @@ void uroce_net_leave(struct net *net)
 		return;
 	mutex_lock(&un->lock);
 	if (!--un->users)
-		listen_stop(net);
+		net_stop(net, un);
 	mutex_unlock(&un->lock);
 }
 
 /* ---- sending ------------------------------------------------------------------ */
+
+/* Bytes of memory in packets that no device has sent yet: a few milliseconds' worth */
+#define UNDER_WAY (1 << 20)
 
 #define HEADROOM (MAX_HEADER + sizeof(struct ipv6hdr) + sizeof(struct udphdr))
 
@@ -195,6 +227,43 @@ struct sk_buff *uroce_net_alloc(unsigned int len, gfp_t gfp)
 	if (skb)
 		skb_reserve(skb, HEADROOM);
 	return skb;
+}
+
+/* Context: RCU */
+static struct sock *net_sock(struct net_device *dev)
+{
+	struct uroce_net *un = net_generic(dev_net(dev), net_id);
+	struct socket *sock = READ_ONCE(un->sock);
+
+	return sock ? sock->sk : NULL;
+}
+
+/**
+ * uroce_net_room() - may more packets leave, without drowning the queues ahead?
+ * @dev: by which they leave
+ */
+bool uroce_net_room(struct net_device *dev)
+{
+	struct sock *sk;
+	bool room;
+
+	rcu_read_lock();
+	sk = net_sock(dev);
+	room = !sk || refcount_read(&sk->sk_wmem_alloc) < UNDER_WAY;
+	rcu_read_unlock();
+	return room;
+}
+
+/* Nobody counts what is sent while the namespace is being left */
+static void charge(struct net_device *dev, struct sk_buff *skb)
+{
+	struct sock *sk;
+
+	rcu_read_lock();
+	sk = net_sock(dev);
+	if (sk)
+		skb_set_owner_w(skb, sk);
+	rcu_read_unlock();
 }
 
 void uroce_flow_release(struct uroce_flow *flow)
@@ -357,6 +426,7 @@ int uroce_net_xmit(struct net_device *dev, struct uroce_flow *flow,
 	skb_put_data(skb, &icrc, sizeof(icrc));
 	skb_dst_set(skb, dst_clone(dst));
 	skb->dev = dst->dev;
+	charge(dev, skb);
 	return xmit(dev_net(dev), skb);
 }
 

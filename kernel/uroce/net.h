@@ -80,6 +80,7 @@ void uroce_net_leave(struct net *net);
 
 /* Room for @len bytes from the base transport header to the padding */
 struct sk_buff *uroce_net_alloc(unsigned int len, gfp_t gfp);
+bool uroce_net_room(struct net_device *dev);
 int uroce_net_xmit(struct net_device *dev, struct uroce_flow *flow,
 		   struct sk_buff *skb);
 void uroce_flow_release(struct uroce_flow *flow);

@@ -254,6 +254,11 @@ static void op_count(struct uroce_conn *conn, enum uroce_counter what)
 	uroce_count(wire_of(conn)->qp->dev, what);
 }
 
+static bool op_room(struct uroce_conn *conn)
+{
+	return uroce_net_room(wire_of(conn)->qp->dev->netdev);
+}
+
 static int op_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool response)
 {
 	struct uroce_wire *w = wire_of(conn);
@@ -295,6 +300,7 @@ static const struct uroce_conn_ops wire_ops = {
 	.broken = op_broken,
 	.established = op_established,
 	.count = op_count,
+	.room = op_room,
 	.xmit = op_xmit,
 	.rerun = op_rerun,
 };
@@ -414,6 +420,7 @@ bool uroce_wire_step(struct uroce_qp *qp)
 {
 	struct uroce_wire *w = qp->wire;
 	u32 tail = univ_ring_published(&qp->sq.ring);
+	bool more;
 
 	if (!w || tail - qp->sq.head > qp->sq.ring.count)
 		return false;
@@ -423,12 +430,13 @@ bool uroce_wire_step(struct uroce_qp *qp)
 	if (!w->conn.req.running)
 		goto out;
 	load(w, tail);
-	uroce_req_run(&w->conn, w->loaded);
+	more = uroce_req_run(&w->conn, w->loaded);
 out:
 	uroce_cq_notify(qp->send_cq);
+	if (!w->conn.req.running)
+		return false;
 	/* One that is bad may have become the first */
-	return w->conn.req.running && w->loaded != tail &&
-	       w->conn.req.done == w->loaded;
+	return more || (w->loaded != tail && w->conn.req.done == w->loaded);
 }
 
 /* Context: RCU. The packet is an answer to the requester, who takes it soon. */

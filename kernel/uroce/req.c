@@ -8,10 +8,7 @@
 
 #include "conn.h"
 
-/* Packets under way: enough to keep a link busy, few enough for queues on it */
-#define WINDOW 128
-
-/* An acknowledgement is asked for so often within long messages */
+/* An acknowledgement is asked for so often within long messages, or oftener */
 #define ACK_EVERY 32
 
 /*
@@ -19,7 +16,10 @@
  * an answer's as a request's. A retransmission may ask so too, hence every
  * responder knows it.
  */
-#define READ_PACKETS 64
+#define READ_PACKETS 32
+
+/* Packets that are sent before others get a turn */
+#define TURN 256
 
 /* Sequence numbers further apart than half the circle could not be compared */
 #define PSN_SPAN (1 << 23)
@@ -120,7 +120,9 @@ static bool ask(struct uroce_conn *conn, bool last)
 	if (!reliable(conn))
 		return false;
 	req->silent++;
-	if ((last && req->next + 1 == req->posted) || req->silent >= ACK_EVERY) {
+	/* Four times in a window, so that it does not fill without a word */
+	if ((last && req->next + 1 == req->posted) ||
+	    req->silent >= clamp(req->window / 4, 1u, (u32)ACK_EVERY)) {
 		req->silent = 0;
 		return true;
 	}
@@ -192,7 +194,7 @@ static bool req_may_send(const struct uroce_conn *conn, const struct uroce_msg *
 
 	if (!reliable(conn))
 		return true;
-	if (uroce_psn_diff(req->psn, req->una) >= WINDOW)
+	if (uroce_psn_diff(req->psn, req->una) >= req->window)
 		return false;
 	if (msg->fence && req->reads && !req->offset)
 		return false;
@@ -298,6 +300,8 @@ static enum uroce_req_step req_step(struct uroce_conn *conn)
 		return req_local(conn, msg);
 	if (!req_may_send(conn, msg))
 		return REQ_STOP;
+	if (!conn->ops->room(conn))
+		return REQ_LATER;
 	step = req_packet(conn, msg);
 	/* Who expects no answer is done when the last packet is on its way */
 	if (step == REQ_GO_ON && !reliable(conn))
@@ -328,28 +332,35 @@ static void req_expired(struct uroce_conn *conn)
 	/* Set again meanwhile, by something that moved */
 	if (timer_pending(&req->timer))
 		return;
-	if (req->waiting)
+	if (req->waiting) {
 		req->waiting = false;
-	else if (!req->full && req->una != req->high)
+	} else if (!req->full && req->una != req->high) {
+		conn->ops->count(conn, UROCE_CNT_TIMEOUTS);
+		uroce_window_close(req);
 		uroce_req_retry(conn);
+	}
 }
 
 /**
  * uroce_req_run() - send what may be sent
  * @conn: connection
  * @posted: requests that there are now
+ *
+ * Return: whether there is more to send at once
  */
-void uroce_req_run(struct uroce_conn *conn, u32 posted)
+bool uroce_req_run(struct uroce_conn *conn, u32 posted)
 {
 	enum uroce_req_step step;
+	u32 left = TURN;
 
 	conn->req.posted = posted;
 	if (conn->req.running && READ_ONCE(conn->req.expired))
 		req_expired(conn);
 	do {
 		step = req_step(conn);
-	} while (step == REQ_GO_ON);
+	} while (step == REQ_GO_ON && --left);
 	req_set_timer(conn, step);
+	return step == REQ_GO_ON;
 }
 
 void uroce_req_timer(struct timer_list *timer)
@@ -430,6 +441,7 @@ void uroce_req_start(struct uroce_conn *conn, u32 psn)
 	req->high = psn;
 	req->reads = 0;
 	req->silent = 0;
+	uroce_window_start(req);
 	req->tries = req->retry_cnt;
 	req->rnr_tries = req->rnr_retry;
 	req->waiting = false;
