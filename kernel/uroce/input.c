@@ -168,11 +168,22 @@ void uroce_wire_datagram(struct uroce_qp *qp, struct uroce_wqe *wqe)
 
 /* ---- what came ---------------------------------------------------------------- */
 
+static void group_member(struct uroce_qp *qp, void *pkt)
+{
+	datagram(qp, pkt);
+}
+
 void uroce_net_receive(struct uroce_dev *dev, const struct uroce_packet *pkt)
 {
-	struct uroce_qp *qp = uroce_qp_find(dev->id, pkt->qpn);
+	struct uroce_qp *qp;
 
 	uroce_count(dev, UROCE_CNT_RECEIVED_PKTS);
+	if (pkt->qpn == UROCE_MCAST_QPN) {
+		uroce_mcast_each(dev, (const void *)&pkt->dst, group_member,
+				 (void *)pkt);
+		return;
+	}
+	qp = uroce_qp_find(dev->id, pkt->qpn);
 	if (!qp)
 		return;
 	if (qp->type == IB_QPT_RC || qp->type == IB_QPT_UC)

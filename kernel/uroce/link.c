@@ -51,6 +51,16 @@ struct uroce_dev *uroce_dev_by_gid(struct net *net, const union ib_gid *gid)
 	return NULL;
 }
 
+struct uroce_dev *uroce_dev_by_netdev(const struct net_device *netdev)
+{
+	struct uroce_dev *dev;
+
+	list_for_each_entry_rcu(dev, &devices, link)
+		if (dev->netdev == netdev)
+			return READ_ONCE(dev->gone) ? NULL : dev;
+	return NULL;
+}
+
 /* The core has its tables of addresses ready */
 int uroce_dev_enable(struct ib_device *ib)
 {

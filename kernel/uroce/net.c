@@ -60,6 +60,24 @@ static bool is_roce(struct sk_buff *skb, unsigned int ip_len)
 	       ntohs(udp->len) == skb->len - ip_len;
 }
 
+static bool is_group(const struct in6_addr *addr)
+{
+	return ipv6_addr_is_multicast(addr) ||
+	       (ipv6_addr_v4mapped(addr) &&
+		ipv4_is_multicast(addr->s6_addr32[3]));
+}
+
+/* A group's packets are for the device that they came to, unless it sent them */
+static struct uroce_dev *device_of(const struct nf_hook_state *state,
+				   const struct uroce_packet *pkt)
+{
+	if (!is_group(&pkt->dst))
+		return uroce_net_device(state->net, &pkt->dst);
+	if (uroce_net_device(state->net, &pkt->src))
+		return NULL;
+	return uroce_dev_by_netdev(state->in);
+}
+
 static unsigned int hook_ipv4(void *priv, struct sk_buff *skb,
 			      const struct nf_hook_state *state)
 {
@@ -74,7 +92,7 @@ static unsigned int hook_ipv4(void *priv, struct sk_buff *skb,
 	ip = ip_hdr(skb);
 	ipv6_addr_set_v4mapped(ip->saddr, &pkt.src);
 	ipv6_addr_set_v4mapped(ip->daddr, &pkt.dst);
-	dev = uroce_net_device(state->net, &pkt.dst);
+	dev = device_of(state, &pkt);
 	if (!dev)
 		return NF_ACCEPT;
 	if (!uroce_packet_parse(&pkt, sizeof(*ip) + sizeof(struct udphdr)))
@@ -85,6 +103,9 @@ static unsigned int hook_ipv4(void *priv, struct sk_buff *skb,
 	if (intact(&pkt, crc))
 		uroce_net_receive(dev, &pkt);
 drop:
+	/* Others may be in the group as well */
+	if (is_group(&pkt.dst))
+		return NF_ACCEPT;
 	consume_skb(skb);
 	return NF_STOLEN;
 }
@@ -102,7 +123,7 @@ static unsigned int hook_ipv6(void *priv, struct sk_buff *skb,
 	ip = ipv6_hdr(skb);
 	pkt.src = ip->saddr;
 	pkt.dst = ip->daddr;
-	dev = uroce_net_device(state->net, &pkt.dst);
+	dev = device_of(state, &pkt);
 	if (!dev)
 		return NF_ACCEPT;
 	if (!uroce_packet_parse(&pkt, sizeof(*ip) + sizeof(struct udphdr)))
@@ -113,6 +134,9 @@ static unsigned int hook_ipv6(void *priv, struct sk_buff *skb,
 	if (intact(&pkt, crc))
 		uroce_net_receive(dev, &pkt);
 drop:
+	/* Others may be in the group as well */
+	if (is_group(&pkt.dst))
+		return NF_ACCEPT;
 	consume_skb(skb);
 	return NF_STOLEN;
 }

@@ -86,10 +86,11 @@ int uroce_net_xmit(struct net_device *dev, struct uroce_flow *flow,
 void uroce_flow_release(struct uroce_flow *flow);
 
 /*
- * input.c: whose address it is, NULL for nobody's; and what came for it. RCU read
- * side. The packet stays the caller's.
+ * input.c: whose address it is, NULL for nobody's; and what came for it. link.c:
+ * the device on top of another. RCU read side. The packet stays the caller's.
  */
 struct uroce_dev *uroce_net_device(struct net *net, const struct in6_addr *dst);
+struct uroce_dev *uroce_dev_by_netdev(const struct net_device *netdev);
 void uroce_net_receive(struct uroce_dev *dev, const struct uroce_packet *pkt);
 
 #endif
