@@ -214,5 +214,5 @@ try() {
 	wants_case "$name" || return 0
 	# the pair must end before the test does, so that both sides can be shown
 	pair_limit=$((limit - 8))
-	run_test "$STACK${REMOTE:+ two guests}: $name" "$limit" "$@"
+	run_test "$STACK${REMOTE:+ two guests}${LINKS:-}: $name" "$limit" "$@"
 }
