@@ -8,8 +8,8 @@
 /* Answers that wait for whoever runs the send queue */
 #define ANSWERS_MAX 1024
 
-/* Less than a clock tick and a busy peer are not worth to tell apart */
-#define TIMEOUT_MIN (HZ / 20 + 1)
+/* A peer in software may be busy for so long, and a clock tick says little */
+#define TIMEOUT_MIN (HZ / 8 + 1)
 
 struct answer_cb {
 	u32 start;		/* of the base transport header */

@@ -78,6 +78,8 @@ over "a tenth is lost" 200 loss 10% -- sends writes reads atomics
 over "a tenth comes twice" 200 duplicate 10% -- sends writes reads atomics
 over "a tenth overtakes" 200 delay 1ms reorder 90% 50% -- sends writes reads atomics
 over "a tenth is damaged" 200 corrupt 10% -- sends writes reads atomics
+network
+run_test "uroce wire: packets (adv21)" 300 program packets
 over "destroyed while half is lost (adv20)" 150 loss 50% -- destroyed
 network
 

@@ -1,0 +1,598 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * adv21. Packets that lie, from the address of a queue pair's peer: what is not as
+ * the specification wants it is dropped or refused, and no byte of memory changes
+ * that the peer may not change. The peer is a raw socket in another network
+ * namespace, UNIV_TEST_PEER by name, where 10.89.0.2 is; we are 10.89.0.1.
+ */
+#include "testlib.h"
+#include <arpa/inet.h>
+#include <netinet/ip.h>
+#include <netinet/udp.h>
+
+#define PEER_QPN	0x123456u
+#define PSN		0xfffffeu
+#define ROOM		4096		/* that the peer may write */
+#define CANARY		8192		/* on either side of it */
+#define INBOX		8192		/* for what it sends */
+
+enum { SERVICE_UC = 0x20, SEND_FIRST = 0, SEND_MIDDLE, SEND_LAST, SEND_ONLY = 4, WRITE_FIRST = 6,
+       WRITE_MIDDLE, WRITE_LAST, WRITE_ONLY = 10, READ_REQUEST = 12, READ_ONLY = 16, ACKNOWLEDGE,
+       ATOMIC_ACK, COMPARE_SWAP };
+
+static struct {
+	struct test_dev dev;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct ibv_mr *room;		/* open to the peer */
+	struct ibv_mr *inbox;
+	uint8_t *mem;			/* canary, room, canary, inbox */
+	int sock;
+	uint32_t psn;			/* that our queue pair expects */
+} env;
+
+struct packet {
+	struct iphdr ip;
+	struct udphdr udp;
+	uint8_t byte[2048];		/* from the base transport header on */
+	uint32_t len;			/* of it, without the CRC */
+} __attribute__((packed));
+
+/* ---- The peer ------------------------------------------------------------ */
+
+static uint32_t crc32_add(uint32_t crc, const void *data, size_t len)
+{
+	const uint8_t *p = data;
+
+	while (len--) {
+		crc ^= *p++;
+		for (int i = 0; i < 8; i++)
+			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+	}
+	return crc;
+}
+
+static uint32_t icrc(const struct packet *pkt)
+{
+	static const uint8_t ones[8] = { 255, 255, 255, 255, 255, 255, 255, 255 };
+	struct packet p = *pkt;
+
+	p.ip.tos = 0xff;
+	p.ip.ttl = 0xff;
+	p.ip.check = 0xffff;
+	p.udp.check = 0xffff;
+	if (p.len > 4)
+		p.byte[4] = 0xff;
+	return ~crc32_add(crc32_add(~0u, ones, 8), &p, sizeof(p.ip) + sizeof(p.udp) + p.len);
+}
+
+static void put32(uint8_t *at, uint32_t value)
+{
+	value = htonl(value);
+	memcpy(at, &value, 4);
+}
+
+static void put64(uint8_t *at, uint64_t value)
+{
+	put32(at, value >> 32);
+	put32(at + 4, value);
+}
+
+/* A base transport header, and room behind it */
+static void packet_begin(struct packet *p, uint8_t opcode, uint32_t psn, uint32_t len)
+{
+	memset(p, 0, sizeof(*p));
+	p->byte[0] = opcode;
+	p->byte[1] = 0x40 | (-len & 3) << 4;
+	p->byte[2] = 0xff;
+	p->byte[3] = 0xff;
+	put32(p->byte + 4, env.qp->qp_num);
+	put32(p->byte + 8, 0x80000000 | (psn & 0xffffff));
+	p->len = 12;
+}
+
+static void packet_fill(struct packet *p, uint32_t len, uint8_t value)
+{
+	memset(p->byte + p->len, value, len);
+	p->len += (len + 3) & ~3u;
+}
+
+static void packet_reth(struct packet *p, uint64_t va, uint32_t rkey, uint32_t len)
+{
+	put64(p->byte + p->len, va);
+	put32(p->byte + p->len + 8, rkey);
+	put32(p->byte + p->len + 12, len);
+	p->len += 16;
+}
+
+/* @damage is applied to the CRC */
+static void packet_send_from(struct packet *p, const char *from, uint32_t damage)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = inet_addr("10.89.0.1") };
+	uint32_t total = sizeof(p->ip) + sizeof(p->udp) + p->len + 4, crc;
+
+	p->ip = (struct iphdr){
+		.version = 4, .ihl = 5, .tot_len = htons(total), .id = htons(1),
+		.frag_off = htons(IP_DF), .ttl = 64, .protocol = IPPROTO_UDP,
+		.saddr = inet_addr(from), .daddr = to.sin_addr.s_addr,
+	};
+	p->udp = (struct udphdr){
+		.source = htons(0xc000), .dest = htons(4791), .len = htons(total - sizeof(p->ip)),
+	};
+	crc = htole32(icrc(p) ^ damage);
+	memcpy(p->byte + p->len, &crc, 4);
+	NEED(sendto(env.sock, p, total, 0, (void *)&to, sizeof(to)) == (ssize_t)total,
+	     "sendto: %s", err_name(errno));
+}
+
+static void packet_send(struct packet *p)
+{
+	packet_send_from(p, "10.89.0.2", 0);
+}
+
+/* ---- Our side ------------------------------------------------------------ */
+
+static uint8_t *room(void)
+{
+	return env.mem + CANARY;
+}
+
+static uint8_t *inbox(void)
+{
+	return env.mem + CANARY + ROOM + CANARY;
+}
+
+static void post_inbox(void)
+{
+	struct ibv_sge sge = { (uintptr_t)inbox(), INBOX / 2, env.inbox->lkey };
+	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	for (int i = 0; i < 8; i++)
+		CHECK_ERR(ibv_post_recv(env.qp, &wr, &bad), 0);
+}
+
+/* From the beginning: connected, expecting PSN, memory as it was */
+static void restart(void)
+{
+	struct ibv_qp_attr a = {
+		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .dest_qp_num = PEER_QPN,
+		.rq_psn = PSN, .max_dest_rd_atomic = 2, .min_rnr_timer = 12,
+	};
+	struct ibv_wc wc;
+
+	NEED_OK(qp_to_state(env.qp, IBV_QPS_RESET));
+	while (ibv_poll_cq(env.cq, 1, &wc) > 0)
+		;
+	memset(env.mem, 0xc5, CANARY + ROOM + CANARY + INBOX);
+	ah_attr_to(&env.dev, &a.ah_attr);
+	a.ah_attr.grh.dgid.raw[15] = 2;
+	NEED_OK(qp_to_init(env.qp));
+	NEED_OK(ibv_modify_qp(env.qp, &a, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+			      IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+			      IBV_QP_MIN_RNR_TIMER));
+	a = (struct ibv_qp_attr){
+		.qp_state = IBV_QPS_RTS, .sq_psn = PSN, .timeout = 20, .retry_cnt = 7,
+		.rnr_retry = 7, .max_rd_atomic = 2,
+	};
+	NEED_OK(ibv_modify_qp(env.qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT |
+			      IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC));
+	post_inbox();
+	env.psn = PSN;
+}
+
+static void peer_open(void)
+{
+	int here = open("/proc/self/ns/net", O_RDONLY), there;
+	char path[128];
+
+	snprintf(path, sizeof(path), "/run/netns/%s", getenv("UNIV_TEST_PEER"));
+	there = open(path, O_RDONLY);
+	NEED(here >= 0 && there >= 0 && !setns(there, CLONE_NEWNET), "%s: %s", path,
+	     err_name(errno));
+	env.sock = socket(AF_INET, SOCK_RAW, IPPROTO_RAW);
+	NEED(env.sock >= 0, "raw socket: %s", err_name(errno));
+	NEED(!setns(here, CLONE_NEWNET), "setns: %s", err_name(errno));
+	close(here);
+	close(there);
+}
+
+static void open_all(void)
+{
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .cap = { 8, 16, 1, 1, 64 } };
+
+	dev_open(&env.dev);
+	env.pd = ibv_alloc_pd(env.dev.ctx);
+	NEED_PTR(env.pd, "alloc_pd");
+	env.mem = mmap(NULL, CANARY + ROOM + CANARY + INBOX, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	NEED(env.mem != MAP_FAILED, "mmap: %s", err_name(errno));
+	env.room = ibv_reg_mr(env.pd, room(), ROOM, ALL_ACCESS);
+	NEED_PTR(env.room, "reg_mr");
+	env.inbox = ibv_reg_mr(env.pd, inbox(), INBOX, IBV_ACCESS_LOCAL_WRITE);
+	NEED_PTR(env.inbox, "reg_mr");
+	env.cq = ibv_create_cq(env.dev.ctx, 256, NULL, NULL, 0);
+	NEED_PTR(env.cq, "create_cq");
+	init.send_cq = env.cq;
+	init.recv_cq = env.cq;
+	env.qp = ibv_create_qp(env.pd, &init);
+	NEED_PTR(env.qp, "create_qp");
+	peer_open();
+	restart();
+}
+
+static void close_all(void)
+{
+	CHECK_ERR(ibv_destroy_qp(env.qp), 0);
+	CHECK_ERR(ibv_destroy_cq(env.cq), 0);
+	CHECK_ERR(ibv_dereg_mr(env.room), 0);
+	CHECK_ERR(ibv_dereg_mr(env.inbox), 0);
+	CHECK_ERR(ibv_dealloc_pd(env.pd), 0);
+	dev_close(&env.dev);
+	close(env.sock);
+}
+
+static bool is(const uint8_t *mem, size_t len, uint8_t value)
+{
+	for (size_t i = 0; i < len; i++)
+		if (mem[i] != value)
+			return false;
+	return true;
+}
+
+/* Packets over a veth are taken before the system call that sent them returns, or soon */
+static bool in_error(void)
+{
+	for (int i = 0; i < 100; i++) {
+		if (qp_state_now(env.qp) == IBV_QPS_ERR)
+			return true;
+		sleep_ms(1);
+	}
+	return false;
+}
+
+static bool canaries(void)
+{
+	return is(env.mem, CANARY, 0xc5) && is(room() + ROOM, CANARY, 0xc5);
+}
+
+/* A good message arrives: the queue pair lives, and expects what it expected before */
+static bool still_there(void)
+{
+	struct packet p;
+	struct ibv_wc wc;
+
+	packet_begin(&p, SEND_ONLY, env.psn, 8);
+	packet_fill(&p, 8, 0x11);
+	packet_send(&p);
+	env.psn++;
+	return wait_wc(env.cq, &wc, 2000) == 1 && wc.status == IBV_WC_SUCCESS && wc.byte_len == 8;
+}
+
+/* Nothing came of it */
+static void want_ignored(const char *what, unsigned int n)
+{
+	CHECK(still_there(), "%s %u: not ignored; state %d", what, n, qp_state_now(env.qp));
+	CHECK(canaries() && is(room(), ROOM, 0xc5), "%s %u: memory has changed", what, n);
+	restart();
+}
+
+/* The queue pair refuses, and is in error */
+static void want_refused(const char *what, unsigned int n)
+{
+	CHECK(in_error(), "%s %u: not refused", what, n);
+	CHECK(canaries() && is(room(), ROOM, 0xc5), "%s %u: memory has changed", what, n);
+	restart();
+}
+
+/* ---- The lies ------------------------------------------------------------ */
+
+/* What no reliable connection knows is as if it had not come; and with any length */
+static void opcodes(void)
+{
+	static const uint32_t lengths[] = { 0, 4, 37, 1024, 1028 };
+
+	for (unsigned int op = 0; op < 256; op++) {
+		for (unsigned int i = 0; i < ARRAY_SIZE(lengths); i++) {
+			struct packet p;
+
+			packet_begin(&p, op, env.psn, lengths[i]);
+			packet_fill(&p, lengths[i], 0x22);
+			packet_send(&p);
+		}
+		if (op > 0x17 || op == 0x15)
+			want_ignored("opcode", op);
+		CHECK(canaries() && is(room(), ROOM, 0xc5), "opcode %u: memory has changed", op);
+		restart();
+	}
+}
+
+static void write_packet(struct packet *p, uint32_t psn, uint32_t told, uint32_t len)
+{
+	packet_begin(p, WRITE_ONLY, psn, len);
+	packet_reth(p, (uintptr_t)room(), env.room->rkey, told);
+	packet_fill(p, len, 0x33);
+}
+
+/* Each length that is too short, as if it had been meant */
+static void truncated(void)
+{
+	struct packet whole, p;
+
+	write_packet(&whole, env.psn, 64, 64);
+	for (uint32_t len = 0; len < whole.len; len++) {
+		p = whole;
+		p.len = len;
+		packet_send(&p);
+		/* All its headers are there, and fewer bytes than they say */
+		if (len >= 28)
+			want_refused("length", len);
+		else
+			want_ignored("length", len);
+	}
+}
+
+static void wrong_crc(void)
+{
+	struct packet p;
+
+	for (unsigned int bit = 0; bit < 32; bit++) {
+		write_packet(&p, env.psn, 64, 64);
+		packet_send_from(&p, "10.89.0.2", 1u << bit);
+	}
+	want_ignored("CRC", 0);
+}
+
+/* Payload that padding would have to begin before */
+static void wrong_pad(void)
+{
+	for (uint8_t pad = 1; pad < 4; pad++) {
+		struct packet p;
+
+		packet_begin(&p, SEND_ONLY, env.psn, 0);
+		p.byte[1] |= pad << 4;
+		packet_send(&p);
+		want_ignored("pad", pad);
+	}
+}
+
+static void one(uint8_t opcode, uint32_t len)
+{
+	struct packet p;
+
+	packet_begin(&p, opcode, env.psn++, len);
+	if (opcode == WRITE_FIRST)
+		packet_reth(&p, (uintptr_t)room(), env.room->rkey, 4096);
+	packet_fill(&p, len, 0xc5);
+	packet_send(&p);
+}
+
+static void wrong_order(void)
+{
+	static const uint8_t alone[] = { SEND_MIDDLE, SEND_LAST, WRITE_MIDDLE, WRITE_LAST };
+	static const uint8_t after[][2] = {
+		{ SEND_FIRST, SEND_ONLY }, { SEND_FIRST, SEND_FIRST }, { SEND_FIRST, WRITE_LAST },
+		{ WRITE_FIRST, SEND_LAST }, { WRITE_FIRST, WRITE_FIRST }, { WRITE_FIRST, READ_REQUEST },
+		{ SEND_FIRST, COMPARE_SWAP },
+	};
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(alone); i++) {
+		one(alone[i], 1024);
+		want_refused("alone", i);
+	}
+	for (unsigned int i = 0; i < ARRAY_SIZE(after); i++) {
+		bool data = after[i][1] < READ_REQUEST;
+
+		one(after[i][0], 1024);
+		one(after[i][1], data ? 1024 : 0);
+		/* Without its headers a request is none */
+		if (data)
+			want_refused("after", i);
+		restart();
+	}
+}
+
+/* What a write says of its length, its place and its key */
+static void lengths_that_lie(void)
+{
+	static const struct {
+		uint64_t at;
+		uint32_t key, told, len;
+	} lie[] = {
+		{ 0, 0, 65, 64 }, { 0, 0, 63, 64 }, { 0, 0, 0, 64 }, { 0, 0, 64, 0 },
+		{ 0, 0, 0xffffffff, 64 }, { 0, 0, 0x80000001, 64 }, { ROOM - 63, 0, 64, 64 },
+		{ ROOM, 0, 64, 64 }, { -1ull, 0, 64, 64 }, { -64ull, 0, 64, 64 },
+		{ 0, 1, 64, 64 }, { 0, 0x100, 64, 64 }, { 1ull << 63, 0, 64, 64 },
+		{ 0, 0, 1025, 1025 },
+	};
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(lie); i++) {
+		struct packet p;
+
+		packet_begin(&p, WRITE_ONLY, env.psn, lie[i].len);
+		packet_reth(&p, (uintptr_t)room() + lie[i].at, env.room->rkey ^ lie[i].key,
+			    lie[i].told);
+		packet_fill(&p, lie[i].len, 0x44);
+		packet_send(&p);
+		want_refused("write", i);
+		packet_begin(&p, READ_REQUEST, env.psn, 0);
+		packet_reth(&p, (uintptr_t)room() + lie[i].at, env.room->rkey ^ lie[i].key,
+			    i == 0 ? ROOM + 1 : lie[i].told);
+		packet_send(&p);
+		/* Lengths alone are no lie, of a read */
+		if (i == 0 || i > 3)
+			i == 13 ? restart() : want_refused("read", i);
+		restart();
+	}
+	/* Longer than the receive request */
+	for (int i = 0; i < 5; i++)
+		one(i ? SEND_MIDDLE : SEND_FIRST, 1024);
+	want_refused("send", 0);
+}
+
+/* Keys of memory that the peer was not given, at its own address */
+static void wrong_memory(void)
+{
+	struct packet p;
+
+	packet_begin(&p, WRITE_ONLY, env.psn, 64);
+	packet_reth(&p, (uintptr_t)inbox(), env.inbox->rkey, 64);
+	packet_fill(&p, 64, 0x55);
+	packet_send(&p);
+	CHECK(in_error(), "a write to local memory was not refused");
+	CHECK(is(inbox(), INBOX, 0xc5), "memory has changed");
+	restart();
+}
+
+static void wrong_psn(void)
+{
+	static const int32_t off[] = { -1, -2, -1000, -0x7fffff, 1, 2, 1000, 0x7fffff };
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(off); i++) {
+		struct packet p;
+
+		write_packet(&p, env.psn + off[i], 64, 64);
+		packet_send(&p);
+		want_ignored("PSN", i);
+	}
+}
+
+/* Nobody else than the peer is listened to, by address or by key of partition */
+static void strangers(void)
+{
+	struct packet p;
+
+	write_packet(&p, env.psn, 64, 64);
+	packet_send_from(&p, "10.89.0.3", 0);
+	want_ignored("address", 3);
+	write_packet(&p, env.psn, 64, 64);
+	p.byte[3] = 0xfe;
+	packet_send(&p);
+	want_ignored("partition", 0);
+	write_packet(&p, env.psn, 64, 64);
+	p.byte[1] |= 1;
+	packet_send(&p);
+	want_ignored("version", 1);
+}
+
+static void ask_read(uint32_t len)
+{
+	struct ibv_sge sge = { (uintptr_t)room(), len, env.room->lkey };
+	struct ibv_send_wr wr = {
+		.wr_id = 77, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_READ,
+		.send_flags = IBV_SEND_SIGNALED, .wr.rdma = { 0x1000, 0x2000 },
+	}, *bad;
+
+	CHECK_ERR(ibv_post_send(env.qp, &wr, &bad), 0);
+}
+
+static void answer(uint8_t opcode, uint32_t psn, uint32_t aeth, uint32_t len)
+{
+	struct packet p;
+
+	packet_begin(&p, opcode, psn, len);
+	put32(p.byte + 12, aeth);
+	p.len += 4;
+	packet_fill(&p, len, 0x66);
+	packet_send(&p);
+}
+
+static void want_nothing(const char *what)
+{
+	struct ibv_wc wc;
+
+	CHECK(wait_wc(env.cq, &wc, 50) == 0, "%s: a completion, %s", what,
+	      ibv_wc_status_str(wc.status));
+	CHECK(canaries() && is(room(), ROOM, 0xc5), "%s: memory has changed", what);
+}
+
+static void forged_answers(void)
+{
+	struct ibv_wc wc;
+
+	answer(ACKNOWLEDGE, PSN, 0x1f000001, 0);
+	answer(READ_ONLY, PSN, 0x1f000001, 64);
+	want_nothing("an answer to nothing");
+	restart();
+	ask_read(64);
+	answer(READ_ONLY, PSN + 1, 0x1f000001, 64);
+	answer(READ_ONLY, PSN - 1, 0x1f000001, 64);
+	answer(ACKNOWLEDGE, PSN + 5, 0x1f000001, 0);
+	/* The read's number alone does not make up for its data */
+	answer(ACKNOWLEDGE, PSN, 0x1f000001, 0);
+	want_nothing("wrong numbers");
+	answer(READ_ONLY, PSN, 0x1f000001, 1000);
+	WANT_WC(env.cq, &wc, IBV_WC_BAD_RESP_ERR);
+	CHECK(canaries() && is(room(), ROOM, 0xc5), "a long response was written");
+	restart();
+	ask_read(64);
+	answer(ATOMIC_ACK, PSN, 0x1f000001, 8);
+	WANT_WC(env.cq, &wc, IBV_WC_BAD_RESP_ERR);
+	CHECK(canaries() && is(room(), ROOM, 0xc5), "an atomic's answer was written");
+	restart();
+	ask_read(64);
+	answer(READ_ONLY, PSN, 0x1f000001, 64);
+	WANT_WC(env.cq, &wc, IBV_WC_SUCCESS);
+	CHECK(canaries() && is(room(), 64, 0x66) && is(room() + 64, ROOM - 64, 0xc5),
+	      "a good response is not where it belongs");
+	restart();
+}
+
+static uint32_t random_next(void)
+{
+	static uint32_t x = 88172645;
+
+	x ^= x << 13;
+	x ^= x >> 17;
+	return x ^= x << 5;
+}
+
+/* Good packets with bytes changed, their CRC right: what they may do is in the room and the inbox */
+static void random_bytes(void)
+{
+	int rounds = test_rounds(20000);
+
+	for (int n = 0; n < rounds; n++) {
+		uint32_t len = random_next() % 4 ? random_next() % 80 : 1024;
+		struct packet p;
+
+		packet_begin(&p, random_next() % 4 ? random_next() % 0x18 : random_next(),
+			     env.psn + (random_next() % 8 ? 0 : random_next() % 5), len);
+		packet_reth(&p, (uintptr_t)room() + random_next() % ROOM, env.room->rkey, len);
+		packet_fill(&p, len, n);
+		for (uint32_t i = random_next() % 3; i; i--)
+			p.byte[random_next() % 60] = random_next();
+		put32(p.byte + 4, env.qp->qp_num);
+		if (!(random_next() % 16))
+			p.len = random_next() % (p.len + 1);
+		packet_send(&p);
+		if (n % 16)
+			continue;
+		if (!CHECK(canaries(), "packet %d: a canary has changed", n))
+			break;
+		restart();
+		if (n % 64 == 0)
+			ask_read(64);
+	}
+	restart();
+	CHECK(still_there(), "no message arrives any more");
+	restart();
+}
+
+static const struct test_case cases[] = {
+	{ "open", open_all },
+	{ "opcodes", opcodes },
+	{ "truncated", truncated },
+	{ "wrong_crc", wrong_crc },
+	{ "wrong_pad", wrong_pad },
+	{ "wrong_order", wrong_order },
+	{ "lengths_that_lie", lengths_that_lie },
+	{ "wrong_memory", wrong_memory },
+	{ "wrong_psn", wrong_psn },
+	{ "strangers", strangers },
+	{ "forged_answers", forged_answers },
+	{ "random_bytes", random_bytes },
+	{ "close", close_all },
+};
+
+TEST_MAIN("packets (adv21)", cases, 120)
