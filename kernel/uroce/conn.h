@@ -2,7 +2,7 @@
 /*
  * Connections over packets: a requester, which sends requests and completes them
  * as the peer acknowledges (req.c, comp.c), and a responder, which executes the
- * peer's (resp.c). They know nothing of queues, memory or devices: whoever owns a
+ * peer's (resp.c, answer.c). They know nothing of queues, memory or devices: whoever owns a
  * connection hands those in as struct uroce_conn_ops, and has a lock for each
  * side, under which it calls the functions of that side and is called back. No
  * operation may sleep or come back into the connection.
@@ -304,7 +304,7 @@ void uroce_window_close(struct uroce_requester *req);
 void uroce_comp_receive(struct uroce_conn *conn, const struct uroce_packet *pkt);
 void uroce_comp_advance(struct uroce_conn *conn, u32 una);
 
-/* resp.c: under the responder's lock, but for the timer */
+/* resp.c, answer.c: under the responder's lock, but for the timer */
 void uroce_resp_start(struct uroce_conn *conn, u32 psn);
 void uroce_resp_halt(struct uroce_conn *conn);
 void uroce_resp_receive(struct uroce_conn *conn, const struct uroce_packet *pkt);

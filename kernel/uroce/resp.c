@@ -77,7 +77,7 @@ static enum resp_step check_length(struct uroce_conn *conn,
 }
 
 enum resp_step uroce_resp_access(struct uroce_conn *conn, u32 rkey, u64 va,
-				   u32 len, int access)
+				 u32 len, int access)
 {
 	if (!(conn->resp.access & access))
 		return RESP_INVALID;

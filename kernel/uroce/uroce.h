@@ -7,7 +7,7 @@
  *	queue.c			who runs a send queue; requests out of rings,
  *				completions into them
  *	local.c			queue pairs of one host: one copy, no packet
- *	req.c resp.c comp.c	queue pairs of two hosts: packets
+ *	conn.h			queue pairs of two hosts: packets
  *
  * Requests lie in rings of univerbs_ring.h's format, always: a ring is shared
  * with a process (attached, kernel/include/queue.h), or private and written by

@@ -1,0 +1,559 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uroce's connections, step by step: two of them, and packets that lie in a queue
+ * until the test delivers, loses or repeats them. Timers are played by hand.
+ */
+#include <kunit/test.h>
+#include <linux/skbuff.h>
+#include <linux/string.h>
+
+#include "../../kernel/uroce/conn.h"
+
+#define MTU	256
+#define MSGS	8
+#define BYTES	(16 * MTU)
+#define RKEY	0x1234
+#define FIRST_PSN 0xfffffe	/* they wrap */
+
+/* One end, and what its operations have seen */
+struct end {
+	struct uroce_conn conn;
+	struct uroce_response responses[2];
+	struct sk_buff_head out;	/* requests, of the one; answers, of the other */
+	struct uroce_msg msg[MSGS];
+	enum ib_wc_status status[MSGS];
+	u32 completed;
+	u8 bytes[BYTES];
+	u32 recvs;			/* receive requests that are there */
+	u32 received;
+	u32 atomics;
+	u32 event;
+	bool broken;
+	u32 counts[UROCE_COUNTERS];
+};
+
+struct wire {
+	struct end a;			/* asks */
+	struct end b;			/* answers */
+};
+
+static struct end *end_of(struct uroce_conn *conn)
+{
+	return container_of(conn, struct end, conn);
+}
+
+/* ---- what connections stand on ------------------------------------------------ */
+
+struct sk_buff *uroce_net_alloc(unsigned int len, gfp_t gfp)
+{
+	return alloc_skb(len, gfp);
+}
+
+u64 uroce_rnr_ns(u8 timer)
+{
+	return timer * NSEC_PER_MSEC;
+}
+
+static struct uroce_msg *end_msg(struct uroce_conn *conn, u32 index)
+{
+	return &end_of(conn)->msg[index % MSGS];
+}
+
+static int end_gather(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
+		      void *to, u32 len)
+{
+	memcpy(to, end_of(conn)->bytes + offset, len);
+	return 0;
+}
+
+static int end_scatter(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
+		       const struct uroce_packet *pkt)
+{
+	struct end *end = end_of(conn);
+
+	if (uroce_msg_is_atomic(msg))
+		return 0;
+	return skb_copy_bits(pkt->skb, pkt->payload, end->bytes + offset, pkt->len) ?
+		IB_WC_LOC_PROT_ERR : 0;
+}
+
+static int end_local(struct uroce_conn *conn, struct uroce_msg *msg)
+{
+	return 0;
+}
+
+static void end_done(struct uroce_conn *conn, struct uroce_msg *msg,
+		     enum ib_wc_status status)
+{
+	struct end *end = end_of(conn);
+
+	end->status[end->completed++ % MSGS] = status;
+}
+
+static int end_take(struct uroce_conn *conn, u32 srqn)
+{
+	struct end *end = end_of(conn);
+
+	if (!end->recvs)
+		return -ENOENT;
+	end->recvs--;
+	return 0;
+}
+
+static int end_place(struct uroce_conn *conn, u32 offset,
+		     const struct uroce_packet *pkt)
+{
+	if (offset + pkt->len > BYTES)
+		return IB_WC_LOC_LEN_ERR;
+	skb_copy_bits(pkt->skb, pkt->payload, end_of(conn)->bytes + offset, pkt->len);
+	return 0;
+}
+
+static void end_received(struct uroce_conn *conn, const struct ib_wc *wc,
+			 bool solicited)
+{
+	end_of(conn)->received++;
+}
+
+static int end_check(struct uroce_conn *conn, u32 rkey, u64 va, u32 len, int access)
+{
+	return rkey != RKEY || va + len > BYTES;
+}
+
+static int end_write(struct uroce_conn *conn, u32 rkey, u64 va,
+		     const struct uroce_packet *pkt)
+{
+	return end_place(conn, va, pkt);
+}
+
+static int end_read(struct uroce_conn *conn, u32 rkey, u64 va, void *to, u32 len)
+{
+	memcpy(to, end_of(conn)->bytes + va, len);
+	return 0;
+}
+
+static int end_atomic(struct uroce_conn *conn, u32 rkey, u64 va, bool swap,
+		      u64 compare, u64 operand, u64 *orig)
+{
+	*orig = end_of(conn)->atomics++;
+	return 0;
+}
+
+static int end_invalidate(struct uroce_conn *conn, u32 rkey)
+{
+	return 0;
+}
+
+static void end_broken(struct uroce_conn *conn, u32 event)
+{
+	end_of(conn)->broken = true;
+	end_of(conn)->event = event;
+}
+
+static void end_established(struct uroce_conn *conn)
+{
+}
+
+static void end_count(struct uroce_conn *conn, enum uroce_counter what)
+{
+	end_of(conn)->counts[what]++;
+}
+
+static bool end_room(struct uroce_conn *conn)
+{
+	return true;
+}
+
+static int end_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool response)
+{
+	skb_put_zero(skb, UROCE_ICRC_SIZE);
+	skb_queue_tail(&end_of(conn)->out, skb);
+	return 0;
+}
+
+static void end_rerun(struct uroce_conn *conn, bool response)
+{
+}
+
+static const struct uroce_conn_ops end_ops = {
+	.msg = end_msg,
+	.gather = end_gather,
+	.scatter = end_scatter,
+	.local = end_local,
+	.done = end_done,
+	.take = end_take,
+	.place = end_place,
+	.received = end_received,
+	.check = end_check,
+	.write = end_write,
+	.read = end_read,
+	.atomic = end_atomic,
+	.invalidate = end_invalidate,
+	.broken = end_broken,
+	.established = end_established,
+	.count = end_count,
+	.room = end_room,
+	.xmit = end_xmit,
+	.rerun = end_rerun,
+};
+
+/* ---- the wire ----------------------------------------------------------------- */
+
+static void end_init(struct end *end, u8 seed)
+{
+	struct uroce_conn *conn = &end->conn;
+
+	skb_queue_head_init(&end->out);
+	memset(end->bytes, seed, BYTES);
+	uroce_conn_init(conn, &end_ops, UROCE_RC);
+	conn->mtu = MTU;
+	conn->pkey = 0xffff;
+	conn->resp.limit = ARRAY_SIZE(end->responses);
+	conn->resp.responses = end->responses;
+	conn->resp.access = IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |
+			    IB_ACCESS_REMOTE_ATOMIC;
+	conn->req.retry_cnt = 2;
+	conn->req.rnr_retry = 2;
+	conn->req.max_reads = 2;
+	/* Never by itself */
+	conn->req.timeout = MAX_JIFFY_OFFSET / 2;
+	uroce_req_start(conn, FIRST_PSN);
+	uroce_resp_start(conn, FIRST_PSN);
+}
+
+static int conn_init(struct kunit *test)
+{
+	struct wire *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, w);
+	end_init(&w->a, 0xaa);
+	end_init(&w->b, 0xbb);
+	w->b.recvs = MSGS;
+	test->priv = w;
+	return 0;
+}
+
+static void conn_exit(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	uroce_req_halt(&w->a.conn);
+	uroce_resp_halt(&w->b.conn);
+	uroce_conn_stop(&w->a.conn);
+	uroce_conn_stop(&w->b.conn);
+	skb_queue_purge(&w->a.out);
+	skb_queue_purge(&w->b.out);
+}
+
+static void run(struct wire *w)
+{
+	uroce_req_run(&w->a.conn, w->a.conn.req.posted);
+}
+
+static struct uroce_msg *post(struct wire *w, enum ib_wr_opcode op, u32 length)
+{
+	struct uroce_requester *req = &w->a.conn.req;
+	struct uroce_msg *msg = &w->a.msg[req->posted % MSGS];
+
+	*msg = (struct uroce_msg){ .op = op, .length = length, .rkey = RKEY };
+	req->posted++;
+	return msg;
+}
+
+/* The next packet of a queue, parsed; NULL if there is none */
+static struct sk_buff *next(struct sk_buff_head *queue, struct uroce_packet *pkt)
+{
+	*pkt = (struct uroce_packet){ .skb = skb_dequeue(queue) };
+	if (pkt->skb && !uroce_packet_parse(pkt, 0)) {
+		kfree_skb(pkt->skb);
+		pkt->skb = NULL;
+	}
+	return pkt->skb;
+}
+
+static int lose(struct sk_buff_head *queue, int n)
+{
+	struct uroce_packet pkt;
+
+	for (; n && next(queue, &pkt); n--)
+		kfree_skb(pkt.skb);
+	return n;
+}
+
+/* Up to @n requests reach the other end */
+static void ask(struct wire *w, int n)
+{
+	struct uroce_packet pkt;
+
+	for (; n && next(&w->a.out, &pkt); n--) {
+		uroce_resp_receive(&w->b.conn, &pkt);
+		kfree_skb(pkt.skb);
+	}
+}
+
+/* Up to @n answers come back */
+static void tell(struct wire *w, int n)
+{
+	struct uroce_packet pkt;
+
+	for (; n && next(&w->b.out, &pkt); n--) {
+		uroce_comp_receive(&w->a.conn, &pkt);
+		run(w);
+		kfree_skb(pkt.skb);
+	}
+}
+
+static void settle(struct wire *w)
+{
+	int i;
+
+	for (i = 0; i < 100 && (!skb_queue_empty(&w->a.out) ||
+				!skb_queue_empty(&w->b.out)); i++) {
+		ask(w, -1);
+		tell(w, -1);
+	}
+}
+
+static void expire(struct wire *w)
+{
+	del_timer_sync(&w->a.conn.req.timer);
+	w->a.conn.req.expired = true;
+	run(w);
+}
+
+static void expect_done(struct kunit *test, u32 n)
+{
+	struct wire *w = test->priv;
+	u32 i;
+
+	KUNIT_EXPECT_EQ(test, w->a.completed, n);
+	for (i = 0; i < n; i++)
+		KUNIT_EXPECT_EQ(test, (int)w->a.status[i], (int)IB_WC_SUCCESS);
+	KUNIT_EXPECT_FALSE(test, w->b.broken);
+}
+
+static void expect_packet(struct kunit *test, struct sk_buff_head *queue, u8 opcode,
+			  u32 psn)
+{
+	struct uroce_packet pkt;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, next(queue, &pkt));
+	KUNIT_EXPECT_EQ(test, (int)pkt.bth->opcode, (int)opcode);
+	KUNIT_EXPECT_EQ(test, pkt.psn, psn & UROCE_PSN_MASK);
+	kfree_skb(pkt.skb);
+}
+
+/* ---- what happens ------------------------------------------------------------- */
+
+static void conn_packets(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	post(w, IB_WR_SEND, 3 * MTU - 1);
+	post(w, IB_WR_SEND_WITH_IMM, 0);
+	run(w);
+	expect_packet(test, &w->a.out, UROCE_SEND_FIRST, FIRST_PSN);
+	expect_packet(test, &w->a.out, UROCE_SEND_MIDDLE, FIRST_PSN + 1);
+	expect_packet(test, &w->a.out, UROCE_SEND_LAST, FIRST_PSN + 2);
+	expect_packet(test, &w->a.out, UROCE_SEND_ONLY_IMM, FIRST_PSN + 3);
+	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->a.out));
+}
+
+static void conn_good(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	post(w, IB_WR_SEND, 3 * MTU - 1);
+	post(w, IB_WR_RDMA_WRITE, 5 * MTU);
+	run(w);
+	settle(w);
+	expect_done(test, 2);
+	KUNIT_EXPECT_EQ(test, w->b.received, 1u);
+	KUNIT_EXPECT_EQ(test, (int)w->b.bytes[5 * MTU - 1], 0xaa);
+	KUNIT_EXPECT_EQ(test, (int)w->b.bytes[5 * MTU], 0xbb);
+}
+
+static void conn_request_lost(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	post(w, IB_WR_SEND, 4 * MTU);
+	run(w);
+	ask(w, 1);
+	lose(&w->a.out, 1);
+	ask(w, -1);
+	/* One word for the two packets that came too early */
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->b.out), 1u);
+	tell(w, -1);
+	expect_packet(test, &w->a.out, UROCE_SEND_MIDDLE, FIRST_PSN + 1);
+	expire(w);
+	settle(w);
+	expect_done(test, 1);
+	KUNIT_EXPECT_EQ(test, w->b.received, 1u);
+}
+
+static void conn_answer_lost(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	post(w, IB_WR_SEND, 2 * MTU);
+	run(w);
+	ask(w, -1);
+	lose(&w->b.out, -1);
+	KUNIT_EXPECT_EQ(test, w->a.completed, 0u);
+	expire(w);
+	settle(w);
+	expect_done(test, 1);
+	KUNIT_EXPECT_EQ(test, w->b.received, 1u);
+	KUNIT_EXPECT_EQ(test, w->b.counts[UROCE_CNT_DUPLICATES], 2u);
+}
+
+static void conn_tries(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	int sent = 0;
+
+	post(w, IB_WR_SEND, 1);
+	run(w);
+	while (!w->a.completed && sent < 10) {
+		KUNIT_EXPECT_EQ(test, lose(&w->a.out, 1), 0);
+		sent++;
+		expire(w);
+	}
+	KUNIT_EXPECT_EQ(test, sent, 1 + w->a.conn.req.retry_cnt);
+	KUNIT_EXPECT_EQ(test, (int)w->a.status[0], (int)IB_WC_RETRY_EXC_ERR);
+}
+
+static void conn_not_ready(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	w->b.recvs = 0;
+	post(w, IB_WR_SEND, 1);
+	run(w);
+	settle(w);
+	KUNIT_EXPECT_TRUE(test, w->a.conn.req.waiting);
+	w->b.recvs = 1;
+	expire(w);
+	settle(w);
+	expect_done(test, 1);
+}
+
+static void conn_never_ready(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	int i;
+
+	w->b.recvs = 0;
+	post(w, IB_WR_SEND, 1);
+	run(w);
+	for (i = 0; i < 10 && !w->a.completed; i++) {
+		settle(w);
+		expire(w);
+	}
+	KUNIT_EXPECT_EQ(test, w->b.counts[UROCE_CNT_RNR_SENT], 1u + w->a.conn.req.rnr_retry);
+	KUNIT_EXPECT_EQ(test, (int)w->a.status[0], (int)IB_WC_RNR_RETRY_EXC_ERR);
+}
+
+static void conn_read_lost(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	post(w, IB_WR_RDMA_READ, 5 * MTU);
+	run(w);
+	expect_packet(test, &w->a.out, UROCE_READ_REQUEST, FIRST_PSN);
+	expire(w);
+	ask(w, -1);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->b.out), 5u);
+	tell(w, 2);
+	lose(&w->b.out, 1);
+	tell(w, -1);
+	/* It asks for what is missing, from there on */
+	ask(w, -1);
+	expect_packet(test, &w->b.out, UROCE_READ_FIRST, FIRST_PSN + 2);
+	expire(w);
+	settle(w);
+	expect_done(test, 1);
+	KUNIT_EXPECT_EQ(test, (int)w->a.bytes[5 * MTU - 1], 0xbb);
+	KUNIT_EXPECT_EQ(test, (int)w->a.bytes[5 * MTU], 0xaa);
+}
+
+static void conn_atomic_once(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	post(w, IB_WR_ATOMIC_FETCH_AND_ADD, sizeof(u64));
+	run(w);
+	ask(w, -1);
+	lose(&w->b.out, -1);
+	expire(w);
+	settle(w);
+	expect_done(test, 1);
+	KUNIT_EXPECT_EQ(test, w->b.atomics, 1u);
+}
+
+/* What was asked before a request that is refused is answered before it */
+static void conn_refused(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	post(w, IB_WR_RDMA_READ, 3 * MTU);
+	post(w, IB_WR_RDMA_WRITE, 1)->rkey = RKEY + 1;
+	post(w, IB_WR_SEND, 1);
+	run(w);
+	settle(w);
+	KUNIT_EXPECT_EQ(test, w->a.completed, 2u);
+	KUNIT_EXPECT_EQ(test, (int)w->a.status[0], (int)IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, (int)w->a.status[1], (int)IB_WC_REM_ACCESS_ERR);
+	KUNIT_EXPECT_TRUE(test, w->b.broken);
+	KUNIT_EXPECT_EQ(test, w->b.event, (u32)IB_EVENT_QP_ACCESS_ERR);
+	KUNIT_EXPECT_EQ(test, w->b.received, 0u);
+}
+
+static void conn_window(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	struct uroce_requester *req = &w->a.conn.req;
+	u32 before = req->window;
+
+	uroce_window_gain(req, 10);
+	KUNIT_EXPECT_EQ(test, req->window, before + 10);
+	req->high = uroce_psn_add(req->una, 20);
+	uroce_window_cut(req);
+	KUNIT_EXPECT_EQ(test, req->window, (before + 10) / 2);
+	/* More losses of the same packets count no more */
+	uroce_window_cut(req);
+	KUNIT_EXPECT_EQ(test, req->window, (before + 10) / 2);
+	before = req->window;
+	uroce_window_gain(req, before - 1);
+	KUNIT_EXPECT_EQ(test, req->window, before);
+	uroce_window_gain(req, 1);
+	KUNIT_EXPECT_EQ(test, req->window, before + 1);
+	uroce_window_close(req);
+	KUNIT_EXPECT_LT(test, req->window, 4u);
+	req->high = req->una;
+}
+
+static struct kunit_case conn_cases[] = {
+	KUNIT_CASE(conn_packets),
+	KUNIT_CASE(conn_good),
+	KUNIT_CASE(conn_request_lost),
+	KUNIT_CASE(conn_answer_lost),
+	KUNIT_CASE(conn_tries),
+	KUNIT_CASE(conn_not_ready),
+	KUNIT_CASE(conn_never_ready),
+	KUNIT_CASE(conn_read_lost),
+	KUNIT_CASE(conn_atomic_once),
+	KUNIT_CASE(conn_refused),
+	KUNIT_CASE(conn_window),
+	{}
+};
+
+static struct kunit_suite conn_suite = {
+	.name = "univ_uroce_conn",
+	.init = conn_init,
+	.exit = conn_exit,
+	.test_cases = conn_cases,
+};
+
+kunit_test_suite(conn_suite);
