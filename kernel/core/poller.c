@@ -5,8 +5,12 @@
  * It feeds each ring as a kick would, and whoever feeds a ring sets the ring's
  * flag by univ_poller_awake(), under the ring's feed lock. Going to sleep is:
  * say so, then feed all rings once more. After that each has its flag set and
- * has been looked at behind the fence that follows (send_watch(), recv_watch()),
- * so what a process publishes without a kick has been found.
+ * has been looked at behind the fence that follows (send_watch(), recv_watch(),
+ * queue_look()), so what a process publishes without a kick has been found.
+ *
+ * The send ring of a driver that takes rings itself is not fed but looked at:
+ * the driver is kicked when there is something new. Nobody else sets that ring's
+ * flag, and the poller's lock guards what feed locks guard elsewhere.
  */
 #include <linux/kthread.h>
 #include <linux/ktime.h>
@@ -33,7 +37,7 @@ struct univ_poller {
 	bool nudged;			/* kicked since it began to fall asleep */
 };
 
-/* Whether rings need no kick. Context: a ring's feed lock held. */
+/* Whether rings need no kick. Context: a ring's feed lock, or the poller's. */
 bool univ_poller_awake(const struct univ_poller *poller)
 {
 	return READ_ONCE(poller->awake);
@@ -54,7 +58,10 @@ static bool poller_pass(struct univ_poller *poller)
 
 	mutex_lock(&poller->lock);
 	list_for_each_entry(feed, &poller->feeds, polled) {
-		univ_feed_kick(feed);
+		if (feed->look)
+			feed->look(feed);
+		else
+			univ_feed_kick(feed);
 		if (!READ_ONCE(feed->moved))
 			continue;
 		WRITE_ONCE(feed->moved, false);

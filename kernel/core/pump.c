@@ -18,6 +18,7 @@ void univ_feed_init(struct univ_feed *feed,
 	INIT_LIST_HEAD(&feed->polled);
 	feed->poller = NULL;
 	feed->step = step;
+	feed->look = NULL;
 	feed->again = false;
 	feed->closed = false;
 	feed->moved = false;
@@ -92,14 +93,24 @@ void univ_feed_kick(struct univ_feed *feed)
 	local_bh_enable();
 }
 
+static void pump_kick(struct univ_object *obj, unsigned long which)
+{
+	struct univ_qp *qp = container_of(obj, struct univ_qp, obj);
+	struct univ_srq *srq = container_of(obj, struct univ_srq, obj);
+
+	if (which & UNIV_KICK_SEND)
+		univ_feed_kick(&qp->sq.feed);
+	if (which & UNIV_KICK_RECV)
+		univ_feed_kick(obj->type == UNIV_OBJECT_QP ? &qp->rq.feed :
+							     &srq->rq.feed);
+}
+
 /*
  * UNIV_KICK: the process has published requests and we are not looking.
  * Returns 0 or -EINVAL.
  */
 int univ_pump_kick(struct univ_object *obj, unsigned long which)
 {
-	struct univ_qp *qp = container_of(obj, struct univ_qp, obj);
-	struct univ_srq *srq = container_of(obj, struct univ_srq, obj);
 	unsigned long known;
 
 	switch (obj->type) {
@@ -115,15 +126,10 @@ int univ_pump_kick(struct univ_object *obj, unsigned long which)
 	if (!which || which & ~known)
 		return -EINVAL;
 
-	if (obj->ctx->dev->queue) {
+	if (obj->ctx->dev->queue)
 		univ_queue_kick(obj, which);
-		return 0;
-	}
-	if (which & UNIV_KICK_SEND)
-		univ_feed_kick(&qp->sq.feed);
-	if (which & UNIV_KICK_RECV)
-		univ_feed_kick(obj->type == UNIV_OBJECT_QP ? &qp->rq.feed :
-							     &srq->rq.feed);
+	else
+		pump_kick(obj, which);
 	if (obj->ctx->poller)
 		univ_poller_wake(obj->ctx->poller);
 	return 0;

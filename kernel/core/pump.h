@@ -39,6 +39,7 @@ struct univ_srq;
  * @lock: held while feeding; everything of the queue but what is said to be
  *	under a completion queue's lock
  * @step: feeds a bounded piece; see univ_feed_init()
+ * @look: instead, for the poller alone: a ring that the device takes itself
  * @poller: who looks at the ring without being kicked; NULL for nobody
  * @polled: in its list
  * @again: look once more
@@ -48,6 +49,7 @@ struct univ_srq;
 struct univ_feed {
 	spinlock_t lock;
 	bool (*step)(struct univ_feed *feed);
+	void (*look)(struct univ_feed *feed);
 	struct univ_poller *poller;
 	struct list_head polled;
 	bool again;
@@ -74,6 +76,8 @@ struct univ_send_record {
  * @feed: who feeds it
  * @ring: shared
  * @fed: index up to which requests were given to the device
+ * @looked: index up to which the poller told the device of requests, if the
+ *	device takes the ring itself; under the poller's lock
  * @retired: index up to which they are known to be complete; under the lock of
  *	the send completion queue
  * @records: by slot; written before the request is posted, read when it
@@ -89,6 +93,7 @@ struct univ_send_queue {
 	struct univ_feed feed;
 	struct univ_ring ring;
 	u32 fed;
+	u32 looked;
 	u32 retired;
 	struct univ_send_record *records;
 	bool sig_all;

@@ -375,7 +375,9 @@ static void qp_polled(struct univ_qp *qp, bool polled)
 {
 	if (polled) {
 		univ_poller_add(qp->obj.ctx, &qp->sq.feed);
-		univ_poller_add(qp->obj.ctx, &qp->rq.feed);
+		/* A device that takes rings looks for receives when it needs one */
+		if (!qp->obj.ctx->dev->queue)
+			univ_poller_add(qp->obj.ctx, &qp->rq.feed);
 	} else {
 		univ_poller_remove(&qp->sq.feed);
 		univ_poller_remove(&qp->rq.feed);

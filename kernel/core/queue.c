@@ -9,6 +9,7 @@
 #include "context.h"
 #include "cq.h"
 #include "native.h"
+#include "poller.h"
 #include "qp.h"
 #include "srq.h"
 
@@ -184,6 +185,33 @@ void univ_queue_kick(struct univ_object *obj, unsigned long which)
 }
 
 /*
+ * The poller's turn at the send ring of a queue pair. The device reads its own
+ * copy of the index; ours only tells whether something was published since.
+ * Context: the poller's lock.
+ */
+static void queue_look(struct univ_feed *feed)
+{
+	struct univ_send_queue *sq =
+		container_of(feed, struct univ_send_queue, feed);
+	struct univ_qp *qp = container_of(sq, struct univ_qp, sq);
+	u32 tail;
+
+	if (univ_poller_awake(feed->poller)) {
+		univ_ring_set_flags(&sq->ring, 0);
+	} else {
+		univ_ring_set_flags(&sq->ring, UNIV_RING_NEED_KICK);
+		/* F1: the process sees the flag, or we its tail */
+		smp_mb();
+	}
+	tail = univ_ring_published(&sq->ring);
+	if (tail == sq->looked)
+		return;
+	sq->looked = tail;
+	feed->moved = true;
+	univ_queue_kick(&qp->obj, UNIV_KICK_SEND);
+}
+
+/*
  * Give the device the rings of a queue pair that it has just made. The pump
  * leaves them alone from now on.
  */
@@ -198,6 +226,7 @@ int univ_queue_attach_qp(struct univ_qp *qp)
 
 	univ_feed_close(&qp->sq.feed);
 	univ_feed_close(&qp->rq.feed);
+	qp->sq.feed.look = queue_look;
 	return qp->obj.ctx->dev->queue->qp_attach(qp->ib, &rings);
 }
 

@@ -130,7 +130,8 @@ static int srq_build(struct univ_srq *srq, struct univ_call *call,
 	if (ret)
 		goto destroy_ib;
 	univ_object_depend(&srq->pd->obj);
-	univ_poller_add(call->ctx, &srq->rq.feed);
+	if (!call->ctx->dev->queue)
+		univ_poller_add(call->ctx, &srq->rq.feed);
 	univ_object_publish(&srq->obj);
 	return 0;
 
@@ -237,7 +238,8 @@ int univ_srq_destroy(struct univ_object *obj)
 	ret = ib_destroy_srq_user(srq->ib, NULL);
 	if (ret) {
 		univ_feed_reopen(&srq->rq.feed);
-		univ_poller_add(obj->ctx, &srq->rq.feed);
+		if (!obj->ctx->dev->queue)
+			univ_poller_add(obj->ctx, &srq->rq.feed);
 		return ret;
 	}
 	univ_event_forget(&obj->ctx->events, &srq->events);

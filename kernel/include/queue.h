@@ -15,6 +15,10 @@
  * pair's protection domain. A device-wide key of kernel memory must be refused
  * in an attached queue.
  *
+ * Of the flags in a send ring's head the core takes care: a poller, if the
+ * process has one, kicks the queue pair when it sees something published. Those
+ * of receive rings are the driver's.
+ *
  * A driver that does not register gets the pump.
  */
 #ifndef UNIV_QUEUE_H
