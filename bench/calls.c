@@ -30,12 +30,14 @@ static uint64_t median(struct series *s)
 	return s->at[s->n / 2];
 }
 
-static void report(const char *name, struct series *s, double divisor)
+static double report(const char *name, struct series *s, double divisor)
 {
 	double ns = (double)median(s) - (double)clock_cost;
 
-	printf("%s\t%.1f\n", name, (ns > 0 ? ns : 0) / divisor);
+	ns = (ns > 0 ? ns : 0) / divisor;
+	printf("%s\t%.1f\n", name, ns);
 	s->n = 0;
+	return ns;
 }
 
 #define TIME(series, statement) do {						\
@@ -95,6 +97,7 @@ static void domains(void)
 
 static void regions(const char *name, size_t length, int times)
 {
+	double both;
 	char line[64];
 	char *mem = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -111,9 +114,10 @@ static void regions(const char *name, size_t length, int times)
 	}
 	munmap(mem, length);
 	snprintf(line, sizeof(line), "reg_mr %s", name);
-	report(line, &a, 1);
+	both = report(line, &a, 1);
 	snprintf(line, sizeof(line), "dereg_mr %s", name);
-	report(line, &b, 1);
+	both += report(line, &b, 1);
+	printf("reg_mr + dereg_mr %s\t%.1f\n", name, both);
 }
 
 static void queues(void)
@@ -150,6 +154,7 @@ static void queue_pairs(void)
 			 .max_recv_sge = 1, .max_inline_data = 64 },
 	};
 	struct series d = { .n = 0 }, e = { .n = 0 };
+	double both;
 
 	for (int i = 0; i < 51; i++) {
 		struct ibv_qp *qp;
@@ -162,8 +167,9 @@ static void queue_pairs(void)
 		TIME(&e, ibv_destroy_qp(qp));
 	}
 	ibv_destroy_cq(cq);
-	report("create_qp RC 64/64", &a, 1);
-	report("destroy_qp RC 64/64", &e, 1);
+	both = report("create_qp RC 64/64", &a, 1);
+	both += report("destroy_qp RC 64/64", &e, 1);
+	printf("create_qp + destroy_qp RC 64/64\t%.1f\n", both);
 	report("modify_qp INIT", &b, 1);
 	report("modify_qp RTR", &c, 1);
 	report("modify_qp RTS", &d, 1);
