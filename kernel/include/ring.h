@@ -8,7 +8,9 @@
 #define UNIV_RING_H
 
 #include <linux/compiler.h>
+#include <linux/errno.h>
 #include <linux/log2.h>
+#include <linux/stddef.h>
 #include <linux/string.h>
 #include <asm/barrier.h>
 
@@ -84,6 +86,92 @@ static inline void univ_ring_fetch(void *dst, const void *src, size_t len)
 static inline u32 univ_ring_published(const struct univ_ring *ring)
 {
 	return smp_load_acquire(&ring->head->user.index);
+}
+
+/**
+ * univ_ring_waiting() - how many requests are there to be taken
+ * @ring: ring; one that was never attached has none
+ * @head: how many were taken so far
+ *
+ * Return: the number, or -EINVAL if what the process published is nonsense
+ */
+static inline int univ_ring_waiting(const struct univ_ring *ring, u32 head)
+{
+	u32 n = ring->count ? univ_ring_published(ring) - head : 0;
+
+	return n > ring->count ? -EINVAL : n;
+}
+
+/**
+ * univ_ring_inline() - inline data of a request
+ * @ring: send ring
+ * @index: free-running
+ *
+ * A process that changes it sends other bytes, and no more than that.
+ */
+static inline const void *univ_ring_inline(const struct univ_ring *ring,
+					   u32 index)
+{
+	return univ_ring_slot(ring, index) + offsetof(struct univ_send_wr, data);
+}
+
+/* Whether a slot has room for so many entries behind @head bytes */
+static inline bool univ_ring_holds(const struct univ_ring *ring, size_t head,
+				   u32 count)
+{
+	return count <= (ring->stride - head) / sizeof(struct univ_sge);
+}
+
+/**
+ * univ_ring_fetch_send() - the private copy of a send request
+ * @ring: send ring
+ * @index: of a request that was published
+ * @wr: its head goes here, up to the scatter list
+ * @sge: its scatter list; none with inline data, see univ_ring_inline()
+ * @max: entries that @sge has room for
+ *
+ * Return: 0, or an enum univ_reason when @wr->count is more than fits; then
+ * @sge is not written
+ */
+static inline u16 univ_ring_fetch_send(const struct univ_ring *ring, u32 index,
+				       struct univ_send_wr *wr,
+				       struct univ_sge *sge, u32 max)
+{
+	const size_t head = offsetof(struct univ_send_wr, sge);
+	const void *slot = univ_ring_slot(ring, index);
+
+	univ_ring_fetch(wr, slot, head);
+	if (wr->flags & UNIV_WR_INLINE)
+		return wr->count > ring->stride - head ? UNIV_REASON_WR_INLINE :
+							 0;
+	if (wr->count > max || !univ_ring_holds(ring, head, wr->count))
+		return UNIV_REASON_WR_SGE;
+	univ_ring_fetch(sge, slot + head, wr->count * sizeof(*sge));
+	return 0;
+}
+
+/**
+ * univ_ring_fetch_recv() - the private copy of a receive request
+ * @ring: receive ring
+ * @index: of a request that was published
+ * @wr: its head goes here, up to the scatter list; its count 0 if it is too high
+ * @sge: its scatter list
+ * @max: entries that @sge has room for
+ *
+ * The library lets no list be posted that does not fit, so only who writes to
+ * the ring by hand loses it.
+ */
+static inline void univ_ring_fetch_recv(const struct univ_ring *ring, u32 index,
+					struct univ_recv_wr *wr,
+					struct univ_sge *sge, u32 max)
+{
+	const size_t head = offsetof(struct univ_recv_wr, sge);
+	const void *slot = univ_ring_slot(ring, index);
+
+	univ_ring_fetch(wr, slot, head);
+	if (wr->count > max || !univ_ring_holds(ring, head, wr->count))
+		wr->count = 0;
+	univ_ring_fetch(sge, slot + head, wr->count * sizeof(*sge));
 }
 
 /**
