@@ -76,17 +76,23 @@ static struct ib_client univ_client = {
 	.add = client_add,
 	.remove = client_remove,
 	.get_nl_info = client_get_nl_info,
+	/* A device that takes rings itself need not have them */
+	.no_kverbs_req = true,
 };
 
 static int client_add(struct ib_device *ib)
 {
+	const struct univ_queue_ops *queue = univ_queue_ops(ib);
 	struct univ_device *dev;
 	int ret;
 
+	/* The pump stands on kernel verbs */
+	if (!queue && !ib->kverbs_provider)
+		return -EOPNOTSUPP;
 	dev = univ_device_alloc(ib);
 	if (!dev)
 		return -ENOMEM;
-	dev->queue = univ_queue_ops(ib);
+	dev->queue = queue;
 	ret = univ_chardev_add(dev);
 	if (ret) {
 		put_device(&dev->dev);
