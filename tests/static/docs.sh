@@ -124,7 +124,7 @@ check_pages_render() {
 # paths_in FILE: what begins with a folder of this repository, and the links of Markdown; not the titles of commits
 paths_in() {
 	sed -E '/^ {4}[a-z]+\/[a-z]+: /d' "$1" |
-		grep -oE '(^|[^A-Za-z0-9_./-])(uapi|kernel|user|tests|bench|packaging|Documentation|LICENSES|\.ci)/[A-Za-z0-9_./*-]*' |
+		grep -oE '(^|[^A-Za-z0-9_./-])(uapi|kernel|user|samples|tests|bench|packaging|Documentation|LICENSES|\.ci)/[A-Za-z0-9_./*-]*' |
 		sed -E 's/^[^A-Za-z.]//; s/[.,]$//'
 	case $1 in
 	*.md) grep -oE '\]\([^)#:]+\)' "$1" | sed -E 's/^\]\(//; s/\)$//' ;;

@@ -55,7 +55,9 @@ headers_alone() {
 
 mkdir "$work/kernel"
 cp Kbuild "$work/"
-cp -r uapi "$work/"
+cp -r uapi samples "$work/"
+find "$work/samples" -type f ! -name '*.[ch]' ! -name Kbuild -delete
+find "$work/samples" -name '*.mod.c' -delete
 for dir in kernel/*/; do
 	mkdir "$work/$dir"
 	cp "$dir"*.[ch] "$dir"Kbuild "$work/$dir" 2>/dev/null
