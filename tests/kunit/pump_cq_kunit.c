@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Completion queues between the pump and the process (adv17), and queue pairs
+ * that start again.
+ */
+#include <linux/delay.h>
+#include <rdma/ib_verbs.h>
+
+#include "pump.h"
+#include "pump_fixture.h"
+
+/* Overrun: the last slot is kept, the event raised, nothing is overwritten */
+static void pump_cq_overrun(struct kunit *test)
+{
+	struct pump *p = pump_new(test, IB_QPT_RC, 4);
+	struct univ_cqe *cqe;
+	int i;
+
+	for (i = 0; i < 6; i++)
+		pump_recv_next(p, i);
+	pump_recv_kick(p);
+	for (i = 0; i < 6; i++)
+		pump_recv_complete(p, i, IB_WC_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, p->cq->ring.head->kernel.flags &
+				UNIV_RING_OVERRUN);
+	KUNIT_EXPECT_TRUE(test, p->cq->async_events.pending &
+				BIT(IB_EVENT_CQ_ERR));
+	for (i = 0; i < 4; i++) {
+		cqe = pump_poll(p);
+		KUNIT_EXPECT_NOT_ERR_OR_NULL(test, cqe);
+		if (cqe)
+			KUNIT_EXPECT_EQ(test, cqe->wr_id, i);
+	}
+	pump_expect_no_cqe(test, p);
+	flush_work(&p->qp->error_work);
+	KUNIT_EXPECT_EQ(test, p->qp->state, IB_QPS_ERR);
+}
+
+/*
+ * The queue pair is destroyed while completions wait in the device for a full
+ * queue: what is found out then must not outlive the queue pair. That it does
+ * not, the kernel's own checks say (KASAN, debug objects).
+ */
+static void pump_destroy_with_overrun(struct kunit *test)
+{
+	struct pump *p = pump_new(test, IB_QPT_RC, 1);
+	struct ib_wc wc = { .status = IB_WC_SUCCESS, .opcode = IB_WC_RECV,
+			    .qp = p->qp->ib };
+	struct univ_qp *qp = p->qp;
+	int i;
+
+	for (i = 0; i < 8; i++)
+		mock_complete_quietly(p->cq->ib, &wc);
+	KUNIT_EXPECT_EQ(test, fixture_destroy(p->f, UNIV_QP_DESTROY,
+					      qp->obj.handle), 0);
+	/* The memory goes after a grace period, so this is still safe to ask */
+	KUNIT_EXPECT_FALSE_MSG(test, work_busy(&qp->error_work),
+			       "error work is queued for a queue pair that is gone");
+	rcu_barrier();
+	msleep(50);
+}
+
+/* Armed once, told once, again only when armed anew */
+static void pump_cq_arm(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	struct univ_ring_head *head = p->cq->ring.head;
+	int i;
+
+	for (i = 0; i < 8; i++)
+		pump_recv_next(p, i);
+	pump_recv_kick(p);
+	pump_recv_complete(p, 0, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, head->kernel.fired, 0);
+	head->user.arm = 2;
+	pump_recv_complete(p, 1, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, head->kernel.fired, 2);
+	pump_recv_complete(p, 2, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, head->kernel.fired, 2);
+	head->user.arm = U32_MAX - 1;
+	pump_recv_complete(p, 3, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, head->kernel.fired, U32_MAX - 1);
+	/* Solicited only: a send of ours is not */
+	head->user.arm = 1;
+	pump_send_next(p, 1);
+	pump_send_kick(p);
+	pump_send_complete(p, 0, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, head->kernel.fired, U32_MAX - 1);
+	pump_recv_complete(p, 4, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, head->kernel.fired, 1);
+}
+
+/*
+ * The device has completed a send, but nobody has looked yet; a process that
+ * reads the event of the receive queue finds the send complete as well.
+ */
+static void pump_event_settles(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	struct univ_cq *send_cq = fixture_cq(p->f, 8);
+	struct univ_event_source *source = &p->cq->comp_events;
+	struct univ_cqe *cqe;
+	struct ib_wc wc = { .status = IB_WC_SUCCESS, .opcode = IB_WC_SEND };
+
+	KUNIT_ASSERT_NOT_NULL(test, send_cq);
+	p->qp = fixture_qp_of_two(p->f, IB_QPT_UC, p->pd, send_cq, p->cq, NULL,
+				  WR);
+	KUNIT_ASSERT_NOT_NULL(test, p->qp);
+	fixture_qp_state(p->qp, IB_QPS_RTS);
+	mock_reset(p->mock);
+	pump_send_next(p, 1);
+	pump_send_kick(p);
+	pump_recv_next(p, 2);
+	pump_recv_kick(p);
+	wc.wr_id = p->mock->sends[0].wr_id;
+	wc.qp = p->qp->ib;
+	mock_complete_quietly(send_cq->ib, &wc);
+	pump_recv_complete(p, 2, IB_WC_SUCCESS);
+	cqe = univ_ring_slot(&send_cq->ring, 0);
+	KUNIT_EXPECT_EQ(test, cqe->phase, 0);
+	KUNIT_ASSERT_NOT_NULL(test, source->settle);
+	rcu_read_lock();
+	source->settle(source);
+	rcu_read_unlock();
+	KUNIT_EXPECT_EQ(test, cqe->phase, UNIV_CQE_PHASE(0, 8));
+	KUNIT_EXPECT_EQ(test, cqe->wr_id, 1);
+	/* It does not outlive the queue pair that brought the two together */
+	KUNIT_EXPECT_PTR_EQ(test, p->cq->partner, send_cq);
+	KUNIT_EXPECT_EQ(test, fixture_destroy(p->f, UNIV_QP_DESTROY,
+					      p->qp->obj.handle), 0);
+	KUNIT_EXPECT_PTR_EQ(test, p->cq->partner, NULL);
+}
+
+/* A head that lies makes the queue overrun itself, and nothing else */
+static void pump_cq_head_lies(struct kunit *test)
+{
+	static const u32 lies[] = { 1, 5, 64, S32_MAX, U32_MAX - 64, U32_MAX };
+	struct pump *p;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(lies); i++) {
+		p = pump_rc(test);
+		pump_recv_next(p, 1);
+		pump_recv_kick(p);
+		p->cq->ring.head->user.index = lies[i];
+		pump_recv_complete(p, 1, IB_WC_SUCCESS);
+		flush_work(&p->qp->error_work);
+		KUNIT_EXPECT_LE(test, p->cq->index, 1);
+	}
+}
+
+static void pump_cq_resized(struct kunit *test)
+{
+	struct pump *p = pump_new(test, IB_QPT_RC, 8);
+	struct univ_cq_resize arg = { .handle = p->cq->obj.handle, .cqe = 32 };
+	int i;
+
+	for (i = 0; i < 8; i++)
+		pump_recv_next(p, i);
+	pump_recv_kick(p);
+	for (i = 0; i < 6; i++)
+		pump_recv_complete(p, i, IB_WC_SUCCESS);
+	pump_expect_cqe(test, p, 0, IB_WC_SUCCESS);
+	pump_expect_cqe(test, p, 1, IB_WC_SUCCESS);
+	/* Four wait: they do not fit into two */
+	arg.cqe = 2;
+	KUNIT_EXPECT_EQ(test, fixture_call(p->f, UNIV_CQ_RESIZE, &arg,
+					   sizeof(arg)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, arg.hdr.reason, UNIV_REASON_CQ_SHRINK);
+	KUNIT_EXPECT_EQ(test, arg.hdr.bound, 4);
+	arg.cqe = 32;
+	KUNIT_EXPECT_EQ(test, fixture_call(p->f, UNIV_CQ_RESIZE, &arg,
+					   sizeof(arg)), 0);
+	KUNIT_EXPECT_EQ(test, arg.ring.slots, 32);
+	p->cq_head = 0;
+	pump_recv_complete(p, 6, IB_WC_SUCCESS);
+	for (i = 2; i < 7; i++)
+		pump_expect_cqe(test, p, i, IB_WC_SUCCESS);
+	pump_expect_no_cqe(test, p);
+}
+
+/* ---- Reset ------------------------------------------------------------------- */
+
+static void pump_reset_forgets(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	struct univ_qp_modify arg = {
+		.handle = p->qp->obj.handle,
+		.attr = { .attr_mask = IB_QP_STATE, .qp_state = IB_QPS_RESET },
+	};
+	int i;
+
+	for (i = 0; i < 5; i++)
+		pump_send_next(p, i);
+	pump_send_kick(p);
+	for (i = 0; i < 5; i++)
+		pump_recv_next(p, i);
+	pump_recv_kick(p);
+	KUNIT_EXPECT_EQ(test, fixture_call(p->f, UNIV_QP_MODIFY, &arg,
+					   sizeof(arg)), 0);
+	KUNIT_EXPECT_EQ(test, p->qp->sq.ring.head->kernel.index, 5);
+	KUNIT_EXPECT_EQ(test, p->qp->rq.ring.head->kernel.index, 5);
+	pump_expect_no_cqe(test, p);
+	fixture_qp_state(p->qp, IB_QPS_RTS);
+	pump_send_next(p, 9);
+	pump_send_kick(p);
+	KUNIT_EXPECT_EQ(test, p->mock->num_sends, 6);
+	pump_send_complete(p, 5, IB_WC_SUCCESS);
+	pump_expect_cqe(test, p, 9, IB_WC_SUCCESS);
+}
+
+static void pump_kick_wrong(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	u32 qp = p->qp->obj.handle;
+
+	KUNIT_EXPECT_EQ(test, fixture_kick(p->f, qp, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, fixture_kick(p->f, qp, 1 << 24), -EINVAL);
+	KUNIT_EXPECT_EQ(test, fixture_kick(p->f, qp, UNIV_KICK_SEND | 1 << 29),
+			-EINVAL);
+	KUNIT_EXPECT_EQ(test, fixture_kick(p->f, qp + 100, UNIV_KICK_SEND),
+			-EINVAL);
+	KUNIT_EXPECT_EQ(test, fixture_kick(p->f, p->pd, UNIV_KICK_SEND),
+			-EINVAL);
+	KUNIT_EXPECT_EQ(test, fixture_kick(p->f, p->cq->obj.handle,
+					   UNIV_KICK_RECV), -EINVAL);
+	KUNIT_EXPECT_EQ(test, fixture_kick(p->f, qp,
+					   UNIV_KICK_SEND | UNIV_KICK_RECV), 0);
+}
+
+static struct kunit_case pump_cq_cases[] = {
+	KUNIT_CASE(pump_cq_overrun),
+	KUNIT_CASE(pump_destroy_with_overrun),
+	KUNIT_CASE(pump_cq_arm),
+	KUNIT_CASE(pump_event_settles),
+	KUNIT_CASE(pump_cq_head_lies),
+	KUNIT_CASE(pump_cq_resized),
+	KUNIT_CASE(pump_reset_forgets),
+	KUNIT_CASE(pump_kick_wrong),
+	{}
+};
+
+static struct kunit_suite pump_cq_suite = {
+	.name = "univ_pump_cq",
+	.suite_init = fixture_suite_init,
+	.suite_exit = fixture_suite_exit,
+	.init = fixture_init,
+	.exit = fixture_exit,
+	.test_cases = pump_cq_cases,
+};
+kunit_test_suite(pump_cq_suite);

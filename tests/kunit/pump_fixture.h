@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A queue pair over the mock device, with a completion queue of its own, and the
+ * hands of a process that fills its rings.
+ */
+#ifndef PUMP_FIXTURE_H
+#define PUMP_FIXTURE_H
+
+#include "fixture.h"
+
+#define WR 16
+
+struct pump {
+	struct fixture *f;
+	struct mock *mock;
+	u32 pd;
+	struct univ_cq *cq;
+	struct univ_qp *qp;
+	u32 send_tail;
+	u32 recv_tail;
+	u32 cq_head;
+};
+
+struct pump *pump_new(struct kunit *test, enum ib_qp_type type, u32 cqe);
+struct pump *pump_rc(struct kunit *test);
+
+/* The next slot, filled with a signaled write of 8 bytes; a receive of 64 */
+struct univ_send_wr *pump_send_next(struct pump *p, u64 id);
+struct univ_recv_wr *pump_recv_next(struct pump *p, u64 id);
+
+/* As a process does it */
+void pump_send_publish(struct pump *p);
+int pump_send_kick(struct pump *p);
+int pump_recv_kick(struct pump *p);
+
+/* The device ends the request that it got as its @nth send; a receive */
+void pump_send_complete(struct pump *p, u32 nth, enum ib_wc_status status);
+void pump_recv_complete(struct pump *p, u64 id, enum ib_wc_status status);
+
+/* The next completion, or NULL */
+struct univ_cqe *pump_poll(struct pump *p);
+void pump_expect_cqe(struct kunit *test, struct pump *p, u64 id, int status);
+void pump_expect_no_cqe(struct kunit *test, struct pump *p);
+
+#endif

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Receives on their way to a device that counts, and back (adv03, adv04).
+ */
+#include <rdma/ib_verbs.h>
+
+#include "pump.h"
+#include "pump_fixture.h"
+
+static void pump_recv_translated(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	struct univ_recv_wr *wr;
+	struct univ_cqe *cqe;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		wr = pump_recv_next(p, 70 + i);
+		wr->count = i;
+		wr->sge[1] = (struct univ_sge){ 0x9000, 5, 0x200 };
+	}
+	KUNIT_EXPECT_EQ(test, pump_recv_kick(p), 0);
+	KUNIT_ASSERT_EQ(test, p->mock->num_recvs, 3);
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_EQ(test, p->mock->recvs[i].wr_id, 70 + i);
+		KUNIT_EXPECT_EQ(test, p->mock->recvs[i].num_sge, i);
+	}
+	KUNIT_EXPECT_EQ(test, p->mock->recvs[2].sge[1].addr, 0x9000);
+	pump_recv_complete(p, 70, IB_WC_SUCCESS);
+	cqe = pump_poll(p);
+	KUNIT_ASSERT_NOT_NULL(test, cqe);
+	KUNIT_EXPECT_EQ(test, cqe->wr_id, 70);
+	KUNIT_EXPECT_EQ(test, cqe->byte_len, 33);
+	KUNIT_EXPECT_EQ(test, cqe->opcode, IB_WC_RECV);
+}
+
+static void pump_recv_around(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	u64 id = 0;
+	int round, i;
+
+	for (round = 0; round < 40; round++) {
+		for (i = 0; i < 11; i++)
+			pump_recv_next(p, id + i);
+		KUNIT_EXPECT_EQ(test, pump_recv_kick(p), 0);
+		for (i = 0; i < 11; i++)
+			pump_recv_complete(p, id + i, IB_WC_SUCCESS);
+		for (i = 0; i < 11; i++)
+			pump_expect_cqe(test, p, id + i, IB_WC_SUCCESS);
+		id += 11;
+		KUNIT_EXPECT_EQ(test, p->mock->num_recvs, (u32)id);
+	}
+	KUNIT_EXPECT_FALSE(test, p->qp->rq.corrupt);
+}
+
+static void pump_recv_wraps_at_2_32(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	u32 start = U32_MAX - 20;
+	int i;
+
+	p->recv_tail = start;
+	p->qp->rq.fed = start;
+	p->qp->rq.retired = start;
+	for (i = 0; i < 50; i++) {
+		pump_recv_next(p, i);
+		KUNIT_EXPECT_EQ(test, pump_recv_kick(p), 0);
+		KUNIT_EXPECT_EQ(test, p->mock->num_recvs, i + 1);
+		pump_recv_complete(p, i, IB_WC_SUCCESS);
+		pump_expect_cqe(test, p, i, IB_WC_SUCCESS);
+	}
+	KUNIT_EXPECT_FALSE(test, p->qp->rq.corrupt);
+}
+
+/* As the process does it, for the core draws conclusions from rnr_retry */
+static void pump_rnr_retry(struct kunit *test, struct pump *p, u8 tries)
+{
+	struct univ_qp_modify arg = {
+		.handle = p->qp->obj.handle,
+		.attr = {
+			.attr_mask = IB_QP_STATE | IB_QP_SQ_PSN |
+				     IB_QP_TIMEOUT | IB_QP_RETRY_CNT |
+				     IB_QP_RNR_RETRY | IB_QP_MAX_QP_RD_ATOMIC,
+			.qp_state = IB_QPS_RTS,
+			.rnr_retry = tries,
+		},
+	};
+
+	fixture_qp_state(p->qp, IB_QPS_RTR);
+	KUNIT_EXPECT_EQ(test, fixture_call(p->f, UNIV_QP_MODIFY, &arg,
+					   sizeof(arg)), 0);
+}
+
+/* A peer that does not wait for receives: the device gets each at once */
+static void pump_recv_eager(struct kunit *test)
+{
+	static const struct {
+		enum ib_qp_type type;
+		bool rts;
+		u8 rnr_retry;
+	} eager[] = {
+		{ IB_QPT_RC, false, 0 },
+		{ IB_QPT_RC, true, 0 },
+		{ IB_QPT_RC, true, 6 },
+		{ IB_QPT_UC, false, 0 },
+		{ IB_QPT_UD, false, 0 },
+	};
+	struct pump *p;
+	int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(eager); i++) {
+		p = pump_new(test, eager[i].type, 64);
+		if (eager[i].rts)
+			pump_rnr_retry(test, p, eager[i].rnr_retry);
+		for (j = 0; j < WR; j++) {
+			pump_recv_next(p, j);
+			KUNIT_EXPECT_EQ(test, pump_recv_kick(p), 0);
+			KUNIT_EXPECT_TRUE_MSG(test,
+					      p->qp->rq.ring.head->kernel.flags &
+					      UNIV_RING_NEED_KICK,
+					      "row %d", i);
+		}
+		KUNIT_EXPECT_EQ(test, p->mock->num_recvs, WR);
+	}
+}
+
+/* What waits in the ring is handed over when the queue becomes an eager one */
+static void pump_recv_becomes_eager(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	int i;
+
+	pump_rnr_retry(test, p, 7);
+	for (i = 0; i < WR - 1; i++)
+		pump_recv_next(p, i);
+	KUNIT_EXPECT_EQ(test, pump_recv_kick(p), 0);
+	pump_recv_next(p, i);
+	smp_store_release(&p->qp->rq.ring.head->user.index, p->recv_tail);
+	KUNIT_EXPECT_EQ(test, p->mock->num_recvs, WR - 1);
+	pump_rnr_retry(test, p, 3);
+	KUNIT_EXPECT_EQ(test, p->mock->num_recvs, WR);
+}
+
+/* While the device holds enough, no kick is asked for; then completions feed */
+static void pump_recv_need_kick(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	struct univ_ring_kernel *kernel = &p->qp->rq.ring.head->kernel;
+	int i;
+
+	pump_rnr_retry(test, p, 7);
+	KUNIT_EXPECT_TRUE(test, kernel->flags & UNIV_RING_NEED_KICK);
+	for (i = 0; i < WR; i++)
+		pump_recv_next(p, i);
+	KUNIT_EXPECT_EQ(test, pump_recv_kick(p), 0);
+	KUNIT_EXPECT_FALSE(test, kernel->flags & UNIV_RING_NEED_KICK);
+	pump_recv_complete(p, 0, IB_WC_SUCCESS);
+	/* Published without a kick; the next completion finds it */
+	pump_recv_next(p, WR);
+	smp_store_release(&p->qp->rq.ring.head->user.index, p->recv_tail);
+	KUNIT_EXPECT_EQ(test, p->mock->num_recvs, WR);
+	pump_recv_complete(p, 1, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, p->mock->num_recvs, WR + 1);
+	/* Until it runs low: then it asks again */
+	for (i = 2; i <= WR; i++)
+		pump_recv_complete(p, i, IB_WC_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, kernel->flags & UNIV_RING_NEED_KICK);
+}
+
+static void pump_recv_refused(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	struct univ_cqe *cqe;
+
+	pump_recv_next(p, 1)->count = 5;
+	KUNIT_EXPECT_EQ(test, pump_recv_kick(p), 0);
+	KUNIT_EXPECT_EQ(test, p->mock->num_recvs, 0);
+	cqe = pump_poll(p);
+	KUNIT_ASSERT_NOT_NULL(test, cqe);
+	KUNIT_EXPECT_EQ(test, cqe->wr_id, 1);
+	KUNIT_EXPECT_EQ(test, cqe->reason, UNIV_REASON_WR_SGE);
+	flush_work(&p->qp->error_work);
+	KUNIT_EXPECT_EQ(test, p->qp->state, IB_QPS_ERR);
+}
+
+static void pump_recv_tail_lies(struct kunit *test)
+{
+	static const u32 lies[] = { WR + 1, 1000, S32_MAX, U32_MAX };
+	struct univ_cqe *cqe;
+	struct pump *p;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(lies); i++) {
+		p = pump_rc(test);
+		p->recv_tail = lies[i];
+		KUNIT_EXPECT_EQ(test, pump_recv_kick(p), 0);
+		KUNIT_EXPECT_EQ(test, p->mock->num_recvs, 0);
+		cqe = pump_poll(p);
+		KUNIT_EXPECT_NOT_ERR_OR_NULL(test, cqe);
+		if (cqe)
+			KUNIT_EXPECT_EQ(test, cqe->reason,
+					UNIV_REASON_RING_CORRUPT);
+	}
+}
+
+static void pump_recv_device_full(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	u32 i;
+
+	p->mock->recv_room = 4;
+	for (i = 0; i < 10; i++)
+		pump_recv_next(p, i);
+	KUNIT_EXPECT_EQ(test, pump_recv_kick(p), 0);
+	KUNIT_EXPECT_EQ(test, p->mock->num_recvs, 4);
+	p->mock->recv_room = 100;
+	pump_recv_complete(p, 0, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, p->mock->num_recvs, 10);
+}
+
+static void pump_shared_recv(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	struct univ_srq *srq = fixture_srq(p->f, p->pd, 8, 2);
+	struct univ_recv_wr *wr;
+	struct univ_qp *qp;
+	struct ib_wc wc = { .status = IB_WC_SUCCESS, .opcode = IB_WC_RECV };
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, srq);
+	qp = fixture_qp(p->f, IB_QPT_RC, p->pd, p->cq, srq, WR);
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	mock_reset(p->mock);
+	for (i = 0; i < 8; i++) {
+		wr = univ_ring_slot(&srq->rq.ring, i);
+		wr->wr_id = 30 + i;
+		wr->count = 1;
+	}
+	srq->rq.ring.head->user.index = 8;
+	KUNIT_EXPECT_EQ(test, fixture_kick(p->f, srq->obj.handle,
+					   UNIV_KICK_RECV), 0);
+	KUNIT_EXPECT_EQ(test, mock_calls(p->mock, MOCK_POST_SRQ_RECV), 8);
+	KUNIT_EXPECT_EQ(test, fixture_kick(p->f, srq->obj.handle,
+					   UNIV_KICK_SEND), -EINVAL);
+	wc.qp = qp->ib;
+	wc.wr_id = 30;
+	mock_complete(p->cq->ib, &wc);
+	KUNIT_EXPECT_EQ(test, srq->rq.retired, 1);
+	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, pump_poll(p));
+}
+
+static struct kunit_case pump_recv_cases[] = {
+	KUNIT_CASE(pump_recv_translated),
+	KUNIT_CASE(pump_recv_around),
+	KUNIT_CASE(pump_recv_wraps_at_2_32),
+	KUNIT_CASE(pump_recv_eager),
+	KUNIT_CASE(pump_recv_becomes_eager),
+	KUNIT_CASE(pump_recv_need_kick),
+	KUNIT_CASE(pump_recv_refused),
+	KUNIT_CASE(pump_recv_tail_lies),
+	KUNIT_CASE(pump_recv_device_full),
+	KUNIT_CASE(pump_shared_recv),
+	{}
+};
+
+static struct kunit_suite pump_recv_suite = {
+	.name = "univ_pump_recv",
+	.suite_init = fixture_suite_init,
+	.suite_exit = fixture_suite_exit,
+	.init = fixture_init,
+	.exit = fixture_exit,
+	.test_cases = pump_recv_cases,
+};
+kunit_test_suite(pump_recv_suite);
