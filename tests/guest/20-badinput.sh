@@ -10,6 +10,7 @@ need_univerbs || exit 1
 resources_mark
 
 user_test ioctl_rules 200
+user_test ioctl_handles 100
 user_test bad_limits 200
 user_test bad_memory 120
 user_test bad_modify 240
