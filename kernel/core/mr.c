@@ -10,68 +10,83 @@
 #include "context.h"
 #include "ioctl.h"
 #include "mr.h"
+#include "native.h"
 #include "pd.h"
 #include "reason.h"
 
-static int mr_check(struct univ_context *ctx, struct univ_mr_reg *cmd)
-{
-	struct ib_device *ib = ctx->dev->ib;
-	u64 end;
-	int ret;
+/**
+ * struct mr_range - what a region is made of
+ * @addr: in the process
+ * @length: bytes
+ * @iova: what requests call it
+ */
+struct mr_range {
+	u64 addr;
+	u64 length;
+	u64 iova;
+};
 
-	ret = ib_check_mr_access(ib, cmd->access);
-	if (ret)
-		return univ_explain(&cmd->hdr, ret, UNIV_REASON_ACCESS_FLAGS, 0,
-				    cmd->access, 0);
+static int mr_check_access(struct ib_device *ib, struct univ_hdr *hdr,
+			   u32 access)
+{
+	int ret = ib_check_mr_access(ib, access);
+
 	/* On-demand paging needs a user context of the device's own driver. */
-	if (cmd->access & (IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB))
-		return univ_explain(&cmd->hdr, -EOPNOTSUPP,
-				    UNIV_REASON_ACCESS_FLAGS, 0, cmd->access,
-				    0);
-	if (!cmd->length)
-		return univ_explain(&cmd->hdr, -EINVAL, UNIV_REASON_ZERO,
+	if (!ret && access & (IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB))
+		ret = -EOPNOTSUPP;
+	if (ret)
+		univ_explain(hdr, ret, UNIV_REASON_ACCESS_FLAGS, 0, access, 0);
+	return ret;
+}
+
+static int mr_check_range(struct ib_device *ib, struct univ_hdr *hdr,
+			  const struct mr_range *range)
+{
+	u64 end;
+
+	if (!range->length)
+		return univ_explain(hdr, -EINVAL, UNIV_REASON_ZERO,
 				    UNIV_LIMIT_MR_LENGTH, 0, 0);
 	/* The last page is rounded up, so the sum must stay clear of 2^64. */
-	if (check_add_overflow(cmd->addr, cmd->length, &end) ||
+	if (check_add_overflow(range->addr, range->length, &end) ||
 	    PAGE_ALIGN(end) < end ||
-	    check_add_overflow(cmd->iova, cmd->length, &end))
-		return univ_explain(&cmd->hdr, -EINVAL,
-				    UNIV_REASON_ADDRESS_WRAP, 0, cmd->addr,
-				    cmd->length);
-	if (cmd->length > ib->attrs.max_mr_size)
-		return univ_explain_limit(&cmd->hdr, UNIV_LIMIT_MR_LENGTH,
-					  cmd->length, ib->attrs.max_mr_size);
+	    check_add_overflow(range->iova, range->length, &end))
+		return univ_explain(hdr, -EINVAL, UNIV_REASON_ADDRESS_WRAP, 0,
+				    range->addr, range->length);
+	if (range->length > ib->attrs.max_mr_size)
+		return univ_explain_limit(hdr, UNIV_LIMIT_MR_LENGTH,
+					  range->length, ib->attrs.max_mr_size);
 	/* Pages are mapped whole, so both addresses lie alike in their page. */
-	if ((cmd->addr ^ cmd->iova) & ~PAGE_MASK)
-		return univ_explain(&cmd->hdr, -EINVAL, UNIV_REASON_ADDRESS, 0,
-				    cmd->iova, cmd->length);
+	if ((range->addr ^ range->iova) & ~PAGE_MASK)
+		return univ_explain(hdr, -EINVAL, UNIV_REASON_ADDRESS, 0,
+				    range->iova, range->length);
 	return 0;
 }
 
 /* ENOMEM is memlock unless the process has room left. */
-static int mr_explain_memory(struct univ_mr_reg *cmd)
+static int mr_explain_memory(struct univ_hdr *hdr, const struct mr_range *range)
 {
 	u64 limit = rlimit(RLIMIT_MEMLOCK);
 	u64 pinned = (u64)atomic64_read(&current->mm->pinned_vm) << PAGE_SHIFT;
-	u64 asked = PAGE_ALIGN(cmd->addr + cmd->length) -
-		    (cmd->addr & PAGE_MASK);
+	u64 asked = PAGE_ALIGN(range->addr + range->length) -
+		    (range->addr & PAGE_MASK);
 	u64 left = limit > pinned ? round_down(limit - pinned, PAGE_SIZE) : 0;
 
 	if (asked > left && limit != RLIM_INFINITY && !capable(CAP_IPC_LOCK))
-		return univ_explain(&cmd->hdr, -ENOMEM, UNIV_REASON_MEMLOCK, 0,
-				    asked, left);
-	return univ_explain(&cmd->hdr, -ENOMEM, UNIV_REASON_NO_MEMORY, 0,
-			    asked, 0);
+		return univ_explain(hdr, -ENOMEM, UNIV_REASON_MEMLOCK, 0, asked,
+				    left);
+	return univ_explain(hdr, -ENOMEM, UNIV_REASON_NO_MEMORY, 0, asked, 0);
 }
 
-static int mr_explain(struct univ_mr_reg *cmd, int err)
+static int mr_explain(struct univ_hdr *hdr, const struct mr_range *range,
+		      int err)
 {
 	if (err == -ENOMEM)
-		return mr_explain_memory(cmd);
+		return mr_explain_memory(hdr, range);
 	if (err == -EFAULT)
-		return univ_explain(&cmd->hdr, err, UNIV_REASON_ADDRESS, 0,
-				    cmd->addr, cmd->length);
-	return univ_explain_driver(&cmd->hdr, err);
+		return univ_explain(hdr, err, UNIV_REASON_ADDRESS, 0,
+				    range->addr, range->length);
+	return univ_explain_driver(hdr, err);
 }
 
 /*
@@ -80,6 +95,7 @@ static int mr_explain(struct univ_mr_reg *cmd, int err)
 static struct univ_mr *mr_create(struct univ_call *call,
 				 struct univ_mr_reg *cmd, struct univ_pd *pd)
 {
+	struct mr_range range = { cmd->addr, cmd->length, cmd->iova };
 	struct univ_mr *mr;
 	int ret;
 
@@ -87,6 +103,7 @@ static struct univ_mr *mr_create(struct univ_call *call,
 	if (!mr)
 		return ERR_PTR(univ_explain_driver(&cmd->hdr, -ENOMEM));
 	mr->pd = pd;
+	mutex_init(&mr->change);
 	ret = univ_object_reserve(call->ctx, &mr->obj, UNIV_OBJECT_MR,
 				  &cmd->hdr);
 	if (ret) {
@@ -97,7 +114,7 @@ static struct univ_mr *mr_create(struct univ_call *call,
 				cmd->access);
 	if (!IS_ERR(mr->ib))
 		return mr;
-	ret = mr_explain(cmd, PTR_ERR(mr->ib));
+	ret = mr_explain(&cmd->hdr, &range, PTR_ERR(mr->ib));
 	univ_object_release(&mr->obj);
 	return ERR_PTR(ret);
 }
@@ -105,11 +122,15 @@ static struct univ_mr *mr_create(struct univ_call *call,
 int univ_mr_reg_ioctl(struct univ_call *call, void *arg)
 {
 	struct univ_mr_reg *cmd = arg;
+	struct mr_range range = { cmd->addr, cmd->length, cmd->iova };
+	struct ib_device *ib = call->ctx->dev->ib;
 	struct univ_pd *pd;
 	struct univ_mr *mr;
 	int ret;
 
-	ret = mr_check(call->ctx, cmd);
+	ret = mr_check_access(ib, &cmd->hdr, cmd->access);
+	if (!ret)
+		ret = mr_check_range(ib, &cmd->hdr, &range);
 	if (ret)
 		return ret;
 	pd = univ_pd_get(call->ctx, cmd->pd, &cmd->hdr);
@@ -139,21 +160,108 @@ put:
 	return ret;
 }
 
-/*
- * The kernel's verbs have no such call: a driver's own entry expects the user
- * context of its own provider. Programs fall back to dereg and reg.
- */
+/* Which changes make sense, and on which devices */
+static int mr_rereg_check(struct ib_device *ib, struct univ_mr_rereg *cmd)
+{
+	struct mr_range range = { cmd->addr, cmd->length, cmd->iova };
+	int ret = 0;
+
+	if (!cmd->change || cmd->change & ~IB_MR_REREG_SUPPORTED)
+		return univ_explain(&cmd->hdr,
+				    cmd->change ? -EOPNOTSUPP : -EINVAL,
+				    UNIV_REASON_FLAGS, 0, cmd->change,
+				    IB_MR_REREG_SUPPORTED);
+	if (cmd->change & IB_MR_REREG_ACCESS)
+		ret = mr_check_access(ib, &cmd->hdr, cmd->access);
+	if (!ret && cmd->change & IB_MR_REREG_TRANS)
+		ret = mr_check_range(ib, &cmd->hdr, &range);
+	if (ret)
+		return ret;
+	/*
+	 * The kernel's verbs have no such call, and the entry of a driver with a
+	 * provider of its own expects the user context of that.
+	 */
+	if (!ib->ops.rereg_user_mr || !univ_queue_ops(ib))
+		return univ_explain_driver(&cmd->hdr, -EOPNOTSUPP);
+	return 0;
+}
+
+/* @pd: the new domain, or NULL for no other. Context: mr->change. */
+static int mr_rereg(struct univ_mr *mr, struct univ_mr_rereg *cmd,
+		    struct univ_pd *pd)
+{
+	struct mr_range range = { cmd->addr, cmd->length, cmd->iova };
+	struct ib_mr *ib = mr->ib, *other;
+	struct ib_pd *former = ib->pd;
+
+	other = ib->device->ops.rereg_user_mr(ib, cmd->change, cmd->addr,
+					      cmd->length, cmd->iova,
+					      cmd->access,
+					      pd ? pd->ib : former, NULL);
+	/* See kernel/include/queue.h: the region stays the same object */
+	if (WARN_ON_ONCE(!IS_ERR_OR_NULL(other)))
+		return univ_explain_driver(&cmd->hdr, -EIO);
+	if (other)
+		return mr_explain(&cmd->hdr, &range, PTR_ERR(other));
+	if (cmd->change & IB_MR_REREG_TRANS) {
+		ib->iova = cmd->iova;
+		ib->length = cmd->length;
+	}
+	if (pd) {
+		atomic_inc(&pd->ib->usecnt);
+		atomic_dec(&former->usecnt);
+		ib->pd = pd->ib;
+		univ_object_depend(&pd->obj);
+		univ_object_undepend(&mr->pd->obj);
+		mr->pd = pd;
+	}
+	cmd->lkey = ib->lkey;
+	cmd->rkey = ib->rkey;
+	return 0;
+}
+
+static int mr_rereg_locked(struct univ_call *call, struct univ_mr *mr,
+			   struct univ_mr_rereg *cmd)
+{
+	struct univ_pd *pd = NULL;
+	int ret;
+
+	if (cmd->change & IB_MR_REREG_PD) {
+		pd = univ_pd_get(call->ctx, cmd->pd, &cmd->hdr);
+		if (IS_ERR(pd))
+			return PTR_ERR(pd);
+	}
+	/* Nobody waits here: pinning may take as long as a process likes */
+	if (mutex_trylock(&mr->change)) {
+		ret = mr_rereg(mr, cmd, pd);
+		mutex_unlock(&mr->change);
+	} else {
+		ret = univ_explain(&cmd->hdr, -EBUSY, UNIV_REASON_BUSY,
+				   UNIV_OBJECT_MR, cmd->handle, 1);
+	}
+	if (pd)
+		univ_object_put(&pd->obj);
+	return ret;
+}
+
+/* What cannot be told to the process stays done: the keys are what they were. */
 int univ_mr_rereg_ioctl(struct univ_call *call, void *arg)
 {
 	struct univ_mr_rereg *cmd = arg;
 	struct univ_object *obj;
+	int ret;
 
 	obj = univ_object_get(call->ctx, cmd->handle, UNIV_OBJECT_MR,
 			      &cmd->hdr);
 	if (IS_ERR(obj))
 		return PTR_ERR(obj);
+	ret = mr_rereg_check(call->ctx->dev->ib, cmd);
+	if (!ret)
+		ret = mr_rereg_locked(call,
+				      container_of(obj, struct univ_mr, obj),
+				      cmd);
 	univ_object_put(obj);
-	return univ_explain_driver(&cmd->hdr, -EOPNOTSUPP);
+	return ret;
 }
 
 int univ_mr_destroy(struct univ_object *obj)

@@ -37,6 +37,12 @@ struct ib_srq;
 struct univ_cq;
 struct univ_qp;
 
+/*
+ * ib_device_ops.rereg_user_mr is optional. The core calls it without udata, one
+ * call at a time for a region. It alters the region that it is given, its
+ * ib_mr.pd too, and returns NULL; or leaves all as it was and returns an error.
+ */
+
 /**
  * struct univ_queue_rings - the rings of a queue pair
  * @core: for univ_queue_ah_get(); stays until the queue pair was destroyed
