@@ -139,6 +139,24 @@ static void mr_free(struct uroce_mr *mr)
 	kfree_rcu(mr, rcu);
 }
 
+/* Pin the pages of a process; what was pinned goes with mr_free() */
+static int mr_pin(struct uroce_mr *mr, u64 start, u64 length, u64 iova)
+{
+	mr->umem = ib_umem_get(mr->ib.device, start, length, mr->access);
+	if (IS_ERR(mr->umem)) {
+		int ret = PTR_ERR(mr->umem);
+
+		mr->umem = NULL;
+		return ret;
+	}
+	mr->iova = iova;
+	mr->ib.iova = iova;
+	mr->length = length;
+	mr->ib.length = length;
+	mr->offset = start & ~PAGE_MASK;
+	return mr_list_pages(mr);
+}
+
 struct ib_mr *uroce_mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 			   int access, struct ib_udata *udata)
 {
@@ -147,25 +165,76 @@ struct ib_mr *uroce_mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	mr->umem = ib_umem_get(pd->device, start, length, access);
-	if (IS_ERR(mr->umem)) {
-		ret = PTR_ERR(mr->umem);
-		mr->umem = NULL;
-		goto free;
-	}
-	mr->iova = iova;
-	mr->ib.iova = iova;
-	mr->length = length;
-	mr->ib.length = length;
-	mr->offset = start & ~PAGE_MASK;
-	ret = mr_list_pages(mr);
+	ret = mr_pin(mr, start, length, iova);
 	if (!ret)
 		ret = mr_publish(mr, true);
 	if (!ret)
 		return &mr->ib;
-free:
 	mr_free(mr);
 	return ERR_PTR(ret);
+}
+
+/*
+ * Nobody finds the region, and whoever copies has finished. The grace period is
+ * for those who looked at it before it was invalid but hold it not yet.
+ */
+static void mr_pause(struct uroce_mr *mr)
+{
+	WRITE_ONCE(mr->valid, false);
+	synchronize_rcu();
+	uroce_mr_put(mr);
+	wait_for_completion(&mr->idle);
+}
+
+static void mr_resume(struct uroce_mr *mr)
+{
+	reinit_completion(&mr->idle);
+	refcount_set(&mr->ref, 1);
+	/* Pairs with the acquire in uroce_mr_get() */
+	smp_store_release(&mr->valid, true);
+}
+
+static void mr_swap_pages(struct uroce_mr *mr, struct uroce_mr *other)
+{
+	swap(mr->umem, other->umem);
+	swap(mr->pages, other->pages);
+	swap(mr->npages, other->npages);
+	swap(mr->iova, other->iova);
+	swap(mr->length, other->length);
+	swap(mr->offset, other->offset);
+}
+
+/*
+ * Another range, access or domain; the keys stay. All that can fail comes first,
+ * so the region is altered or as it was. Context: one caller at a time.
+ */
+struct ib_mr *uroce_mr_rereg(struct ib_mr *ib, int flags, u64 start, u64 length,
+			     u64 iova, int access, struct ib_pd *pd,
+			     struct ib_udata *udata)
+{
+	struct uroce_mr *mr = to_umr(ib), *other;
+	int ret = 0;
+
+	other = mr_new(pd, flags & IB_MR_REREG_ACCESS ? access : mr->access);
+	if (!other)
+		return ERR_PTR(-ENOMEM);
+	/* Pages that were pinned for reading only are not written */
+	if (flags & IB_MR_REREG_TRANS)
+		ret = mr_pin(other, start, length, iova);
+	else if (ib_access_writable(other->access) && !mr->umem->writable)
+		ret = mr_pin(other, mr->umem->address, mr->length, mr->iova);
+	if (ret) {
+		mr_free(other);
+		return ERR_PTR(ret);
+	}
+	mr_pause(mr);
+	if (other->umem)
+		mr_swap_pages(mr, other);
+	mr->access = other->access;
+	ib->pd = pd;
+	mr_resume(mr);
+	mr_free(other);
+	return NULL;
 }
 
 /* All of kernel memory, for users in the kernel */

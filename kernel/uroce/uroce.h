@@ -541,6 +541,9 @@ int uroce_cq_arm(struct ib_cq *ib, enum ib_cq_notify_flags flags);
 /* mem.c, control path */
 struct ib_mr *uroce_mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 			   int access, struct ib_udata *udata);
+struct ib_mr *uroce_mr_rereg(struct ib_mr *ib, int flags, u64 start, u64 length,
+			     u64 iova, int access, struct ib_pd *pd,
+			     struct ib_udata *udata);
 struct ib_mr *uroce_mr_dma(struct ib_pd *pd, int access);
 struct ib_mr *uroce_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max);
 int uroce_mr_map(struct ib_mr *ib, struct scatterlist *sgl, int n,
