@@ -2,6 +2,7 @@
 /* Ways to peers, and address handles. */
 #include <linux/moduleparam.h>
 #include <linux/random.h>
+#include <net/ipv6.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 
@@ -17,17 +18,35 @@ MODULE_PARM_DESC(local, "queue pairs of one host talk without packets (default: 
  */
 static DEFINE_XARRAY_FLAGS(handles, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 
-/* Whether the address is one of this host's, in the device's namespace */
+/* Addresses that every namespace has, or each link */
+static bool is_confined(const struct in6_addr *addr)
+{
+	if (ipv6_addr_v4mapped(addr))
+		return ipv4_is_loopback(addr->s6_addr32[3]) ||
+		       ipv4_is_linklocal_169(addr->s6_addr32[3]);
+	return ipv6_addr_loopback(addr) ||
+	       ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL;
+}
+
+/*
+ * Whether the address is one of this host's, in the device's namespace or in one
+ * that policy.c lets it reach
+ */
 static u64 av_peer(struct uroce_dev *dev, const union ib_gid *dgid)
 {
+	const struct in6_addr *addr = (const void *)dgid->raw;
 	struct uroce_dev *peer;
+	struct net *net;
 	u64 id = 0;
 
 	if (!READ_ONCE(local) || rdma_is_multicast_addr((void *)dgid->raw))
 		return 0;
 	rcu_read_lock();
 	if (!READ_ONCE(dev->gone)) {
-		peer = uroce_dev_by_gid(dev_net(dev->netdev), dgid);
+		net = dev_net(dev->netdev);
+		peer = uroce_dev_by_gid(net, dgid);
+		if (!peer && !is_confined(addr))
+			peer = uroce_dev_across(net, dgid);
 		id = peer ? peer->id : 0;
 	}
 	rcu_read_unlock();

@@ -51,6 +51,23 @@ struct uroce_dev *uroce_dev_by_gid(struct net *net, const union ib_gid *gid)
 	return NULL;
 }
 
+/* Two that have the address are none: it does not say which is meant */
+struct uroce_dev *uroce_dev_across(struct net *net, const union ib_gid *gid)
+{
+	struct uroce_dev *dev, *found = NULL;
+
+	list_for_each_entry_rcu(dev, &devices, link) {
+		if (READ_ONCE(dev->gone) ||
+		    !uroce_policy_across(net, dev_net(dev->netdev)) ||
+		    !dev_has_gid(dev, gid))
+			continue;
+		if (found)
+			return NULL;
+		found = dev;
+	}
+	return found;
+}
+
 struct uroce_dev *uroce_dev_by_netdev(const struct net_device *netdev)
 {
 	struct uroce_dev *dev;
@@ -219,13 +236,20 @@ static int __init uroce_init(void)
 
 	if (ret)
 		return ret;
+	ret = uroce_policy_init();
+	if (ret)
+		goto exit_net;
 	ret = register_netdevice_notifier(&netdev_notifier);
-	if (ret) {
-		uroce_net_exit();
-		return ret;
-	}
+	if (ret)
+		goto exit_policy;
 	rdma_link_register(&link_ops);
 	return 0;
+
+exit_policy:
+	uroce_policy_exit();
+exit_net:
+	uroce_net_exit();
+	return ret;
 }
 
 static void __exit uroce_exit(void)
@@ -233,6 +257,7 @@ static void __exit uroce_exit(void)
 	rdma_link_unregister(&link_ops);
 	ib_unregister_driver(uroce_dev_ops.driver_id);
 	unregister_netdevice_notifier(&netdev_notifier);
+	uroce_policy_exit();
 	uroce_net_exit();
 	/* Queue pairs and regions that wait for the end of a grace period */
 	rcu_barrier();

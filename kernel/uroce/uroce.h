@@ -211,8 +211,8 @@ struct uroce_srq {
 /**
  * struct uroce_av - the way to a peer
  * @flow: addresses; what packets are sent with
- * @peer: uroce_dev.id when the address is a uroce device's of this namespace,
- *	0 for one that packets lead to
+ * @peer: uroce_dev.id when the address is a uroce device's of this namespace or
+ *	of one that policy.c allows, 0 for one that packets lead to
  */
 struct uroce_av {
 	struct uroce_flow flow;
@@ -584,9 +584,16 @@ void uroce_mcast_each(struct uroce_dev *dev, const union ib_gid *gid,
 
 /* link.c: the device of a namespace that has this address, or NULL; RCU */
 struct uroce_dev *uroce_dev_by_gid(struct net *net, const union ib_gid *gid);
+/* That of a namespace that the one given reaches without packets; RCU */
+struct uroce_dev *uroce_dev_across(struct net *net, const union ib_gid *gid);
 struct uroce_dev *uroce_dev_by_id(u64 id);
 int uroce_dev_enable(struct ib_device *ib);
 void uroce_dev_dealloc(struct ib_device *ib);
+
+/* policy.c: which namespaces talk without packets; RCU */
+bool uroce_policy_across(const struct net *a, const struct net *b);
+int uroce_policy_init(void);
+void uroce_policy_exit(void);
 
 /* verbs.c */
 extern const struct ib_device_ops uroce_dev_ops;

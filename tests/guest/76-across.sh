@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Two namespaces talk by packets, unless the administrator names them as a pair; and only then.
+
+# shellcheck source=tests/user/guest.sh
+. "$UNIV_REPO/tests/user/guest.sh"
+
+# shellcheck disable=SC2119
+load_univerbs || exit 1
+UNIV_LINK=uroce load_link || exit 1
+across=/sys/module/uroce/parameters/across
+
+# end NAMESPACE NETDEV N: an uroce device on it, at 10.90.0.N
+end() {
+	ip -n "$1" addr add "10.90.0.$3/24" dev "$2" &&
+		ip -n "$1" link set "$2" up &&
+		ip netns exec "$1" rdma link add "$2" type uroce netdev "$2" &&
+		wait_until 5 gid_ready "$2"
+}
+
+two_namespaces() {
+	ip netns add a-far && ip netns attach a-near 1 &&
+		ip link add a-near mtu 4200 type veth peer name a-far mtu 4200 netns a-far &&
+		end a-near a-near 1 && end a-far a-far 2
+}
+
+two_namespaces || { report "not ok" "two namespaces with a device each"; exit 1; }
+resources_mark
+pair="$(stat -Lc %i /run/netns/a-near) $(stat -Lc %i /run/netns/a-far)"
+
+far_listens() { [ -n "$(ip netns exec a-far ss -Hltn 'sport = :18515')" ]; }
+
+# The kernel keeps the counters of a moment
+packets() {
+	pause 0.1
+	cat /sys/class/infiniband/a-near/ports/1/hw_counters/sent_pkts
+}
+
+# between COMMAND...: a server in the other namespace, and its client here; sets $sent
+between() {
+	local server status before
+	before=$(packets)
+	univ timeout 50 ip netns exec a-far "$@" -d a-far >"$UNIV_STATE/server.out" 2>&1 &
+	server=$!
+	wait_until 20 far_listens || { cat "$UNIV_STATE/server.out"; return 1; }
+	univ timeout 50 "$@" -d a-near 10.90.0.2
+	status=$?
+	wait $server || { status=1; cat "$UNIV_STATE/server.out"; }
+	sent=$(($(packets) - before))
+	return $status
+}
+
+by_packets() {
+	between "$@" || return
+	[ "$sent" -gt 0 ] || { echo "no packets were sent"; return 1; }
+}
+
+by_copying() {
+	between "$@" || return
+	[ "$sent" -eq 0 ] || { echo "$sent packets were sent"; return 1; }
+}
+
+allow_pair() { echo "$pair" >$across && [ "$(cat $across)" = "$pair" ]; }
+forbid_pair() { echo "-$pair" >$across && [ -z "$(cat $across)" ]; }
+
+# refused TEXT: it is no pair
+refused() { ! echo "$1" 2>/dev/null >$across || { echo "it took \"$1\""; return 1; }; }
+
+nonsense_is_refused() {
+	local bad
+	for bad in "" 1 "1 2" "1 2 3" "x y" "${pair% *} ${pair% *}" "-$pair" "$pair 7"; do
+		refused "$bad" || return
+	done
+	# A process with all of root's rights, but in a user namespace of its own, has none of them here
+	! unshare -Urn bash -c "echo '$pair' >$across" 2>/dev/null && [ -z "$(cat $across)" ]
+}
+
+goes_with_its_namespace() {
+	ip netns add a-short || return
+	echo "${pair% *} $(stat -Lc %i /run/netns/a-short)" >$across || return
+	ip netns del a-short
+	wait_until 20 no_pairs
+}
+
+no_pairs() { [ -z "$(cat $across)" ]; }
+
+forbidden_again() {
+	forbid_pair && by_packets ib_write_bw -x 1 -F -s 4096 -n 100
+}
+
+run_test "two namespaces: by packets" 60 by_packets ib_write_bw -x 1 -F -s 4096 -n 100
+run_test "two namespaces: what is no pair is refused" 30 nonsense_is_refused
+run_test "two namespaces: a pair is allowed" 10 allow_pair
+for tool in "ib_write_bw -s 65536 -n 200" "ib_read_bw -s 65536 -n 200" "ib_send_bw -s 64 -n 500" "ib_send_bw -c UD -s 1024 -n 200"; do
+	# shellcheck disable=SC2086 # options
+	run_test "two namespaces: allowed, by copying: $tool" 60 by_copying ${tool%% *} -x 1 -F ${tool#* }
+done
+run_test "two namespaces: forbidden again" 60 forbidden_again
+run_test "two namespaces: a pair goes with its namespace" 40 goes_with_its_namespace
+run_test "two namespaces: nothing is left behind" 20 resources_unchanged
+ip link del a-near
+wait_until 10 test ! -e /sys/class/infiniband/a-far
+ip netns del a-far
+ip netns del a-near
