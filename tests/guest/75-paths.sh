@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Queue pairs of one host talk by copying, or by packets if uroce is told to: a program must not see which. What it sees
+# is printed by tests/user/seen.c over each, and compared.
+
+# shellcheck source=tests/user/guest.sh
+. "$UNIV_REPO/tests/user/guest.sh"
+
+UNIV_LINK=uroce setup_rxe both && load_driver uroce || exit 1
+export UNIV_TEST_DEVICE=both
+resources_mark
+
+# The kernel keeps the counters of a moment
+packets() {
+	pause 0.1
+	cat /sys/class/infiniband/both/ports/1/hw_counters/sent_pkts
+}
+
+# see WHICH EXCHANGE: what it looks like, by copying (1) or by packets (0)
+see() {
+	local before after
+	echo "$1" >/sys/module/uroce/parameters/local
+	before=$(packets)
+	program seen "$2" >"$UNIV_STATE/seen.$1" || { cat "$UNIV_STATE/seen.$1"; return 1; }
+	after=$(packets)
+	case $1 in
+	1) [ "$before" = "$after" ] || { echo "packets were used"; return 1; } ;;
+	0) [ "$before" != "$after" ] || { echo "no packets were used"; return 1; } ;;
+	esac
+}
+
+same_by_both() {
+	see 1 "$1" && see 0 "$1" || return
+	diff -u --label copied --label packets "$UNIV_STATE/seen.1" "$UNIV_STATE/seen.0"
+}
+
+while read -r exchange; do
+	run_test "by copying as by packets: $exchange" 100 same_by_both "$exchange" </dev/null
+done < <(sed -n 's/^\t{ "\([a-z_]*\)".*/\1/p' "$UNIV_REPO/tests/user/seen.c")
+run_test "paths: nothing is left behind" 20 resources_unchanged
+echo 1 >/sys/module/uroce/parameters/local
+remove_rxe both
