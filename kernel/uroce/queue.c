@@ -299,8 +299,9 @@ static bool send_step(struct uroce_qp *qp)
  * Go on with a send queue until nothing is left to do, or leave word for whoever
  * is at it. The fence between storing @again and trying the lock pairs with the
  * one between unlocking and loading @again: either we get the lock, or its holder
- * sees our word after it let go. Whoever had all its turns leaves the word for
- * the tasklet.
+ * sees our word after it let go. The fence behind clearing it puts that before the
+ * look for work, or it might wipe out the word of one who came between the two.
+ * Whoever had all its turns leaves the word for the tasklet.
  * Context: any but with interrupts off, no lock of ours held.
  */
 void uroce_send_run(struct uroce_qp *qp)
@@ -308,7 +309,8 @@ void uroce_send_run(struct uroce_qp *qp)
 	struct uroce_sendq *sq = &qp->sq;
 	u32 turns = 0;
 
-	WRITE_ONCE(sq->again, true);
+	/* What we come for was there before our word for it */
+	smp_store_release(&sq->again, true);
 	/* Either we get the lock or its holder sees @again, see above */
 	smp_mb();
 	while (READ_ONCE(sq->again)) {
@@ -321,7 +323,8 @@ void uroce_send_run(struct uroce_qp *qp)
 			local_bh_enable();
 			return;
 		}
-		WRITE_ONCE(sq->again, false);
+		/* Cleared before the look for work, see above */
+		smp_store_mb(sq->again, false);
 		if (!sq->dead && send_step(qp))
 			WRITE_ONCE(sq->again, true);
 		spin_unlock(&sq->lock);
