@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a connected queue pair takes of the machine's memory, all told: free memory
+ * before and after many of them. As root, in a machine that does nothing else.
+ *   footprint BYTES_AT_MOST
+ */
+#include "testlib.h"
+
+#define QUEUES 1000
+
+static struct test_dev dev;
+static struct ibv_pd *pd;
+static struct ibv_cq *cq;
+static struct ibv_qp *qp[QUEUES];
+
+static void write_number(const char *path, int value)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f)
+		return;
+	fprintf(f, "%d\n", value);
+	fclose(f);
+}
+
+/* Caches go, and what waits for a grace period; counters per CPU are folded in */
+static long free_kb(void)
+{
+	char line[128];
+	long kb = -1;
+	FILE *f;
+
+	sleep_ms(300);
+	write_number("/proc/sys/vm/drop_caches", 3);
+	write_number("/proc/sys/vm/stat_refresh", 1);
+	f = fopen("/proc/meminfo", "r");
+	while (f && kb < 0 && fgets(line, sizeof(line), f))
+		sscanf(line, "MemFree: %ld", &kb);
+	NEED(kb >= 0, "/proc/meminfo");
+	fclose(f);
+	return kb;
+}
+
+static void create(int count)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 64, .max_recv_wr = 64, .max_send_sge = 1,
+			 .max_recv_sge = 1, .max_inline_data = 64 },
+	};
+
+	for (int i = 0; i < count; i++)
+		NEED_PTR(qp[i] = ibv_create_qp(pd, &init), "create_qp");
+	for (int i = 0; i < count; i++)
+		qp_connect(&dev, qp[i], qp[i ^ 1]->qp_num, NULL);
+}
+
+static void destroy(int count)
+{
+	for (int i = 0; i < count; i++)
+		NEED_OK(ibv_destroy_qp(qp[i]));
+}
+
+int main(int argc, char **argv)
+{
+	long most = argc > 1 ? atol(argv[1]) : 24576, before, each;
+
+	test_program = "footprint";
+	dev_open(&dev);
+	pd = ibv_alloc_pd(dev.ctx);
+	NEED_PTR(pd, "alloc_pd");
+	cq = ibv_create_cq(dev.ctx, 16, NULL, NULL, 0);
+	NEED_PTR(cq, "create_cq");
+	/* Once for what is allocated on first use */
+	create(QUEUES);
+	destroy(QUEUES);
+	before = free_kb();
+	create(QUEUES);
+	each = (before - free_kb()) * 1024 / QUEUES;
+	printf("a queue pair of 64 and 64 requests: %ld bytes\n", each);
+	CHECK(each > 0 && each <= most, "more than %ld", most);
+	destroy(QUEUES);
+	ibv_destroy_cq(cq);
+	ibv_dealloc_pd(pd);
+	dev_close(&dev);
+	return test_failures ? 1 : 0;
+}
