@@ -24,7 +24,7 @@ O := $(CURDIR)/build/user
 # What scripts need to know to build and boot the same kernel
 SETTINGS = KDIR=$(KDIR) UNIV_RELEASE=$(RELEASE)
 
-.PHONY: all modules user test-programs install install-modules install-user uninstall deps demo check quick adversaries fuzz bench clean help
+.PHONY: all modules user test-programs install install-modules install-user uninstall deps deps-kernel demo check quick adversaries coverage fuzz fuzz-proof soak bench clean help
 
 all: modules user
 
@@ -90,6 +90,21 @@ quick: deps
 adversaries:
 	@tests/adversaries
 
+# What needs the test kernel needs these
+deps-kernel:
+	@packaging/install-deps debian-packages.txt debian-packages-kernel.txt
+
+coverage: deps-kernel all test-programs
+	@$(SETTINGS) tests/kernel/coverage
+
+# That the fuzzers find mistakes which were planted for them
+fuzz-proof: deps-kernel all
+	@$(SETTINGS) tests/fuzz/proof
+
+soak: T = 1800
+soak: deps-kernel all test-programs
+	@$(SETTINGS) tests/fuzz/soak -t $(T) -s $(or $(SEED),1)
+
 # For T seconds each; on the test kernel if it is there, since that one tells what code ran
 T ?= 600
 fuzz: deps all
@@ -115,6 +130,9 @@ help:
 	@echo 'check      every test; the last line says "N passed, N failed, N skipped"'
 	@echo 'quick      build, static checks and a choice of tests in one guest, in three minutes'
 	@echo 'adversaries  the table of known ways to break such a stack, with the results of the last check'
+	@echo 'coverage   the lines of the core that the tests reach, and those that they do not'
 	@echo 'fuzz       each fuzzer for T=600 seconds; SEED= repeats a search'
+	@echo 'fuzz-proof shows that the fuzzers find mistakes planted for them'
+	@echo 'soak       fuzzers and adversaries together on the test kernel for T=1800 seconds'
 	@echo 'bench      benchmarks beside the stock stack'
 	@echo 'clean      removes what was built'

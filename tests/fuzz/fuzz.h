@@ -182,6 +182,26 @@ static bool klog_complains(void)
 	return found;
 }
 
+/* ---- What the fuzzer itself sees ------------------------------------------ */
+
+#define EXIT_COMPLAINT 3
+#define EXIT_CONTRACT 4
+
+/* A call did what uapi/ says it never does. In the child */
+__attribute__((format(printf, 1, 2), noreturn))
+static MAYBE_UNUSED void contract_broken(const char *format, ...)
+{
+	va_list args;
+
+	printf("the contract is broken: ");
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	printf("\n");
+	fflush(stdout);
+	_exit(EXIT_CONTRACT);
+}
+
 /* ---- Inputs -------------------------------------------------------------- */
 
 static void input_save(const struct input *in, const char *why, uint64_t number)
@@ -352,7 +372,7 @@ static void child(uint64_t end, uint64_t runs)
 		alarm(0);
 		input_judge();
 		if (klog_complains())
-			_exit(3);
+			_exit(EXIT_COMPLAINT);
 	}
 	_exit(0);
 }
@@ -366,7 +386,12 @@ static bool child_ended(int status, unsigned int *died)
 		FAIL("the fuzzer cannot set up what it needs");
 		return false;
 	}
-	if (klog_complains() || (WIFEXITED(status) && WEXITSTATUS(status) == 3)) {
+	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_CONTRACT) {
+		input_save(&fuzz->current, "contract", fuzz->runs);
+		FAIL("a call that must fail succeeds; the input is contract-%" PRIu64, fuzz->runs);
+		return false;
+	}
+	if (klog_complains() || (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_COMPLAINT)) {
 		input_save(&fuzz->current, "complaint", fuzz->runs);
 		FAIL("the kernel complains; the input is complaint-%" PRIu64, fuzz->runs);
 		return false;

@@ -349,9 +349,42 @@ static void made(const struct call *call, const void *arg)
 	object_add(&o);
 }
 
+static bool any_set(const uint8_t *bytes, size_t n)
+{
+	while (n--)
+		if (*bytes++)
+			return true;
+	return false;
+}
+
+/* What succeeds whatever is asked: the struct is all answer */
+static bool only_answers(const struct call *call)
+{
+	return call->cmd == UNIV_QP_QUERY;
+}
+
+/* A call that succeeded, as it was made: nothing of it may be what the contract forbids */
+static void judge(const struct call *call, const uint8_t *arg)
+{
+	const struct univ_hdr *hdr = (const void *)arg;
+	const struct field *f;
+	const char *last;
+
+	if (hdr->size < call->size)
+		contract_broken("%s with a size of %u", call->name, hdr->size);
+	for (uint16_t i = 0; i < call->count; i++) {
+		f = &call->fields[i];
+		last = strrchr(f->name, '.');
+		last = last ? last + 1 : f->name;
+		if (!strcmp(f->name, "hdr.flags") || (!strcmp(last, "reserved") && !only_answers(call)))
+			if (any_set(arg + f->offset, f->size))
+				contract_broken("%s with %s set", call->name, f->name);
+	}
+}
+
 static void do_ioctl(struct reader *r, const struct call *call)
 {
-	uint64_t room[2 * PAGE / 8] = { 0 };
+	uint64_t room[2 * PAGE / 8] = { 0 }, asked[PAGE / 8];
 	uint32_t changes = take(r, 1) % 8;
 	void *arg = room;
 
@@ -365,8 +398,11 @@ static void do_ioctl(struct reader *r, const struct call *call)
 		ioctl(env.fd, call->cmd, arg);
 		return;
 	}
-	if (!ioctl(env.fd, call->cmd, arg))
-		made(call, arg);
+	memcpy(asked, arg, call->size);
+	if (ioctl(env.fd, call->cmd, arg))
+		return;
+	judge(call, (const uint8_t *)asked);
+	made(call, arg);
 }
 
 /* ---- What is no ioctl with a struct -------------------------------------- */

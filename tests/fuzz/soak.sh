@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# In a guest: for SOAK_SECONDS (600), round after round, both fuzzers at once and beside them the programs that mean
+# harm. Each round has a seed of its own, SOAK_SEED (1) and up.
+
+# shellcheck source=tests/user/guest.sh
+. "$UNIV_REPO/tests/user/guest.sh"
+
+: "${SOAK_SECONDS:=600}" "${SOAK_SEED:=1}" "${SOAK_ROUND:=120}"
+fuzzers=$UNIV_REPO/build/fuzz
+corpus=$UNIV_REPO/tests/fuzz/corpus
+# Those that look at nothing but what is their own. What is missing here says so: it counts the machine's pinned pages,
+# fills limits that all share, or takes the device away
+programs=(ringabuse races killed flood cq_overrun mmaps bad_post bad_memory threads forked many poison api_srq)
+
+need_univerbs || exit 1
+resources_mark
+
+# soak_fuzz NAME SEED: in the background
+soak_fuzz() {
+	local found=$UNIV_LOGDIR/$1-$2
+	mkdir -p "$found"
+	univ "$fuzzers/$1" -s "$2" -t "$SOAK_ROUND" -o "$found" "$corpus/$1" >"$found/log" 2>&1
+}
+
+# soak_round SEED: the programs start at another one each time, as long as there is time
+soak_round() {
+	local seed=$1 end=$((SECONDS + SOAK_ROUND)) i ioctl rings name failed=0
+	soak_fuzz ioctl "$seed" & ioctl=$!
+	soak_fuzz rings "$seed" & rings=$!
+	for ((i = seed * 5; SECONDS < end; i++)); do
+		name=${programs[i % ${#programs[@]}]}
+		program "$name" >"$UNIV_STATE/soak.$name" 2>&1 ||
+			{ failed=1; echo "$name fails:"; tail -n 12 "$UNIV_STATE/soak.$name"; }
+	done
+	wait $ioctl || { failed=1; echo "the fuzzer of ioctls:"; tail -n 12 "$UNIV_LOGDIR/ioctl-$seed/log"; }
+	wait $rings || { failed=1; echo "the fuzzer of rings:"; tail -n 12 "$UNIV_LOGDIR/rings-$seed/log"; }
+	rm -f "$UNIV_LOGDIR"/{ioctl,rings}-"$seed"/running
+	forgive_rxe
+	return $failed
+}
+
+start=$SECONDS
+for ((seed = SOAK_SEED; SECONDS - start < SOAK_SECONDS; seed++)); do
+	run_test "both fuzzers and ${#programs[@]} programs, seed $seed" $((SOAK_ROUND * 3)) soak_round "$seed"
+	for name in ioctl rings; do
+		note "$name: $(tail -n 1 "$UNIV_LOGDIR/$name-$seed/log")"
+	done
+	run_test "a fresh process works after seed $seed" 20 still_works
+done
+
+run_test "nothing is left behind" 20 resources_unchanged
