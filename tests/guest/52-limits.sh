@@ -21,6 +21,7 @@ limited() {
 
 run_test "max_contexts (adv27)" 30 limited max_contexts 12 contexts
 run_test "max_objects (adv27)" 30 limited max_objects 40 objects
+run_test "max_objects, of each kind (adv27)" 30 limited max_objects 40 objects_of_each_kind
 run_test "max_ring_mib (adv27)" 30 limited max_ring_mib 8 rings
 run_test "max_device_ring_mib (adv27)" 30 limited max_device_ring_mib 8 rings
 run_test "mappings of queues that are gone count (adv27)" 30 limited max_ring_mib 8 mappings

@@ -37,6 +37,7 @@ node_comes_and_goes() {
 	wait_until 5 test_device_listed rxe7
 	with=$(nodes)
 	[ "$with" != "$before" ] || { echo "no node for a second device: $with"; return 1; }
+	grep -qx rxe7 /sys/class/univerbs/*/ibdev || { echo "no node says that it is rxe7's"; return 1; }
 	remove_rxe rxe7 || return 1
 	[ "$(nodes)" = "$before" ] || { echo "expected $before, got $(nodes)"; return 1; }
 }

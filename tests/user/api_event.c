@@ -136,6 +136,49 @@ static void signals_interrupt(void)
 	pair_close(&p);
 }
 
+/* Both descriptors can tell of an event by a signal */
+static void want_sigio(int fd)
+{
+	NEED(!fcntl(fd, F_SETOWN, getpid()), "F_SETOWN: %s", err_name(errno));
+	NEED(!fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC), "O_ASYNC: %s", err_name(errno));
+}
+
+static bool sigio_came(void)
+{
+	uint64_t end = deadline_ms(5000);
+
+	while (!__atomic_load_n(&signals, __ATOMIC_RELAXED) && now_ns() < end)
+		sleep_ms(5);
+	return __atomic_exchange_n(&signals, 0, __ATOMIC_RELAXED);
+}
+
+static void sigio(void)
+{
+	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+	struct pair_want want = { .use_channel = 1 };
+	struct ibv_wc wc;
+	struct pair p;
+
+	sigaction(SIGIO, &sa, NULL);
+	pair_open(&p, &want);
+	__atomic_store_n(&signals, 0, __ATOMIC_RELAXED);
+	want_sigio(p.ch->fd);
+	want_sigio(p.dev.ctx->async_fd);
+	CHECK_ERR(ibv_req_notify_cq(p.cq[0], 0), 0);
+	CHECK_ERR(post_rdma(&p, 0, 1, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	CHECK(sigio_came(), "no SIGIO for a completion");
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	/* Nobody who stopped asking is told */
+	fcntl(p.ch->fd, F_SETFL, fcntl(p.ch->fd, F_GETFL) & ~O_ASYNC);
+	CHECK_ERR(ibv_req_notify_cq(p.cq[0], 0), 0);
+	CHECK_ERR(post_rdma(&p, 0, 2, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	sleep_ms(50);
+	CHECK(!__atomic_load_n(&signals, __ATOMIC_RELAXED), "SIGIO that nobody asked for");
+	pair_close(&p);
+	signal(SIGIO, SIG_DFL);
+}
+
 /* Destroying waits until its event is acknowledged, then goes on */
 static void *ack_later(void *arg)
 {
@@ -199,6 +242,7 @@ static const struct test_case cases[] = {
 	{ "established", established },
 	{ "last_request", last_request },
 	{ "signals_interrupt", signals_interrupt },
+	{ "sigio", sigio },
 	{ "destroy_waits_for_ack", destroy_waits_for_ack },
 	{ "destroy_drops_unread", destroy_drops_unread },
 };

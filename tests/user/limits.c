@@ -35,6 +35,45 @@ static void contexts(void)
 	dev_close(&dev);
 }
 
+/* Whatever it is that would be one too many, and nothing of it stays */
+static void no_object_more(struct ibv_context *ctx, struct ibv_pd *pd, struct ibv_cq *cq)
+{
+	static uint8_t mem[4096];
+	struct ibv_srq_init_attr srq = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct ibv_qp_init_attr qp = {
+		.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+
+	CHECK_NULL(ibv_reg_mr(pd, mem, sizeof(mem), IBV_ACCESS_LOCAL_WRITE), ENOMEM);
+	CHECK(why_reason() == UNIV_REASON_LIMIT, "a region is explained as: %s", why_text());
+	CHECK_NULL(ibv_create_cq(ctx, 4, NULL, NULL, 0), ENOMEM);
+	CHECK(why_reason() == UNIV_REASON_LIMIT, "a CQ is explained as: %s", why_text());
+	CHECK_NULL(ibv_create_srq(pd, &srq), ENOMEM);
+	CHECK(why_reason() == UNIV_REASON_LIMIT, "an SRQ is explained as: %s", why_text());
+	CHECK_NULL(ibv_create_qp(pd, &qp), ENOMEM);
+	CHECK(why_reason() == UNIV_REASON_LIMIT, "a QP is explained as: %s", why_text());
+}
+
+static void objects_of_each_kind(void)
+{
+	struct ibv_pd *pd[MANY];
+	struct ibv_cq *cq;
+	struct test_dev dev;
+	unsigned int n = 0;
+
+	dev_open(&dev);
+	NEED_PTR((cq = ibv_create_cq(dev.ctx, 4, NULL, NULL, 0)), "create_cq");
+	while (n < MANY && (pd[n] = ibv_alloc_pd(dev.ctx)))
+		n++;
+	CHECK(n + 1 == MAX_OBJECTS, "%u objects instead of %u", n + 1, MAX_OBJECTS);
+	no_object_more(dev.ctx, pd[0], cq);
+	while (n)
+		NEED_OK(ibv_dealloc_pd(pd[--n]));
+	NEED_OK(ibv_destroy_cq(cq));
+	dev_close(&dev);
+}
+
 static void objects(void)
 {
 	struct ibv_pd *pd[MANY];
@@ -120,6 +159,7 @@ static void mappings(void)
 static const struct test_case cases[] = {
 	{ "contexts", contexts },
 	{ "objects", objects },
+	{ "objects_of_each_kind", objects_of_each_kind },
 	{ "rings", rings },
 	{ "mappings", mappings },
 };
