@@ -250,6 +250,63 @@ static void pump_shared_recv(struct kunit *test)
 	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, pump_poll(p));
 }
 
+static void pump_recv_dma_key(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct univ_recv_wr *wr;
+	struct univ_cqe *cqe;
+	struct pump *p;
+
+	f->mock->ib.attrs.kernel_cap_flags |= IBK_LOCAL_DMA_LKEY;
+	f->mock->ib.local_dma_lkey = 0x4200;
+	p = pump_rc(test);
+	pump_recv_next(p, 1);
+	wr = pump_recv_next(p, 2);
+	wr->count = 2;
+	wr->sge[1] = wr->sge[0];
+	wr->sge[1].lkey = 0x4200;
+	KUNIT_EXPECT_EQ(test, pump_recv_kick(p), 0);
+	KUNIT_EXPECT_EQ(test, p->mock->num_recvs, 1);
+	cqe = pump_poll(p);
+	KUNIT_ASSERT_NOT_NULL(test, cqe);
+	KUNIT_EXPECT_EQ(test, cqe->wr_id, 2);
+	KUNIT_EXPECT_EQ(test, cqe->reason, UNIV_REASON_WR_KEY);
+	flush_work(&p->qp->error_work);
+}
+
+/* Flags of the kernel's verbs have other places in those of the process */
+static void pump_recv_flags(struct kunit *test)
+{
+	static const struct {
+		int ib;
+		u16 flags;
+	} rows[] = {
+		{ 0, 0 },
+		{ IB_WC_GRH, 1 << 0 },
+		{ IB_WC_WITH_IMM, 1 << 1 },
+		{ IB_WC_IP_CSUM_OK, 1 << 2 },
+		{ IB_WC_WITH_INVALIDATE, 1 << 3 },
+	};
+	struct pump *p = pump_rc(test);
+	struct ib_wc wc = { .opcode = IB_WC_RECV, .qp = p->qp->ib };
+	struct univ_cqe *cqe;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		pump_recv_next(p, i);
+		KUNIT_EXPECT_EQ(test, pump_recv_kick(p), 0);
+		wc.wr_id = i;
+		wc.wc_flags = rows[i].ib;
+		wc.ex.invalidate_rkey = 0x1234;
+		mock_complete(p->cq->ib, &wc);
+		cqe = pump_poll(p);
+		KUNIT_ASSERT_NOT_NULL(test, cqe);
+		KUNIT_EXPECT_EQ(test, cqe->wc_flags, rows[i].flags);
+		KUNIT_EXPECT_EQ(test, cqe->imm,
+				rows[i].flags & 0xa ? 0x1234 : 0);
+	}
+}
+
 static struct kunit_case pump_recv_cases[] = {
 	KUNIT_CASE(pump_recv_translated),
 	KUNIT_CASE(pump_recv_around),
@@ -261,6 +318,8 @@ static struct kunit_case pump_recv_cases[] = {
 	KUNIT_CASE(pump_recv_tail_lies),
 	KUNIT_CASE(pump_recv_device_full),
 	KUNIT_CASE(pump_shared_recv),
+	KUNIT_CASE(pump_recv_dma_key),
+	KUNIT_CASE(pump_recv_flags),
 	{}
 };
 

@@ -356,6 +356,34 @@ static void pump_send_stray_completions(struct kunit *test)
 	}
 }
 
+/* On a device that has one: the key of all memory is refused, any other is not */
+static void pump_send_dma_key(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct univ_send_wr *wr;
+	struct univ_cqe *cqe;
+	struct pump *p;
+
+	f->mock->ib.attrs.kernel_cap_flags |= IBK_LOCAL_DMA_LKEY;
+	f->mock->ib.local_dma_lkey = 0x4200;
+	p = pump_rc(test);
+	pump_send_next(p, 1);
+	KUNIT_EXPECT_EQ(test, pump_send_kick(p), 0);
+	KUNIT_EXPECT_EQ(test, p->mock->num_sends, 1);
+	wr = pump_send_next(p, 2);
+	wr->count = 2;
+	wr->sge[1] = wr->sge[0];
+	wr->sge[1].lkey = 0x4200;
+	KUNIT_EXPECT_EQ(test, pump_send_kick(p), 0);
+	KUNIT_EXPECT_EQ(test, p->mock->num_sends, 1);
+	cqe = pump_poll(p);
+	KUNIT_ASSERT_NOT_NULL(test, cqe);
+	KUNIT_EXPECT_EQ(test, cqe->wr_id, 2);
+	KUNIT_EXPECT_EQ(test, cqe->status, IB_WC_LOC_PROT_ERR);
+	KUNIT_EXPECT_EQ(test, cqe->reason, UNIV_REASON_WR_KEY);
+	flush_work(&p->qp->error_work);
+}
+
 static struct kunit_case pump_send_cases[] = {
 	KUNIT_CASE(pump_send_translated),
 	KUNIT_CASE(pump_send_around),
@@ -370,6 +398,7 @@ static struct kunit_case pump_send_cases[] = {
 	KUNIT_CASE(pump_send_tail_lies),
 	KUNIT_CASE(pump_send_tail_lies_later),
 	KUNIT_CASE(pump_send_stray_completions),
+	KUNIT_CASE(pump_send_dma_key),
 	{}
 };
 

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the device tells of itself reaches each context once, and nobody else. */
+#include "../../kernel/core/client.c"
+
+#include "fixture.h"
+
+static void tell(struct fixture *f, enum ib_event_type type, u32 port)
+{
+	struct ib_event event = {
+		.device = &f->mock->ib,
+		.event = type,
+		.element.port_num = port,
+	};
+
+	INIT_IB_EVENT_HANDLER(&f->dev->event_handler, &f->mock->ib,
+			      client_event);
+	client_event(&f->dev->event_handler, &event);
+}
+
+/* What read(2) of the node gives next, without waiting */
+static ssize_t next(struct fixture *f, struct univ_event *event)
+{
+	ssize_t ret;
+
+	f->file->f_flags |= O_NONBLOCK;
+	fixture_enter(f);
+	ret = univ_event_read(&f->ctx->events, f->file, (char __user *)f->user,
+			      sizeof(*event));
+	if (ret > 0 && copy_from_user(event, (void __user *)f->user, ret))
+		ret = -EFAULT;
+	fixture_leave(f);
+	return ret;
+}
+
+static void expect_event(struct kunit *test, u32 type, u32 port)
+{
+	struct univ_event event = {};
+
+	KUNIT_EXPECT_EQ(test, next(test->priv, &event),
+			(ssize_t)sizeof(event));
+	KUNIT_EXPECT_EQ(test, event.type, type);
+	KUNIT_EXPECT_EQ(test, event.port_num, port);
+}
+
+static void expect_nothing(struct kunit *test)
+{
+	struct univ_event event;
+
+	KUNIT_EXPECT_EQ(test, next(test->priv, &event), (ssize_t)-EAGAIN);
+}
+
+static void client_events_of_ports(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+
+	tell(f, IB_EVENT_PORT_ERR, 1);
+	tell(f, IB_EVENT_PORT_ACTIVE, 1);
+	/* The lower number first: what is pending is a set */
+	expect_event(test, IB_EVENT_PORT_ACTIVE, 1);
+	expect_event(test, IB_EVENT_PORT_ERR, 1);
+	expect_nothing(test);
+}
+
+/* A driver that names a port that it has not */
+static void client_events_of_no_port(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+
+	tell(f, IB_EVENT_PORT_ERR, 0);
+	tell(f, IB_EVENT_PORT_ERR, 2);
+	tell(f, IB_EVENT_PORT_ERR, U32_MAX);
+	expect_nothing(test);
+}
+
+static void client_event_of_device(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+
+	tell(f, IB_EVENT_DEVICE_FATAL, 0);
+	expect_event(test, IB_EVENT_DEVICE_FATAL, 0);
+	expect_nothing(test);
+}
+
+/* Those of queues come through the queues */
+static void client_events_of_others(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+
+	tell(f, IB_EVENT_QP_FATAL, 1);
+	tell(f, IB_EVENT_CQ_ERR, 1);
+	tell(f, IB_EVENT_SRQ_LIMIT_REACHED, 1);
+	expect_nothing(test);
+}
+
+static struct kunit_case client_cases[] = {
+	KUNIT_CASE(client_events_of_ports),
+	KUNIT_CASE(client_events_of_no_port),
+	KUNIT_CASE(client_event_of_device),
+	KUNIT_CASE(client_events_of_others),
+	{}
+};
+
+static struct kunit_suite client_suite = {
+	.name = "univ_client",
+	.suite_init = fixture_suite_init,
+	.suite_exit = fixture_suite_exit,
+	.init = fixture_init,
+	.exit = fixture_exit,
+	.test_cases = client_cases,
+};
+kunit_test_suite(client_suite);

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the core refuses on its own account, each with its errno and its reason,
+ * and without asking the device; and what a device refuses where the call has no
+ * more to undo.
+ */
+#include "fixture.h"
+
+struct refusal {
+	const char *name;
+	unsigned int cmd;
+	u32 size;
+	int err;
+	u32 reason;
+	union {
+		struct univ_hdr hdr;
+		struct univ_mr_reg mr;
+		struct univ_ah_create ah;
+		struct univ_qp_create qp;
+		struct univ_srq_modify srq_modify;
+		struct univ_mcast mcast;
+		struct univ_qp_query query;
+		struct univ_destroy destroy;
+	} arg;
+};
+
+static void refuse(struct kunit *test, struct refusal *r)
+{
+	KUNIT_EXPECT_EQ_MSG(test,
+			    fixture_call(test->priv, r->cmd, &r->arg, r->size),
+			    r->err, "%s", r->name);
+	KUNIT_EXPECT_EQ_MSG(test, r->arg.hdr.reason, r->reason, "%s", r->name);
+}
+
+#define REFUSED(what, number, member, errno_, why, ...)		\
+	{ .name = what, .cmd = number,				\
+	  .size = sizeof(((struct refusal *)0)->arg.member),	\
+	  .err = -(errno_), .reason = UNIV_REASON_##why,	\
+	  .arg.member = { __VA_ARGS__ } }
+
+static void refuse_regions(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	u32 pd = fixture_pd(f);
+	struct refusal wrong[] = {
+		REFUSED("huge pages", UNIV_MR_REG, mr, EOPNOTSUPP, ACCESS_FLAGS,
+			.pd = pd, .addr = f->user, .iova = f->user,
+			.length = 8, .access = IB_ACCESS_HUGETLB),
+		REFUSED("too long", UNIV_MR_REG, mr, EINVAL, LIMIT,
+			.pd = pd, .addr = f->user, .iova = f->user,
+			.length = SZ_1G, .access = IB_ACCESS_LOCAL_WRITE),
+		REFUSED("places in a page", UNIV_MR_REG, mr, EINVAL, ADDRESS,
+			.pd = pd, .addr = f->user, .iova = f->user + 8,
+			.length = 8, .access = IB_ACCESS_LOCAL_WRITE),
+	};
+	size_t i;
+
+	f->mock->ib.attrs.max_mr_size = SZ_1M;
+	for (i = 0; i < ARRAY_SIZE(wrong); i++)
+		refuse(test, &wrong[i]);
+	KUNIT_EXPECT_EQ(test, mock_calls(f->mock, MOCK_REG_MR), 0);
+}
+
+static void refuse_queues(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	u32 pd = fixture_pd(f);
+	struct univ_cq *cq = fixture_cq(f, 8);
+	struct univ_srq *srq = fixture_srq(f, pd, 8, 1);
+	struct univ_qp *qp;
+	size_t i;
+
+	KUNIT_ASSERT_NOT_NULL(test, cq);
+	KUNIT_ASSERT_NOT_NULL(test, srq);
+	qp = fixture_qp(f, IB_QPT_RC, pd, cq, NULL, 8);
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	mock_reset(f->mock);
+	{
+		struct refusal wrong[] = {
+			REFUSED("signal all, twice", UNIV_QP_CREATE, qp,
+				EOPNOTSUPP, FLAGS, .pd = pd,
+				.send_cq = cq->obj.handle,
+				.recv_cq = cq->obj.handle,
+				.qp_type = IB_QPT_RC, .sq_sig_all = 2),
+			REFUSED("unknown attribute", UNIV_SRQ_MODIFY,
+				srq_modify, EOPNOTSUPP, FLAGS,
+				.handle = srq->obj.handle, .attr_mask = 0x80),
+			REFUSED("another length", UNIV_SRQ_MODIFY, srq_modify,
+				EOPNOTSUPP, UNSUPPORTED,
+				.handle = srq->obj.handle,
+				.attr_mask = IB_SRQ_MAX_WR, .max_wr = 4),
+			REFUSED("multicast for RC", UNIV_MCAST_ATTACH, mcast,
+				EINVAL, QP_TYPE, .qp = qp->obj.handle,
+				.gid = { 0xff, 0x0e }),
+		};
+
+		for (i = 0; i < ARRAY_SIZE(wrong); i++)
+			refuse(test, &wrong[i]);
+	}
+	KUNIT_EXPECT_EQ(test, mock_calls(f->mock, MOCK_CREATE_QP), 0);
+	KUNIT_EXPECT_EQ(test, mock_calls(f->mock, MOCK_MODIFY_SRQ), 0);
+	KUNIT_EXPECT_EQ(test, mock_calls(f->mock, MOCK_ATTACH_MCAST), 0);
+}
+
+/* The way to the peer is not known: said as such, and not as a driver's errno */
+static void refuse_no_route(struct kunit *test)
+{
+	static const int errors[] = { EHOSTUNREACH, ENETUNREACH, ETIMEDOUT };
+	struct fixture *f = test->priv;
+	u32 pd = fixture_pd(f);
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(errors); i++) {
+		struct refusal wrong =
+			REFUSED("address handle", UNIV_AH_CREATE, ah,
+				errors[i], NO_ROUTE, .pd = pd,
+				.attr = { .port_num = 1, .dlid = 1 });
+
+		mock_fail(f->mock, MOCK_CREATE_AH, 1, -errors[i]);
+		refuse(test, &wrong);
+	}
+}
+
+static void refuse_by_device(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	u32 pd = fixture_pd(f);
+	struct univ_cq *cq = fixture_cq(f, 8);
+	struct univ_qp *qp;
+	struct refusal attach, detach, query;
+
+	KUNIT_ASSERT_NOT_NULL(test, cq);
+	qp = fixture_qp(f, IB_QPT_UD, pd, cq, NULL, 8);
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	query = (struct refusal)REFUSED("query", UNIV_QP_QUERY, query, EIO,
+					DEVICE_REFUSED,
+					.handle = qp->obj.handle,
+					.attr_mask = IB_QP_STATE);
+	mock_fail(f->mock, MOCK_QUERY_QP, 1, -EIO);
+	refuse(test, &query);
+
+	attach = (struct refusal)REFUSED("attach", UNIV_MCAST_ATTACH, mcast, 0,
+					 NONE, .qp = qp->obj.handle,
+					 .lid = 0xc001, .gid = { 0xff, 0x0e });
+	refuse(test, &attach);
+	/* Still attached after the refusal, and no more after the next try */
+	detach = (struct refusal)REFUSED("detach", UNIV_MCAST_DETACH, mcast,
+					 EBUSY, DEVICE_REFUSED,
+					 .qp = qp->obj.handle, .lid = 0xc001,
+					 .gid = { 0xff, 0x0e });
+	mock_fail(f->mock, MOCK_DETACH_MCAST, 1, -EBUSY);
+	refuse(test, &detach);
+	detach.err = 0;
+	detach.reason = UNIV_REASON_NONE;
+	refuse(test, &detach);
+	detach.err = -EINVAL;
+	detach.reason = UNIV_REASON_NOT_ATTACHED;
+	refuse(test, &detach);
+}
+
+static struct kunit_case refuse_cases[] = {
+	KUNIT_CASE(refuse_regions),
+	KUNIT_CASE(refuse_queues),
+	KUNIT_CASE(refuse_no_route),
+	KUNIT_CASE(refuse_by_device),
+	{}
+};
+
+static struct kunit_suite refuse_suite = {
+	.name = "univ_refuse",
+	.suite_init = fixture_suite_init,
+	.suite_exit = fixture_suite_exit,
+	.init = fixture_init,
+	.exit = fixture_exit,
+	.test_cases = refuse_cases,
+};
+kunit_test_suite(refuse_suite);
