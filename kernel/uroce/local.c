@@ -608,5 +608,5 @@ bool uroce_local_step(struct uroce_qp *qp, u32 tail)
 		give_up(&t, out);
 	uroce_cq_notify(qp->send_cq);
 	return sq->head != tail &&
-	       (out <= MORE || READ_ONCE(qp->state) == IB_QPS_ERR);
+	       (out <= MORE || READ_ONCE(qp->state) >= IB_QPS_SQE);
 }

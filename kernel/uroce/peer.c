@@ -369,7 +369,7 @@ static void load(struct uroce_wire *w, u32 tail)
 	enum ib_wc_status status;
 	u16 reason = 0;
 
-	while (w->loaded != tail) {
+	while ((s32)(tail - w->loaded) > 0) {
 		status = load_one(w, &reason);
 		if (!status) {
 			w->loaded++;
@@ -415,14 +415,29 @@ static void req_begin(struct uroce_wire *w)
 	uroce_req_start(&w->conn, attr->sq_psn & UROCE_PSN_MASK);
 }
 
-/* Context: sq.lock */
-bool uroce_wire_step(struct uroce_qp *qp)
+/* All that was copied out of the ring is done. Context: sq.lock. */
+bool uroce_wire_idle(struct uroce_qp *qp)
 {
 	struct uroce_wire *w = qp->wire;
-	u32 tail = univ_ring_published(&qp->sq.ring);
+
+	return !w || !w->began || !w->conn.req.running ||
+	       w->conn.req.done == w->loaded;
+}
+
+/* Leaving SQE: all that was posted has been flushed. Context: sq.lock. */
+void uroce_wire_again(struct uroce_qp *qp)
+{
+	if (qp->wire)
+		qp->wire->began = false;
+}
+
+/* Requests up to @tail may begin. Context: sq.lock. */
+bool uroce_wire_step(struct uroce_qp *qp, u32 tail)
+{
+	struct uroce_wire *w = qp->wire;
 	bool more;
 
-	if (!w || tail - qp->sq.head > qp->sq.ring.count)
+	if (!w)
 		return false;
 	if (!w->began)
 		req_begin(w);
@@ -436,7 +451,8 @@ out:
 	if (!w->conn.req.running)
 		return false;
 	/* One that is bad may have become the first */
-	return more || (w->loaded != tail && w->conn.req.done == w->loaded);
+	return more || ((s32)(tail - w->loaded) > 0 &&
+			w->conn.req.done == w->loaded);
 }
 
 /* Context: RCU. The packet is an answer to the requester, who takes it soon. */

@@ -238,6 +238,10 @@ static void enter_state(struct uroce_qp *qp, enum ib_qp_state state)
 {
 	bool fails = state == IB_QPS_ERR && qp->state != IB_QPS_ERR;
 
+	if (qp->state == IB_QPS_SQE && state == IB_QPS_RTS)
+		uroce_wire_again(qp);
+	WRITE_ONCE(qp->sq.draining, state == IB_QPS_SQD &&
+		   (qp->sq.draining || qp->state != IB_QPS_SQD));
 	WRITE_ONCE(qp->state, state);
 	/* A datagram is one packet */
 	if (state == IB_QPS_RTR && qp->type != IB_QPT_RC &&
@@ -246,13 +250,12 @@ static void enter_state(struct uroce_qp *qp, enum ib_qp_state state)
 	if (state == IB_QPS_RESET) {
 		uroce_queue_reset(qp);
 		memset(&qp->attr, 0, sizeof(qp->attr));
+		qp->sq.tell_drained = false;
 	}
 	if (state == IB_QPS_ERR)
 		uroce_recv_flush(qp);
 	if (fails && qp->srq)
 		set_bit(IB_EVENT_QP_LAST_WQE_REACHED, &qp->events);
-	if (state == IB_QPS_SQD && qp->attr.en_sqd_async_notify)
-		set_bit(IB_EVENT_SQ_DRAINED, &qp->events);
 }
 
 /* What may sleep and can fail */
@@ -290,9 +293,10 @@ int uroce_qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		return ret;
 	spin_lock_bh(&qp->sq.lock);
 	spin_lock(&qp->resp.lock);
-	cur = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state;
+	cur = qp->state;
 	next = mask & IB_QP_STATE ? attr->qp_state : cur;
-	if (!ib_modify_qp_is_ok(cur, next, ib->qp_type, mask)) {
+	if ((mask & IB_QP_CUR_STATE && attr->cur_qp_state != cur) ||
+	    !ib_modify_qp_is_ok(cur, next, ib->qp_type, mask)) {
 		ret = -EINVAL;
 		goto unlock;
 	}
@@ -303,8 +307,8 @@ int uroce_qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		qp->attr.ah_attr = attr->ah_attr;
 		qp->attr.ah_attr.grh.sgid_attr = NULL;
 	}
-	qp->attr.en_sqd_async_notify = mask & IB_QP_EN_SQD_ASYNC_NOTIFY &&
-				       attr->en_sqd_async_notify;
+	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
+		qp->sq.tell_drained = attr->en_sqd_async_notify;
 	if (mask & IB_QP_STATE)
 		enter_state(qp, next);
 unlock:
@@ -329,6 +333,7 @@ int uroce_qp_query(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	*attr = qp->attr;
 	attr->qp_state = qp->state;
 	attr->cur_qp_state = qp->state;
+	attr->sq_draining = READ_ONCE(qp->sq.draining);
 	spin_unlock_bh(&qp->resp.lock);
 	attr->cap = qp->cap;
 	attr->path_mig_state = IB_MIG_MIGRATED;

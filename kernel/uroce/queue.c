@@ -220,11 +220,8 @@ void uroce_send_done(struct uroce_qp *qp, struct uroce_wqe *wqe,
 	}
 	uroce_send_retire(sq, wqe);
 	uroce_send_complete(qp, wqe, status, reason);
-	if (status == IB_WC_WR_FLUSH_ERR)
-		return;
-	spin_lock(&qp->resp.lock);
-	uroce_qp_fail(qp, 0);
-	spin_unlock(&qp->resp.lock);
+	if (status != IB_WC_WR_FLUSH_ERR)
+		uroce_send_failed(qp, reason);
 }
 
 /* ---- running a send queue ----------------------------------------------------- */
@@ -262,11 +259,6 @@ static bool flush_step(struct uroce_qp *qp, u32 tail)
 	return sq->head != tail;
 }
 
-static bool is_local(const struct uroce_qp *qp)
-{
-	return qp->av.peer || qp->sq.datagrams;
-}
-
 /* Context: sq.lock. True when there is more to do. */
 static bool send_step(struct uroce_qp *qp)
 {
@@ -288,11 +280,14 @@ static bool send_step(struct uroce_qp *qp)
 	}
 	if (sq->wait != UROCE_WAIT_NONE && READ_ONCE(sq->due))
 		sq->wait = UROCE_WAIT_NONE;
-	if (sq->wait != UROCE_WAIT_NONE || (tail == sq->head && !qp->wire))
+	if (sq->wait != UROCE_WAIT_NONE)
 		return false;
-	if (state == IB_QPS_SQD && !sq->wqe.loaded)
+	if (unlikely(state == IB_QPS_SQD))
+		return uroce_send_drain(qp);
+	if (tail == sq->head && !qp->wire)
 		return false;
-	return is_local(qp) ? uroce_local_step(qp, tail) : uroce_wire_step(qp);
+	return uroce_qp_is_local(qp) ? uroce_local_step(qp, tail) :
+				       uroce_wire_step(qp, tail);
 }
 
 /*

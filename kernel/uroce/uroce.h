@@ -266,6 +266,8 @@ enum uroce_wait {
  * @peer_seen: uroce_qp_ends of then; another says to look again
  * @tried: the request at the head was not done at once
  * @opcodes: a bit for each that the queue pair may send
+ * @draining: in SQD, with requests that have begun
+ * @tell_drained: an event at the end of that
  * @tail: of a private ring, under @post
  */
 struct uroce_sendq {
@@ -286,6 +288,8 @@ struct uroce_sendq {
 	u32 max_sge;
 	u32 max_inline;
 	bool sig_all;
+	bool draining;
+	bool tell_drained;
 	bool attached;
 	bool datagrams;
 	struct hrtimer timer;
@@ -399,6 +403,12 @@ static inline void uroce_count_many(struct uroce_dev *dev,
 				    enum uroce_counter what, u32 n)
 {
 	this_cpu_add(dev->counters[what], n);
+}
+
+/* Its requests need no connection of packets */
+static inline bool uroce_qp_is_local(const struct uroce_qp *qp)
+{
+	return qp->av.peer || qp->sq.datagrams;
 }
 
 static inline void uroce_count(struct uroce_dev *dev, enum uroce_counter what)
@@ -517,6 +527,10 @@ int uroce_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 int uroce_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 			const struct ib_recv_wr **bad);
 
+/* sqstate.c */
+void uroce_send_failed(struct uroce_qp *qp, u16 reason);
+bool uroce_send_drain(struct uroce_qp *qp);
+
 /* attach.c */
 extern const struct univ_queue_ops uroce_queue_ops;
 
@@ -608,7 +622,9 @@ bool uroce_local_step(struct uroce_qp *qp, u32 tail);
  */
 int uroce_wire_begin(struct uroce_qp *qp);
 void uroce_wire_end(struct uroce_qp *qp);
-bool uroce_wire_step(struct uroce_qp *qp);
+bool uroce_wire_step(struct uroce_qp *qp, u32 tail);
+bool uroce_wire_idle(struct uroce_qp *qp);
+void uroce_wire_again(struct uroce_qp *qp);
 /* Sends a mapped datagram to @wqe->av, which may take a route in its flow */
 void uroce_wire_datagram(struct uroce_qp *qp, struct uroce_wqe *wqe);
 void uroce_wire_reset(struct uroce_qp *qp);
