@@ -145,6 +145,8 @@ void uroce_resp_ack(struct uroce_conn *conn, u8 syndrome, u32 psn)
 {
 	struct uroce_responder *resp = &conn->resp;
 
+	if ((syndrome & UROCE_AETH_KIND) == UROCE_AETH_NAK)
+		conn->ops->count(conn, UROCE_CNT_NAKS_SENT);
 	resp->ack = true;
 	resp->syndrome = syndrome;
 	resp->ack_psn = psn;

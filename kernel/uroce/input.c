@@ -161,7 +161,12 @@ void uroce_wire_datagram(struct uroce_qp *qp, struct uroce_wqe *wqe)
 	if (!skb)
 		return;
 	fill_datagram(qp, wqe, skb, opcode);
+	if (uroce_port_is_down(qp->dev)) {
+		kfree_skb(skb);
+		return;
+	}
 	uroce_count(qp->dev, UROCE_CNT_SENT_PKTS);
+	uroce_count_many(qp->dev, UROCE_CNT_SENT_BYTES, skb->len);
 	uroce_net_xmit(qp->dev->netdev, &wqe->av.flow, skb);
 	uroce_flow_release(&wqe->av.flow);
 }
@@ -173,11 +178,27 @@ static void group_member(struct uroce_qp *qp, void *pkt)
 	datagram(qp, pkt);
 }
 
+void uroce_net_damaged(struct uroce_dev *dev)
+{
+	uroce_count(dev, UROCE_CNT_DAMAGED);
+}
+
 void uroce_net_receive(struct uroce_dev *dev, const struct uroce_packet *pkt)
+{
+	const struct sk_buff *skb = pkt->skb;
+
+	uroce_count(dev, UROCE_CNT_RECEIVED_PKTS);
+	uroce_count_many(dev, UROCE_CNT_RECEIVED_BYTES,
+			 skb->data + skb->len - (u8 *)pkt->bth -
+			 UROCE_ICRC_SIZE);
+	if (!uroce_fault_packet(dev, pkt))
+		uroce_net_deliver(dev, pkt);
+}
+
+void uroce_net_deliver(struct uroce_dev *dev, const struct uroce_packet *pkt)
 {
 	struct uroce_qp *qp;
 
-	uroce_count(dev, UROCE_CNT_RECEIVED_PKTS);
 	if (pkt->qpn == UROCE_MCAST_QPN) {
 		uroce_mcast_each(dev, (const void *)&pkt->dst, group_member,
 				 (void *)pkt);

@@ -82,13 +82,17 @@ struct uroce_dev *uroce_dev_by_netdev(const struct net_device *netdev)
 int uroce_dev_enable(struct ib_device *ib)
 {
 	struct uroce_dev *dev = to_udev(ib);
+	bool first;
 
 	spin_lock(&devices_lock);
-	if (!dev->id) {
+	first = !dev->id;
+	if (first) {
 		dev->id = ++last_id;
 		list_add_tail_rcu(&dev->link, &devices);
 	}
 	spin_unlock(&devices_lock);
+	if (first)
+		uroce_fault_add(dev);
 	return 0;
 }
 
@@ -113,6 +117,7 @@ void uroce_dev_dealloc(struct ib_device *ib)
 		spin_unlock(&devices_lock);
 		synchronize_rcu();
 	}
+	uroce_fault_remove(dev);
 	dev_leave_net(dev);
 	univ_queue_unregister(ib);
 	uroce_mr_exit(dev);
@@ -168,6 +173,7 @@ static int newlink(const char *name, struct net_device *netdev)
 	if (!dev)
 		return -ENOMEM;
 	dev->netdev = netdev;
+	uroce_fault_prepare(dev);
 	mutex_init(&dev->mrs_lock);
 	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC1);
 	spin_lock_init(&dev->groups_lock);
@@ -182,12 +188,14 @@ static int newlink(const char *name, struct net_device *netdev)
 	return ret;
 }
 
-static void port_event(struct ib_device *ib, enum ib_event_type type)
+/* The port went up or down, or may have */
+void uroce_port_event(struct uroce_dev *dev)
 {
 	struct ib_event event = {
-		.device = ib,
+		.device = &dev->ib,
 		.element.port_num = 1,
-		.event = type,
+		.event = uroce_port_up(dev) ? IB_EVENT_PORT_ACTIVE :
+					      IB_EVENT_PORT_ERR,
 	};
 
 	ib_dispatch_event(&event);
@@ -207,14 +215,9 @@ static int netdev_event(struct notifier_block *nb, unsigned long what, void *arg
 		ib_unregister_device_queued(ib);
 		break;
 	case NETDEV_UP:
-		port_event(ib, IB_EVENT_PORT_ACTIVE);
-		break;
 	case NETDEV_DOWN:
-		port_event(ib, IB_EVENT_PORT_ERR);
-		break;
 	case NETDEV_CHANGE:
-		port_event(ib, netif_carrier_ok(netdev) && netif_running(netdev) ?
-			   IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
+		uroce_port_event(to_udev(ib));
 		break;
 	}
 	ib_device_put(ib);
@@ -242,6 +245,7 @@ static int __init uroce_init(void)
 	ret = register_netdevice_notifier(&netdev_notifier);
 	if (ret)
 		goto exit_policy;
+	uroce_fault_init();
 	rdma_link_register(&link_ops);
 	return 0;
 
@@ -259,6 +263,7 @@ static void __exit uroce_exit(void)
 	unregister_netdevice_notifier(&netdev_notifier);
 	uroce_policy_exit();
 	uroce_net_exit();
+	uroce_fault_exit();
 	/* Queue pairs and regions that wait for the end of a grace period */
 	rcu_barrier();
 	uroce_qp_exit();

@@ -23,6 +23,7 @@ enum outcome {
 	RNR,		/* the peer has no receive request */
 	SILENT,		/* nobody answers */
 	FULL,		/* too many packets are on their way out */
+	HELD,		/* somebody asked for a delay */
 	FAILED,
 };
 
@@ -467,6 +468,7 @@ static enum outcome datagram(struct turn *t)
 					 deliver_to, t);
 		uroce_wire_datagram(t->qp, wqe);
 	}
+	t->bytes -= min(t->bytes, wqe->len);
 	rcu_read_unlock();
 	uroce_vec_put(&wqe->vec);
 	return DONE;
@@ -530,6 +532,10 @@ static void give_up(struct turn *t, enum outcome out)
 	case SILENT:
 		no_answer(qp);
 		return;
+	case HELD:
+		uroce_send_wait(qp, UROCE_WAIT_RNR,
+				uroce_fault_delay_ns(qp->dev));
+		return;
 	case FULL:
 		uroce_send_wait(qp, UROCE_WAIT_RETRY, FULL_NS);
 		return;
@@ -538,18 +544,59 @@ static void give_up(struct turn *t, enum outcome out)
 	}
 }
 
+/* What the peer's side does wrong. Context: the peer's lock, who answers. */
+static bool peer_faulty(struct turn *t, enum outcome *out)
+{
+	u8 opcode = t->wqe->wr.opcode;
+	bool takes = has_imm(opcode) || opcode == UNIV_WR_SEND ||
+		     opcode == UNIV_WR_SEND_WITH_INV;
+
+	if (takes && uroce_fault(t->peer->dev, UROCE_FAULT_RNR))
+		*out = RNR;
+	else if (uroce_fault(t->peer->dev, UROCE_FAULT_REMOTE))
+		*out = refuse(t, takes ? IB_WC_REM_OP_ERR : IB_WC_REM_ACCESS_ERR,
+			      IB_EVENT_QP_REQ_ERR);
+	else
+		return false;
+	return true;
+}
+
+/* Faults on request; a message is delayed once. True if @out is what happens. */
+static bool faulty(struct turn *t, bool fresh, enum outcome *out)
+{
+	struct uroce_dev *dev = t->qp->dev;
+	bool reliable = t->qp->type == IB_QPT_RC;
+
+	if (t->wqe->done || t->wqe->wr.opcode == UNIV_WR_LOCAL_INV ||
+	    t->wqe->wr.opcode == UROCE_WR_REG_MR)
+		return false;
+	if (fresh && uroce_fault(dev, UROCE_FAULT_DELAY))
+		*out = HELD;
+	else if (uroce_fault(dev, UROCE_FAULT_COMPLETION))
+		*out = fail(t, IB_WC_GENERAL_ERR);
+	else if (uroce_port_is_down(dev) ||
+		 (t->answers && uroce_port_is_down(t->peer->dev)))
+		*out = reliable ? SILENT : DONE;
+	else
+		return t->answers && reliable && peer_faulty(t, out);
+	return true;
+}
+
 /* One request, or a piece of it. Context: sq.lock, the peer's lock if any. */
 static inline enum outcome one(struct turn *t)
 {
 	struct uroce_qp *qp = t->qp;
+	bool fresh = !t->wqe->loaded;
 	enum outcome out;
 
-	if (likely(!t->wqe->loaded)) {
+	if (likely(fresh)) {
 		t->status = uroce_send_load(qp, qp->sq.head, t->wqe, &t->reason);
 		if (unlikely(t->status))
 			return FAILED;
 	}
-	if (likely(t->answers && quick_write(t)))
+	if (static_branch_unlikely(&uroce_faults_on) && faulty(t, fresh, &out))
+		;
+	else if (likely(t->answers && quick_write(t)))
 		out = DONE;
 	else
 		out = qp->av.peer ? connected(t) : datagram(t);
@@ -604,6 +651,7 @@ bool uroce_local_step(struct uroce_qp *qp, u32 tail)
 	done = peer ? many_to(&t, peer, tail, &out) : many(&t, tail, &out);
 	if (likely(done))
 		uroce_count_many(qp->dev, UROCE_CNT_LOCAL_MSGS, done);
+	uroce_count_many(qp->dev, UROCE_CNT_LOCAL_BYTES, STEP_BYTES - t.bytes);
 	if (unlikely(out > MORE))
 		give_up(&t, out);
 	uroce_cq_notify(qp->send_cq);

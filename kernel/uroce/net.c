@@ -102,6 +102,8 @@ static unsigned int hook_ipv4(void *priv, struct sk_buff *skb,
 	crc = uroce_icrc_ipv4(ip, (void *)(ip + 1), pkt.bth);
 	if (intact(&pkt, crc))
 		uroce_net_receive(dev, &pkt);
+	else
+		uroce_net_damaged(dev);
 drop:
 	/* Others may be in the group as well */
 	if (is_group(&pkt.dst))
@@ -133,6 +135,8 @@ static unsigned int hook_ipv6(void *priv, struct sk_buff *skb,
 	crc = uroce_icrc_ipv6(ip, (void *)(ip + 1), pkt.bth);
 	if (intact(&pkt, crc))
 		uroce_net_receive(dev, &pkt);
+	else
+		uroce_net_damaged(dev);
 drop:
 	/* Others may be in the group as well */
 	if (is_group(&pkt.dst))

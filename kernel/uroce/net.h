@@ -92,5 +92,8 @@ void uroce_flow_release(struct uroce_flow *flow);
 struct uroce_dev *uroce_net_device(struct net *net, const struct in6_addr *dst);
 struct uroce_dev *uroce_dev_by_netdev(const struct net_device *netdev);
 void uroce_net_receive(struct uroce_dev *dev, const struct uroce_packet *pkt);
+void uroce_net_deliver(struct uroce_dev *dev, const struct uroce_packet *pkt);
+/* One whose checksum is wrong */
+void uroce_net_damaged(struct uroce_dev *dev);
 
 #endif

@@ -114,6 +114,13 @@ static void op_done(struct uroce_conn *conn, struct uroce_msg *msg,
 {
 	struct uroce_qp *qp = wire_of(conn)->qp;
 
+	/* Those behind one that failed so are acknowledged, and flushed */
+	if (!status && static_branch_unlikely(&uroce_faults_on)) {
+		if (READ_ONCE(qp->state) == IB_QPS_ERR)
+			status = IB_WC_WR_FLUSH_ERR;
+		else if (uroce_fault_roll(qp->dev, UROCE_FAULT_COMPLETION))
+			status = IB_WC_GENERAL_ERR;
+	}
 	if (status == IB_WC_RETRY_EXC_ERR)
 		uroce_count(qp->dev, UROCE_CNT_RETRY_EXCEEDED);
 	uroce_send_done(qp, &wqe_of(msg)->wqe, status, 0);
@@ -123,8 +130,14 @@ static void op_done(struct uroce_conn *conn, struct uroce_msg *msg,
 
 static int op_take(struct uroce_conn *conn, u32 srqn)
 {
-	enum ib_wc_status status = uroce_recv_take(wire_of(conn)->qp);
+	struct uroce_qp *qp = wire_of(conn)->qp;
+	enum ib_wc_status status;
 
+	if (uroce_fault(qp->dev, UROCE_FAULT_RNR))
+		return -ENOENT;
+	if (uroce_fault(qp->dev, UROCE_FAULT_REMOTE))
+		return IB_WC_REM_OP_ERR;
+	status = uroce_recv_take(qp);
 	return status == IB_WC_RNR_RETRY_EXC_ERR ? -ENOENT : status;
 }
 
@@ -173,8 +186,11 @@ static struct uroce_mr *remote_mr(struct uroce_conn *conn, u32 rkey, u64 va,
 
 static int op_check(struct uroce_conn *conn, u32 rkey, u64 va, u32 len, int access)
 {
-	struct uroce_mr *mr = remote_mr(conn, rkey, va, len, access);
+	struct uroce_mr *mr;
 
+	if (uroce_fault(wire_of(conn)->qp->dev, UROCE_FAULT_REMOTE))
+		return IB_WC_REM_ACCESS_ERR;
+	mr = remote_mr(conn, rkey, va, len, access);
 	if (!mr)
 		return IB_WC_REM_ACCESS_ERR;
 	uroce_mr_put(mr);
@@ -264,7 +280,12 @@ static int op_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool response)
 	struct uroce_wire *w = wire_of(conn);
 	struct uroce_dev *dev = w->qp->dev;
 
+	if (uroce_port_is_down(dev)) {
+		kfree_skb(skb);
+		return 0;
+	}
 	uroce_count(dev, UROCE_CNT_SENT_PKTS);
+	uroce_count_many(dev, UROCE_CNT_SENT_BYTES, skb->len);
 	return uroce_net_xmit(dev->netdev, response ? &w->resp_flow : &w->req_flow,
 			      skb);
 }

@@ -13,6 +13,19 @@ static const struct rdma_stat_desc descs[UROCE_COUNTERS] = {
 	[UROCE_CNT_TIMEOUTS].name = "ack_timeout",
 	[UROCE_CNT_RETRY_EXCEEDED].name = "retry_exceeded_err",
 	[UROCE_CNT_NAKS].name = "rcvd_nak",
+	[UROCE_CNT_NAKS_SENT].name = "send_nak",
+	[UROCE_CNT_LOCAL_BYTES].name = "local_bytes",
+	[UROCE_CNT_SENT_BYTES].name = "sent_bytes",
+	[UROCE_CNT_RECEIVED_BYTES].name = "rcvd_bytes",
+	[UROCE_CNT_DAMAGED].name = "rcvd_icrc_err",
+	[UROCE_CNT_FAULT_DROP].name = "fault_drop",
+	[UROCE_CNT_FAULT_DUPLICATE].name = "fault_duplicate",
+	[UROCE_CNT_FAULT_CORRUPT].name = "fault_corrupt",
+	[UROCE_CNT_FAULT_DELAY].name = "fault_delay",
+	[UROCE_CNT_FAULT_RNR].name = "fault_rnr",
+	[UROCE_CNT_FAULT_REMOTE].name = "fault_remote_error",
+	[UROCE_CNT_FAULT_COMPLETION].name = "fault_completion_error",
+	[UROCE_CNT_FAULT_PORT_DOWN].name = "fault_port_down",
 };
 
 struct rdma_hw_stats *uroce_stats_alloc(struct ib_device *ib, u32 port)

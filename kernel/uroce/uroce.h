@@ -47,6 +47,7 @@
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
+#include "fault.h"
 #include "net.h"
 #include "queue.h"
 #include "stats.h"
@@ -88,6 +89,7 @@ struct uroce_mr_table {
  * @table: regions
  * @groups: multicast
  * @counters: by enum uroce_counter
+ * @faults: on request
  */
 struct uroce_dev {
 	struct ib_device ib;
@@ -103,6 +105,7 @@ struct uroce_dev {
 	spinlock_t groups_lock;
 	struct list_head groups;
 	u64 __percpu *counters;
+	struct uroce_faults faults;
 };
 
 /**
@@ -601,6 +604,7 @@ struct uroce_dev *uroce_dev_by_gid(struct net *net, const union ib_gid *gid);
 /* That of a namespace that the one given reaches without packets; RCU */
 struct uroce_dev *uroce_dev_across(struct net *net, const union ib_gid *gid);
 struct uroce_dev *uroce_dev_by_id(u64 id);
+void uroce_port_event(struct uroce_dev *dev);
 int uroce_dev_enable(struct ib_device *ib);
 void uroce_dev_dealloc(struct ib_device *ib);
 
@@ -611,6 +615,7 @@ void uroce_policy_exit(void);
 
 /* verbs.c */
 extern const struct ib_device_ops uroce_dev_ops;
+bool uroce_port_up(struct uroce_dev *dev);
 
 /* local.c: sq.lock held; true when there is more to do at once */
 bool uroce_local_step(struct uroce_qp *qp, u32 tail);

@@ -49,10 +49,16 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 	return 0;
 }
 
+bool uroce_port_up(struct uroce_dev *dev)
+{
+	return netif_running(dev->netdev) && netif_carrier_ok(dev->netdev) &&
+	       !uroce_port_is_down(dev);
+}
+
 static int query_port(struct ib_device *ib, u32 port, struct ib_port_attr *attr)
 {
 	struct net_device *netdev = to_udev(ib)->netdev;
-	bool up = netif_running(netdev) && netif_carrier_ok(netdev);
+	bool up = uroce_port_up(to_udev(ib));
 
 	attr->state = up ? IB_PORT_ACTIVE : IB_PORT_DOWN;
 	attr->phys_state = up ? IB_PORT_PHYS_STATE_LINK_UP :

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# uroce for people who test applications: faults on request, what it counts, and what it tells.
+
+# shellcheck source=tests/user/guest.sh
+. "$UNIV_REPO/tests/user/guest.sh"
+
+UNIV_LINK=uroce
+rm -f "$UNIV_STATE/rxe.f0"
+setup_rxe f0 || exit 1
+mountpoint -q /sys/kernel/debug || mount -t debugfs none /sys/kernel/debug || exit 1
+export UNIV_TEST_DEVICE=f0 FAULT_DIR=/sys/kernel/debug/uroce/f0
+resources_mark
+
+counter() { cat "/sys/class/infiniband/f0/ports/1/hw_counters/$1"; }
+
+# counted_fault NAME COUNTER...: a case of the program; each counter went up
+counted_fault() {
+	local case=$1 name before=() i=0
+	shift
+	# the kernel keeps what it told for a while
+	for name; do
+		echo 0 >"/sys/class/infiniband/f0/ports/1/hw_counters/lifespan" 2>/dev/null
+		before+=("$(counter "$name")")
+	done
+	program faults "$case" || return
+	for name; do
+		[ "$(counter "$name")" -gt "${before[i++]}" ] || { echo "$name did not move"; return 1; }
+	done
+}
+
+faults_over() {
+	run_test "$1: not ready" 60 counted_fault rnr fault_rnr rcvd_rnr_err
+	run_test "$1: error of the peer" 60 counted_fault remote_error fault_remote_error
+	run_test "$1: completion in error" 60 counted_fault completion_error fault_completion_error
+	run_test "$1: delayed" 60 counted_fault delay fault_delay
+	run_test "$1: port down" 60 counted_fault port_down fault_port_down
+}
+
+faults_over "faults, one host"
+run_test "faults, one host: nothing to drop" 60 counted_fault drop local_msgs local_bytes
+
+echo 0 >/sys/module/uroce/parameters/local
+export FAULT_WIRE=1
+faults_over "faults, packets"
+run_test "faults, packets: lost" 60 counted_fault drop fault_drop retry_exceeded_err sent_pkts sent_bytes
+run_test "faults, packets: corrupted" 60 counted_fault corrupt fault_corrupt rcvd_icrc_err
+run_test "faults, packets: twice" 60 counted_fault duplicate fault_duplicate duplicate_request rcvd_pkts rcvd_bytes
+run_test "faults, packets: a bit of each" 120 counted_fault survives fault_drop
+unset FAULT_WIRE
+echo 1 >/sys/module/uroce/parameters/local
+
+# A knob that is not 0, or that somebody has open, does not keep the device
+knobs_go() {
+	echo 5 >$FAULT_DIR/drop_ppm && ! echo 1000001 2>/dev/null >$FAULT_DIR/drop_ppm || return
+	exec 7<$FAULT_DIR/rnr_ppm
+	rdma link del f0 && [ ! -e $FAULT_DIR ] || return
+	! cat <&7 2>/dev/null || return
+	exec 7<&-
+	setup_rxe f0 && [ "$(cat $FAULT_DIR/drop_ppm)" = 0 ]
+}
+run_test "faults: nothing is left behind" 20 resources_unchanged
+run_test "faults: knobs go with their device" 30 knobs_go
+run_test "faults: rdma statistic shows them" 30 eval 'rdma statistic show link f0/1 | grep -q fault_drop'
+remove_rxe f0
+run_test "faults: unloaded" 30 rmmod uroce
