@@ -198,6 +198,7 @@ void uroce_port_event(struct uroce_dev *dev)
 					      IB_EVENT_PORT_ERR,
 	};
 
+	trace_uroce_link(&dev->ib, event.event == IB_EVENT_PORT_ACTIVE);
 	ib_dispatch_event(&event);
 }
 

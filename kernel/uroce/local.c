@@ -490,7 +490,7 @@ static void not_ready(struct uroce_qp *qp, u8 timer)
 {
 	struct uroce_sendq *sq = &qp->sq;
 
-	uroce_count(qp->dev, UROCE_CNT_RNR_RECEIVED);
+	uroce_note(qp, UROCE_CNT_RNR_RECEIVED);
 	if (!sq->rnr_left) {
 		uroce_send_done(qp, &sq->wqe, IB_WC_RNR_RETRY_EXC_ERR, 0);
 		return;
@@ -505,13 +505,13 @@ static void no_answer(struct uroce_qp *qp)
 {
 	struct uroce_sendq *sq = &qp->sq;
 
-	uroce_count(qp->dev, UROCE_CNT_TIMEOUTS);
+	uroce_note(qp, UROCE_CNT_TIMEOUTS);
 	if (!qp->attr.timeout) {
 		uroce_send_wait(qp, UROCE_WAIT_RETRY, FOREVER_NS);
 		return;
 	}
 	if (!sq->retry_left) {
-		uroce_count(qp->dev, UROCE_CNT_RETRY_EXCEEDED);
+		uroce_note(qp, UROCE_CNT_RETRY_EXCEEDED);
 		uroce_send_done(qp, &sq->wqe, IB_WC_RETRY_EXC_ERR, 0);
 		return;
 	}

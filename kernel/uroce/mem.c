@@ -96,6 +96,7 @@ static int mr_publish(struct uroce_mr *mr, bool valid)
 	mr->ib.rkey = mr->ib.lkey;
 	mr->valid = valid;
 	table_set(dev, index, mr);
+	trace_uroce_mr_create(&mr->ib, mr->iova, mr->length);
 unlock:
 	mutex_unlock(&dev->mrs_lock);
 	return ret == -EBUSY ? -ENOMEM : ret;
@@ -334,6 +335,7 @@ int uroce_mr_dereg(struct ib_mr *ib, struct ib_udata *udata)
 {
 	struct uroce_mr *mr = to_umr(ib);
 
+	trace_uroce_mr_destroy(ib, mr->iova, mr->length);
 	mr_unpublish(mr);
 	uroce_mr_put(mr);
 	/* A copy under way; none waits for anything */

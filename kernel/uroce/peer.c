@@ -122,7 +122,7 @@ static void op_done(struct uroce_conn *conn, struct uroce_msg *msg,
 			status = IB_WC_GENERAL_ERR;
 	}
 	if (status == IB_WC_RETRY_EXC_ERR)
-		uroce_count(qp->dev, UROCE_CNT_RETRY_EXCEEDED);
+		uroce_note(qp, UROCE_CNT_RETRY_EXCEEDED);
 	uroce_send_done(qp, &wqe_of(msg)->wqe, status, 0);
 }
 
@@ -267,7 +267,7 @@ static void op_established(struct uroce_conn *conn)
 
 static void op_count(struct uroce_conn *conn, enum uroce_counter what)
 {
-	uroce_count(wire_of(conn)->qp->dev, what);
+	uroce_note(wire_of(conn)->qp, what);
 }
 
 static bool op_room(struct uroce_conn *conn)

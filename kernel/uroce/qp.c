@@ -164,6 +164,7 @@ int uroce_qp_create(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	}
 	container_of(ib, struct uroce_ibqp, ib)->qp = qp;
 	ib->qp_num = qp->num;
+	trace_uroce_qp_create(&qp->dev->ib, qp->num, qp->type);
 	return 0;
 }
 
@@ -242,6 +243,8 @@ static void enter_state(struct uroce_qp *qp, enum ib_qp_state state)
 		uroce_wire_again(qp);
 	WRITE_ONCE(qp->sq.draining, state == IB_QPS_SQD &&
 		   (qp->sq.draining || qp->state != IB_QPS_SQD));
+	if (state != qp->state)
+		trace_uroce_qp_state(&qp->dev->ib, qp->num, qp->state, state);
 	WRITE_ONCE(qp->state, state);
 	/* A datagram is one packet */
 	if (state == IB_QPS_RTR && qp->type != IB_QPT_RC &&
@@ -357,6 +360,7 @@ int uroce_qp_destroy(struct ib_qp *ib, struct ib_udata *udata)
 {
 	struct uroce_qp *qp = to_uqp(ib);
 
+	trace_uroce_qp_destroy(&qp->dev->ib, qp->num, qp->type);
 	number_free(qp);
 	spin_lock_bh(&qp->sq.lock);
 	spin_lock(&qp->resp.lock);

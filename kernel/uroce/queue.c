@@ -255,6 +255,8 @@ static bool flush_step(struct uroce_qp *qp, u32 tail)
 			uroce_send_load(qp, sq->head, &sq->wqe, &reason);
 		uroce_send_done(qp, &sq->wqe, IB_WC_WR_FLUSH_ERR, 0);
 	}
+	if (n)
+		trace_uroce_flush(&qp->dev->ib, qp->num, n);
 	uroce_cq_notify(qp->send_cq);
 	return sq->head != tail;
 }
@@ -516,6 +518,7 @@ void uroce_qp_fail(struct uroce_qp *qp, u32 event)
 	lockdep_assert_held(&qp->resp.lock);
 	if (qp->state == IB_QPS_ERR || qp->state == IB_QPS_RESET)
 		return;
+	trace_uroce_qp_state(&qp->dev->ib, qp->num, qp->state, IB_QPS_ERR);
 	WRITE_ONCE(qp->state, IB_QPS_ERR);
 	if (event)
 		set_bit(event, &qp->events);

@@ -28,6 +28,11 @@ static const struct rdma_stat_desc descs[UROCE_COUNTERS] = {
 	[UROCE_CNT_FAULT_PORT_DOWN].name = "fault_port_down",
 };
 
+const char *uroce_counter_name(enum uroce_counter what)
+{
+	return descs[what].name;
+}
+
 struct rdma_hw_stats *uroce_stats_alloc(struct ib_device *ib, u32 port)
 {
 	return rdma_alloc_hw_stats_struct(descs, UROCE_COUNTERS,

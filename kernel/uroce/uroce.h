@@ -50,6 +50,7 @@
 #include "fault.h"
 #include "net.h"
 #include "queue.h"
+#include "trace.h"
 #include "stats.h"
 #include "wire.h"
 
@@ -402,6 +403,9 @@ static inline struct uroce_qp *to_uqp(struct ib_qp *ib)
 	return container_of(ib, struct uroce_ibqp, ib)->qp;
 }
 
+/* stats.c */
+const char *uroce_counter_name(enum uroce_counter what);
+
 static inline void uroce_count_many(struct uroce_dev *dev,
 				    enum uroce_counter what, u32 n)
 {
@@ -417,6 +421,13 @@ static inline bool uroce_qp_is_local(const struct uroce_qp *qp)
 static inline void uroce_count(struct uroce_dev *dev, enum uroce_counter what)
 {
 	uroce_count_many(dev, what, 1);
+}
+
+/* For what is worth a line in a trace */
+static inline void uroce_note(struct uroce_qp *qp, enum uroce_counter what)
+{
+	uroce_count(qp->dev, what);
+	trace_uroce_transport(&qp->dev->ib, qp->num, uroce_counter_name(what));
 }
 
 /*

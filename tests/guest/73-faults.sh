@@ -6,7 +6,7 @@
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
 
-UNIV_LINK=uroce
+export UNIV_LINK=uroce
 rm -f "$UNIV_STATE/rxe.f0"
 setup_rxe f0 || exit 1
 mountpoint -q /sys/kernel/debug || mount -t debugfs none /sys/kernel/debug || exit 1
@@ -60,6 +60,21 @@ knobs_go() {
 	exec 7<&-
 	setup_rxe f0 && [ "$(cat $FAULT_DIR/drop_ppm)" = 0 ]
 }
+# Tracepoints tell of a program's objects, and of what became of its queue pair
+traced() {
+	local dir=/sys/kernel/tracing event
+	mountpoint -q $dir || mount -t tracefs none $dir || return
+	[ -d $dir/events/uroce ] || { echo "this kernel has no tracepoints"; return 77; }
+	echo >$dir/trace && echo 1 >$dir/events/uroce/enable || return
+	program faults rnr port_down
+	echo 0 >$dir/events/uroce/enable
+	for event in 'uroce_qp_create: dev=f0 qpn=[0-9]* type=RC' 'uroce_qp_destroy: dev=f0' 'uroce_qp_state:.* RTR -> RTS' \
+			'uroce_qp_state:.* RTS -> ERR' 'uroce_transport:.* rcvd_rnr_err' 'uroce_link: dev=f0 down' \
+			'uroce_link: dev=f0 up' 'uroce_mr_create: dev=f0' 'uroce_mr_destroy: dev=f0'; do
+		grep -q "$event" $dir/trace || { echo "no $event in:"; tail -n 30 $dir/trace; return 1; }
+	done
+}
+run_test "faults: traced" 60 traced
 run_test "faults: nothing is left behind" 20 resources_unchanged
 run_test "faults: knobs go with their device" 30 knobs_go
 run_test "faults: rdma statistic shows them" 30 eval 'rdma statistic show link f0/1 | grep -q fault_drop'
