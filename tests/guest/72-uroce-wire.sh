@@ -23,8 +23,7 @@ far_and_near() {
 	ip netns add w-far && ip netns attach w-near 1 &&
 		ip link add w-near mtu 4200 type veth peer name w-far mtu 4200 netns w-far &&
 		card w-near w-near 1 && card w-far w-far 2 &&
-		wait_until 5 gid_ready w-near && wait_until 5 gid_ready w-far &&
-		{ modprobe -q sch_netem || :; }
+		wait_until 5 gid_ready w-near && wait_until 5 gid_ready w-far
 }
 
 far_and_near || { report "not ok" "two namespaces with a device each"; exit 1; }
@@ -52,6 +51,10 @@ over() {
 		shift
 	done
 	shift
+	if [ ${#bad[@]} -gt 0 ] && [ -z "$can_spoil" ]; then
+		report ok "uroce wire: $name" "# SKIP this kernel lacks one of netem, prio and u32"
+		return
+	fi
 	network "${bad[@]}" || { report "not ok" "$name"; return; }
 	run_test "uroce wire: $name" "$limit" program lossy "$@"
 }
@@ -70,6 +73,8 @@ between() {
 
 far_listens() { [ -n "$(ip netns exec w-far ss -Hltn 'sport = :18515')" ]; }
 
+can_spoil=
+network loss 1% 2>/dev/null && can_spoil=yes
 over "a good network" 120 -- sends writes reads atomics
 over "tries are counted (adv19)" 120 -- counted_retries counted_rnr
 run_test "uroce wire: two namespaces, ibv_rc_pingpong" 60 between ibv_rc_pingpong -g 1 -c

@@ -65,7 +65,7 @@ same_bytes() {
 
 # A file system, by many requests of any size at once
 file_system() {
-	attached && mkfs.ext4 -q "$node" && mkdir -p "$UNIV_STATE/mnt" && mount "$node" "$UNIV_STATE/mnt" || return
+	attached && mkfs.ext2 -q "$node" && mkdir -p "$UNIV_STATE/mnt" && mount "$node" "$UNIV_STATE/mnt" || return
 	cp -r "$UNIV_REPO/Documentation" "$UNIV_REPO/user" "$UNIV_STATE/mnt/" && sync && echo 3 >/proc/sys/vm/drop_caches &&
 		diff -r "$UNIV_REPO/Documentation" "$UNIV_STATE/mnt/Documentation" && diff -r "$UNIV_REPO/user" "$UNIV_STATE/mnt/user"
 	set -- $?
