@@ -47,7 +47,7 @@ faults_over "faults, packets"
 run_test "faults, packets: lost" 60 counted_fault drop fault_drop retry_exceeded_err sent_pkts sent_bytes
 run_test "faults, packets: corrupted" 60 counted_fault corrupt fault_corrupt rcvd_icrc_err
 run_test "faults, packets: twice" 60 counted_fault duplicate fault_duplicate duplicate_request rcvd_pkts rcvd_bytes
-run_test "faults, packets: a bit of each" 120 counted_fault survives fault_drop
+run_test "faults, packets: a bit of each" 120 program faults survives
 unset FAULT_WIRE
 echo 1 >/sys/module/uroce/parameters/local
 
