@@ -11,6 +11,19 @@
 #include "cmd.h"
 #include "univ.h"
 
+/*
+ * The least that a queue has, whatever is asked; ibv_create_cq(3) lets it have
+ * more. Programs ask for one completion when they expect one at a time, and
+ * then take the event of a receive for that of their send, so that two wait for
+ * a moment (perftest's ib_send_lat -e). A page holds this many.
+ */
+#define SLOTS_MIN 32
+
+static uint32_t slots_for(uint32_t cqe)
+{
+	return cqe && cqe < SLOTS_MIN ? SLOTS_MIN : cqe;
+}
+
 static void ring_set(struct univ_cq *cq, const struct univ_ring_map *map)
 {
 	char *base = cq->map.base;
@@ -59,7 +72,7 @@ static int cq_create_kernel(struct univ_cq *cq, const struct ibv_cq_init_attr_ex
 			    uint32_t flags)
 {
 	struct univ_cq_create cmd = {
-		.cqe = attr->cqe,
+		.cqe = slots_for(attr->cqe),
 		.comp_vector = attr->comp_vector,
 		.channel_fd = attr->channel ? attr->channel->fd : -1,
 		.cq_flags = flags,
@@ -182,7 +195,7 @@ static int resize_locked(struct univ_cq *cq, struct univ_cq_past *past, int cqe)
 {
 	struct univ_cq_resize cmd = {
 		.handle = cq->ibv.handle,
-		.cqe = cqe < 0 ? 0 : (uint32_t)cqe,
+		.cqe = slots_for(cqe < 0 ? 0 : (uint32_t)cqe),
 	};
 	struct univ_map map = cq->map;
 	int err = univ_cmd_cq_resize(cq->ibv.context->cmd_fd, &cmd);

@@ -17,13 +17,31 @@ struct univ_mcast_group {
 	u16 lid;
 };
 
+/*
+ * Ethernet has no LIDs and they are ignored there (annex A17 of the
+ * specification). That must not be left to the driver: rxe takes a second LID
+ * for the same group and then detaches it once, while the core has counted two
+ * and lets the queue pair never go.
+ */
+static bool mcast_lid_counts(struct ib_device *ib)
+{
+	u32 port;
+
+	rdma_for_each_port(ib, port)
+		if (rdma_port_get_link_layer(ib, port) ==
+		    IB_LINK_LAYER_ETHERNET)
+			return false;
+	return true;
+}
+
 static struct univ_mcast_group *mcast_find(struct univ_qp *qp,
 					   const struct univ_mcast *cmd)
 {
+	bool lid_counts = mcast_lid_counts(qp->ib->device);
 	struct univ_mcast_group *group;
 
 	list_for_each_entry(group, &qp->groups, link)
-		if (group->lid == cmd->lid &&
+		if ((group->lid == cmd->lid || !lid_counts) &&
 		    !memcmp(group->gid.raw, cmd->gid, sizeof(cmd->gid)))
 			return group;
 	return NULL;

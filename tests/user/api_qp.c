@@ -615,6 +615,11 @@ static void multicast(void)
 	for (int i = 0; i < 2; i++)
 		CHECK_ERR(ibv_detach_mcast(p.qp[i], &group, 0), 0);
 	CHECK(ibv_detach_mcast(p.qp[0], &group, 0), "detached twice");
+	/* Ethernet has no LIDs: another one is the same group, and the queue pair can go afterwards */
+	CHECK_ERR(ibv_attach_mcast(p.qp[0], &group, 0xc001), 0);
+	CHECK_ERR(ibv_attach_mcast(p.qp[0], &group, 0xc002), 0);
+	CHECK_ERR(ibv_detach_mcast(p.qp[0], &group, 0xc002), 0);
+	CHECK(ibv_detach_mcast(p.qp[0], &group, 0xc001), "detached twice, by another LID");
 	CHECK_ERR(ibv_destroy_ah(ah), 0);
 	close(member);
 	pair_close(&p);
