@@ -126,7 +126,7 @@ help:
 	@echo 'install    modules, library, headers, tools; DESTDIR=, prefix=, libdir=, includedir=, moddir= as usual'
 	@echo 'uninstall  takes them away again'
 	@echo 'deps       installs the Debian packages that the targets below need'
-	@echo 'demo       programs over univerbs and over the stock stack, side by side in one guest'
+	@echo 'demo       programs over the stock stack and univerbs, rxe and uroce, side by side in one guest'
 	@echo 'check      every test; the last line says "N passed, N failed, N skipped"'
 	@echo 'quick      build, static checks and a choice of tests in one guest, in three minutes'
 	@echo 'adversaries  the table of known ways to break such a stack, with the results of the last check'

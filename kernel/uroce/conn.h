@@ -56,7 +56,7 @@ struct uroce_msg {
  * @msg: the send request of a free-running index that was posted and is not done
  * @gather: payload of a request into a buffer
  * @scatter: a packet's payload into the memory that a read or atomic names
- * @local: execute a request that needs no packet
+ * @local: execute a request that needs no packet; -EAGAIN: not now
  * @done: a request is complete; called in order, once for each. After a status
  *	that is no success nothing more is sent; the owner moves the queue pair to
  *	its error state and flushes what is left.
@@ -67,7 +67,8 @@ struct uroce_msg {
  * @write: a packet's payload into memory
  * @read: memory into a buffer
  * @atomic: execute, 64 bits wide; compare and swap if @swap is so
- * @invalidate: a key, on behalf of the peer
+ * @invalidate: a key, on behalf of the peer; -EAGAIN: not now, the packet is as
+ *	good as lost
  * @broken: the peer's request was refused; the queue pair has to go to its error
  *	state and to raise @event, an enum ib_event_type; 0 is none
  * @count: something that is counted has happened

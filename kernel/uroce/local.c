@@ -120,7 +120,8 @@ static void complete_recv(struct turn *t, u8 opcode)
 	uroce_cq_notify(t->peer->recv_cq);
 }
 
-static enum outcome send(struct turn *t)
+/* A piece of a message into the peer's receive request */
+static enum outcome place(struct turn *t)
 {
 	struct uroce_recv *r = &t->peer->resp.recv;
 	struct uroce_wqe *wqe = t->wqe;
@@ -143,12 +144,34 @@ static enum outcome send(struct turn *t)
 	uroce_vec_copy(&r->vec, wqe->done, &wqe->vec, wqe->done, n);
 	uroce_vec_put(&r->vec);
 	wqe->done += n;
-	if (wqe->done < wqe->len)
+	return wqe->done < wqe->len ? MORE : DONE;
+}
+
+/* The peer's key; what we have copied from may be the same region */
+static enum outcome invalidate(struct turn *t)
+{
+	struct uroce_wqe *wqe = t->wqe;
+	int ret;
+
+	uroce_vec_put(&wqe->vec);
+	wqe->placed = true;
+	if (!t->peer->resp.recv.taken)
+		return SILENT;
+	ret = uroce_mr_invalidate(t->peer->ib->pd, wqe->wr.imm);
+	if (ret == -EAGAIN)
 		return MORE;
-	if (wqe->wr.opcode == UNIV_WR_SEND_WITH_INV &&
-	    uroce_mr_invalidate(t->peer->ib->pd, wqe->wr.imm))
-		return refuse_recv(t, IB_WC_LOC_QP_OP_ERR,
-				   IB_WC_REM_ACCESS_ERR);
+	return ret ? refuse_recv(t, IB_WC_LOC_QP_OP_ERR, IB_WC_REM_ACCESS_ERR) :
+		     DONE;
+}
+
+static enum outcome send(struct turn *t)
+{
+	enum outcome out = t->wqe->placed ? DONE : place(t);
+
+	if (out == DONE && t->wqe->wr.opcode == UNIV_WR_SEND_WITH_INV)
+		out = invalidate(t);
+	if (out != DONE)
+		return out;
 	complete_recv(t, IB_WC_RECV);
 	return DONE;
 }
@@ -239,14 +262,16 @@ static enum outcome atomic(struct turn *t)
 static enum outcome own(struct turn *t)
 {
 	const struct univ_send_wr *wr = &t->wqe->wr;
-	struct ib_mr *mr;
+	struct ib_mr *mr = (void *)(uintptr_t)wr->remote_addr;
+	int ret;
 
 	if (wr->opcode == UNIV_WR_LOCAL_INV)
-		return uroce_mr_invalidate(t->qp->ib->pd, wr->imm) ?
-			       fail(t, IB_WC_LOC_QP_OP_ERR) : DONE;
-	mr = (void *)(uintptr_t)wr->remote_addr;
-	return uroce_mr_fast(t->qp, mr, wr->rkey, wr->imm) ?
-		       fail(t, IB_WC_LOC_QP_OP_ERR) : DONE;
+		ret = uroce_mr_invalidate(t->qp->ib->pd, wr->imm);
+	else
+		ret = uroce_mr_fast(t->qp, mr, wr->rkey, wr->imm);
+	if (ret == -EAGAIN)
+		return MORE;
+	return ret ? fail(t, IB_WC_LOC_QP_OP_ERR) : DONE;
 }
 
 /*

@@ -299,7 +299,20 @@ int uroce_mr_map(struct ib_mr *ib, struct scatterlist *sgl, int n,
 	return n;
 }
 
-/* A REG_MR request. Context: the send queue's lock. */
+/*
+ * Whether somebody copies. The fence pairs with the one in uroce_mr_get():
+ * either we see its reference, or it sees that the region is invalid.
+ */
+static bool mr_held(const struct uroce_mr *mr)
+{
+	smp_mb();
+	return refcount_read(&mr->ref) != 1;
+}
+
+/*
+ * A REG_MR request. -EAGAIN: a copy from before the region was taken back is
+ * under way. Context: the send queue's lock.
+ */
 int uroce_mr_fast(struct uroce_qp *qp, struct ib_mr *ib, u32 key, u32 access)
 {
 	struct uroce_mr *mr = to_umr(ib);
@@ -307,6 +320,8 @@ int uroce_mr_fast(struct uroce_qp *qp, struct ib_mr *ib, u32 key, u32 access)
 	if (ib->pd != qp->ib->pd || key >> 8 != ib->lkey >> 8 || mr->valid ||
 	    !mr->max_pages)
 		return -EINVAL;
+	if (mr_held(mr))
+		return -EAGAIN;
 	mr->access = access;
 	mr->iova = ib->iova;
 	mr->length = ib->length;
@@ -317,18 +332,21 @@ int uroce_mr_fast(struct uroce_qp *qp, struct ib_mr *ib, u32 key, u32 access)
 	return 0;
 }
 
-/* A peer's or our own request takes a key back. Context: bottom halves off. */
+/*
+ * A peer's or our own request takes a key back. When it completes nobody reads
+ * or writes the pages any more, since their owner in the kernel uses them for
+ * something else then. -EAGAIN: another queue pair copies still, a piece that is
+ * bounded; to be asked again, without holding the region. Context: bottom halves
+ * off.
+ */
 int uroce_mr_invalidate(struct ib_pd *pd, u32 key)
 {
-	struct uroce_mr *mr;
-	int ret = -EINVAL;
+	struct uroce_mr *mr = table_find(to_udev(pd->device), key >> 8);
 
-	mr = table_find(to_udev(pd->device), key >> 8);
-	if (mr && mr->ib.pd == pd && mr->ib.rkey == key && mr->max_pages) {
-		WRITE_ONCE(mr->valid, false);
-		ret = 0;
-	}
-	return ret;
+	if (!mr || mr->ib.pd != pd || mr->ib.rkey != key || !mr->max_pages)
+		return -EINVAL;
+	WRITE_ONCE(mr->valid, false);
+	return mr_held(mr) ? -EAGAIN : 0;
 }
 
 int uroce_mr_dereg(struct ib_mr *ib, struct ib_udata *udata)
@@ -359,18 +377,22 @@ static bool mr_allows(const struct uroce_mr *mr, u64 addr, u32 len, u32 access)
 
 /*
  * The region of @key if it has these bytes and grants @access; held.
- * Context: bottom halves off.
+ * Held before it is looked at, so that what was found stays true: the fence
+ * pairs with that of mr_held(). Context: bottom halves off.
  */
 struct uroce_mr *uroce_mr_get(struct ib_pd *pd, u32 key, u64 addr, u32 len,
 			      u32 access)
 {
 	struct uroce_mr *mr = table_find(to_udev(pd->device), key >> 8);
 
+	if (unlikely(!mr || !refcount_inc_not_zero(&mr->ref)))
+		return NULL;
+	smp_mb__after_atomic();
 	/* Acquire: pairs with the release in uroce_mr_fast() */
-	if (likely(mr && smp_load_acquire(&mr->valid) && mr->ib.lkey == key &&
-		   mr->ib.pd == pd && mr_allows(mr, addr, len, access) &&
-		   refcount_inc_not_zero(&mr->ref)))
+	if (likely(smp_load_acquire(&mr->valid) && mr->ib.lkey == key &&
+		   mr->ib.pd == pd && mr_allows(mr, addr, len, access)))
 		return mr;
+	uroce_mr_put(mr);
 	return NULL;
 }
 

@@ -106,7 +106,7 @@ static int op_local(struct uroce_conn *conn, struct uroce_msg *msg)
 	else
 		ret = uroce_mr_fast(qp, (void *)(uintptr_t)wr->remote_addr,
 				    wr->rkey, wr->imm);
-	return ret ? IB_WC_LOC_QP_OP_ERR : 0;
+	return ret && ret != -EAGAIN ? IB_WC_LOC_QP_OP_ERR : ret;
 }
 
 static void op_done(struct uroce_conn *conn, struct uroce_msg *msg,

@@ -270,6 +270,8 @@ static enum uroce_req_step req_local(struct uroce_conn *conn, struct uroce_msg *
 	if (msg->fence && conn->req.reads)
 		return REQ_STOP;
 	status = msg->executed ? 0 : conn->ops->local(conn, msg);
+	if (status == -EAGAIN)
+		return REQ_LATER;
 	if (status) {
 		if (conn->req.done != conn->req.next)
 			return REQ_STOP;

@@ -182,12 +182,16 @@ static enum resp_step send_packet(struct uroce_conn *conn,
 		recv_complete(conn, pkt, status);
 		return status == IB_WC_LOC_LEN_ERR ? RESP_TOO_LONG : RESP_BAD_RECV;
 	}
-	if ((pkt->op->flags & UROCE_OP_INV) &&
-	    conn->ops->invalidate(conn, be32_to_cpu(resp_imm(pkt)))) {
-		recv_complete(conn, pkt, IB_WC_LOC_QP_OP_ERR);
-		return RESP_BAD_KEY;
-	}
-	return RESP_OK;
+	if (!(pkt->op->flags & UROCE_OP_INV))
+		return RESP_OK;
+	status = conn->ops->invalidate(conn, be32_to_cpu(resp_imm(pkt)));
+	/* Nothing of the packet counts until the peer repeats it */
+	if (status == -EAGAIN)
+		return RESP_DROP;
+	if (!status)
+		return RESP_OK;
+	recv_complete(conn, pkt, IB_WC_LOC_QP_OP_ERR);
+	return RESP_BAD_KEY;
 }
 
 static void message_end(struct uroce_conn *conn, const struct uroce_packet *pkt)

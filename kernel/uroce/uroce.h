@@ -240,6 +240,7 @@ struct uroce_ah {
  * @vec: its memory, between uroce_send_map() and uroce_vec_put()
  * @av: datagrams: where to; a copy, without a route of its own
  * @done: bytes that are through
+ * @placed: all of them, and only a key of the peer's is to be taken back
  * @loaded: the copy is there
  */
 struct uroce_wqe {
@@ -250,6 +251,7 @@ struct uroce_wqe {
 	struct uroce_vec vec;
 	struct uroce_av av;
 	u32 done;
+	bool placed;
 	bool loaded;
 };
 

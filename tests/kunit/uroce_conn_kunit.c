@@ -27,6 +27,8 @@ struct end {
 	u32 recvs;			/* receive requests that are there */
 	u32 received;
 	u32 atomics;
+	u32 held;			/* so often a region that is to go is in use */
+	u32 invalidated;
 	u32 event;
 	bool broken;
 	u32 counts[UROCE_COUNTERS];
@@ -77,9 +79,20 @@ static int end_scatter(struct uroce_conn *conn, struct uroce_msg *msg, u32 offse
 		IB_WC_LOC_PROT_ERR : 0;
 }
 
+/* A region is taken back, by the one end's request or the other's */
+static int end_give_up(struct end *end)
+{
+	if (end->held) {
+		end->held--;
+		return -EAGAIN;
+	}
+	end->invalidated++;
+	return 0;
+}
+
 static int end_local(struct uroce_conn *conn, struct uroce_msg *msg)
 {
-	return 0;
+	return end_give_up(end_of(conn));
 }
 
 static void end_done(struct uroce_conn *conn, struct uroce_msg *msg,
@@ -141,7 +154,7 @@ static int end_atomic(struct uroce_conn *conn, u32 rkey, u64 va, bool swap,
 
 static int end_invalidate(struct uroce_conn *conn, u32 rkey)
 {
-	return 0;
+	return end_give_up(end_of(conn));
 }
 
 static void end_broken(struct uroce_conn *conn, u32 event)
@@ -510,6 +523,45 @@ static void conn_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->b.received, 0u);
 }
 
+/* A copy from a region that is taken back is waited for, and nothing overtakes it */
+static void conn_held_here(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	w->a.held = 2;
+	post(w, IB_WR_LOCAL_INV, 0);
+	post(w, IB_WR_SEND, 1);
+	run(w);
+	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->a.out));
+	KUNIT_EXPECT_TRUE(test, timer_pending(&w->a.conn.req.timer));
+	run(w);
+	KUNIT_EXPECT_EQ(test, w->a.completed, 0u);
+	run(w);
+	KUNIT_EXPECT_EQ(test, w->a.invalidated, 1u);
+	settle(w);
+	expect_done(test, 2);
+	KUNIT_EXPECT_EQ(test, w->b.received, 1u);
+}
+
+/* The same at the far side: the message comes once, when it is repeated */
+static void conn_held_there(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	w->b.held = 1;
+	post(w, IB_WR_SEND_WITH_INV, 2 * MTU);
+	run(w);
+	settle(w);
+	KUNIT_EXPECT_EQ(test, w->b.received, 0u);
+	KUNIT_EXPECT_EQ(test, w->a.completed, 0u);
+	expire(w);
+	settle(w);
+	expect_done(test, 1);
+	KUNIT_EXPECT_EQ(test, w->b.received, 1u);
+	KUNIT_EXPECT_EQ(test, w->b.invalidated, 1u);
+	KUNIT_EXPECT_EQ(test, w->b.recvs, (u32)MSGS - 1);
+}
+
 static void conn_window(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -545,6 +597,8 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_read_lost),
 	KUNIT_CASE(conn_atomic_once),
 	KUNIT_CASE(conn_refused),
+	KUNIT_CASE(conn_held_here),
+	KUNIT_CASE(conn_held_there),
 	KUNIT_CASE(conn_window),
 	{}
 };
