@@ -2,6 +2,7 @@
 /* Who feeds a ring, and the kick. */
 #include <linux/bottom_half.h>
 #include <linux/mm.h>
+#include <linux/workqueue.h>
 
 #include "context.h"
 #include "native.h"
@@ -10,12 +11,25 @@
 #include "qp.h"
 #include "srq.h"
 
+/*
+ * Steps that one caller does, with bottom halves or interrupts off. A process
+ * that publishes as fast as a device completes must not keep a completion
+ * handler, or a thread of its own that holds the context's lock.
+ */
+#define FEED_TURNS 64
+
+static void feed_later(struct work_struct *work)
+{
+	univ_feed_kick(container_of(work, struct univ_feed, later));
+}
+
 /* @step feeds a bounded piece and returns true when there is more. */
 void univ_feed_init(struct univ_feed *feed,
 		    bool (*step)(struct univ_feed *feed))
 {
 	spin_lock_init(&feed->lock);
 	INIT_LIST_HEAD(&feed->polled);
+	INIT_WORK(&feed->later, feed_later);
 	feed->poller = NULL;
 	feed->step = step;
 	feed->look = NULL;
@@ -34,7 +48,10 @@ void univ_feed_leave_poller(struct univ_feed *feed)
 	spin_unlock_irqrestore(&feed->lock, flags);
 }
 
-/* After this nobody is in the device's post calls, and nobody enters them. */
+/*
+ * After this nobody is in the device's post calls, and nobody enters them.
+ * Sleeps. Who goes on later is asked to under the lock, so it is known here.
+ */
 void univ_feed_close(struct univ_feed *feed)
 {
 	unsigned long flags;
@@ -42,8 +59,10 @@ void univ_feed_close(struct univ_feed *feed)
 	spin_lock_irqsave(&feed->lock, flags);
 	feed->closed = true;
 	spin_unlock_irqrestore(&feed->lock, flags);
+	cancel_work_sync(&feed->later);
 }
 
+/* Whoever came meanwhile did nothing. */
 void univ_feed_reopen(struct univ_feed *feed)
 {
 	unsigned long flags;
@@ -51,11 +70,13 @@ void univ_feed_reopen(struct univ_feed *feed)
 	spin_lock_irqsave(&feed->lock, flags);
 	feed->closed = false;
 	spin_unlock_irqrestore(&feed->lock, flags);
+	univ_feed_kick(feed);
 }
 
 /*
  * Feed until nothing is left, or leave word for whoever is at it. Any context.
- * A step does a bounded piece, so that interrupts are not off for long.
+ * A step does a bounded piece, so that interrupts are not off for long, and
+ * after so many a worker goes on.
  *
  * The fence between storing @again and trying the lock pairs with the one
  * between unlocking and loading @again: either we get the lock, or its holder
@@ -68,14 +89,17 @@ void univ_feed_reopen(struct univ_feed *feed)
 void univ_feed_run(struct univ_feed *feed)
 {
 	unsigned long flags;
+	u32 turns = 0;
 
 	smp_store_release(&feed->again, true);
 	smp_mb();
-	while (READ_ONCE(feed->again) &&
+	while (READ_ONCE(feed->again) && turns < FEED_TURNS &&
 	       spin_trylock_irqsave(&feed->lock, flags)) {
 		smp_store_mb(feed->again, false);
 		if (!feed->closed && feed->step(feed))
 			WRITE_ONCE(feed->again, true);
+		if (++turns == FEED_TURNS && !feed->closed)
+			queue_work(system_unbound_wq, &feed->later);
 		spin_unlock_irqrestore(&feed->lock, flags);
 		smp_mb();
 	}

@@ -20,6 +20,7 @@
 #include <linux/list.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 
 #include "univerbs.h"
 #include "ring.h"
@@ -42,6 +43,7 @@ struct univ_srq;
  * @look: instead, for the poller alone: a ring that the device takes itself
  * @poller: who looks at the ring without being kicked; NULL for nobody
  * @polled: in its list
+ * @later: goes on for a caller that has done enough
  * @again: look once more
  * @closed: the device's object is going: leave it alone
  * @moved: something was fed; for the poller
@@ -52,6 +54,7 @@ struct univ_feed {
 	void (*look)(struct univ_feed *feed);
 	struct univ_poller *poller;
 	struct list_head polled;
+	struct work_struct later;
 	bool again;
 	bool closed;
 	bool moved;

@@ -627,6 +627,9 @@ static void qp_set_dying(struct univ_qp *qp, bool dying)
 	mutex_lock(&qp->mutex);
 	qp->dying = dying;
 	mutex_unlock(&qp->mutex);
+	/* Closed for good: the driver has the rings */
+	if (qp->obj.ctx->dev->queue)
+		return;
 	if (dying) {
 		univ_feed_close(&qp->sq.feed);
 		univ_feed_close(&qp->rq.feed);

@@ -237,9 +237,11 @@ int univ_srq_destroy(struct univ_object *obj)
 	univ_feed_close(&srq->rq.feed);
 	ret = ib_destroy_srq_user(srq->ib, NULL);
 	if (ret) {
-		univ_feed_reopen(&srq->rq.feed);
-		if (!obj->ctx->dev->queue)
+		/* The driver's rings stay its own */
+		if (!obj->ctx->dev->queue) {
+			univ_feed_reopen(&srq->rq.feed);
 			univ_poller_add(obj->ctx, &srq->rq.feed);
+		}
 		return ret;
 	}
 	univ_event_forget(&obj->ctx->events, &srq->events);

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Who feeds a ring, and for how long. */
+#include <kunit/test.h>
+#include <linux/workqueue.h>
+
+#include "pump.h"
+
+#define MANY 1000000u
+
+/* A ring that has so many pieces left */
+struct supply {
+	struct univ_feed feed;
+	u32 left;
+	u32 done;
+	u32 asked;		/* steps that found it empty */
+};
+
+static bool supply_step(struct univ_feed *feed)
+{
+	struct supply *s = container_of(feed, struct supply, feed);
+
+	if (!s->left) {
+		s->asked++;
+		return false;
+	}
+	s->left--;
+	s->done++;
+	return true;
+}
+
+static struct supply *supply_new(struct kunit *test, u32 left)
+{
+	struct supply *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	univ_feed_init(&s->feed, supply_step);
+	s->left = left;
+	return s;
+}
+
+static void feed_until_empty(struct kunit *test)
+{
+	struct supply *s = supply_new(test, 5);
+
+	univ_feed_kick(&s->feed);
+	KUNIT_EXPECT_EQ(test, s->done, 5u);
+	KUNIT_EXPECT_EQ(test, s->asked, 1u);
+	KUNIT_EXPECT_FALSE(test, s->feed.again);
+	univ_feed_close(&s->feed);
+}
+
+/* A caller does not stay for as long as there is more; a worker goes on */
+static void feed_bounded(struct kunit *test)
+{
+	struct supply *s = supply_new(test, MANY);
+
+	/* So many that a worker on another processor is not through yet */
+	univ_feed_run(&s->feed);
+	KUNIT_EXPECT_LT(test, READ_ONCE(s->done), MANY);
+	while (flush_work(&s->feed.later))
+		;
+	KUNIT_EXPECT_EQ(test, s->done, MANY);
+	KUNIT_EXPECT_GE(test, s->asked, 1u);
+	univ_feed_close(&s->feed);
+}
+
+/* Closed, nobody is at it, not even later */
+static void feed_closed(struct kunit *test)
+{
+	struct supply *s = supply_new(test, U32_MAX);
+	u32 done;
+
+	univ_feed_run(&s->feed);
+	univ_feed_close(&s->feed);
+	done = s->done;
+	KUNIT_EXPECT_GT(test, done, 0u);
+	univ_feed_run(&s->feed);
+	KUNIT_EXPECT_FALSE(test, work_pending(&s->feed.later));
+	KUNIT_EXPECT_EQ(test, s->done, done);
+	s->left = 3;
+	univ_feed_reopen(&s->feed);
+	KUNIT_EXPECT_EQ(test, s->left, 0u);
+	univ_feed_close(&s->feed);
+}
+
+static struct kunit_case feed_cases[] = {
+	KUNIT_CASE(feed_until_empty),
+	KUNIT_CASE(feed_bounded),
+	KUNIT_CASE(feed_closed),
+	{}
+};
+
+static struct kunit_suite feed_suite = {
+	.name = "univ_feed",
+	.test_cases = feed_cases,
+};
+kunit_test_suite(feed_suite);
