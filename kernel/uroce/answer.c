@@ -3,9 +3,13 @@
  * What the responder answers: acknowledgements, and reads and atomics, which are
  * remembered for as long as the peer may ask for them again.
  */
+#include <linux/ktime.h>
 #include <linux/skbuff.h>
 
 #include "resp.h"
+
+/* A peer is told of congestion so often at most, as devices in hardware do it */
+#define CNP_GAP (50 * NSEC_PER_USEC)
 
 /* Packets of read responses that go out at a time */
 #define BURST 256
@@ -15,6 +19,32 @@
 static int resp_send(struct uroce_conn *conn, struct sk_buff *skb)
 {
 	return conn->ops->xmit(conn, skb, true);
+}
+
+/*
+ * Congestion on the peer's way to us: tell it, at once and past everything else,
+ * but not for every packet. One that is lost is followed by another.
+ */
+void uroce_resp_congested(struct uroce_conn *conn)
+{
+	u64 now = ktime_get_ns();
+	struct uroce_bth *bth;
+	struct sk_buff *skb;
+
+	conn->ops->count(conn, UROCE_CNT_ECN_MARKED);
+	if (!conn->resp.running || conn->service != UROCE_RC ||
+	    (conn->resp.told_congestion &&
+	     now - conn->resp.told_congestion < CNP_GAP))
+		return;
+	skb = uroce_net_alloc(uroce_ops[UROCE_CNP].length, GFP_ATOMIC);
+	if (!skb)
+		return;
+	memset(uroce_bth_put(conn, skb, UROCE_CNP, 0, 0), 0, UROCE_CNP_RESERVED);
+	bth = (void *)skb->data;
+	bth->qpn |= cpu_to_be32(UROCE_BTH_BECN);
+	conn->resp.told_congestion = now;
+	conn->ops->count(conn, UROCE_CNT_CNP_SENT);
+	resp_send(conn, skb);
 }
 
 /* True if it went out, or can be taken for lost */

@@ -235,9 +235,27 @@ static enum comp_step comp_dispatch(struct uroce_conn *conn,
 						comp_atomic(conn, pkt);
 }
 
+/*
+ * Congestion on the way there, which the peer tells of, or on the way back of
+ * what we asked for: fewer packets under way, once for each window (annex A17 of
+ * the specification leaves to us what is done about it).
+ */
+static void comp_congested(struct uroce_conn *conn, const struct uroce_packet *pkt)
+{
+	bool told = pkt->bth->opcode == UROCE_CNP;
+
+	if (told)
+		conn->ops->count(conn, UROCE_CNT_CNP_HANDLED);
+	if (told || pkt->ce)
+		uroce_window_cut(&conn->req);
+}
+
 /* The owner runs the requester afterwards. */
 void uroce_comp_receive(struct uroce_conn *conn, const struct uroce_packet *pkt)
 {
+	comp_congested(conn, pkt);
+	if (pkt->bth->opcode == UROCE_CNP)
+		return;
 	switch (comp_dispatch(conn, pkt)) {
 	case COMP_LOST:
 		/* The rest of what is under way tells the same once more */

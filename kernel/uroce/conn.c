@@ -20,11 +20,17 @@ void uroce_conn_stop(struct uroce_conn *conn)
 	del_timer_sync(&conn->resp.timer);
 }
 
+static bool is_of_service(const struct uroce_conn *conn, u8 opcode)
+{
+	return opcode == UROCE_CNP ? conn->service == UROCE_RC :
+				     (opcode & UROCE_SERVICE) == conn->service;
+}
+
 /* May the packet be this connection's? The top bit of a key tells its kind of member. */
 bool uroce_conn_accepts(const struct uroce_conn *conn,
 			const struct uroce_packet *pkt)
 {
-	return (pkt->bth->opcode & UROCE_SERVICE) == conn->service &&
+	return is_of_service(conn, pkt->bth->opcode) &&
 	       !((be16_to_cpu(pkt->bth->pkey) ^ conn->pkey) & 0x7fff);
 }
 

@@ -222,6 +222,7 @@ struct uroce_response {
  * @ack_psn: its sequence number
  * @access: enum ib_access_flags, what the peer may do
  * @rnr_timer: what to tell a peer that has to wait
+ * @told_congestion: when the peer was last told; 0 is never
  * @limit: how many reads and atomics are remembered
  * @count: reads and atomics so far
  * @responses: the last @limit of them; the owner's memory
@@ -247,6 +248,7 @@ struct uroce_responder {
 	u32 ack_psn;
 	int access;
 	u8 rnr_timer;
+	u64 told_congestion;
 	u32 limit;
 	u32 count;
 	struct uroce_response *responses;
@@ -309,6 +311,7 @@ void uroce_comp_advance(struct uroce_conn *conn, u32 una);
 void uroce_resp_start(struct uroce_conn *conn, u32 psn);
 void uroce_resp_halt(struct uroce_conn *conn);
 void uroce_resp_receive(struct uroce_conn *conn, const struct uroce_packet *pkt);
+void uroce_resp_congested(struct uroce_conn *conn);
 void uroce_resp_run(struct uroce_conn *conn);
 void uroce_resp_timer(struct timer_list *timer);
 

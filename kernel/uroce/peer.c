@@ -2,6 +2,7 @@
 /* Queue pairs whose peer is on another host: what their connection stands on. */
 #include <linux/skbuff.h>
 #include <linux/slab.h>
+#include <net/inet_ecn.h>
 
 #include "peer.h"
 
@@ -13,6 +14,7 @@
 
 struct answer_cb {
 	u32 start;		/* of the base transport header */
+	bool ce;
 };
 
 static struct uroce_wire *wire_of(struct uroce_conn *conn)
@@ -407,12 +409,14 @@ static void load(struct uroce_wire *w, u32 tail)
 static void take_answers(struct uroce_wire *w)
 {
 	struct uroce_packet pkt;
+	struct answer_cb *cb;
 	struct sk_buff *skb;
 
 	while ((skb = skb_dequeue(&w->answers))) {
+		cb = (void *)skb->cb;
 		pkt.skb = skb;
-		if (w->conn.req.running &&
-		    uroce_packet_parse(&pkt, ((struct answer_cb *)skb->cb)->start))
+		pkt.ce = cb->ce;
+		if (w->conn.req.running && uroce_packet_parse(&pkt, cb->start))
 			uroce_comp_receive(&w->conn, &pkt);
 		consume_skb(skb);
 	}
@@ -480,10 +484,12 @@ out:
 void uroce_wire_answer(struct uroce_wire *w, const struct uroce_packet *pkt)
 {
 	struct sk_buff *skb = pkt->skb;
+	struct answer_cb *cb = (void *)skb->cb;
 
 	if (skb_queue_len_lockless(&w->answers) >= ANSWERS_MAX)
 		return;
-	((struct answer_cb *)skb->cb)->start = (u8 *)pkt->bth - skb->data;
+	cb->start = (u8 *)pkt->bth - skb->data;
+	cb->ce = pkt->ce;
 	skb_queue_tail(&w->answers, skb_get(skb));
 	uroce_send_run(w->qp);
 }
@@ -495,6 +501,8 @@ void uroce_wire_request(struct uroce_wire *w, const struct uroce_packet *pkt)
 
 	w->conn.resp.access = attr->qp_access_flags;
 	w->conn.resp.rnr_timer = attr->min_rnr_timer;
+	if (pkt->ce)
+		uroce_resp_congested(&w->conn);
 	uroce_resp_receive(&w->conn, pkt);
 	uroce_cq_notify(w->qp->recv_cq);
 }
@@ -570,6 +578,10 @@ int uroce_wire_begin(struct uroce_qp *qp)
 	w->conn.mtu = qp->mtu;
 	w->req_flow = qp->av.flow;
 	w->req_flow.route = NULL;
+	/* Routers mark instead of dropping, for whoever does something about it */
+	if (qp->type == IB_QPT_RC)
+		w->req_flow.tclass = (w->req_flow.tclass & ~INET_ECN_MASK) |
+				     INET_ECN_ECT_0;
 	w->resp_flow = w->req_flow;
 	uroce_resp_start(&w->conn, qp->attr.rq_psn & UROCE_PSN_MASK);
 	uroce_wire_end(qp);

@@ -14,6 +14,10 @@ static const struct rdma_stat_desc descs[UROCE_COUNTERS] = {
 	[UROCE_CNT_RETRY_EXCEEDED].name = "retry_exceeded_err",
 	[UROCE_CNT_NAKS].name = "rcvd_nak",
 	[UROCE_CNT_NAKS_SENT].name = "send_nak",
+	/* As mlx5 calls them */
+	[UROCE_CNT_ECN_MARKED].name = "np_ecn_marked_roce_packets",
+	[UROCE_CNT_CNP_SENT].name = "np_cnp_sent",
+	[UROCE_CNT_CNP_HANDLED].name = "rp_cnp_handled",
 	[UROCE_CNT_LOCAL_BYTES].name = "local_bytes",
 	[UROCE_CNT_SENT_BYTES].name = "sent_bytes",
 	[UROCE_CNT_RECEIVED_BYTES].name = "rcvd_bytes",

@@ -67,6 +67,8 @@ const struct uroce_op uroce_ops[256] = {
 	OP(UD, SEND_ONLY, DATAGRAM, 0, sizeof(struct uroce_deth)),
 	OP(UD, SEND_ONLY_IMM, DATAGRAM | IMM, LEN_IMM, sizeof(struct uroce_deth)),
 	RELIABLE(XRC, 4),
+	/* Of no service, and with room for what nobody has defined */
+	[UROCE_CNP] = { .flags = RESPONSE | ONLY, .length = LEN_BTH + UROCE_CNP_RESERVED },
 };
 
 /**

@@ -132,6 +132,9 @@ enum uroce_syndrome {
 	UROCE_NAK_OPERATION	= 0x63,
 };
 
+/* Zeros that a congestion notification ends with */
+#define UROCE_CNP_RESERVED 16
+
 static inline __be32 uroce_aeth_make(u8 syndrome, u32 msn)
 {
 	return cpu_to_be32((u32)syndrome << 24 | (msn & 0xffffff));

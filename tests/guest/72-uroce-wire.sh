@@ -84,6 +84,31 @@ over "a tenth is lost" 200 loss 10% -- sends writes reads atomics
 over "a tenth comes twice" 200 duplicate 10% -- sends writes reads atomics
 over "a tenth overtakes" 200 delay 1ms reorder 90% 50% -- sends writes reads atomics
 over "a tenth is damaged" 200 corrupt 10% -- sends writes reads atomics
+# Instead of dropping a packet the network marks it, and whoever sent it hears of that
+# counter NAMESPACE NAME: of the device there, which has the same name
+counter() {
+	ip netns exec "$1" rdma statistic show link "$1/1" | tr ' ' '\n' | grep -x -A 1 "$2" | tail -n 1
+}
+congestion() {
+	counter w-far np_ecn_marked_roce_packets
+	counter w-far np_cnp_sent
+	counter w-near rp_cnp_handled
+}
+congested() {
+	local before after marked told heard
+	mapfile -t before < <(congestion)
+	between ib_write_bw -x 1 -F -s 65536 -n 200 || return
+	# what is shown is read so seldom
+	sleep 0.1
+	mapfile -t after < <(congestion)
+	marked=$((after[0] - before[0])) told=$((after[1] - before[1])) heard=$((after[2] - before[2]))
+	echo "$marked packets were marked, $told notifications sent and $heard heard of"
+	[ $marked -gt 0 ] && [ $told -gt 0 ] && [ $told -le $marked ] && [ $heard -gt 0 ]
+}
+if [ -n "$can_spoil" ]; then
+	network loss 10% ecn
+	run_test "uroce wire: a tenth is marked (ECN)" 60 congested
+fi
 network
 run_test "uroce wire: packets (adv21)" 300 program packets
 over "destroyed while half is lost (adv20)" 150 loss 50% -- destroyed

@@ -562,6 +562,35 @@ static void conn_held_there(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->b.recvs, (u32)MSGS - 1);
 }
 
+/* A request that a router marked is told of, once for many; the window is halved, once for many */
+static void conn_congestion(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	struct uroce_packet pkt;
+	u32 before;
+	int i;
+
+	post(w, IB_WR_SEND, 4 * MTU);
+	run(w);
+	before = w->a.conn.req.window;
+	for (i = 0; i < 3; i++)
+		uroce_resp_congested(&w->b.conn);
+	KUNIT_EXPECT_EQ(test, w->b.counts[UROCE_CNT_ECN_MARKED], 3u);
+	KUNIT_EXPECT_GE(test, w->b.counts[UROCE_CNT_CNP_SENT], 1u);
+	while (next(&w->b.out, &pkt)) {
+		KUNIT_EXPECT_EQ(test, (int)pkt.bth->opcode, UROCE_CNP);
+		KUNIT_EXPECT_TRUE(test, pkt.bth->qpn & cpu_to_be32(UROCE_BTH_BECN));
+		KUNIT_EXPECT_TRUE(test, uroce_conn_accepts(&w->a.conn, &pkt));
+		uroce_comp_receive(&w->a.conn, &pkt);
+		kfree_skb(pkt.skb);
+	}
+	KUNIT_EXPECT_EQ(test, w->a.conn.req.window, before / 2);
+	KUNIT_EXPECT_EQ(test, w->a.counts[UROCE_CNT_CNP_HANDLED],
+			w->b.counts[UROCE_CNT_CNP_SENT]);
+	settle(w);
+	expect_done(test, 1);
+}
+
 static void conn_window(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -599,6 +628,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_refused),
 	KUNIT_CASE(conn_held_here),
 	KUNIT_CASE(conn_held_there),
+	KUNIT_CASE(conn_congestion),
 	KUNIT_CASE(conn_window),
 	{}
 };

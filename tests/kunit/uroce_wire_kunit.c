@@ -85,6 +85,7 @@ static const struct {
 	{ UROCE_UD | UROCE_SEND_ONLY_IMM, 24 },
 	{ UROCE_XRC | UROCE_SEND_ONLY, 16 },
 	{ UROCE_XRC | UROCE_ACKNOWLEDGE, 16 },
+	{ UROCE_CNP, 28 },
 };
 
 static void wire_lengths(struct kunit *test)
