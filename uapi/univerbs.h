@@ -90,6 +90,7 @@ enum univ_reason {
 	UNIV_REASON_NODE_PERMISSION,	/* library: no permission on the node */
 	UNIV_REASON_CHANNEL_BUSY,	/* library: completion channel has queues: value how many */
 	UNIV_REASON_NOT_OFFERED,	/* library: not implemented by univerbs */
+	UNIV_REASON_MW_TYPE,		/* no such type of memory window, or not bound this way: value enum ibv_mw_type */
 	UNIV_REASON_COUNT
 };
 
@@ -124,6 +125,7 @@ enum univ_object_type {
 	UNIV_OBJECT_CQ,
 	UNIV_OBJECT_SRQ,
 	UNIV_OBJECT_QP,
+	UNIV_OBJECT_MW,
 	UNIV_OBJECT_TYPES
 };
 
@@ -146,12 +148,21 @@ struct univ_hdr {
 };
 
 /**
+ * enum univ_feature - what not every device offers
+ * @UNIV_FEATURE_WINDOWS: memory windows: %UNIV_MW_ALLOC, and send rings take
+ *	%UNIV_WR_BIND_MW and %UNIV_WR_LOCAL_INV
+ */
+enum univ_feature {
+	UNIV_FEATURE_WINDOWS	= 1 << 0,
+};
+
+/**
  * struct univ_context_query - what a context is made of
  * @hdr: head
  * @abi_version: out: %UNIV_ABI_VERSION
  * @num_comp_vectors: out
  * @num_ports: out
- * @reserved: zero
+ * @features: in: zero; out: enum univ_feature
  * @node_guid: out: network order
  * @doorbell_offset: out: what to mmap (one page, read only) for struct
  *	univ_doorbell
@@ -161,7 +172,7 @@ struct univ_context_query {
 	__u32 abi_version;
 	__u32 num_comp_vectors;
 	__u32 num_ports;
-	__u32 reserved;
+	__u32 features;
 	__aligned_u64 node_guid;
 	__aligned_u64 doorbell_offset;
 };
@@ -423,6 +434,26 @@ struct univ_mr_rereg {
 	__aligned_u64 length;
 	__aligned_u64 iova;
 	__u32 lkey;
+	__u32 rkey;
+};
+
+/**
+ * struct univ_mw_alloc - ibv_alloc_mw(3)
+ * @hdr: head
+ * @pd: in: handle
+ * @type: in: enum ibv_mw_type
+ * @handle: out
+ * @rkey: out: names the window in requests; its low 8 bits are those of the
+ *	latest bind request
+ *
+ * The window is bound to nothing yet. Only on devices that take rings
+ * themselves: %UNIV_FEATURE_WINDOWS.
+ */
+struct univ_mw_alloc {
+	struct univ_hdr hdr;
+	__u32 pd;
+	__u32 type;
+	__u32 handle;
 	__u32 rkey;
 };
 
@@ -785,6 +816,8 @@ struct univ_event {
 #define UNIV_MR_DEREG		_IO(UNIV_IOCTL_MAGIC, 0x16)	/* struct univ_destroy */
 #define UNIV_AH_CREATE		_IO(UNIV_IOCTL_MAGIC, 0x18)	/* struct univ_ah_create */
 #define UNIV_AH_DESTROY		_IO(UNIV_IOCTL_MAGIC, 0x19)	/* struct univ_destroy */
+#define UNIV_MW_ALLOC		_IO(UNIV_IOCTL_MAGIC, 0x1a)	/* struct univ_mw_alloc */
+#define UNIV_MW_DEALLOC		_IO(UNIV_IOCTL_MAGIC, 0x1b)	/* struct univ_destroy */
 #define UNIV_CHANNEL_CREATE	_IO(UNIV_IOCTL_MAGIC, 0x1c)	/* struct univ_channel_create */
 #define UNIV_CQ_CREATE		_IO(UNIV_IOCTL_MAGIC, 0x20)	/* struct univ_cq_create */
 #define UNIV_CQ_RESIZE		_IO(UNIV_IOCTL_MAGIC, 0x21)	/* struct univ_cq_resize */

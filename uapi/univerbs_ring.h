@@ -140,10 +140,15 @@ enum univ_wr_flags {
  * @count: entries of @sge, or with %UNIV_WR_INLINE bytes of @data
  * @srqn: XRC: number of the remote shared receive queue
  * @imm: immediate data in network order, or the remote key to invalidate
- * @rkey: remote key of an RDMA or atomic operation
- * @remote_addr: remote address of an RDMA or atomic operation
+ * @rkey: remote key of an RDMA or atomic operation; binding: that of the window
+ *	from then on, of which the low 8 bits may be chosen
+ * @remote_addr: remote address of an RDMA or atomic operation; binding: of the
+ *	first byte, as the region at @bind.lkey counts them
  * @atomic: operands of an atomic operation
  * @ud: where a datagram goes; @ah is an address handle's object handle
+ * @bind: what %UNIV_WR_BIND_MW binds a window to: @length bytes of the region of
+ *	@lkey, for @access of enum ibv_access_flags. No bytes: a window of type 1
+ *	is bound to nothing any more.
  * @sge: scattered data, or
  * @data: inline data
  *
@@ -170,6 +175,11 @@ struct univ_send_wr {
 			__u32 remote_qkey;
 			__u32 reserved;
 		} ud;
+		struct {
+			__aligned_u64 length;
+			__u32 lkey;
+			__u32 access;
+		} bind;
 	};
 	union {
 		struct univ_sge sge[1];

@@ -22,6 +22,8 @@ int univ_cmd_pd_dealloc(int fd, struct univ_destroy *cmd);
 int univ_cmd_mr_reg(int fd, struct univ_mr_reg *cmd);
 int univ_cmd_mr_rereg(int fd, struct univ_mr_rereg *cmd);
 int univ_cmd_mr_dereg(int fd, struct univ_destroy *cmd);
+int univ_cmd_mw_alloc(int fd, struct univ_mw_alloc *cmd);
+int univ_cmd_mw_dealloc(int fd, struct univ_destroy *cmd);
 int univ_cmd_ah_create(int fd, struct univ_ah_create *cmd);
 int univ_cmd_ah_destroy(int fd, struct univ_destroy *cmd);
 int univ_cmd_channel_create(int fd, struct univ_channel_create *cmd);

@@ -67,6 +67,7 @@ static int context_query(struct univ_context *ctx, int fd)
 		return univ_fail(VERB_OPEN, EPROTONOSUPPORT, UNIV_REASON_NO_MODULE, 0,
 				 cmd.abi_version, UNIV_ABI_VERSION);
 	ctx->doorbell_offset = cmd.doorbell_offset;
+	ctx->features = cmd.features;
 	ctx->vctx.context.num_comp_vectors = (int)cmd.num_comp_vectors;
 	return 0;
 }
@@ -100,6 +101,8 @@ static void direct_ops_set(struct ibv_context_ops *ops)
 	ops->post_send = univ_post_send;
 	ops->post_recv = univ_post_recv;
 	ops->post_srq_recv = univ_post_srq_recv;
+	ops->alloc_mw = univ_alloc_mw;
+	ops->dealloc_mw = univ_dealloc_mw;
 }
 
 static void ops_set(struct verbs_context *vctx)

@@ -370,6 +370,9 @@ static void explain_plainly(struct line *line, const struct univ_failure *f)
 	case UNIV_REASON_CHANNEL_BUSY:
 		say(line, "%llu completion queues use the channel still", value);
 		break;
+	case UNIV_REASON_MW_TYPE:
+		say(line, "not possible with a memory window of type %llu", value);
+		break;
 	case UNIV_REASON_NOT_OFFERED:
 		say(line, "not offered by univerbs");
 		break;

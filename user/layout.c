@@ -30,7 +30,7 @@ AT(univ_context_query, hdr, 0);
 AT(univ_context_query, abi_version, 32);
 AT(univ_context_query, num_comp_vectors, 36);
 AT(univ_context_query, num_ports, 40);
-AT(univ_context_query, reserved, 44);
+AT(univ_context_query, features, 44);
 AT(univ_context_query, node_guid, 48);
 AT(univ_context_query, doorbell_offset, 56);
 
@@ -174,6 +174,13 @@ AT(univ_mr_reg, handle, 64);
 AT(univ_mr_reg, lkey, 68);
 AT(univ_mr_reg, rkey, 72);
 AT(univ_mr_reg, reserved, 76);
+
+SIZE(univ_mw_alloc, 48);
+AT(univ_mw_alloc, hdr, 0);
+AT(univ_mw_alloc, pd, 32);
+AT(univ_mw_alloc, type, 36);
+AT(univ_mw_alloc, handle, 40);
+AT(univ_mw_alloc, rkey, 44);
 
 SIZE(univ_mr_rereg, 80);
 AT(univ_mr_rereg, hdr, 0);

@@ -50,6 +50,7 @@ struct univ_context {
 	struct verbs_context vctx;
 	const struct univ_doorbell *doorbell;	/* NULL until the first queue */
 	uint64_t doorbell_offset;
+	uint32_t features;			/* enum univ_feature */
 	struct univ_lock table_lock;
 	struct univ_qp *qps[UNIV_QP_BUCKETS];	/* by number */
 };
@@ -183,6 +184,10 @@ int univ_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 int univ_cq_broken(struct univ_cq *cq);
 struct ibv_cq_ex *univ_create_cq_ex(struct ibv_context *context,
 				    struct ibv_cq_init_attr_ex *attr);
+
+/* mw.c */
+struct ibv_mw *univ_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int univ_dealloc_mw(struct ibv_mw *mw);
 
 /* qp.c, post.c, qp_ex.c */
 struct univ_qp *univ_qp_create(struct ibv_pd *pd, struct ibv_qp_init_attr_ex *attr);

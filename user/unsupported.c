@@ -24,9 +24,7 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-NO_OBJECT(alloc_mw, struct ibv_mw, struct ibv_pd *pd, enum ibv_mw_type type)
 NO_CALL(bind_mw, struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
-NO_CALL(dealloc_mw, struct ibv_mw *mw)
 
 NO_CALL(advise_mr, struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
 	struct ibv_sge *list, uint32_t count)
@@ -76,9 +74,7 @@ NO_CALL(read_counters, struct ibv_counters *counters, uint64_t *values, uint32_t
 
 static void memory_ops_set(struct verbs_context *vctx)
 {
-	vctx->context.ops.alloc_mw = no_alloc_mw;
 	vctx->context.ops.bind_mw = no_bind_mw;
-	vctx->context.ops.dealloc_mw = no_dealloc_mw;
 	vctx->advise_mr = no_advise_mr;
 	vctx->alloc_null_mr = no_alloc_null_mr;
 	vctx->alloc_dm = no_alloc_dm;

@@ -88,6 +88,7 @@ const char *univ_object_name(uint32_t type)
 		[UNIV_OBJECT_CQ] = "completion queue",
 		[UNIV_OBJECT_SRQ] = "shared receive queue",
 		[UNIV_OBJECT_QP] = "queue pair",
+		[UNIV_OBJECT_MW] = "memory window",
 	};
 
 	return pick(names, COUNT(names), type, "object");
@@ -167,7 +168,10 @@ static const struct status statuses[] = {
 		"a local key does not cover the memory, or not with the access needed" },
 	[IBV_WC_WR_FLUSH_ERR] = { "flushed",
 		"the queue pair was in error before the request was done" },
-	[IBV_WC_MW_BIND_ERR] = { "memory window bind error", NULL },
+	[IBV_WC_MW_BIND_ERR] = { "memory window bind error",
+		"the region does not cover the range or does not grant the access (IBV_ACCESS_MW_BIND, "
+		"and local write if the peer is to write), or the window is not one that may be "
+		"bound" },
 	[IBV_WC_BAD_RESP_ERR] = { "bad response", "the peer answered what was not asked" },
 	[IBV_WC_LOC_ACCESS_ERR] = { "local access error",
 		"the peer's immediate write met no memory that may be written" },
@@ -260,6 +264,7 @@ UNIV_EXPORT const char *univerbs_reason_name(uint32_t reason)
 		NAME(NODE_PERMISSION),
 		NAME(CHANNEL_BUSY),
 		NAME(NOT_OFFERED),
+		NAME(MW_TYPE),
 	};
 
 	return pick(names, COUNT(names), reason, "unknown");

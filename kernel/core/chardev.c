@@ -15,6 +15,7 @@
 #include "limit.h"
 #include "cq.h"
 #include "mr.h"
+#include "mw.h"
 #include "object.h"
 #include "pd.h"
 #include "poller.h"
@@ -187,6 +188,7 @@ static const struct {
 	{ UNIV_OBJECT_SRQ, univ_srq_destroy },
 	{ UNIV_OBJECT_CQ, univ_cq_destroy },
 	{ UNIV_OBJECT_AH, univ_ah_destroy },
+	{ UNIV_OBJECT_MW, univ_mw_destroy },
 	{ UNIV_OBJECT_MR, univ_mr_destroy },
 	{ UNIV_OBJECT_PD, univ_pd_destroy },
 };

@@ -17,6 +17,7 @@
 #include "ioctl.h"
 #include "mcast.h"
 #include "mr.h"
+#include "mw.h"
 #include "object.h"
 #include "pd.h"
 #include "poller.h"
@@ -68,7 +69,7 @@ union univ_arg {
 
 static const struct univ_ioctl ioctls[] = {
 	ROW_RESERVED(UNIV_CONTEXT_QUERY, univ_context_query_ioctl,
-		     univ_context_query, reserved),
+		     univ_context_query, features),
 	ROW_RESERVED(UNIV_DEVICE_QUERY, univ_device_query_ioctl,
 		     univ_device_query, reserved),
 	ROW_RESERVED(UNIV_PORT_QUERY, univ_port_query_ioctl, univ_port_query,
@@ -90,6 +91,9 @@ static const struct univ_ioctl ioctls[] = {
 	ROW_RESERVED(UNIV_AH_CREATE, univ_ah_create_ioctl, univ_ah_create,
 		     attr.reserved),
 	ROW_RESERVED(UNIV_AH_DESTROY, univ_ah_destroy_ioctl, univ_destroy,
+		     reserved),
+	ROW(UNIV_MW_ALLOC, univ_mw_alloc_ioctl, univ_mw_alloc),
+	ROW_RESERVED(UNIV_MW_DEALLOC, univ_mw_dealloc_ioctl, univ_destroy,
 		     reserved),
 	ROW_RESERVED(UNIV_CHANNEL_CREATE, univ_channel_create_ioctl,
 		     univ_channel_create, reserved),

@@ -6,6 +6,7 @@
 
 #include "context.h"
 #include "ioctl.h"
+#include "mw.h"
 #include "pump.h"
 #include "query.h"
 #include "reason.h"
@@ -15,9 +16,12 @@
 
 /* What the device can do and a process cannot have from us. */
 #define UNIV_CAPS_NOT_OFFERED						\
+	(IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_XRC)
+
+/* What it cannot have either where univ_mw_offered() says no. */
+#define UNIV_CAPS_WINDOWS						\
 	(IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2A |		\
-	 IB_DEVICE_MEM_WINDOW_TYPE_2B | IB_DEVICE_MEM_MGT_EXTENSIONS |	\
-	 IB_DEVICE_XRC)
+	 IB_DEVICE_MEM_WINDOW_TYPE_2B)
 
 int univ_port_check(struct univ_context *ctx, u32 port, struct univ_hdr *hdr)
 {
@@ -35,6 +39,7 @@ int univ_context_query_ioctl(struct univ_call *call, void *arg)
 	cmd->abi_version = UNIV_ABI_VERSION;
 	cmd->num_comp_vectors = ib->num_comp_vectors;
 	cmd->num_ports = ib->phys_port_cnt;
+	cmd->features = univ_mw_offered(call->ctx->dev) ? UNIV_FEATURE_WINDOWS : 0;
 	cmd->node_guid = (__force u64)ib->node_guid;
 	cmd->doorbell_offset = 0;
 	return 0;
@@ -59,7 +64,6 @@ static void device_query_limits(struct univ_device_query *cmd,
 	cmd->max_ee_init_rd_atom = attr->max_ee_init_rd_atom;
 	cmd->max_ee = attr->max_ee;
 	cmd->max_rdd = attr->max_rdd;
-	cmd->max_mw = 0;
 	cmd->max_raw_ipv6_qp = attr->max_raw_ipv6_qp;
 	cmd->max_raw_ethy_qp = attr->max_raw_ethy_qp;
 	cmd->max_mcast_grp = attr->max_mcast_grp;
@@ -113,6 +117,11 @@ int univ_device_query_ioctl(struct univ_call *call, void *arg)
 	cmd->max_mr_size = attr->max_mr_size;
 	cmd->page_size_cap = attr->page_size_cap;
 	cmd->device_cap_flags = attr->device_cap_flags & ~UNIV_CAPS_NOT_OFFERED;
+	cmd->max_mw = attr->max_mw;
+	if (!univ_mw_offered(call->ctx->dev)) {
+		cmd->device_cap_flags &= ~UNIV_CAPS_WINDOWS;
+		cmd->max_mw = 0;
+	}
 	cmd->vendor_id = attr->vendor_id;
 	cmd->vendor_part_id = attr->vendor_part_id;
 	cmd->hw_ver = attr->hw_ver;

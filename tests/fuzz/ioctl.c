@@ -191,6 +191,7 @@ static void default_handles(struct reader *r, const struct call *call, uint8_t *
 		enum univ_object_type type;
 	} kinds[] = {
 		{ "_PD_", UNIV_OBJECT_PD }, { "_MR_", UNIV_OBJECT_MR }, { "_AH_", UNIV_OBJECT_AH },
+		{ "_MW_", UNIV_OBJECT_MW },
 		{ "_CQ_", UNIV_OBJECT_CQ }, { "_SRQ_", UNIV_OBJECT_SRQ }, { "_QP_", UNIV_OBJECT_QP },
 	};
 
@@ -231,6 +232,9 @@ static void defaults(struct reader *r, const struct call *call, void *arg)
 	switch (call->cmd) {
 	case UNIV_AH_CREATE:
 		((struct univ_ah_create *)arg)->attr = env.self;
+		break;
+	case UNIV_MW_ALLOC:
+		((struct univ_mw_alloc *)arg)->type = 1 + take(r, 1) % 2;
 		break;
 	case UNIV_CQ_CREATE:
 		((struct univ_cq_create *)arg)->cqe = 1 + take(r, 1);
@@ -325,6 +329,11 @@ static void made(const struct call *call, const void *arg)
 	case UNIV_AH_CREATE:
 		o.type = UNIV_OBJECT_AH;
 		o.handle = ((const struct univ_ah_create *)arg)->handle;
+		break;
+	case UNIV_MW_ALLOC:
+		o.type = UNIV_OBJECT_MW;
+		o.handle = ((const struct univ_mw_alloc *)arg)->handle;
+		o.key = ((const struct univ_mw_alloc *)arg)->rkey;
 		break;
 	case UNIV_CQ_CREATE:
 		made_cq(&o, arg);
@@ -442,6 +451,14 @@ static void do_post(struct reader *r)
 			wr->ud.remote_qpn = o->qp_num;
 			wr->ud.remote_qkey = PAIR_QKEY;
 		}
+		if (wr->opcode == UNIV_WR_BIND_MW) {
+			wr->bind.lkey = env.object[take(r, 1) % env.count].key;
+			wr->bind.length = take(r, 2);
+			wr->bind.access = take(r, 1);
+			wr->rkey += take(r, 1) % 3;
+		}
+		if (wr->opcode == UNIV_WR_LOCAL_INV || wr->opcode == UNIV_WR_SEND_WITH_INV)
+			wr->imm = wr->rkey + take(r, 1) % 3;
 	}
 	raw_publish(env.fd, ring, o->handle, which ? UNIV_KICK_RECV : UNIV_KICK_SEND);
 }

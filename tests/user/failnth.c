@@ -173,6 +173,7 @@ static union {
 	struct univ_pd_alloc pd;
 	struct univ_mr_reg mr;
 	struct univ_mr_rereg rereg;
+	struct univ_mw_alloc mw;
 	struct univ_ah_create ah;
 	struct univ_cq_create cq;
 	struct univ_cq_resize resize;
@@ -199,6 +200,7 @@ struct call {
 	void (*undo)(void);
 	int (*run)(void);
 	bool may_refuse;
+	bool windows;		/* left out where there are none */
 };
 
 static void no_faults_call(unsigned long cmd, void *a, uint32_t size, const char *what)
@@ -237,6 +239,12 @@ static void rereg(void)
 	arg.rereg.handle = env.mr.handle;
 	arg.rereg.change = IBV_REREG_MR_CHANGE_ACCESS;
 	arg.rereg.access = ALL_ACCESS;
+}
+
+static void mw(void)
+{
+	arg.mw.pd = env.pd;
+	arg.mw.type = IBV_MW_TYPE_1;
 }
 
 static void ah(void)
@@ -369,6 +377,7 @@ static void fn(void)								\
 }
 UNDO(undo_pd, pd, UNIV_PD_DEALLOC)
 UNDO(undo_mr, mr, UNIV_MR_DEREG)
+UNDO(undo_mw, mw, UNIV_MW_DEALLOC)
 UNDO(undo_ah, ah, UNIV_AH_DESTROY)
 UNDO(undo_cq, cq, UNIV_CQ_DESTROY)
 UNDO(undo_srq, srq, UNIV_SRQ_DESTROY)
@@ -392,6 +401,7 @@ static void fn(void)								\
 static void nothing(void) { }
 DOOMED(doomed_pd, pd, nothing, UNIV_PD_ALLOC)
 DOOMED(doomed_mr, mr, mr, UNIV_MR_REG)
+DOOMED(doomed_mw, mw, mw, UNIV_MW_ALLOC)
 DOOMED(doomed_ah, ah, ah, UNIV_AH_CREATE)
 DOOMED(doomed_cq, cq, cq, UNIV_CQ_CREATE)
 DOOMED(doomed_srq, srq, srq, UNIV_SRQ_CREATE)
@@ -476,6 +486,8 @@ static const struct call calls[] = {
 	CALL("MR_REG", MR_REG, mr_reg, mr, undo_mr),
 	CALL("MR_REREG", MR_REREG, mr_rereg, rereg, .may_refuse = true),
 	CALL("MR_DEREG", MR_DEREG, destroy, doomed_mr),
+	CALL("MW_ALLOC", MW_ALLOC, mw_alloc, mw, undo_mw, .windows = true),
+	CALL("MW_DEALLOC", MW_DEALLOC, destroy, doomed_mw, .windows = true),
 	CALL("AH_CREATE", AH_CREATE, ah_create, ah, undo_ah),
 	CALL("AH_DESTROY", AH_DESTROY, destroy, doomed_ah),
 	CALL("CHANNEL_CREATE", CHANNEL_CREATE, channel_create, nothing, undo_channel),
@@ -534,8 +546,8 @@ static int call_once(const struct call *c)
 static bool is_destroy(const struct call *c)
 {
 	return c->size == sizeof(struct univ_destroy) && c->before && !c->undo &&
-	       (c->before == doomed_pd || c->before == doomed_mr || c->before == doomed_ah ||
-		c->before == doomed_cq || c->before == doomed_srq || c->before == doomed_qp);
+	       (c->before == doomed_pd || c->before == doomed_mr || c->before == doomed_mw ||
+		c->before == doomed_ah || c->before == doomed_cq || c->before == doomed_srq || c->before == doomed_qp);
 }
 
 /* What a lack of memory, a failing copy or a charge may answer; ENFILE is a socket of rxe's that finds no memory */
@@ -654,7 +666,8 @@ static void fail_all(void)
 	complete();
 	for (int round = 0; round < ROUNDS; round++)
 		for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
-			fail_each(&calls[i]);
+			if (!calls[i].windows || raw_has_windows(env.fd))
+				fail_each(&calls[i]);
 	unmap_rings();
 	close(env.fd);
 	munmap(env.mem, BUFFER);

@@ -249,6 +249,10 @@ static void fault_leaves_nothing(void)
 		if (!r->destroy)
 			continue;
 		set_up();
+		if (!offered(r)) {
+			tear_down();
+			continue;
+		}
 		fresh(r);
 		buf.hdr.size = r->size;
 		page = page_with(&buf, r->size, PROT_READ);

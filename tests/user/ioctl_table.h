@@ -46,6 +46,7 @@ struct rule {
 	struct field reserved[4];
 	struct field handles[4];
 	bool may_refuse;		/* the device need not offer it */
+	bool windows;			/* nor this, and then it is left out */
 };
 
 /* ---- A valid argument for each ------------------------------------------- */
@@ -99,6 +100,14 @@ static void fill_mr_rereg(void *arg)
 	a->handle = env.mr.handle;
 	a->change = IBV_REREG_MR_CHANGE_ACCESS;
 	a->access = ALL_ACCESS;
+}
+
+static void fill_mw(void *arg)
+{
+	struct univ_mw_alloc *a = arg;
+
+	a->pd = env.pd;
+	a->type = IBV_MW_TYPE_2;
 }
 
 static void fill_ah(void *arg)
@@ -211,6 +220,11 @@ static void fill_mr_dereg(void *arg)
 	MAKE(univ_mr_reg, UNIV_MR_REG, fill_mr, arg);
 }
 
+static void fill_mw_dealloc(void *arg)
+{
+	MAKE(univ_mw_alloc, UNIV_MW_ALLOC, fill_mw, arg);
+}
+
 static void fill_ah_destroy(void *arg)
 {
 	MAKE(univ_ah_create, UNIV_AH_CREATE, fill_ah, arg);
@@ -233,7 +247,7 @@ static void fill_qp_destroy(void *arg)
 
 static const struct rule rules[] = {
 	{ "CONTEXT_QUERY", UNIV_CONTEXT_QUERY, sizeof(struct univ_context_query), fill_nothing,
-	  .reserved = { RESERVED(univ_context_query, reserved) } },
+	  .reserved = { RESERVED(univ_context_query, features) } },
 	{ "POLLER_START", UNIV_POLLER_START, sizeof(struct univ_poller_start), fill_nothing,
 	  .reserved = { RESERVED(univ_poller_start, reserved) } },
 	{ "DEVICE_QUERY", UNIV_DEVICE_QUERY, sizeof(struct univ_device_query), fill_nothing,
@@ -266,6 +280,12 @@ static const struct rule rules[] = {
 	{ "AH_DESTROY", UNIV_AH_DESTROY, sizeof(struct univ_destroy), fill_ah_destroy,
 	  .reserved = { RESERVED(univ_destroy, reserved) },
 	  .handles = { HANDLE(univ_destroy, handle, AH) } },
+	{ "MW_ALLOC", UNIV_MW_ALLOC, sizeof(struct univ_mw_alloc), fill_mw,
+	  UNIV_MW_DEALLOC, AT(univ_mw_alloc, handle),
+	  .handles = { HANDLE(univ_mw_alloc, pd, PD) }, .windows = true },
+	{ "MW_DEALLOC", UNIV_MW_DEALLOC, sizeof(struct univ_destroy), fill_mw_dealloc,
+	  .reserved = { RESERVED(univ_destroy, reserved) },
+	  .handles = { HANDLE(univ_destroy, handle, MW) }, .windows = true },
 	{ "CHANNEL_CREATE", UNIV_CHANNEL_CREATE, sizeof(struct univ_channel_create), fill_nothing,
 	  .reserved = { RESERVED(univ_channel_create, reserved) } },
 	{ "CQ_CREATE", UNIV_CQ_CREATE, sizeof(struct univ_cq_create), fill_cq,
@@ -392,8 +412,9 @@ static void clean(const struct rule *r, const void *arg)
 static bool destroys(const struct rule *r)
 {
 	return r->fill == fill_pd_dealloc || r->fill == fill_mr_dereg ||
-	       r->fill == fill_ah_destroy || r->fill == fill_cq_destroy ||
-	       r->fill == fill_srq_destroy || r->fill == fill_qp_destroy;
+	       r->fill == fill_ah_destroy || r->fill == fill_mw_dealloc ||
+	       r->fill == fill_cq_destroy || r->fill == fill_srq_destroy ||
+	       r->fill == fill_qp_destroy;
 }
 
 #define BUF 8192
@@ -414,11 +435,17 @@ static int call_sized(const struct rule *r, uint32_t size)
 	return raw_call_size(env.fd, r->cmd, &buf, size);
 }
 
+static bool offered(const struct rule *r)
+{
+	return !r->windows || raw_has_windows(env.fd);
+}
+
 static void for_each_rule(void (*fn)(const struct rule *r))
 {
 	set_up();
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
-		fn(&rules[i]);
+		if (offered(&rules[i]))
+			fn(&rules[i]);
 	tear_down();
 }
 

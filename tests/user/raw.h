@@ -113,6 +113,15 @@ static MAYBE_UNUSED uint32_t raw_pd(int fd)
 	return arg.handle;
 }
 
+/* Windows need a device that takes rings itself */
+static MAYBE_UNUSED bool raw_has_windows(int fd)
+{
+	struct univ_context_query arg = { 0 };
+
+	NEED_OK(raw_call(fd, UNIV_CONTEXT_QUERY, &arg));
+	return arg.features & UNIV_FEATURE_WINDOWS;
+}
+
 static MAYBE_UNUSED int raw_destroy(int fd, unsigned long cmd, uint32_t handle)
 {
 	struct univ_destroy arg = { .handle = handle };
