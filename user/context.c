@@ -103,6 +103,7 @@ static void direct_ops_set(struct ibv_context_ops *ops)
 	ops->post_srq_recv = univ_post_srq_recv;
 	ops->alloc_mw = univ_alloc_mw;
 	ops->dealloc_mw = univ_dealloc_mw;
+	ops->bind_mw = univ_bind_mw;
 }
 
 static void ops_set(struct verbs_context *vctx)

@@ -370,6 +370,10 @@ static void explain_plainly(struct line *line, const struct univ_failure *f)
 	case UNIV_REASON_CHANNEL_BUSY:
 		say(line, "%llu completion queues use the channel still", value);
 		break;
+	case UNIV_REASON_WR_KEY:
+		say(line, "key 0x%llx is not one of the window whose key is 0x%llx (its upper 24 "
+		    "bits stay)", value, bound);
+		break;
 	case UNIV_REASON_MW_TYPE:
 		say(line, "not possible with a memory window of type %llu", value);
 		break;

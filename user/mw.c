@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Memory windows. */
+/* Memory windows, and the requests that bind them. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "cmd.h"
 #include "univ.h"
+
+#define VERB_BIND "ibv_bind_mw"
 
 struct ibv_mw *univ_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 {
@@ -40,4 +42,80 @@ int univ_dealloc_mw(struct ibv_mw *mw)
 	if (!err)
 		free(mw);
 	return err;
+}
+
+/*
+ * What a slot says of a bind, but for the opcode: the upper bits of the new key name
+ * the window, so they must be its own.
+ */
+static int send_put_bind(const char *verb, struct univ_send_wr *slot, const struct ibv_mw *mw,
+			 uint32_t rkey, const struct ibv_mw_bind_info *info)
+{
+	if ((rkey ^ mw->rkey) >> 8)
+		return univ_fail(verb, EINVAL, UNIV_REASON_WR_KEY, 0, rkey, mw->rkey);
+	slot->rkey = rkey;
+	slot->remote_addr = info->addr;
+	slot->bind.length = info->length;
+	slot->bind.lkey = info->mr ? info->mr->lkey : 0;
+	slot->bind.access = info->mw_access_flags;
+	return 0;
+}
+
+/* Of a program's own request: type 2 alone, and never to nothing. */
+int univ_send_fill_bind(const char *verb, struct univ_send_wr *slot, const struct ibv_mw *mw,
+			uint32_t rkey, const struct ibv_mw_bind_info *info)
+{
+	if (univ_unlikely(!mw || !info->mr))
+		return univ_fail(verb, EINVAL, UNIV_REASON_HANDLE,
+				 mw ? UNIV_OBJECT_MR : UNIV_OBJECT_MW, 0, 0);
+	if (univ_unlikely(mw->type != IBV_MW_TYPE_2))
+		return univ_fail(verb, EINVAL, UNIV_REASON_MW_TYPE, 0, (uint32_t)mw->type, 0);
+	if (univ_unlikely(!info->length))
+		return univ_fail(verb, EINVAL, UNIV_REASON_ADDRESS, 0, info->addr, 0);
+	return send_put_bind(verb, slot, mw, rkey, info);
+}
+
+/*
+ * A window of type 1, whose keys are ours to choose: the next one each time. The
+ * caller of ibv_bind_mw(3) finds it in the window at once, and puts the former back
+ * should the completion tell of a failure.
+ */
+static int bind_publish(struct univ_qp *qp, struct ibv_mw *mw, const struct ibv_mw_bind *bind,
+			bool *kick)
+{
+	struct univ_send_wr *slot = univ_ring_slot(&qp->sq, qp->sq.tail);
+	uint32_t rkey = ibv_inc_rkey(mw->rkey);
+	int err;
+
+	if (!univ_ring_room(&qp->sq, qp->sq.tail))
+		return univ_send_full(VERB_BIND, qp, qp->sq.tail);
+	err = send_put_bind(VERB_BIND, slot, mw, rkey, &bind->bind_info);
+	if (err)
+		return err;
+	slot->wr_id = bind->wr_id;
+	slot->opcode = UNIV_WR_BIND_MW;
+	slot->flags = (uint8_t)(bind->send_flags & (UNIV_WR_FENCE | UNIV_WR_SIGNALED));
+	slot->count = 0;
+	slot->srqn = 0;
+	slot->imm = 0;
+	mw->rkey = rkey;
+	*kick = univ_ring_publish(&qp->sq, qp->sq.tail + 1);
+	return 0;
+}
+
+int univ_bind_mw(struct ibv_qp *ibv, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+	struct univ_qp *qp = to_uqp(ibv);
+	bool kick = false;
+	int err;
+
+	if (!(qp->opcodes >> UNIV_WR_BIND_MW & 1))
+		return univ_fail(VERB_BIND, EINVAL, UNIV_REASON_WR_OPCODE, ibv->qp_type,
+				 UNIV_WR_BIND_MW, 0);
+	if (!univ_send_allowed(qp))
+		return univ_send_refused(VERB_BIND, qp);
+	univ_lock(&qp->sq_lock);
+	err = bind_publish(qp, mw, bind, &kick);
+	univ_unlock(&qp->sq_lock);
+	return kick ? univ_send_kick(VERB_BIND, qp) : err;
 }

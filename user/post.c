@@ -22,6 +22,7 @@
 #define OPCODES_SEND (BIT(UNIV_WR_SEND) | BIT(UNIV_WR_SEND_WITH_IMM))
 #define OPCODES_WRITE (BIT(UNIV_WR_RDMA_WRITE) | BIT(UNIV_WR_RDMA_WRITE_WITH_IMM))
 #define OPCODES_ATOMIC (BIT(UNIV_WR_ATOMIC_CMP_AND_SWP) | BIT(UNIV_WR_ATOMIC_FETCH_AND_ADD))
+#define OPCODES_WINDOWS (BIT(UNIV_WR_BIND_MW) | BIT(UNIV_WR_LOCAL_INV))
 #define OPCODES_RC (OPCODES_SEND | OPCODES_WRITE | OPCODES_ATOMIC | BIT(UNIV_WR_RDMA_READ) | \
 		    BIT(UNIV_WR_SEND_WITH_INV))
 
@@ -39,13 +40,15 @@ _Static_assert(offsetof(struct ibv_sge, addr) == offsetof(struct univ_sge, addr)
 _Static_assert(offsetof(struct ibv_sge, length) == offsetof(struct univ_sge, length), "sge");
 _Static_assert(offsetof(struct ibv_sge, lkey) == offsetof(struct univ_sge, lkey), "sge");
 
-uint32_t univ_qp_opcodes(enum ibv_qp_type type)
+uint32_t univ_qp_opcodes(const struct univ_context *ctx, enum ibv_qp_type type)
 {
+	uint32_t windows = ctx->features & UNIV_FEATURE_WINDOWS ? OPCODES_WINDOWS : 0;
+
 	switch (type) {
 	case IBV_QPT_RC:
-		return OPCODES_RC;
+		return OPCODES_RC | windows;
 	case IBV_QPT_UC:
-		return OPCODES_SEND | OPCODES_WRITE;
+		return OPCODES_SEND | OPCODES_WRITE | windows;
 	case IBV_QPT_UD:
 		return OPCODES_SEND;
 	default:
@@ -128,6 +131,13 @@ static __attribute__((noinline)) int send_fill_datagram(struct univ_send_wr *slo
 	return 0;
 }
 
+static __attribute__((noinline)) int send_fill_bind(struct univ_send_wr *slot,
+						    const struct ibv_send_wr *wr)
+{
+	return univ_send_fill_bind(VERB_SEND, slot, wr->bind_mw.mw, wr->bind_mw.rkey,
+				   &wr->bind_mw.bind_info);
+}
+
 static inline int send_fill_target(const struct univ_qp *qp, struct univ_send_wr *slot,
 				   const struct ibv_send_wr *wr)
 {
@@ -140,7 +150,9 @@ static inline int send_fill_target(const struct univ_qp *qp, struct univ_send_wr
 	}
 	if (qp->ibv.qp_type == IBV_QPT_UD)
 		return send_fill_datagram(slot, wr);
-	return bit & OPCODES_ATOMIC ? send_fill_atomic(slot, wr) : 0;
+	if (bit & OPCODES_ATOMIC)
+		return send_fill_atomic(slot, wr);
+	return univ_unlikely(bit & BIT(UNIV_WR_BIND_MW)) ? send_fill_bind(slot, wr) : 0;
 }
 
 /* What is short is not worth a call. */

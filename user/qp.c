@@ -30,7 +30,7 @@ static void qp_init(struct univ_qp *qp, struct ibv_pd *pd, const struct ibv_qp_i
 	pthread_mutex_init(&ibv->mutex, NULL);
 	pthread_cond_init(&ibv->cond, NULL);
 	qp->sq_sig_all = !!attr->sq_sig_all;
-	qp->opcodes = univ_qp_opcodes(attr->qp_type);
+	qp->opcodes = univ_qp_opcodes(to_ucontext(pd->context), attr->qp_type);
 }
 
 static int rings_map(struct univ_qp *qp, const struct univ_qp_create *cmd)
@@ -160,7 +160,7 @@ UNIV_EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_a
 	return &qp->ibv;
 }
 
-static int attr_ex_check(const struct ibv_qp_init_attr_ex *attr)
+static int attr_ex_check(struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
 {
 	const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
 			       IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
@@ -172,7 +172,7 @@ static int attr_ex_check(const struct ibv_qp_init_attr_ex *attr)
 		return univ_fail("ibv_create_qp_ex", EINVAL, UNIV_REASON_HANDLE, UNIV_OBJECT_PD, 0,
 				 0);
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
-		return univ_qp_ex_check(attr->qp_type, attr->send_ops_flags);
+		return univ_qp_ex_check(to_ucontext(context), attr->qp_type, attr->send_ops_flags);
 	return 0;
 }
 
@@ -180,8 +180,7 @@ struct ibv_qp *univ_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 {
 	struct univ_qp *qp;
 
-	(void)context;
-	if (attr_ex_check(attr))
+	if (attr_ex_check(context, attr))
 		return NULL;
 	qp = univ_qp_create(attr->pd, attr);
 	if (!qp)

@@ -130,6 +130,27 @@ static void wr_atomic_fetch_add(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t re
 	build_atomic(ex, UNIV_WR_ATOMIC_FETCH_AND_ADD, rkey, remote_addr, add, 0);
 }
 
+static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
+		       const struct ibv_mw_bind_info *info)
+{
+	struct univ_send_wr *slot = build_next(ex, UNIV_WR_BIND_MW);
+	int err;
+
+	if (!slot)
+		return;
+	err = univ_send_fill_bind(VERB, slot, mw, rkey, info);
+	if (univ_unlikely(err))
+		build_refuse(from_ex(ex), err);
+}
+
+static void wr_local_inv(struct ibv_qp_ex *ex, uint32_t invalidate_rkey)
+{
+	struct univ_send_wr *slot = build_next(ex, UNIV_WR_LOCAL_INV);
+
+	if (slot)
+		slot->imm = invalidate_rkey;
+}
+
 static void refuse_opcode(struct ibv_qp_ex *ex, enum univ_wr_opcode opcode)
 {
 	struct univ_qp *qp = from_ex(ex);
@@ -361,9 +382,9 @@ static void wr_abort(struct ibv_qp_ex *ex)
 }
 
 /* Bits of ibv_qp_create_send_ops_flags against the opcodes of the type. */
-static uint64_t ops_offered(enum ibv_qp_type type)
+static uint64_t ops_offered(const struct univ_context *ctx, enum ibv_qp_type type)
 {
-	uint32_t opcodes = univ_qp_opcodes(type);
+	uint32_t opcodes = univ_qp_opcodes(ctx, type);
 	uint64_t ops = 0;
 
 	if (opcodes & (1u << UNIV_WR_SEND))
@@ -376,12 +397,14 @@ static uint64_t ops_offered(enum ibv_qp_type type)
 		ops |= IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
 	if (opcodes & (1u << UNIV_WR_SEND_WITH_INV))
 		ops |= IBV_QP_EX_WITH_SEND_WITH_INV;
+	if (opcodes & (1u << UNIV_WR_BIND_MW))
+		ops |= IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV;
 	return ops;
 }
 
-int univ_qp_ex_check(enum ibv_qp_type type, uint64_t ops)
+int univ_qp_ex_check(const struct univ_context *ctx, enum ibv_qp_type type, uint64_t ops)
 {
-	uint64_t offered = ops_offered(type);
+	uint64_t offered = ops_offered(ctx, type);
 
 	if (ops & ~offered)
 		return univ_fail("ibv_create_qp_ex", EOPNOTSUPP, UNIV_REASON_FLAGS, 0, ops,
@@ -402,8 +425,8 @@ static void operations_set(struct ibv_qp_ex *ex, uint64_t ops)
 	SET_OP(atomic_cmp_swp, IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP);
 	SET_OP(atomic_fetch_add, IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD);
 	ex->wr_atomic_write = refuse_atomic_write;
-	ex->wr_bind_mw = refuse_bind_mw;
-	ex->wr_local_inv = refuse_local_inv;
+	SET_OP(bind_mw, IBV_QP_EX_WITH_BIND_MW);
+	SET_OP(local_inv, IBV_QP_EX_WITH_LOCAL_INV);
 	ex->wr_send_tso = refuse_send_tso;
 }
 

@@ -188,16 +188,19 @@ struct ibv_cq_ex *univ_create_cq_ex(struct ibv_context *context,
 /* mw.c */
 struct ibv_mw *univ_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int univ_dealloc_mw(struct ibv_mw *mw);
+int univ_send_fill_bind(const char *verb, struct univ_send_wr *slot, const struct ibv_mw *mw,
+			uint32_t rkey, const struct ibv_mw_bind_info *info);
+int univ_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 
 /* qp.c, post.c, qp_ex.c */
 struct univ_qp *univ_qp_create(struct ibv_pd *pd, struct ibv_qp_init_attr_ex *attr);
 struct ibv_qp *univ_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
 void univ_qp_ex_init(struct univ_qp *qp, uint64_t ops);
-int univ_qp_ex_check(enum ibv_qp_type type, uint64_t ops);
+int univ_qp_ex_check(const struct univ_context *ctx, enum ibv_qp_type type, uint64_t ops);
 int univ_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int univ_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int univ_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
-uint32_t univ_qp_opcodes(enum ibv_qp_type type);
+uint32_t univ_qp_opcodes(const struct univ_context *ctx, enum ibv_qp_type type);
 bool univ_send_allowed(const struct univ_qp *qp);
 int univ_send_refused(const char *verb, const struct univ_qp *qp);
 int univ_send_full(const char *verb, const struct univ_qp *qp, uint32_t tail);

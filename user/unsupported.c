@@ -24,8 +24,6 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-NO_CALL(bind_mw, struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
-
 NO_CALL(advise_mr, struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
 	struct ibv_sge *list, uint32_t count)
 NO_OBJECT(alloc_null_mr, struct ibv_mr, struct ibv_pd *pd)
@@ -74,7 +72,6 @@ NO_CALL(read_counters, struct ibv_counters *counters, uint64_t *values, uint32_t
 
 static void memory_ops_set(struct verbs_context *vctx)
 {
-	vctx->context.ops.bind_mw = no_bind_mw;
 	vctx->advise_mr = no_advise_mr;
 	vctx->alloc_null_mr = no_alloc_null_mr;
 	vctx->alloc_dm = no_alloc_dm;

@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
+#include "compat.h"
 #include "context.h"
 #include "ioctl.h"
 #include "mr.h"
@@ -269,12 +270,26 @@ int univ_mr_destroy(struct univ_object *obj)
 	struct univ_mr *mr = container_of(obj, struct univ_mr, obj);
 	int ret = ib_dereg_mr_user(mr->ib, NULL);
 
-	if (!ret)
+	if (!ret) {
 		univ_object_undepend(&mr->pd->obj);
+		return 0;
+	}
+	/* The kernel takes it out of its dumps even so */
+	rdma_restrack_new(&mr->ib->res, RDMA_RESTRACK_MR);
+	rdma_restrack_set_name(&mr->ib->res, obj->ctx->name);
+	rdma_restrack_add(&mr->ib->res);
 	return ret;
 }
 
 int univ_mr_dereg_ioctl(struct univ_call *call, void *arg)
 {
-	return univ_object_destroy(call, arg, UNIV_OBJECT_MR, univ_mr_destroy);
+	struct univ_destroy *cmd = arg;
+	int ret = univ_object_destroy(call, cmd, UNIV_OBJECT_MR,
+				      univ_mr_destroy);
+
+	/* Of windows that are bound to it only the device knows */
+	if (ret == -EBUSY && cmd->hdr.reason == UNIV_REASON_DEVICE_REFUSED)
+		return univ_explain(&cmd->hdr, ret, UNIV_REASON_BUSY,
+				    UNIV_OBJECT_MR, cmd->handle, 0);
+	return ret;
 }

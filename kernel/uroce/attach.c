@@ -19,7 +19,6 @@ static int qp_attach(struct ib_qp *ib, const struct univ_queue_rings *rings)
 	qp->sq.ring = rings->send;
 	qp->sq.sig_all = rings->sig_all;
 	qp->sq.attached = true;
-	qp->sq.opcodes &= ~BIT(UNIV_WR_LOCAL_INV);
 	qp->rq.ring = rings->recv;
 	qp->rq.attached = true;
 	/* A message looks for its receive; posting one is a store */

@@ -317,7 +317,8 @@ void uroce_resp_timer(struct timer_list *timer);
 
 static inline bool uroce_msg_is_local(const struct uroce_msg *msg)
 {
-	return msg->op == IB_WR_LOCAL_INV || msg->op == IB_WR_REG_MR;
+	return msg->op == IB_WR_LOCAL_INV || msg->op == IB_WR_BIND_MW ||
+	       msg->op == IB_WR_REG_MR;
 }
 
 static inline bool uroce_msg_is_read(const struct uroce_msg *msg)

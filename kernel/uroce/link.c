@@ -176,6 +176,8 @@ static int newlink(const char *name, struct net_device *netdev)
 	uroce_fault_prepare(dev);
 	mutex_init(&dev->mrs_lock);
 	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC1);
+	xa_init(&dev->mws);
+	spin_lock_init(&dev->bound_lock);
 	spin_lock_init(&dev->groups_lock);
 	INIT_LIST_HEAD(&dev->groups);
 	/* From here on ib_dealloc_device() undoes what was done */

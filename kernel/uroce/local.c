@@ -99,6 +99,13 @@ static bool has_imm(u8 opcode)
 	       opcode == UNIV_WR_RDMA_WRITE_WITH_IMM;
 }
 
+/* Nothing goes to the peer */
+static bool is_own(u8 opcode)
+{
+	return opcode == UNIV_WR_LOCAL_INV || opcode == UNIV_WR_BIND_MW ||
+	       opcode == UROCE_WR_REG_MR;
+}
+
 static void complete_recv(struct turn *t, u8 opcode)
 {
 	const struct univ_send_wr *wr = &t->wqe->wr;
@@ -157,7 +164,7 @@ static enum outcome invalidate(struct turn *t)
 	wqe->placed = true;
 	if (!t->peer->resp.recv.taken)
 		return SILENT;
-	ret = uroce_mr_invalidate(t->peer->ib->pd, wqe->wr.imm);
+	ret = uroce_invalidate(t->peer, wqe->wr.imm);
 	if (ret == -EAGAIN)
 		return MORE;
 	return ret ? refuse_recv(t, IB_WC_LOC_QP_OP_ERR, IB_WC_REM_ACCESS_ERR) :
@@ -189,11 +196,9 @@ static enum outcome remote(struct turn *t, struct uroce_seg *seg, u32 len,
 	seg->len = len;
 	if (!len)
 		return DONE;
-	seg->mr = uroce_mr_get(t->peer->ib->pd, wr->rkey, wr->remote_addr, len,
-			       access);
-	if (!seg->mr)
+	if (!uroce_remote_get(t->peer, seg, wr->rkey, wr->remote_addr, len,
+			      access))
 		return refuse(t, IB_WC_REM_ACCESS_ERR, IB_EVENT_QP_ACCESS_ERR);
-	seg->base = wr->remote_addr - seg->mr->iova;
 	return DONE;
 }
 
@@ -222,7 +227,7 @@ static enum outcome rdma(struct turn *t, bool read)
 	else
 		uroce_vec_copy(&theirs, wqe->done, &wqe->vec, wqe->done, n);
 	if (seg.mr)
-		uroce_mr_put(seg.mr);
+		uroce_remote_put(&seg);
 	wqe->done += n;
 	if (wqe->done < wqe->len)
 		return MORE;
@@ -248,9 +253,9 @@ static enum outcome atomic(struct turn *t)
 	out = remote(t, &seg, sizeof(orig), IB_ACCESS_REMOTE_ATOMIC);
 	if (out != DONE)
 		return out;
-	aligned = uroce_atomic(seg.mr, wr->remote_addr, wr->opcode,
-			       wr->atomic.compare_add, wr->atomic.swap, &orig);
-	uroce_mr_put(seg.mr);
+	aligned = uroce_atomic(&seg, wr->opcode, wr->atomic.compare_add,
+			       wr->atomic.swap, &orig);
+	uroce_remote_put(&seg);
 	if (!aligned)
 		return refuse(t, IB_WC_REM_INV_REQ_ERR, IB_EVENT_QP_REQ_ERR);
 	uroce_vec_write(&wqe->vec, 0, &orig, sizeof(orig));
@@ -258,15 +263,19 @@ static enum outcome atomic(struct turn *t)
 	return DONE;
 }
 
-/* What the core asked of the queue pair itself */
+/* What changes keys of our own */
 static enum outcome own(struct turn *t)
 {
 	const struct univ_send_wr *wr = &t->wqe->wr;
 	struct ib_mr *mr = (void *)(uintptr_t)wr->remote_addr;
 	int ret;
 
+	if (wr->opcode == UNIV_WR_BIND_MW) {
+		t->status = uroce_mw_bind(t->qp, wr);
+		return t->status ? FAILED : DONE;
+	}
 	if (wr->opcode == UNIV_WR_LOCAL_INV)
-		ret = uroce_mr_invalidate(t->qp->ib->pd, wr->imm);
+		ret = uroce_invalidate(t->qp, wr->imm);
 	else
 		ret = uroce_mr_fast(t->qp, mr, wr->rkey, wr->imm);
 	if (ret == -EAGAIN)
@@ -289,8 +298,8 @@ static bool quick_write(struct turn *t)
 	    wqe->len > t->bytes || !(wqe->data || wr->count == 1) ||
 	    !(t->peer->attr.qp_access_flags & IB_ACCESS_REMOTE_WRITE))
 		return false;
-	if (!uroce_seg_get(&to, t->peer->ib->pd, wr->rkey, wr->remote_addr,
-			   wqe->len, IB_ACCESS_REMOTE_WRITE))
+	if (!uroce_remote_get(t->peer, &to, wr->rkey, wr->remote_addr, wqe->len,
+			      IB_ACCESS_REMOTE_WRITE))
 		return false;
 	if (wqe->data) {
 		from.mr = NULL;
@@ -298,12 +307,12 @@ static bool quick_write(struct turn *t)
 		from.len = wqe->len;
 	} else if (!uroce_seg_get(&from, t->qp->ib->pd, wqe->sge->lkey,
 				  wqe->sge->addr, wqe->len, 0)) {
-		uroce_mr_put(to.mr);
+		uroce_remote_put(&to);
 		return false;
 	}
 	t->bytes -= wqe->len;
 	uroce_seg_copy(&to, &from, wqe->len);
-	uroce_mr_put(to.mr);
+	uroce_remote_put(&to);
 	if (from.mr)
 		uroce_mr_put(from.mr);
 	return true;
@@ -348,8 +357,7 @@ static enum outcome connected(struct turn *t)
 	struct uroce_wqe *wqe = t->wqe;
 	enum outcome out = SILENT;
 
-	if (wqe->wr.opcode == UNIV_WR_LOCAL_INV ||
-	    wqe->wr.opcode == UROCE_WR_REG_MR)
+	if (is_own(wqe->wr.opcode))
 		return own(t);
 	t->status = uroce_send_map(t->qp, wqe, local_access(wqe->wr.opcode));
 	if (unlikely(t->status))
@@ -592,8 +600,7 @@ static bool faulty(struct turn *t, bool fresh, enum outcome *out)
 	struct uroce_dev *dev = t->qp->dev;
 	bool reliable = t->qp->type == IB_QPT_RC;
 
-	if (t->wqe->done || t->wqe->wr.opcode == UNIV_WR_LOCAL_INV ||
-	    t->wqe->wr.opcode == UROCE_WR_REG_MR)
+	if (t->wqe->done || is_own(t->wqe->wr.opcode))
 		return false;
 	if (fresh && uroce_fault(dev, UROCE_FAULT_DELAY))
 		*out = HELD;

@@ -73,6 +73,7 @@ void uroce_mr_exit(struct uroce_dev *dev)
 {
 	kvfree(rcu_dereference_protected(dev->table, true));
 	xa_destroy(&dev->mrs);
+	xa_destroy(&dev->mws);
 }
 
 /* Keys of a region that is gone do not come back at once, nor can be guessed */
@@ -206,6 +207,17 @@ static void mr_swap_pages(struct uroce_mr *mr, struct uroce_mr *other)
 }
 
 /*
+ * From now on no window is bound to it; false if one is. The specification wants
+ * that refused, and ibv_dereg_mr(3) says so: a window that lost its memory behind
+ * its owner's back could not be told from one that works.
+ */
+static bool mr_close(struct uroce_mr *mr)
+{
+	/* Orders: pairs with the barrier where a window leaves, in mw.c */
+	return !atomic_cmpxchg(&mr->windows, 0, INT_MIN);
+}
+
+/*
  * Another range, access or domain; the keys stay. All that can fail comes first,
  * so the region is altered or as it was. Context: one caller at a time.
  */
@@ -224,6 +236,8 @@ struct ib_mr *uroce_mr_rereg(struct ib_mr *ib, int flags, u64 start, u64 length,
 		ret = mr_pin(other, start, length, iova);
 	else if (ib_access_writable(other->access) && !mr->umem->writable)
 		ret = mr_pin(other, mr->umem->address, mr->length, mr->iova);
+	if (!ret && !mr_close(mr))
+		ret = -EBUSY;
 	if (ret) {
 		mr_free(other);
 		return ERR_PTR(ret);
@@ -234,6 +248,7 @@ struct ib_mr *uroce_mr_rereg(struct ib_mr *ib, int flags, u64 start, u64 length,
 	mr->access = other->access;
 	ib->pd = pd;
 	mr_resume(mr);
+	atomic_set(&mr->windows, 0);
 	mr_free(other);
 	return NULL;
 }
@@ -353,6 +368,8 @@ int uroce_mr_dereg(struct ib_mr *ib, struct ib_udata *udata)
 {
 	struct uroce_mr *mr = to_umr(ib);
 
+	if (!mr_close(mr))
+		return -EBUSY;
 	trace_uroce_mr_destroy(ib, mr->iova, mr->length);
 	mr_unpublish(mr);
 	uroce_mr_put(mr);
@@ -503,17 +520,16 @@ void uroce_vec_write(const struct uroce_vec *vec, u32 off, const void *from,
 }
 
 /*
- * An atomic operation on eight aligned bytes of a held region: atomic towards
+ * An atomic operation on eight aligned bytes of held memory: atomic towards
  * other devices, and towards the process's own instructions.
  */
-bool uroce_atomic(struct uroce_mr *mr, u64 addr, u8 opcode, u64 compare_add,
+bool uroce_atomic(const struct uroce_seg *seg, u8 opcode, u64 compare_add,
 		  u64 swap, u64 *orig)
 {
-	struct uroce_seg seg = { .mr = mr, .base = addr - mr->iova, .len = 8 };
 	atomic64_t *at;
 	u32 len;
 
-	at = seg_at(&seg, 0, &len);
+	at = seg_at(seg, 0, &len);
 	if (len < 8 || (uintptr_t)at & 7)
 		return false;
 	if (opcode == UNIV_WR_ATOMIC_FETCH_AND_ADD)

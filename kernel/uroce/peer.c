@@ -103,8 +103,10 @@ static int op_local(struct uroce_conn *conn, struct uroce_msg *msg)
 	struct uroce_qp *qp = wire_of(conn)->qp;
 	int ret;
 
+	if (msg->op == IB_WR_BIND_MW)
+		return uroce_mw_bind(qp, wr);
 	if (msg->op == IB_WR_LOCAL_INV)
-		ret = uroce_mr_invalidate(qp->ib->pd, wr->imm);
+		ret = uroce_invalidate(qp, wr->imm);
 	else
 		ret = uroce_mr_fast(qp, (void *)(uintptr_t)wr->remote_addr,
 				    wr->rkey, wr->imm);
@@ -180,76 +182,71 @@ static void op_received(struct uroce_conn *conn, const struct ib_wc *wc,
 	uroce_recv_done(qp, &cqe, wc->status, solicited);
 }
 
-static struct uroce_mr *remote_mr(struct uroce_conn *conn, u32 rkey, u64 va,
-				  u32 len, u32 access)
+static bool remote_get(struct uroce_conn *conn, struct uroce_seg *seg, u32 rkey,
+		       u64 va, u32 len, u32 access)
 {
-	return uroce_mr_get(wire_of(conn)->qp->ib->pd, rkey, va, len, access);
+	return uroce_remote_get(wire_of(conn)->qp, seg, rkey, va, len, access);
 }
 
 static int op_check(struct uroce_conn *conn, u32 rkey, u64 va, u32 len, int access)
 {
-	struct uroce_mr *mr;
+	struct uroce_seg seg;
 
 	if (uroce_fault(wire_of(conn)->qp->dev, UROCE_FAULT_REMOTE))
 		return IB_WC_REM_ACCESS_ERR;
-	mr = remote_mr(conn, rkey, va, len, access);
-	if (!mr)
+	if (!remote_get(conn, &seg, rkey, va, len, access))
 		return IB_WC_REM_ACCESS_ERR;
-	uroce_mr_put(mr);
+	uroce_remote_put(&seg);
 	return 0;
 }
 
 static int op_write(struct uroce_conn *conn, u32 rkey, u64 va,
 		    const struct uroce_packet *pkt)
 {
-	struct uroce_seg seg = { .len = pkt->len };
+	struct uroce_seg seg;
 	struct uroce_vec vec = { .seg = &seg, .count = 1, .len = pkt->len };
 
-	seg.mr = remote_mr(conn, rkey, va, pkt->len, IB_ACCESS_REMOTE_WRITE);
-	if (!seg.mr)
+	if (!remote_get(conn, &seg, rkey, va, pkt->len, IB_ACCESS_REMOTE_WRITE))
 		return IB_WC_REM_ACCESS_ERR;
-	seg.base = va - seg.mr->iova;
 	uroce_packet_put(pkt, &vec, 0);
-	uroce_mr_put(seg.mr);
+	uroce_remote_put(&seg);
 	return 0;
 }
 
 static int op_read(struct uroce_conn *conn, u32 rkey, u64 va, void *to, u32 len)
 {
-	struct uroce_seg seg = { .len = len };
+	struct uroce_seg seg;
 	struct uroce_vec vec = { .seg = &seg, .count = 1, .len = len };
 
-	seg.mr = remote_mr(conn, rkey, va, len, IB_ACCESS_REMOTE_READ);
-	if (!seg.mr)
+	if (!remote_get(conn, &seg, rkey, va, len, IB_ACCESS_REMOTE_READ))
 		return IB_WC_REM_ACCESS_ERR;
-	seg.base = va - seg.mr->iova;
 	uroce_vec_read(&vec, 0, to, len);
-	uroce_mr_put(seg.mr);
+	uroce_remote_put(&seg);
 	return 0;
 }
 
 static int op_atomic(struct uroce_conn *conn, u32 rkey, u64 va, bool swap,
 		     u64 compare, u64 operand, u64 *orig)
 {
-	struct uroce_mr *mr = remote_mr(conn, rkey, va, sizeof(*orig),
-					IB_ACCESS_REMOTE_ATOMIC);
+	struct uroce_seg seg;
 	bool ok;
 
-	if (!mr)
+	if (!remote_get(conn, &seg, rkey, va, sizeof(*orig),
+			IB_ACCESS_REMOTE_ATOMIC))
 		return IB_WC_REM_ACCESS_ERR;
 	if (swap)
-		ok = uroce_atomic(mr, va, UNIV_WR_ATOMIC_CMP_AND_SWP, compare,
+		ok = uroce_atomic(&seg, UNIV_WR_ATOMIC_CMP_AND_SWP, compare,
 				  operand, orig);
 	else
-		ok = uroce_atomic(mr, va, UNIV_WR_ATOMIC_FETCH_AND_ADD, operand,
+		ok = uroce_atomic(&seg, UNIV_WR_ATOMIC_FETCH_AND_ADD, operand,
 				  0, orig);
-	uroce_mr_put(mr);
+	uroce_remote_put(&seg);
 	return ok ? 0 : IB_WC_REM_INV_REQ_ERR;
 }
 
 static int op_invalidate(struct uroce_conn *conn, u32 rkey)
 {
-	return uroce_mr_invalidate(wire_of(conn)->qp->ib->pd, rkey);
+	return uroce_invalidate(wire_of(conn)->qp, rkey);
 }
 
 static void op_broken(struct uroce_conn *conn, u32 event)
@@ -349,6 +346,8 @@ static enum ib_wr_opcode wr_opcode(const struct univ_send_wr *wr)
 		return IB_WR_ATOMIC_FETCH_AND_ADD;
 	case UNIV_WR_LOCAL_INV:
 		return IB_WR_LOCAL_INV;
+	case UNIV_WR_BIND_MW:
+		return IB_WR_BIND_MW;
 	case UROCE_WR_REG_MR:
 		return IB_WR_REG_MR;
 	default:

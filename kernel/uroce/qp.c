@@ -132,6 +132,7 @@ static void qp_fill(struct uroce_qp *qp, struct ib_qp *ib,
 	qp->sq.sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->rq.max_sge = init->cap.max_recv_sge;
 	qp->mtu = 4096;
+	INIT_LIST_HEAD(&qp->windows);
 	init->cap.max_inline_data = qp->sq.max_inline;
 	qp->cap.max_inline_data = qp->sq.max_inline;
 }
@@ -371,6 +372,7 @@ int uroce_qp_destroy(struct ib_qp *ib, struct ib_udata *udata)
 	uroce_wire_end(qp);
 	hrtimer_cancel(&qp->sq.timer);
 	tasklet_kill(&qp->sq.task);
+	uroce_mw_qp_gone(qp);
 	uroce_flow_release(&qp->av.flow);
 	uroce_queue_free(qp);
 	kfree_rcu(qp, rcu);

@@ -59,10 +59,10 @@ static u32 send_opcodes(const struct uroce_qp *qp)
 		return OP(RDMA_WRITE) | OP(RDMA_WRITE_WITH_IMM) | OP(SEND) |
 		       OP(SEND_WITH_IMM) | OP(SEND_WITH_INV) | OP(RDMA_READ) |
 		       OP(ATOMIC_CMP_AND_SWP) | OP(ATOMIC_FETCH_AND_ADD) |
-		       OP(LOCAL_INV);
+		       OP(LOCAL_INV) | OP(BIND_MW);
 	case IB_QPT_UC:
 		return OP(RDMA_WRITE) | OP(RDMA_WRITE_WITH_IMM) | OP(SEND) |
-		       OP(SEND_WITH_IMM);
+		       OP(SEND_WITH_IMM) | OP(LOCAL_INV) | OP(BIND_MW);
 	default:
 		return OP(SEND) | OP(SEND_WITH_IMM);
 	}
@@ -185,6 +185,8 @@ static u8 send_wc_opcode(u8 opcode)
 		return IB_WC_FETCH_ADD;
 	case UNIV_WR_LOCAL_INV:
 		return IB_WC_LOCAL_INV;
+	case UNIV_WR_BIND_MW:
+		return IB_WC_BIND_MW;
 	case UROCE_WR_REG_MR:
 		return IB_WC_REG_MR;
 	default:

@@ -24,6 +24,8 @@
  *				its own, never two at once.
  *	uroce_recvq.lock	a shared receive queue's head
  *	uroce_*.post		the tail of a private ring; interrupts off
+ *	uroce_mw.lock		a memory window, for as long as a copy goes through
+ *	uroce_dev.bound_lock	which windows a queue pair has bound
  *	uroce_cq.lock, univ_cq.lock	interrupts off
  *
  * Lifetime. struct uroce_qp is freed after a grace period, so a look-up by
@@ -63,6 +65,7 @@
 
 struct ib_umem;
 struct uroce_mr;
+struct uroce_mw;
 struct uroce_wire;
 
 /**
@@ -86,8 +89,10 @@ struct uroce_mr_table {
  *	@gone clear in an RCU section may use dev_net(@netdev) to its end.
  * @gsi: queue pair 1, under RCU
  * @mrs_lock: changing @mrs and @table
- * @mrs: which indices of regions are taken
+ * @mrs: which indices of regions and windows are taken
  * @table: regions
+ * @mws: memory windows by index, under RCU
+ * @bound_lock: uroce_qp.windows
  * @groups: multicast
  * @counters: by enum uroce_counter
  * @faults: on request
@@ -103,6 +108,8 @@ struct uroce_dev {
 	struct mutex mrs_lock;
 	struct xarray mrs;
 	struct uroce_mr_table __rcu *table;
+	struct xarray mws;
+	spinlock_t bound_lock;
 	spinlock_t groups_lock;
 	struct list_head groups;
 	u64 __percpu *counters;
@@ -121,6 +128,7 @@ struct uroce_dev {
  * @offset: of the first byte in @pages[0]
  * @access: enum ib_access_flags
  * @kernel: addresses are kernel addresses (get_dma_mr)
+ * @windows: bound to it; negative when none may be any more
  */
 struct uroce_mr {
 	struct ib_mr ib;
@@ -137,16 +145,19 @@ struct uroce_mr {
 	u32 access;
 	bool kernel;
 	bool valid;
+	atomic_t windows;
 };
 
 /**
  * struct uroce_seg - a piece of memory that requests name
  * @mr: held; NULL for an address in the kernel
+ * @mw: of a peer's requests alone: the window that leads there, held; or NULL
  * @base: @mr: bytes from its start; otherwise a kernel address
  * @len: bytes
  */
 struct uroce_seg {
 	struct uroce_mr *mr;
+	struct uroce_mw *mw;
 	u64 base;
 	u32 len;
 };
@@ -361,6 +372,8 @@ struct uroce_qp {
 	struct uroce_recvq rq;
 	struct uroce_resp resp;
 
+	struct list_head windows;	/* of type 2, bound by it */
+
 	/* req.c, resp.c, comp.c: NULL until the queue pair needs packets */
 	struct uroce_wire *wire;
 };
@@ -369,6 +382,12 @@ struct uroce_qp {
 struct uroce_ibqp {
 	struct ib_qp ib;
 	struct uroce_qp *qp;
+};
+
+/* A window likewise: requests may still look at what is behind it */
+struct uroce_ibmw {
+	struct ib_mw ib;
+	struct uroce_mw *mw;
 };
 
 struct uroce_pd {
@@ -448,7 +467,7 @@ void uroce_vec_copy(const struct uroce_vec *dst, u32 dst_off,
 void uroce_vec_read(const struct uroce_vec *vec, u32 off, void *to, u32 len);
 void uroce_vec_write(const struct uroce_vec *vec, u32 off, const void *from,
 		     u32 len);
-bool uroce_atomic(struct uroce_mr *mr, u64 addr, u8 opcode, u64 compare_add,
+bool uroce_atomic(const struct uroce_seg *seg, u8 opcode, u64 compare_add,
 		  u64 swap, u64 *orig);
 
 static inline void uroce_mr_put(struct uroce_mr *mr)
@@ -467,6 +486,41 @@ static inline bool uroce_seg_get(struct uroce_seg *seg, struct ib_pd *pd,
 	seg->base = addr - seg->mr->iova;
 	seg->len = len;
 	return true;
+}
+
+/*
+ * mw.c. Those with a queue pair run with its sq.lock (bind, and invalidate by its
+ * own request) or with bottom halves off.
+ */
+enum ib_wc_status uroce_mw_bind(struct uroce_qp *qp,
+				const struct univ_send_wr *wr);
+int uroce_invalidate(struct uroce_qp *qp, u32 key);
+bool uroce_mw_get(struct uroce_qp *qp, struct uroce_seg *seg, u32 key, u64 addr,
+		  u32 len, u32 access);
+void uroce_mw_put(struct uroce_mw *mw);
+void uroce_mw_qp_gone(struct uroce_qp *qp);
+int uroce_mw_alloc(struct ib_mw *ib, struct ib_udata *udata);
+int uroce_mw_dealloc(struct ib_mw *ib);
+
+/*
+ * What a peer of @qp names, by the key of a region or of a window: the one check
+ * of both paths. False, and nothing is held, if it may not.
+ */
+static inline bool uroce_remote_get(struct uroce_qp *qp, struct uroce_seg *seg,
+				    u32 key, u64 addr, u32 len, u32 access)
+{
+	seg->mw = NULL;
+	if (likely(uroce_seg_get(seg, qp->ib->pd, key, addr, len, access)))
+		return true;
+	return uroce_mw_get(qp, seg, key, addr, len, access);
+}
+
+static inline void uroce_remote_put(const struct uroce_seg *seg)
+{
+	if (unlikely(seg->mw))
+		uroce_mw_put(seg->mw);
+	else
+		uroce_mr_put(seg->mr);
 }
 
 /*

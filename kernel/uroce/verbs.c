@@ -23,7 +23,9 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 	attr->device_cap_flags = IB_DEVICE_SYS_IMAGE_GUID |
 				 IB_DEVICE_RC_RNR_NAK_GEN |
 				 IB_DEVICE_PORT_ACTIVE_EVENT |
-				 IB_DEVICE_MEM_MGT_EXTENSIONS;
+				 IB_DEVICE_MEM_MGT_EXTENSIONS |
+				 IB_DEVICE_MEM_WINDOW |
+				 IB_DEVICE_MEM_WINDOW_TYPE_2B;
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
 	attr->max_send_sge = UROCE_MAX_SGE;
 	attr->max_recv_sge = UROCE_MAX_SGE;
@@ -31,6 +33,7 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 	attr->max_cq = 1 << 20;
 	attr->max_cqe = UROCE_MAX_CQE;
 	attr->max_mr = 1 << 23;
+	attr->max_mw = 1 << 23;
 	attr->max_pd = 1 << 20;
 	attr->max_qp_rd_atom = UROCE_MAX_RD_ATOMIC;
 	attr->max_qp_init_rd_atom = UROCE_MAX_RD_ATOMIC;
@@ -168,6 +171,7 @@ const struct ib_device_ops uroce_dev_ops = {
 	.driver_id = UROCE_DRIVER_ID,
 	.alloc_hw_port_stats = uroce_stats_alloc,
 	.alloc_mr = uroce_mr_alloc,
+	.alloc_mw = uroce_mw_alloc,
 	.alloc_pd = pd_alloc,
 	.attach_mcast = uroce_mcast_attach,
 	.create_ah = uroce_ah_create,
@@ -176,6 +180,7 @@ const struct ib_device_ops uroce_dev_ops = {
 	.create_srq = srq_create,
 	.create_user_ah = uroce_ah_create,
 	.dealloc_driver = uroce_dev_dealloc,
+	.dealloc_mw = uroce_mw_dealloc,
 	.dealloc_pd = pd_dealloc,
 	.dereg_mr = uroce_mr_dereg,
 	.destroy_ah = uroce_ah_destroy,
@@ -208,6 +213,7 @@ const struct ib_device_ops uroce_dev_ops = {
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, uroce_ah, ib),
 	INIT_RDMA_OBJ_SIZE(ib_cq, uroce_cq, ib),
+	INIT_RDMA_OBJ_SIZE(ib_mw, uroce_ibmw, ib),
 	INIT_RDMA_OBJ_SIZE(ib_pd, uroce_pd, ib),
 	INIT_RDMA_OBJ_SIZE(ib_qp, uroce_ibqp, ib),
 	INIT_RDMA_OBJ_SIZE(ib_srq, uroce_srq, ib),

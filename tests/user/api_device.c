@@ -291,7 +291,6 @@ static void not_there(void)
 	CHECK(ibv_query_ece(p.qp[0], &ece), "query_ece");
 	CHECK(ibv_query_qp_data_in_order(p.qp[0], IBV_WR_RDMA_WRITE, 0) >= 0, "data_in_order");
 	if (why_known()) {
-		CHECK_NULL(ibv_alloc_mw(p.pd, IBV_MW_TYPE_1), EOPNOTSUPP);
 		CHECK_NULL(ibv_open_xrcd(p.dev.ctx, &xrcd), EOPNOTSUPP);
 		CHECK_NULL(ibv_create_flow(p.qp[0], &flow), EOPNOTSUPP);
 		CHECK_NULL(ibv_create_wq(p.dev.ctx, &wq), EOPNOTSUPP);

@@ -221,7 +221,8 @@ static void wrong_for_type(void)
 		{ IBV_QPT_UD, IBV_WR_RDMA_READ },
 		{ IBV_QPT_UD, IBV_WR_ATOMIC_CMP_AND_SWP },
 		{ IBV_QPT_RC, IBV_WR_TSO },
-		{ IBV_QPT_RC, IBV_WR_BIND_MW },
+		{ IBV_QPT_UD, IBV_WR_LOCAL_INV },
+		{ IBV_QPT_UD, IBV_WR_BIND_MW },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
