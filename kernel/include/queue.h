@@ -41,6 +41,10 @@ struct univ_qp;
  * ib_device_ops.rereg_user_mr is optional. The core calls it without udata, one
  * call at a time for a region. It alters the region that it is given, its
  * ib_mr.pd too, and returns NULL; or leaves all as it was and returns an error.
+ *
+ * alloc_mw and dealloc_mw are optional, both or none, and called without udata.
+ * With them send rings carry %UNIV_WR_BIND_MW and %UNIV_WR_LOCAL_INV. dereg_mr
+ * and rereg_user_mr return -EBUSY while a window is bound to the region.
  */
 
 /**

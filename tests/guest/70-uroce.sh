@@ -118,6 +118,8 @@ user_test api_srq 120
 user_test api_event 120
 user_test api_rereg 60
 user_test api_states 60
+user_test windows 100
+user_test windows_bad 200
 run_test "uroce: rping" 60 cm_pair rping -a 10.88.0.1 -C 20
 run_test "uroce: ucmatose" 60 cm_pair ucmatose
 run_test "uroce: udaddy" 60 cm_pair udaddy

@@ -15,6 +15,7 @@ struct refusal {
 	union {
 		struct univ_hdr hdr;
 		struct univ_mr_reg mr;
+		struct univ_mw_alloc mw;
 		struct univ_ah_create ah;
 		struct univ_qp_create qp;
 		struct univ_srq_modify srq_modify;
@@ -59,6 +60,26 @@ static void refuse_regions(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(wrong); i++)
 		refuse(test, &wrong[i]);
 	KUNIT_EXPECT_EQ(test, mock_calls(f->mock, MOCK_REG_MR), 0);
+}
+
+/* The device lives behind the pump, so that nobody could bind one */
+static void refuse_windows(struct kunit *test)
+{
+	u32 pd = fixture_pd(test->priv);
+	struct refusal wrong[] = {
+		REFUSED("window of type 1", UNIV_MW_ALLOC, mw, EOPNOTSUPP,
+			UNSUPPORTED, .pd = pd, .type = IB_MW_TYPE_1),
+		REFUSED("no such type", UNIV_MW_ALLOC, mw, EOPNOTSUPP,
+			UNSUPPORTED, .pd = pd, .type = 3),
+		REFUSED("no domain", UNIV_MW_ALLOC, mw, EINVAL, HANDLE,
+			.pd = 99999, .type = IB_MW_TYPE_1),
+		REFUSED("no window", UNIV_MW_DEALLOC, destroy, EINVAL, HANDLE,
+			.handle = 99999),
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(wrong); i++)
+		refuse(test, &wrong[i]);
 }
 
 static void refuse_queues(struct kunit *test)
@@ -160,6 +181,7 @@ static void refuse_by_device(struct kunit *test)
 
 static struct kunit_case refuse_cases[] = {
 	KUNIT_CASE(refuse_regions),
+	KUNIT_CASE(refuse_windows),
 	KUNIT_CASE(refuse_queues),
 	KUNIT_CASE(refuse_no_route),
 	KUNIT_CASE(refuse_by_device),
