@@ -24,6 +24,7 @@
 
 /**
  * struct uroce_mw - a memory window
+ * @rcu: who looked it up may still look at it
  * @bound: in uroce_qp.windows, under uroce_dev.bound_lock; while @qp is not NULL
  * @dev: device
  * @pd: domain
