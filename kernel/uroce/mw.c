@@ -225,11 +225,15 @@ bool uroce_mw_get(struct uroce_qp *qp, struct uroce_seg *seg, u32 key, u64 addr,
 	seg->mr = mw->mr;
 	seg->base = mw->base + (addr - mw->addr);
 	seg->len = len;
+	/* The caller's now, which sparse does not follow through a condition */
+	__release(&mw->lock);
 	return true;
 }
 
 void uroce_mw_put(struct uroce_mw *mw)
 {
+	/* From uroce_mw_get() */
+	__acquire(&mw->lock);
 	read_unlock(&mw->lock);
 }
 
