@@ -16,7 +16,7 @@
  * that publishes as fast as a device completes must not keep a completion
  * handler, or a thread of its own that holds the context's lock.
  */
-#define FEED_TURNS 64
+#define FEED_TURNS 16
 
 static void feed_later(struct work_struct *work)
 {
