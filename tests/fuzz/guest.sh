@@ -14,7 +14,7 @@ need_univerbs || exit 1
 resources_mark
 
 fuzz() {
-	local name=$1 found=$UNIV_LOGDIR/$1 corpus=$UNIV_REPO/tests/fuzz/corpus/$1 status
+	local name=$1 found=$UNIV_LOGDIR/$1-$UNIV_LINK corpus=$UNIV_REPO/tests/fuzz/corpus/$1 status
 	mkdir -p "$found"
 	if [ -n "${FUZZ_INPUT:-}" ]; then
 		univ "$programs/$name" -n 1 "$FUZZ_INPUT"
@@ -30,10 +30,10 @@ fuzz() {
 
 for name in ioctl rings; do
 	[ "${FUZZ_ONLY:-$name}" = "$name" ] || continue
-	run_test "fuzz $name (adv03 adv04 adv13)" $((FUZZ_SECONDS * 2 + 120)) fuzz "$name"
+	run_test "fuzz $name over $UNIV_LINK (adv03 adv04 adv13)" $((FUZZ_SECONDS * 2 + 120)) fuzz "$name"
 	# For the reader: how much was done
-	note "$name: $(tail -n 1 "$UNIV_LOGDIR/$name/log")"
-	run_test "a fresh process works after fuzz $name" 20 still_works
+	note "$name: $(tail -n 1 "$UNIV_LOGDIR/$name-$UNIV_LINK/log")"
+	run_test "a fresh process works after fuzz $name over $UNIV_LINK" 20 still_works
 done
 
 run_test "nothing is left behind" 20 resources_unchanged

@@ -20,7 +20,7 @@ failnth() {
 	return $status
 }
 
-run_test "failnth (adv08)" 600 failnth
+run_test "failnth over $UNIV_LINK (adv08)" 600 failnth
 user_test uffd 60
 
 run_test "nothing is left behind" 20 resources_unchanged

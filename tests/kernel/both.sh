@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# In a guest: what looks for mistakes by force, over rings that the driver takes (uroce), then over rings that the core
+# takes (rxe): each fuzzer for half a minute, so that each has its minute, and every allocation that fails.
+# rxe comes last, since in its place failing allocations find a mistake that makes lockdep give up until the next boot.
+
+for UNIV_LINK in uroce rxe; do
+	# Of the other kind, from a script before this one
+	[ ! -e /sys/class/infiniband/rxe0 ] || remove_rxe rxe0 || exit
+	(
+		# shellcheck disable=SC2034 # read by what is run here
+		FUZZ_SECONDS=30
+		for script in tests/vm/lib.sh tests/fuzz/guest.sh tests/guest/60-failnth.sh; do
+			# shellcheck disable=SC1090
+			. "$UNIV_REPO/$script"
+		done
+	) || exit
+done
