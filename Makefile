@@ -24,7 +24,7 @@ O := $(CURDIR)/build/user
 # What scripts need to know to build and boot the same kernel
 SETTINGS = KDIR=$(KDIR) UNIV_RELEASE=$(RELEASE)
 
-.PHONY: all modules user test-programs install install-modules install-user uninstall deps deps-kernel demo check quick adversaries coverage fuzz fuzz-proof soak bench clean help
+.PHONY: all modules user test-programs install install-modules install-user uninstall deps deps-kernel demo check quick adversaries coverage fuzz fuzz-proof soak soak-wire bench clean help
 
 all: modules user
 
@@ -101,9 +101,9 @@ coverage: deps-kernel all test-programs
 fuzz-proof: deps-kernel all
 	@$(SETTINGS) tests/fuzz/proof
 
-soak: T = 1800
-soak: deps-kernel all test-programs
-	@$(SETTINGS) tests/fuzz/soak -t $(T) -s $(or $(SEED),1)
+soak soak-wire: T = 1800
+soak soak-wire: deps-kernel all test-programs
+	@$(SETTINGS) tests/fuzz/soak $(if $(filter soak-wire,$@),-w) -t $(T) -s $(or $(SEED),1)
 
 # For T seconds each; on the test kernel if it is there, since that one tells what code ran
 T ?= 600
@@ -134,5 +134,6 @@ help:
 	@echo 'fuzz       each fuzzer for T=600 seconds; SEED= repeats a search'
 	@echo 'fuzz-proof shows that the fuzzers find mistakes planted for them'
 	@echo 'soak       fuzzers and adversaries together on the test kernel for T=1800 seconds'
+	@echo 'soak-wire  mixed load over uroce on a bad network, on the test kernel, for T=1800 seconds'
 	@echo 'bench      benchmarks beside the stock stack'
 	@echo 'clean      removes what was built'

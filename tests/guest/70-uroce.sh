@@ -44,10 +44,10 @@ cm_pair() {
 	local program=$1 server status client=(-s 10.88.0.1) listen=()
 	shift
 	[ "$program" != rping ] || { client=(-c); listen=(-s); }
-	univ timeout 50 "$program" "${listen[@]}" "$@" >"$UNIV_STATE/server.out" 2>&1 &
+	univ timeout $((50 * ${UNIV_SLOW:-1})) "$program" "${listen[@]}" "$@" >"$UNIV_STATE/server.out" 2>&1 &
 	server=$!
 	wait_until 20 cm_listens || { cat "$UNIV_STATE/server.out"; return 1; }
-	univ timeout 50 "$program" "${client[@]}" "$@"
+	univ timeout $((50 * ${UNIV_SLOW:-1})) "$program" "${client[@]}" "$@"
 	status=$?
 	wait $server || { status=1; cat "$UNIV_STATE/server.out"; }
 	return $status

@@ -20,10 +20,10 @@ sample_loads() {
 # loop_pair OPTION...: both ends of ibv_rc_pingpong, which compare what they receive
 loop_pair() {
 	local server status
-	univ timeout 50 ibv_rc_pingpong -d loop0 -c "$@" >"$UNIV_STATE/server.out" 2>&1 &
+	univ timeout $((50 * ${UNIV_SLOW:-1})) ibv_rc_pingpong -d loop0 -c "$@" >"$UNIV_STATE/server.out" 2>&1 &
 	server=$!
 	wait_until 10 tcp_listens 18515 || { cat "$UNIV_STATE/server.out"; return 1; }
-	univ timeout 50 ibv_rc_pingpong -d loop0 -c "$@" 127.0.0.1
+	univ timeout $((50 * ${UNIV_SLOW:-1})) ibv_rc_pingpong -d loop0 -c "$@" 127.0.0.1
 	status=$?
 	wait $server || { status=1; cat "$UNIV_STATE/server.out"; }
 	return $status
@@ -32,9 +32,9 @@ loop_pair() {
 # Pulled out from under a program that waits for its peer
 sample_goes() {
 	local program
-	univ timeout 50 ibv_rc_pingpong -d loop0 -n 100000000 >"$UNIV_STATE/server.out" 2>&1 &
+	univ timeout $((50 * ${UNIV_SLOW:-1})) ibv_rc_pingpong -d loop0 -n 100000000 >"$UNIV_STATE/server.out" 2>&1 &
 	wait_until 10 tcp_listens 18515 || return
-	univ timeout 50 ibv_rc_pingpong -d loop0 -n 100000000 127.0.0.1 >"$UNIV_STATE/client.out" 2>&1 &
+	univ timeout $((50 * ${UNIV_SLOW:-1})) ibv_rc_pingpong -d loop0 -n 100000000 127.0.0.1 >"$UNIV_STATE/client.out" 2>&1 &
 	program=$!
 	sleep 1
 	kill -0 $program || { cat "$UNIV_STATE/client.out"; return 1; }

@@ -41,10 +41,10 @@ packets() {
 between() {
 	local server status before
 	before=$(packets)
-	univ timeout 50 ip netns exec a-far "$@" -d a-far >"$UNIV_STATE/server.out" 2>&1 &
+	univ timeout $((50 * ${UNIV_SLOW:-1})) ip netns exec a-far "$@" -d a-far >"$UNIV_STATE/server.out" 2>&1 &
 	server=$!
 	wait_until 20 far_listens || { cat "$UNIV_STATE/server.out"; return 1; }
-	univ timeout 50 "$@" -d a-near 10.90.0.2
+	univ timeout $((50 * ${UNIV_SLOW:-1})) "$@" -d a-near 10.90.0.2
 	status=$?
 	wait $server || { status=1; cat "$UNIV_STATE/server.out"; }
 	sent=$(($(packets) - before))

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# For scripts that run in a guest: two uroce devices in two namespaces, and between them a network as good or as bad as a
+# test wants it. tests/user/guest.sh comes first.
+
+# card NAMESPACE NETDEV N: an uroce device on it, at 10.89.0.N
+card() {
+	ip -n "$1" addr add "10.89.0.$3/24" dev "$2" &&
+		ip -n "$1" -6 addr add "fd89::$3/64" dev "$2" nodad &&
+		ip -n "$1" link set "$2" up &&
+		ip netns exec "$1" rdma link add "$2" type uroce netdev "$2"
+}
+
+# far_and_near: devices w-near here and w-far in a namespace of that name
+far_and_near() {
+	ip netns add w-far && ip netns attach w-near 1 &&
+		ip link add w-near mtu 4200 type veth peer name w-far mtu 4200 netns w-far &&
+		card w-near w-near 1 && card w-far w-far 2 &&
+		wait_until 5 gid_ready w-near && wait_until 5 gid_ready w-far
+}
+
+# far_gone: both devices and the namespace
+far_gone() {
+	rdma link del w-near && ip link del w-near && ip netns del w-near && ip netns del w-far
+}
+
+# network WHAT...: netem does it to both directions' RoCE, and to nothing else; without arguments the network is good
+network() {
+	local ns
+	for ns in w-near w-far; do
+		tc -n $ns qdisc del dev $ns root 2>/dev/null
+		[ $# -gt 0 ] || continue
+		tc -n $ns qdisc add dev $ns root handle 1: prio bands 3 priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 &&
+			tc -n $ns qdisc add dev $ns parent 1:3 netem "$@" &&
+			tc -n $ns filter add dev $ns parent 1: protocol ip u32 match ip dport 4791 0xffff flowid 1:3 || return
+	done
+}
+
+# between COMMAND...: a server in the other namespace, and its client here
+between() {
+	local server status limit=$((50 * ${UNIV_SLOW:-1}))
+	univ timeout "$limit" ip netns exec w-far "$@" -d w-far >"$UNIV_STATE/server.out" 2>&1 &
+	server=$!
+	wait_until 20 far_listens || { cat "$UNIV_STATE/server.out"; return 1; }
+	univ timeout "$limit" "$@" -d w-near 10.89.0.2
+	status=$?
+	wait $server || { status=1; cat "$UNIV_STATE/server.out"; }
+	return $status
+}
+
+far_listens() { [ -n "$(ip netns exec w-far ss -Hltn 'sport = :18515')" ]; }
