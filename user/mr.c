@@ -104,8 +104,8 @@ UNIV_EXPORT int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, vo
 		cmd.iova = (uintptr_t)addr;
 	}
 	err = univ_cmd_mr_rereg(mr->context->cmd_fd, &cmd);
-	/* These two are told before anything is touched: the region is as it was. */
-	if (err == EOPNOTSUPP || err == EINVAL)
+	/* These are told before anything is touched: the region is as it was. */
+	if (err == EOPNOTSUPP || err == EINVAL || err == EBUSY)
 		return IBV_REREG_MR_ERR_INPUT;
 	if (err)
 		return IBV_REREG_MR_ERR_CMD;

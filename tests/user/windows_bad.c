@@ -251,8 +251,8 @@ static void region_first(void)
 	errno = 0;
 	stays();
 	CHECK(why_reason() == UNIV_REASON_BUSY, "%s", why_text());
-	CHECK(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_LOCAL_WRITE) &&
-	      errno == EBUSY, "rereg_mr: %s", err_name(errno));
+	CHECK(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_LOCAL_WRITE) ==
+	      IBV_REREG_MR_ERR_INPUT && errno == EBUSY, "rereg_mr: %s", err_name(errno));
 	works(mw->rkey, AT, 1);
 	unbind1(mw);
 	CHECK(!ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
