@@ -16,6 +16,7 @@ struct dst_entry;
 struct net;
 struct net_device;
 struct sk_buff;
+struct sock;
 struct uroce_dev;
 
 /**
@@ -77,7 +78,9 @@ void uroce_net_exit(void);
 bool uroce_net_wire(void);
 int uroce_net_join(struct net *net);
 void uroce_net_leave(struct net *net);
+struct sock *uroce_net_sock(struct net_device *dev);
 
+/* output.c */
 /* Room for @len bytes from the base transport header to the padding */
 struct sk_buff *uroce_net_alloc(unsigned int len, gfp_t gfp);
 bool uroce_net_room(struct net_device *dev);
