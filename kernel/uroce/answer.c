@@ -21,6 +21,12 @@ static int resp_send(struct uroce_conn *conn, struct sk_buff *skb)
 	return conn->ops->xmit(conn, skb, true);
 }
 
+/* True if what was sent went out, or can be taken for lost */
+static bool resp_flush(struct uroce_conn *conn)
+{
+	return conn->ops->flush(conn, true) != -ENOBUFS;
+}
+
 /*
  * Congestion on the peer's way to us: tell it, at once and past everything else,
  * but not for every packet. One that is lost is followed by another.
@@ -45,6 +51,7 @@ void uroce_resp_congested(struct uroce_conn *conn)
 	conn->resp.told_congestion = now;
 	conn->ops->count(conn, UROCE_CNT_CNP_SENT);
 	resp_send(conn, skb);
+	resp_flush(conn);
 }
 
 /* True if it went out, or can be taken for lost */
@@ -59,7 +66,8 @@ static bool send_ack(struct uroce_conn *conn)
 		return false;
 	aeth = (void *)uroce_bth_put(conn, skb, opcode, resp->ack_psn, 0);
 	aeth->smsn = uroce_aeth_make(resp->syndrome, resp->msn);
-	return resp_send(conn, skb) != -ENOBUFS;
+	resp_send(conn, skb);
+	return resp_flush(conn);
 }
 
 static bool send_atomic(struct uroce_conn *conn, struct uroce_response *res)
@@ -75,7 +83,8 @@ static bool send_atomic(struct uroce_conn *conn, struct uroce_response *res)
 	aeth->smsn = uroce_aeth_make(UROCE_AETH_NO_CREDIT, res->msn);
 	ack = (void *)(aeth + 1);
 	ack->orig = cpu_to_be64(res->orig);
-	if (resp_send(conn, skb) == -ENOBUFS)
+	resp_send(conn, skb);
+	if (!resp_flush(conn))
 		return false;
 	res->pending = false;
 	return true;
@@ -90,7 +99,7 @@ static u8 read_opcode(const struct uroce_response *res)
 	return last ? UROCE_READ_LAST : UROCE_READ_MIDDLE;
 }
 
-static bool send_read(struct uroce_conn *conn, struct uroce_response *res)
+static bool read_packet(struct uroce_conn *conn, struct uroce_response *res)
 {
 	u8 opcode = conn->service | read_opcode(res);
 	u64 va = res->va + (u64)uroce_psn_diff(res->psn, res->from) * conn->mtu;
@@ -109,7 +118,7 @@ static bool send_read(struct uroce_conn *conn, struct uroce_response *res)
 		conn->resp.waiting = false;
 		uroce_resp_refuse(conn, UROCE_NAK_ACCESS, res->psn,
 				  IB_EVENT_QP_ACCESS_ERR);
-		return true;
+		return false;
 	}
 	memset(skb_put(skb, pad), 0, pad);
 	if (resp_send(conn, skb) == -ENOBUFS)
@@ -117,6 +126,24 @@ static bool send_read(struct uroce_conn *conn, struct uroce_response *res)
 	res->pending = res->psn != res->until;
 	res->psn = uroce_psn_add(res->psn, 1);
 	return true;
+}
+
+/* Of one response as much as there is room for; true if that was all */
+static bool send_read(struct uroce_conn *conn, struct uroce_response *res, int *left)
+{
+	u32 from = res->psn;
+
+	while (res->pending && *left && conn->ops->room(conn)) {
+		if (!read_packet(conn, res))
+			break;
+		--*left;
+	}
+	if (!resp_flush(conn)) {
+		res->psn = from;
+		res->pending = true;
+	}
+	/* One that was refused is through as well */
+	return !res->pending || !conn->resp.waiting;
 }
 
 /* The oldest response of which something is still to be sent */
@@ -133,9 +160,12 @@ static struct uroce_response *resp_pending(struct uroce_responder *resp)
 	return NULL;
 }
 
-static bool send_next(struct uroce_conn *conn, struct uroce_response *res)
+static bool send_next(struct uroce_conn *conn, struct uroce_response *res, int *left)
 {
-	return res->op & UROCE_OP_READ ? send_read(conn, res) : send_atomic(conn, res);
+	if (res->op & UROCE_OP_READ)
+		return send_read(conn, res, left);
+	--*left;
+	return conn->ops->room(conn) && send_atomic(conn, res);
 }
 
 /* Sends what is due, in order: responses, then the acknowledgement of all */
@@ -148,7 +178,7 @@ void uroce_resp_run(struct uroce_conn *conn)
 	if (!resp->running)
 		return;
 	while (resp->waiting && (res = resp_pending(resp)))
-		if (!left-- || !conn->ops->room(conn) || !send_next(conn, res))
+		if (!left || !send_next(conn, res, &left))
 			goto later;
 	resp->waiting = false;
 	if (resp->ack && !send_ack(conn))
@@ -305,6 +335,7 @@ enum resp_step uroce_resp_atomic(struct uroce_conn *conn,
 
 static void response_again(struct uroce_conn *conn, struct uroce_response *res)
 {
+	conn->resp.careful = UROCE_CAREFUL;
 	res->again = !res->pending || res->again;
 	res->pending = true;
 	conn->resp.waiting = true;

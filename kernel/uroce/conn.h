@@ -55,6 +55,8 @@ struct uroce_msg {
  * struct uroce_conn_ops - what a connection stands on
  * @msg: the send request of a free-running index that was posted and is not done
  * @gather: payload of a request into a buffer
+ * @attach: payload of a request to a packet, as its pages; -EOPNOTSUPP if that
+ *	cannot be, and the packet is of no use any more
  * @scatter: a packet's payload into the memory that a read or atomic names
  * @local: execute a request that needs no packet; -EAGAIN: not now
  * @done: a request is complete; called in order, once for each. After a status
@@ -74,7 +76,8 @@ struct uroce_msg {
  * @count: something that is counted has happened
  * @established: the first packet in the state RTR
  * @room: may a packet be sent now?
- * @xmit: send a packet; consumes it. -ENOBUFS: not now.
+ * @xmit: send a packet, at the latest with @flush; consumes it. -ENOBUFS: not now
+ * @flush: -ENOBUFS: packets since the last time are lost
  * @rerun: see to it that uroce_req_run() or, for responses, uroce_resp_run() is
  *	called; no lock is held
  *
@@ -84,6 +87,8 @@ struct uroce_conn_ops {
 	struct uroce_msg *(*msg)(struct uroce_conn *conn, u32 index);
 	int (*gather)(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
 		      void *to, u32 len);
+	int (*attach)(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
+		      struct sk_buff *skb, u32 len);
 	int (*scatter)(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
 		       const struct uroce_packet *pkt);
 	int (*local)(struct uroce_conn *conn, struct uroce_msg *msg);
@@ -109,6 +114,7 @@ struct uroce_conn_ops {
 
 	bool (*room)(struct uroce_conn *conn);
 	int (*xmit)(struct uroce_conn *conn, struct sk_buff *skb, bool response);
+	int (*flush)(struct uroce_conn *conn, bool response);
 	void (*rerun)(struct uroce_conn *conn, bool response);
 };
 
@@ -133,6 +139,7 @@ struct uroce_conn_ops {
  * @calm: window at which things last went wrong; from there on it grows slowly
  * @gained: packets acknowledged since it last grew
  * @cut: sequence number up to which losses are of one kind with the last
+ * @careful: packets that are still to go out one by one, after a loss
  * @reads: reads and atomics under way
  * @max_reads: how many the peer bears
  * @tries: left, of @retry_cnt
@@ -159,6 +166,7 @@ struct uroce_requester {
 	u32 calm;
 	u32 gained;
 	u32 cut;
+	u32 careful;
 	u32 reads;
 	u32 max_reads;
 	u8 tries;
@@ -223,6 +231,7 @@ struct uroce_response {
  * @access: enum ib_access_flags, what the peer may do
  * @rnr_timer: what to tell a peer that has to wait
  * @told_congestion: when the peer was last told; 0 is never
+ * @careful: packets that are still to go out one by one, after a loss
  * @limit: how many reads and atomics are remembered
  * @count: reads and atomics so far
  * @responses: the last @limit of them; the owner's memory
@@ -249,6 +258,7 @@ struct uroce_responder {
 	int access;
 	u8 rnr_timer;
 	u64 told_congestion;
+	u32 careful;
 	u32 limit;
 	u32 count;
 	struct uroce_response *responses;
@@ -274,6 +284,9 @@ struct uroce_conn {
 	struct uroce_requester req;
 	struct uroce_responder resp;
 };
+
+/* So many packets go out one by one after one was lost, in case runs get lost */
+#define UROCE_CAREFUL 1024
 
 /* conn.c */
 void uroce_conn_init(struct uroce_conn *conn, const struct uroce_conn_ops *ops,

@@ -4,6 +4,7 @@
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/random.h>
+#include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
 
@@ -502,21 +503,84 @@ void uroce_vec_copy(const struct uroce_vec *dst, u32 dst_off,
 	}
 }
 
+/* To and from packets. Where those have a region's pages as well a program writes what it sends. */
 void uroce_vec_read(const struct uroce_vec *vec, u32 off, void *to, u32 len)
 {
-	struct uroce_seg seg = { .base = (uintptr_t)to, .len = len };
-	struct uroce_vec dst = { .seg = &seg, .count = 1, .len = len };
+	struct cursor from;
+	u32 run;
+	void *s;
 
-	uroce_vec_copy(&dst, 0, vec, off, len);
+	cursor_init(&from, vec, off);
+	while (len && from.seg != from.end) {
+		s = seg_at(from.seg, from.off, &run);
+		run = min(run, len);
+		memcpy(to, s, run);
+		cursor_step(&from, run);
+		to += run;
+		len -= run;
+	}
 }
 
 void uroce_vec_write(const struct uroce_vec *vec, u32 off, const void *from,
 		     u32 len)
 {
-	struct uroce_seg seg = { .base = (uintptr_t)from, .len = len };
-	struct uroce_vec src = { .seg = &seg, .count = 1, .len = len };
+	struct cursor to;
+	u32 run;
+	void *d;
 
-	uroce_vec_copy(vec, off, &src, 0, len);
+	cursor_init(&to, vec, off);
+	while (len && to.seg != to.end) {
+		d = seg_at(to.seg, to.off, &run);
+		run = min(run, len);
+		memcpy(d, from, run);
+		cursor_step(&to, run);
+		from += run;
+		len -= run;
+	}
+}
+
+/* Pages of a process are anybody's to hold; those of kernel users and of devices are not */
+static bool seg_has_pages(const struct uroce_seg *seg)
+{
+	return seg->mr && seg->mr->umem && !seg->mr->umem->is_dmabuf;
+}
+
+/**
+ * uroce_vec_attach() - memory as fragments of a packet, without a copy
+ * @vec: memory
+ * @off: from where on
+ * @len: bytes
+ * @skb: gets them; holds their pages by itself, so that the region may go
+ *
+ * What the owner writes there before the packet has left is sent, or makes a
+ * packet that its checksum calls damaged; no harm is done to anybody else.
+ *
+ * Return: false if that is not possible; then the packet is of no use any more
+ */
+bool uroce_vec_attach(const struct uroce_vec *vec, u32 off, u32 len,
+		      struct sk_buff *skb)
+{
+	struct cursor from;
+	u32 run;
+	void *s;
+
+	cursor_init(&from, vec, off);
+	while (len) {
+		/* One stays for what follows */
+		if (from.seg == from.end || !seg_has_pages(from.seg) ||
+		    skb_shinfo(skb)->nr_frags >= MAX_SKB_FRAGS - 1)
+			return false;
+		s = seg_at(from.seg, from.off, &run);
+		run = min(run, len);
+		get_page(virt_to_page(s));
+		skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, virt_to_page(s),
+				offset_in_page(s), run, run);
+		cursor_step(&from, run);
+		len -= run;
+	}
+	/* Its owner may write to it, so nobody on the way may use it as a buffer */
+	skb_shinfo(skb)->flags |= SKBFL_SHARED_FRAG;
+	return true;
 }
 
 /*

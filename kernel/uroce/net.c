@@ -13,6 +13,7 @@
 #include <net/netns/generic.h>
 #include <net/sock.h>
 
+#include "gro.h"
 #include "icrc.h"
 #include "net.h"
 
@@ -30,6 +31,7 @@ struct uroce_net {
 	struct mutex lock;	/* protects users, and orders the rest with it */
 	unsigned int users;
 	struct socket *sock;
+	struct uroce_gro gro;
 };
 
 static unsigned int net_id;
@@ -76,33 +78,232 @@ static struct uroce_dev *device_of(const struct nf_hook_state *state,
 	return uroce_dev_by_netdev(state->in);
 }
 
-static unsigned int hook_ipv4(void *priv, struct sk_buff *skb,
-			      const struct nf_hook_state *state)
+/* How one family of addresses differs from the other */
+struct family {
+	unsigned int ip_len;
+	bool (*is_udp)(const struct sk_buff *skb);
+	void (*addresses)(struct uroce_packet *pkt);
+	bool (*met_congestion)(const struct sk_buff *skb);
+	u32 (*crc)(const struct uroce_packet *pkt);
+	void (*set_len)(struct sk_buff *skb);
+};
+
+static bool is_udp_ipv4(const struct sk_buff *skb)
+{
+	const struct iphdr *ip = ip_hdr(skb);
+
+	return ip->protocol == IPPROTO_UDP && ip->ihl == sizeof(*ip) / 4;
+}
+
+static void addresses_ipv4(struct uroce_packet *pkt)
+{
+	const struct iphdr *ip = ip_hdr(pkt->skb);
+
+	ipv6_addr_set_v4mapped(ip->saddr, &pkt->src);
+	ipv6_addr_set_v4mapped(ip->daddr, &pkt->dst);
+}
+
+static bool met_congestion_ipv4(const struct sk_buff *skb)
+{
+	return INET_ECN_is_ce(ip_hdr(skb)->tos);
+}
+
+static u32 crc_ipv4(const struct uroce_packet *pkt)
+{
+	const struct iphdr *ip = ip_hdr(pkt->skb);
+
+	return uroce_icrc_ipv4(ip, (void *)(ip + 1), pkt->bth);
+}
+
+static void set_len_ipv4(struct sk_buff *skb)
+{
+	ip_hdr(skb)->tot_len = htons(skb->len);
+}
+
+static const struct family ipv4 = {
+	.ip_len = sizeof(struct iphdr),
+	.is_udp = is_udp_ipv4,
+	.addresses = addresses_ipv4,
+	.met_congestion = met_congestion_ipv4,
+	.crc = crc_ipv4,
+	.set_len = set_len_ipv4,
+};
+
+static bool is_udp_ipv6(const struct sk_buff *skb)
+{
+	return ipv6_hdr(skb)->nexthdr == IPPROTO_UDP;
+}
+
+static void addresses_ipv6(struct uroce_packet *pkt)
+{
+	pkt->src = ipv6_hdr(pkt->skb)->saddr;
+	pkt->dst = ipv6_hdr(pkt->skb)->daddr;
+}
+
+static bool met_congestion_ipv6(const struct sk_buff *skb)
+{
+	return INET_ECN_is_ce(ipv6_get_dsfield(ipv6_hdr(skb)));
+}
+
+static u32 crc_ipv6(const struct uroce_packet *pkt)
+{
+	const struct ipv6hdr *ip = ipv6_hdr(pkt->skb);
+
+	return uroce_icrc_ipv6(ip, (void *)(ip + 1), pkt->bth);
+}
+
+static void set_len_ipv6(struct sk_buff *skb)
+{
+	ipv6_hdr(skb)->payload_len = htons(skb->len - sizeof(struct ipv6hdr));
+}
+
+static const struct family ipv6 = {
+	.ip_len = sizeof(struct ipv6hdr),
+	.is_udp = is_udp_ipv6,
+	.addresses = addresses_ipv6,
+	.met_congestion = met_congestion_ipv6,
+	.crc = crc_ipv6,
+	.set_len = set_len_ipv6,
+};
+
+/*
+ * One packet, with its IP header at the beginning of its data; @untouched since a
+ * device of this host sent it
+ */
+static void receive_one(const struct family *f, struct uroce_dev *dev,
+			struct uroce_packet *pkt, bool untouched)
+{
+	if (!uroce_packet_parse(pkt, f->ip_len + sizeof(struct udphdr)))
+		return;
+	pkt->ce = f->met_congestion(pkt->skb);
+	if (untouched || intact(pkt, f->crc(pkt)))
+		uroce_net_receive(dev, pkt);
+	else
+		uroce_net_damaged(dev);
+}
+
+/* One of many, which has to be of the first one's flow */
+static void receive_next(const struct family *f, struct uroce_dev *dev,
+			 const struct uroce_packet *first, struct sk_buff *skb,
+			 bool untouched)
 {
 	struct uroce_packet pkt = { .skb = skb };
-	const struct iphdr *ip = ip_hdr(skb);
-	struct uroce_dev *dev;
-	u32 crc;
 
-	if (ip->protocol != IPPROTO_UDP || ip->ihl != sizeof(*ip) / 4 ||
-	    !is_roce(skb, sizeof(*ip)))
+	if (!is_roce(skb, f->ip_len) || !f->is_udp(skb))
+		return;
+	f->addresses(&pkt);
+	if (ipv6_addr_equal(&pkt.src, &first->src) &&
+	    ipv6_addr_equal(&pkt.dst, &first->dst))
+		receive_one(f, dev, &pkt, untouched);
+}
+
+/* From the link's header or from behind UDP's to the network's */
+static bool at_network_header(const struct family *f, struct sk_buff *skb)
+{
+	int offset = skb_network_offset(skb), behind = f->ip_len + sizeof(struct udphdr);
+
+	if (offset == -behind)
+		__skb_push(skb, behind);
+	else if (offset >= 0 && offset <= skb_headlen(skb))
+		__skb_pull(skb, offset);
+	else
+		return false;
+	return true;
+}
+
+static void receive_list(const struct family *f, struct uroce_dev *dev,
+			 const struct uroce_packet *first, struct sk_buff *list)
+{
+	struct sk_buff *skb, *next;
+	bool untouched;
+
+	skb_list_walk_safe(list, skb, next) {
+		untouched = uroce_run_untouched(skb);
+		/* Another first one, a copy that somebody looks at, may have the list too */
+		skb = skb_share_check(skb, GFP_ATOMIC);
+		if (!skb)
+			continue;
+		skb_mark_not_on_list(skb);
+		if (at_network_header(f, skb))
+			receive_next(f, dev, first, skb, untouched);
+		consume_skb(skb);
+	}
+}
+
+/*
+ * A list of packets, with its first and headers for all of them in front: takes
+ * the list off, so that the first is one like the others. NULL: no memory.
+ */
+static struct sk_buff *take_list(const struct family *f, struct sk_buff *skb)
+{
+	struct sk_buff *list, *seg;
+	struct udphdr *udp;
+
+	if (skb_unclone(skb, GFP_ATOMIC))
+		return NULL;
+	list = skb_shinfo(skb)->frag_list;
+	skb_shinfo(skb)->frag_list = NULL;
+	for (seg = list; seg; seg = seg->next) {
+		skb->len -= seg->len;
+		skb->data_len -= seg->len;
+	}
+	skb_gso_reset(skb);
+	udp = (void *)(skb->data + f->ip_len);
+	udp->len = htons(skb->len - f->ip_len);
+	f->set_len(skb);
+	return list;
+}
+
+/* Equal pieces of one payload: somebody's, who knows what of; the kernel cuts them */
+static struct sk_buff *cut(struct sk_buff *skb)
+{
+	struct sk_buff *segs;
+
+	__skb_push(skb, skb->data - skb_mac_header(skb));
+	if (skb->ip_summed == CHECKSUM_NONE)
+		skb->ip_summed = CHECKSUM_UNNECESSARY;
+	segs = __skb_gso_segment(skb, NETIF_F_SG | NETIF_F_HW_CSUM, false);
+	return IS_ERR(segs) ? NULL : segs;
+}
+
+/*
+ * Whatever is in a super-packet is looked at packet by packet. Those that come
+ * as a list still have the headers that they were sent with, which their
+ * checksums cover.
+ */
+static void receive_many(const struct family *f, struct uroce_dev *dev,
+			 struct uroce_packet *first)
+{
+	struct sk_buff *skb = first->skb, *list;
+
+	if (!(skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST)) {
+		receive_list(f, dev, first, cut(skb));
+		return;
+	}
+	list = take_list(f, skb);
+	if (list)
+		receive_one(f, dev, first, false);
+	receive_list(f, dev, first, list);
+}
+
+static unsigned int receive(const struct family *f, struct sk_buff *skb,
+			    const struct nf_hook_state *state)
+{
+	struct uroce_packet pkt = { .skb = skb };
+	struct uroce_dev *dev;
+
+	if (!f->is_udp(skb) || !is_roce(skb, f->ip_len))
 		return NF_ACCEPT;
-	ip = ip_hdr(skb);
-	ipv6_addr_set_v4mapped(ip->saddr, &pkt.src);
-	ipv6_addr_set_v4mapped(ip->daddr, &pkt.dst);
+	f->addresses(&pkt);
 	dev = device_of(state, &pkt);
 	if (!dev)
 		return NF_ACCEPT;
-	if (!uroce_packet_parse(&pkt, sizeof(*ip) + sizeof(struct udphdr)))
-		goto drop;
-	ip = ip_hdr(skb);
-	pkt.ce = INET_ECN_is_ce(ip->tos);
-	crc = uroce_icrc_ipv4(ip, (void *)(ip + 1), pkt.bth);
-	if (intact(&pkt, crc))
-		uroce_net_receive(dev, &pkt);
-	else
-		uroce_net_damaged(dev);
-drop:
+	if (skb_is_gso(skb) && !is_group(&pkt.dst)) {
+		receive_many(f, dev, &pkt);
+		consume_skb(skb);
+		return NF_STOLEN;
+	}
+	receive_one(f, dev, &pkt, false);
 	/* Others may be in the group as well */
 	if (is_group(&pkt.dst))
 		return NF_ACCEPT;
@@ -110,37 +311,16 @@ drop:
 	return NF_STOLEN;
 }
 
+static unsigned int hook_ipv4(void *priv, struct sk_buff *skb,
+			      const struct nf_hook_state *state)
+{
+	return receive(&ipv4, skb, state);
+}
+
 static unsigned int hook_ipv6(void *priv, struct sk_buff *skb,
 			      const struct nf_hook_state *state)
 {
-	struct uroce_packet pkt = { .skb = skb };
-	const struct ipv6hdr *ip = ipv6_hdr(skb);
-	struct uroce_dev *dev;
-	u32 crc;
-
-	if (ip->nexthdr != IPPROTO_UDP || !is_roce(skb, sizeof(*ip)))
-		return NF_ACCEPT;
-	ip = ipv6_hdr(skb);
-	pkt.src = ip->saddr;
-	pkt.dst = ip->daddr;
-	dev = device_of(state, &pkt);
-	if (!dev)
-		return NF_ACCEPT;
-	if (!uroce_packet_parse(&pkt, sizeof(*ip) + sizeof(struct udphdr)))
-		goto drop;
-	ip = ipv6_hdr(skb);
-	pkt.ce = INET_ECN_is_ce(ipv6_get_dsfield(ip));
-	crc = uroce_icrc_ipv6(ip, (void *)(ip + 1), pkt.bth);
-	if (intact(&pkt, crc))
-		uroce_net_receive(dev, &pkt);
-	else
-		uroce_net_damaged(dev);
-drop:
-	/* Others may be in the group as well */
-	if (is_group(&pkt.dst))
-		return NF_ACCEPT;
-	consume_skb(skb);
-	return NF_STOLEN;
+	return receive(&ipv6, skb, state);
 }
 
 /* Last, so that whatever a firewall refuses is refused */
@@ -191,6 +371,8 @@ static int net_start(struct net *net, struct uroce_net *un)
 	ret = listen_start(net);
 	if (ret)
 		sock_release(un->sock);
+	else
+		uroce_gro_start(net, &un->gro);
 	return ret;
 }
 
@@ -200,6 +382,7 @@ static void net_stop(struct net *net, struct uroce_net *un)
 	struct socket *sock = un->sock;
 
 	listen_stop(net);
+	uroce_gro_stop(&un->gro);
 	WRITE_ONCE(un->sock, NULL);
 	synchronize_rcu();
 	sock_release(sock);
@@ -258,6 +441,21 @@ static int __net_init net_begin(struct net *net)
 	return 0;
 }
 
+void uroce_net_yield(void)
+{
+	struct uroce_net *un;
+	struct net *net;
+
+	down_read(&net_rwsem);
+	for_each_net(net) {
+		un = net_generic(net, net_id);
+		mutex_lock(&un->lock);
+		uroce_gro_stop(&un->gro);
+		mutex_unlock(&un->lock);
+	}
+	up_read(&net_rwsem);
+}
+
 static struct pernet_operations net_ops = {
 	.init = net_begin,
 	.id = &net_id,
@@ -272,12 +470,23 @@ int uroce_net_init(void)
 		return ret;
 	ret = register_pernet_subsys(&net_ops);
 	if (ret)
-		uroce_icrc_exit();
+		goto exit_icrc;
+	ret = uroce_gro_init();
+	if (ret)
+		goto unregister;
+	return 0;
+
+unregister:
+	unregister_pernet_subsys(&net_ops);
+exit_icrc:
+	uroce_icrc_exit();
 	return ret;
 }
 
 void uroce_net_exit(void)
 {
+	uroce_gro_exit();
 	unregister_pernet_subsys(&net_ops);
+	uroce_output_exit();
 	uroce_icrc_exit();
 }

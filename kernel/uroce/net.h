@@ -29,6 +29,7 @@ struct uroce_dev;
  * @sport: UDP source port, which spreads flows over paths
  * @route: cached; NULL before the first packet
  * @cookie: by which @route is found to be stale
+ * @wary: packets go out one by one, since some were lost
  *
  * Whoever owns it serialises its users.
  */
@@ -41,6 +42,31 @@ struct uroce_flow {
 	__be16 sport;
 	struct dst_entry *route;
 	u32 cookie;
+	bool wary;
+};
+
+/**
+ * struct uroce_run - packets of one flow that go down the stack together
+ * @head: the first; NULL for none
+ * @tail: the last
+ * @count: of them
+ * @len: their bytes, with IP headers
+ * @lost: some could not be sent, which uroce_run_send() has not told yet
+ *
+ * Each is complete, with headers and checksum of its own, and stays a packet of
+ * its own wherever one is looked at: the run is a super-packet of the kernel's
+ * kind "list", which a device that knows nothing of such gets one by one, and
+ * which arrives whole at a peer of this host. So packets of a run need not have
+ * one length, and even small messages travel together. (The other kind, one
+ * payload cut at equal lengths, could be cut by hardware; but it wants UDP
+ * checksums, for which software would read each byte once more at either end.)
+ */
+struct uroce_run {
+	struct sk_buff *head;
+	struct sk_buff *tail;
+	u32 count;
+	u32 len;
+	bool lost;
 };
 
 /**
@@ -83,9 +109,17 @@ struct sock *uroce_net_sock(struct net_device *dev);
 /* output.c */
 /* Room for @len bytes from the base transport header to the padding */
 struct sk_buff *uroce_net_alloc(unsigned int len, gfp_t gfp);
+bool uroce_net_takes_pages(const struct uroce_flow *flow);
+bool uroce_net_end_pages(struct sk_buff *skb);
+void *uroce_net_put(struct sk_buff *skb, unsigned int len);
 bool uroce_net_room(struct net_device *dev);
 int uroce_net_xmit(struct net_device *dev, struct uroce_flow *flow,
 		   struct sk_buff *skb);
+int uroce_run_add(struct net_device *dev, struct uroce_flow *flow,
+		  struct uroce_run *run, struct sk_buff *skb);
+int uroce_run_send(struct net_device *dev, struct uroce_run *run);
+bool uroce_run_untouched(struct sk_buff *skb);
+void uroce_output_exit(void);
 void uroce_flow_release(struct uroce_flow *flow);
 
 /*

@@ -15,13 +15,71 @@
 
 #define HEADROOM (MAX_HEADER + sizeof(struct ipv6hdr) + sizeof(struct udphdr))
 
+/*
+ * Packets lie in pieces of pages that are used again and again: from the allocator
+ * a full one would get twice what it needs, and that zeroed.
+ */
+static struct sk_buff *alloc_piece(unsigned int size)
+{
+	struct sk_buff *skb;
+	void *data;
+
+	size = SKB_DATA_ALIGN(size) + SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
+	data = netdev_alloc_frag(size);
+	if (!data)
+		return NULL;
+	skb = build_skb(data, size);
+	if (!skb)
+		skb_free_frag(data);
+	return skb;
+}
+
 struct sk_buff *uroce_net_alloc(unsigned int len, gfp_t gfp)
 {
-	struct sk_buff *skb = alloc_skb(HEADROOM + len + UROCE_ICRC_SIZE, gfp);
+	unsigned int size = HEADROOM + len + UROCE_ICRC_SIZE;
+	struct sk_buff *skb = alloc_piece(size);
 
+	/* There may be no run of pages to have, but single ones */
+	if (!skb)
+		skb = alloc_skb(size, gfp);
 	if (skb)
 		skb_reserve(skb, HEADROOM);
 	return skb;
+}
+
+/* Is a packet of pages not copied together on the way anyhow? */
+bool uroce_net_takes_pages(const struct uroce_flow *flow)
+{
+	return flow->route && flow->route->dev->features & NETIF_F_SG;
+}
+
+/* Payload lies in pages; what follows it has to lie behind them. False: no memory. */
+bool uroce_net_end_pages(struct sk_buff *skb)
+{
+	unsigned int size = 2 * UROCE_ICRC_SIZE;
+	void *data = netdev_alloc_frag(size);
+
+	if (!data)
+		return false;
+	skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, virt_to_head_page(data),
+			data - page_address(virt_to_head_page(data)), 0, size);
+	return true;
+}
+
+/* Room at the end of a packet: of its one piece, or in the last of its fragments */
+void *uroce_net_put(struct sk_buff *skb, unsigned int len)
+{
+	skb_frag_t *last;
+	void *at;
+
+	if (!skb_is_nonlinear(skb))
+		return skb_put(skb, len);
+	last = &skb_shinfo(skb)->frags[skb_shinfo(skb)->nr_frags - 1];
+	at = skb_frag_address(last) + skb_frag_size(last);
+	skb_frag_size_add(last, len);
+	skb->len += len;
+	skb->data_len += len;
+	return at;
 }
 
 /**
@@ -130,7 +188,7 @@ static struct udphdr *push_udp(const struct uroce_flow *flow, struct sk_buff *sk
 }
 
 static u32 push_ipv4(const struct uroce_flow *flow, struct sk_buff *skb,
-		     const struct udphdr *udp)
+		     const struct udphdr *udp, u16 id)
 {
 	struct iphdr *ip = __skb_push(skb, sizeof(*ip));
 
@@ -142,7 +200,8 @@ static u32 push_ipv4(const struct uroce_flow *flow, struct sk_buff *skb,
 		.ihl = sizeof(*ip) / 4,
 		.tos = flow->tclass,
 		.tot_len = htons(skb->len + UROCE_ICRC_SIZE),
-		/* Never in pieces, hence no need of a number */
+		/* Never in pieces, hence no need of a number but in a run */
+		.id = htons(id),
 		.frag_off = htons(IP_DF),
 		.ttl = flow->hops ?: IPDEFTTL,
 		.protocol = IPPROTO_UDP,
@@ -183,6 +242,43 @@ static int xmit(struct net *net, struct sk_buff *skb)
 	return ret;
 }
 
+/* Headers; @id is what segmentation gives a packet of a run. Returns their CRC. */
+static u32 push_headers(const struct uroce_flow *flow, struct sk_buff *skb, u16 id)
+{
+	struct udphdr *udp = push_udp(flow, skb);
+
+	return is_ipv4(flow) ? push_ipv4(flow, skb, udp, id) :
+			       push_ipv6(flow, skb, udp);
+}
+
+/* Headers and checksum */
+static void seal(const struct uroce_flow *flow, struct sk_buff *skb, u16 id)
+{
+	unsigned int len = skb->len - sizeof(struct uroce_bth);
+	__le32 icrc;
+	u32 crc;
+
+	crc = push_headers(flow, skb, id);
+	crc = uroce_icrc_add_skb(crc, skb, skb->len - len, len);
+	icrc = uroce_icrc_end(crc);
+	memcpy(uroce_net_put(skb, sizeof(icrc)), &icrc, sizeof(icrc));
+}
+
+static void set_route(struct sk_buff *skb, struct dst_entry *dst)
+{
+	skb_dst_set(skb, dst_clone(dst));
+	skb->dev = dst->dev;
+}
+
+static int send_one(struct net_device *dev, const struct uroce_flow *flow,
+		    struct dst_entry *dst, struct sk_buff *skb)
+{
+	seal(flow, skb, 0);
+	set_route(skb, dst);
+	charge(dev, skb);
+	return xmit(dev_net(dev), skb);
+}
+
 /**
  * uroce_net_xmit() - send a packet
  * @dev: of our address
@@ -196,22 +292,242 @@ int uroce_net_xmit(struct net_device *dev, struct uroce_flow *flow,
 		   struct sk_buff *skb)
 {
 	struct dst_entry *dst = uroce_net_wire() ? flow_route(dev, flow) : NULL;
-	unsigned int len = skb->len - sizeof(struct uroce_bth);
-	struct udphdr *udp;
+
+	if (dst)
+		return send_one(dev, flow, dst, skb);
+	kfree_skb(skb);
+	return -EHOSTUNREACH;
+}
+
+/* ---- checksums at the last moment --------------------------------------------- */
+
+/*
+ * A packet in the list of a run needs its checksum only when the list is taken
+ * apart, for a device that wants packets; a peer on this host takes what never
+ * was on a wire as it is, as TCP does. Taking a list apart is what the kernel does
+ * in skb_segment_list(), where it releases what packets are charged to: then ours
+ * is computed. Wherever else somebody copies them out of the list, they are as
+ * good as damaged, and sent again one by one.
+ */
+static atomic_t unsealed = ATOMIC_INIT(0);
+static DECLARE_WAIT_QUEUE_HEAD(all_sealed);
+
+static u32 crc_of_headers(const struct sk_buff *skb, int ip_len)
+{
+	const void *ip = skb_network_header(skb);
+	const struct udphdr *udp = ip + ip_len;
+
+	return skb->protocol == htons(ETH_P_IP) ?
+		uroce_icrc_ipv4(ip, udp, (void *)(udp + 1)) :
+		uroce_icrc_ipv6(ip, udp, (void *)(udp + 1));
+}
+
+static void seal_late(struct sk_buff *skb)
+{
+	int ip_len = skb->protocol == htons(ETH_P_IP) ? sizeof(struct iphdr) :
+							sizeof(struct ipv6hdr);
+	int from = skb_network_offset(skb) + ip_len + (int)sizeof(struct udphdr);
+	int rest = from + (int)sizeof(struct uroce_bth);
+	int to = (int)skb->len - UROCE_ICRC_SIZE;
 	__le32 icrc;
 	u32 crc;
+
+	/* Not whole any more, and dropped */
+	if (from < 0 || rest > to)
+		return;
+	crc = uroce_icrc_add_skb(crc_of_headers(skb, ip_len), skb, rest, to - rest);
+	icrc = uroce_icrc_end(crc);
+	skb_store_bits(skb, to, &icrc, sizeof(icrc));
+}
+
+static void unsealed_gone(void)
+{
+	if (atomic_dec_and_test(&unsealed))
+		wake_up(&all_sealed);
+}
+
+/* Called once, by whoever takes the list apart, though the kernel leaves it there */
+static void release_unsealed(struct sk_buff *skb)
+{
+	seal_late(skb);
+	skb->destructor = NULL;
+	if (skb->sk) {
+		sock_wfree(skb);
+		skb->sk = NULL;
+	}
+	unsealed_gone();
+}
+
+/*
+ * True if @skb was in no other hands since we put it in a list: it has not been
+ * damaged, and its checksum does not matter.
+ */
+bool uroce_run_untouched(struct sk_buff *skb)
+{
+	if (skb->destructor != release_unsealed)
+		return false;
+	/* Others that have it as well may yet need the checksum */
+	if (!skb_shared(skb)) {
+		skb->destructor = skb->sk ? sock_wfree : NULL;
+		unsealed_gone();
+	}
+	return true;
+}
+
+/* Nobody sends any more: what is still in queues, which end by themselves */
+void uroce_output_exit(void)
+{
+	wait_event(all_sealed, !atomic_read(&unsealed));
+	/* Whoever was the last may still be on its way out of here */
+	synchronize_rcu();
+}
+
+/* ---- runs --------------------------------------------------------------------- */
+
+#define RUN_MAX 64
+
+#define HEADERS (sizeof(struct ipv6hdr) + sizeof(struct udphdr))
+
+/*
+ * May a packet of @len bytes join? Not when it is too long for the way, which is
+ * for each alone to be told; nor where encapsulation would put more before each
+ * packet than there is room for, which nobody looks for in a list.
+ */
+static bool run_takes(const struct uroce_run *run, const struct dst_entry *dst,
+		      u32 len)
+{
+	const struct net_device *out = dst->dev;
+	u32 count = min_t(u32, RUN_MAX, READ_ONCE(out->gso_max_segs));
+	u32 bytes = min_t(u32, IP_MAX_MTU, READ_ONCE(out->gso_max_size));
+	u32 mtu = dst_mtu(dst);
+
+	return run->count < count && run->len + len <= bytes &&
+	       len <= mtu && run->head->len <= mtu &&
+	       skb_dst(run->head) == dst &&
+	       LL_RESERVED_SPACE(out) <= MAX_HEADER;
+}
+
+static void run_begin(struct uroce_run *run, struct sk_buff *skb)
+{
+	run->head = skb;
+	run->tail = skb;
+	run->count = 1;
+	run->len = skb->len;
+}
+
+/*
+ * Behind the first a packet lies in the list with its IP header before its data.
+ * It is charged on its own, since kernels differ in whether the truesize of a
+ * list stays with the first one when the list is taken apart.
+ */
+static void run_append(struct net_device *dev, const struct uroce_flow *flow,
+		       struct uroce_run *run, struct sk_buff *skb)
+{
+	push_headers(flow, skb, run->count);
+	memset(uroce_net_put(skb, UROCE_ICRC_SIZE), 0, UROCE_ICRC_SIZE);
+	run->len += skb->len;
+	run->count++;
+	charge(dev, skb);
+	atomic_inc(&unsealed);
+	skb->destructor = release_unsealed;
+	__skb_pull(skb, skb_transport_offset(skb) + sizeof(struct udphdr));
+	if (run->tail == run->head)
+		skb_shinfo(run->head)->frag_list = skb;
+	else
+		run->tail->next = skb;
+	run->tail = skb;
+}
+
+/* From now on @skb, the first, stands for all */
+static void run_close(struct sk_buff *skb, u32 count)
+{
+	struct skb_shared_info *info = skb_shinfo(skb);
+	struct sk_buff *seg;
+
+	info->gso_size = skb->len - skb_transport_offset(skb) -
+			 sizeof(struct udphdr);
+	info->gso_segs = count;
+	info->gso_type = SKB_GSO_UDP_L4 | SKB_GSO_FRAGLIST;
+	for (seg = info->frag_list; seg; seg = seg->next) {
+		skb->len += seg->len;
+		skb->data_len += seg->len;
+		skb->truesize += seg->truesize;
+	}
+	udp_hdr(skb)->len = htons(skb->len - skb_transport_offset(skb));
+	/* There is none to be computed */
+	skb->ip_summed = CHECKSUM_UNNECESSARY;
+}
+
+static int run_xmit(struct net_device *dev, struct uroce_run *run)
+{
+	struct sk_buff *skb = run->head;
+	int ret;
+
+	if (!skb)
+		return 0;
+	run->head = NULL;
+	if (run->count > 1)
+		run_close(skb, run->count);
+	else
+		charge(dev, skb);
+	ret = xmit(dev_net(dev), skb);
+	if (ret == -ENOBUFS)
+		run->lost = true;
+	return ret;
+}
+
+/**
+ * uroce_run_send() - send what was added
+ * @dev: of our address
+ * @run: empty afterwards
+ *
+ * Return: as uroce_net_xmit(), for all since the last time
+ */
+int uroce_run_send(struct net_device *dev, struct uroce_run *run)
+{
+	int ret = run_xmit(dev, run);
+
+	if (!run->lost)
+		return ret;
+	run->lost = false;
+	return -ENOBUFS;
+}
+
+/**
+ * uroce_run_add() - send a packet, together with others
+ * @dev: of our address
+ * @flow: where it goes; the same for all of a run
+ * @run: which; sent when it is full, or else by uroce_run_send()
+ * @skb: as of uroce_net_xmit(); consumed
+ *
+ * Return: as uroce_net_xmit(). -ENOBUFS: those before it are lost, and it too;
+ * uroce_run_send() says so once more.
+ */
+int uroce_run_add(struct net_device *dev, struct uroce_flow *flow,
+		  struct uroce_run *run, struct sk_buff *skb)
+{
+	struct dst_entry *dst = uroce_net_wire() ? flow_route(dev, flow) : NULL;
+	u32 len = skb->len + HEADERS + UROCE_ICRC_SIZE;
+	int ret = 0;
 
 	if (!dst) {
 		kfree_skb(skb);
 		return -EHOSTUNREACH;
 	}
-	udp = push_udp(flow, skb);
-	crc = is_ipv4(flow) ? push_ipv4(flow, skb, udp) : push_ipv6(flow, skb, udp);
-	crc = uroce_icrc_add_skb(crc, skb, skb->len - len, len);
-	icrc = uroce_icrc_end(crc);
-	skb_put_data(skb, &icrc, sizeof(icrc));
-	skb_dst_set(skb, dst_clone(dst));
-	skb->dev = dst->dev;
-	charge(dev, skb);
-	return xmit(dev_net(dev), skb);
+	if (run->head && (flow->wary || !run_takes(run, dst, len)))
+		ret = run_xmit(dev, run);
+	if (ret == -ENOBUFS) {
+		kfree_skb(skb);
+		return ret;
+	}
+	if (flow->wary)
+		return send_one(dev, flow, dst, skb);
+	if (run->head) {
+		run_append(dev, flow, run, skb);
+		return 0;
+	}
+	seal(flow, skb, 0);
+	set_route(skb, dst);
+	run_begin(run, skb);
+	return 0;
 }

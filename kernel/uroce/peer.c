@@ -52,6 +52,24 @@ static int op_gather(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
 	return 0;
 }
 
+static int op_attach(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
+		     struct sk_buff *skb, u32 len)
+{
+	struct uroce_wqe *wqe = &wqe_of(msg)->wqe;
+	bool attached;
+	int status;
+
+	/* Inline data lies in the request, which is not kept for as long */
+	if (wqe->data || !uroce_net_takes_pages(&wire_of(conn)->req_flow))
+		return -EOPNOTSUPP;
+	status = uroce_send_map(wire_of(conn)->qp, wqe, 0);
+	if (status)
+		return status;
+	attached = uroce_vec_attach(&wqe->vec, offset, len, skb);
+	uroce_vec_put(&wqe->vec);
+	return attached && uroce_net_end_pages(skb) ? 0 : -EOPNOTSUPP;
+}
+
 /* A packet's payload, in however many pieces it lies, to mapped memory */
 void uroce_packet_put(const struct uroce_packet *pkt, const struct uroce_vec *vec,
 		      u32 offset)
@@ -277,6 +295,8 @@ static bool op_room(struct uroce_conn *conn)
 static int op_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool response)
 {
 	struct uroce_wire *w = wire_of(conn);
+	struct uroce_flow *flow = response ? &w->resp_flow : &w->req_flow;
+	u32 *careful = response ? &conn->resp.careful : &conn->req.careful;
 	struct uroce_dev *dev = w->qp->dev;
 
 	if (uroce_port_is_down(dev)) {
@@ -285,8 +305,18 @@ static int op_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool response)
 	}
 	uroce_count(dev, UROCE_CNT_SENT_PKTS);
 	uroce_count_many(dev, UROCE_CNT_SENT_BYTES, skb->len);
-	return uroce_net_xmit(dev->netdev, response ? &w->resp_flow : &w->req_flow,
-			      skb);
+	flow->wary = *careful;
+	*careful -= flow->wary;
+	return uroce_run_add(dev->netdev, flow,
+			     response ? &w->resp_run : &w->req_run, skb);
+}
+
+static int op_flush(struct uroce_conn *conn, bool response)
+{
+	struct uroce_wire *w = wire_of(conn);
+
+	return uroce_run_send(w->qp->dev->netdev,
+			      response ? &w->resp_run : &w->req_run);
 }
 
 static void op_rerun(struct uroce_conn *conn, bool response)
@@ -306,6 +336,7 @@ static void op_rerun(struct uroce_conn *conn, bool response)
 static const struct uroce_conn_ops wire_ops = {
 	.msg = op_msg,
 	.gather = op_gather,
+	.attach = op_attach,
 	.scatter = op_scatter,
 	.local = op_local,
 	.done = op_done,
@@ -322,6 +353,7 @@ static const struct uroce_conn_ops wire_ops = {
 	.count = op_count,
 	.room = op_room,
 	.xmit = op_xmit,
+	.flush = op_flush,
 	.rerun = op_rerun,
 };
 

@@ -20,6 +20,8 @@ struct uroce_wire_wqe {
  * @conn: requester and responder, under sq.lock and resp.lock
  * @req_flow: for requests, under sq.lock
  * @resp_flow: for responses, under resp.lock
+ * @req_run: requests that go out together, empty when sq.lock is free
+ * @resp_run: responses, and resp.lock
  * @answers: packets for the requester, which whoever holds sq.lock takes
  * @wqes: as many as the ring has slots
  * @sges: their scatter lists
@@ -32,6 +34,8 @@ struct uroce_wire {
 	struct uroce_conn conn;
 	struct uroce_flow req_flow;
 	struct uroce_flow resp_flow;
+	struct uroce_run req_run;
+	struct uroce_run resp_run;
 	struct sk_buff_head answers;
 	struct uroce_wire_wqe *wqes;
 	struct univ_sge *sges;

@@ -129,8 +129,41 @@ static bool ask(struct uroce_conn *conn, bool last)
 	return false;
 }
 
-static struct sk_buff *build(struct uroce_conn *conn, struct uroce_msg *msg,
-			     u32 len, int *status)
+/* From so many bytes on pages are cheaper than a copy */
+#define PAGES_MIN 1024
+
+/*
+ * May the payload leave without a copy? It has to stay as it is until the peer
+ * acknowledges it, which is what programs promise for as long as a request is not
+ * complete. For those that break their word, what is sent again is copied: else
+ * it could be damaged again and again.
+ */
+static bool may_attach(const struct uroce_conn *conn, u32 payload)
+{
+	return payload >= PAGES_MIN && reliable(conn) && !conn->req.careful &&
+	       uroce_psn_diff(conn->req.psn, conn->req.high) >= 0;
+}
+
+/* @pages: the payload goes without a copy. 0, or what gather() and attach() return. */
+static int fill_payload(struct uroce_conn *conn, struct uroce_msg *msg,
+			struct sk_buff *skb, u32 len, bool pages)
+{
+	u32 offset = conn->req.offset, pad = uroce_pad(len);
+	int ret;
+
+	if (!len)
+		return 0;
+	if (pages)
+		ret = conn->ops->attach(conn, msg, offset, skb, len);
+	else
+		ret = conn->ops->gather(conn, msg, offset, skb_put(skb, len), len);
+	if (!ret)
+		memset(uroce_net_put(skb, pad), 0, pad);
+	return ret;
+}
+
+static struct sk_buff *build_as(struct uroce_conn *conn, struct uroce_msg *msg,
+				u32 len, int *status, bool pages)
 {
 	struct uroce_requester *req = &conn->req;
 	bool first = !req->offset, last = req->offset + len == msg->length;
@@ -141,7 +174,8 @@ static struct sk_buff *build(struct uroce_conn *conn, struct uroce_msg *msg,
 	struct sk_buff *skb;
 	u8 *eth;
 
-	skb = uroce_net_alloc(uroce_ops[opcode].length + payload + pad, GFP_ATOMIC);
+	skb = uroce_net_alloc(uroce_ops[opcode].length +
+			      (pages ? 0 : payload + pad), GFP_ATOMIC);
 	if (!skb)
 		return NULL;
 	bth = (void *)skb->data;
@@ -149,11 +183,22 @@ static struct sk_buff *build(struct uroce_conn *conn, struct uroce_msg *msg,
 	if (last && msg->solicited)
 		bth->flags |= UROCE_BTH_SE;
 	fill_headers(conn, msg, opcode, eth, data ? msg->length : len);
-	if (payload)
-		*status = conn->ops->gather(conn, msg, req->offset,
-					    skb_put(skb, payload), payload);
-	memset(skb_put(skb, pad), 0, pad);
+	*status = fill_payload(conn, msg, skb, payload, pages);
 	return skb;
+}
+
+static struct sk_buff *build(struct uroce_conn *conn, struct uroce_msg *msg,
+			     u32 len, int *status)
+{
+	struct sk_buff *skb;
+
+	if (!uroce_msg_has_response(msg) && may_attach(conn, len)) {
+		skb = build_as(conn, msg, len, status, true);
+		if (!skb || *status != -EOPNOTSUPP)
+			return skb;
+		kfree_skb(skb);
+	}
+	return build_as(conn, msg, len, status, false);
 }
 
 /* ---- the walk over requests --------------------------------------------------- */
@@ -343,6 +388,20 @@ static void req_expired(struct uroce_conn *conn)
 	}
 }
 
+/*
+ * What went together is on its way, or lost in a queue that is full: then it is
+ * sent again, all that is not acknowledged, when there may be room.
+ */
+static enum uroce_req_step req_flush(struct uroce_conn *conn,
+				     enum uroce_req_step step)
+{
+	if (conn->ops->flush(conn, false) != -ENOBUFS || !conn->req.running)
+		return step;
+	if (reliable(conn))
+		uroce_req_back(conn);
+	return REQ_LATER;
+}
+
 /**
  * uroce_req_run() - send what may be sent
  * @conn: connection
@@ -361,6 +420,7 @@ bool uroce_req_run(struct uroce_conn *conn, u32 posted)
 	do {
 		step = req_step(conn);
 	} while (step == REQ_GO_ON && --left);
+	step = req_flush(conn, step);
 	req_set_timer(conn, step);
 	return step == REQ_GO_ON;
 }
@@ -426,6 +486,7 @@ void uroce_req_retry(struct uroce_conn *conn)
 		return;
 	}
 	req->tries--;
+	req->careful = UROCE_CAREFUL;
 	uroce_req_back(conn);
 	if (req->timeout)
 		mod_timer(&req->timer, jiffies + req->timeout);
@@ -443,6 +504,7 @@ void uroce_req_start(struct uroce_conn *conn, u32 psn)
 	req->high = psn;
 	req->reads = 0;
 	req->silent = 0;
+	req->careful = 0;
 	uroce_window_start(req);
 	req->tries = req->retry_cnt;
 	req->rnr_tries = req->rnr_retry;

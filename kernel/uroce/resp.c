@@ -366,6 +366,7 @@ void uroce_resp_start(struct uroce_conn *conn, u32 psn)
 	resp->op = 0;
 	resp->told = false;
 	resp->told_congestion = 0;
+	resp->careful = 0;
 	resp->heard = false;
 	resp->has_recv = false;
 	resp->ack = false;

@@ -467,6 +467,8 @@ void uroce_vec_copy(const struct uroce_vec *dst, u32 dst_off,
 void uroce_vec_read(const struct uroce_vec *vec, u32 off, void *to, u32 len);
 void uroce_vec_write(const struct uroce_vec *vec, u32 off, const void *from,
 		     u32 len);
+bool uroce_vec_attach(const struct uroce_vec *vec, u32 off, u32 len,
+		      struct sk_buff *skb);
 bool uroce_atomic(const struct uroce_seg *seg, u8 opcode, u64 compare_add,
 		  u64 swap, u64 *orig);
 

@@ -46,11 +46,6 @@ static struct end *end_of(struct uroce_conn *conn)
 
 /* ---- what connections stand on ------------------------------------------------ */
 
-struct sk_buff *uroce_net_alloc(unsigned int len, gfp_t gfp)
-{
-	return alloc_skb(len, gfp);
-}
-
 u64 uroce_rnr_ns(u8 timer)
 {
 	return timer * NSEC_PER_MSEC;
@@ -66,6 +61,12 @@ static int end_gather(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset
 {
 	memcpy(to, end_of(conn)->bytes + offset, len);
 	return 0;
+}
+
+static int end_attach(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
+		      struct sk_buff *skb, u32 len)
+{
+	return -EOPNOTSUPP;
 }
 
 static int end_scatter(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
@@ -184,6 +185,11 @@ static int end_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool response)
 	return 0;
 }
 
+static int end_flush(struct uroce_conn *conn, bool response)
+{
+	return 0;
+}
+
 static void end_rerun(struct uroce_conn *conn, bool response)
 {
 }
@@ -191,6 +197,7 @@ static void end_rerun(struct uroce_conn *conn, bool response)
 static const struct uroce_conn_ops end_ops = {
 	.msg = end_msg,
 	.gather = end_gather,
+	.attach = end_attach,
 	.scatter = end_scatter,
 	.local = end_local,
 	.done = end_done,
@@ -207,6 +214,7 @@ static const struct uroce_conn_ops end_ops = {
 	.count = end_count,
 	.room = end_room,
 	.xmit = end_xmit,
+	.flush = end_flush,
 	.rerun = end_rerun,
 };
 

@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Runs of packets: what the kernel makes of one for a device that wants packets, what
+ * a peer of the same host sees of it, and super-packets that nobody of ours made.
+ */
+#include <kunit/test.h>
+#include <linux/if_ether.h>
+#include <linux/skbuff.h>
+#include <linux/string.h>
+#include <net/dst.h>
+
+#include "../../kernel/uroce/net.c"
+
+#define PAYLOAD	1024
+#define PACKETS	9
+#define LAST_PAYLOAD 300
+#define GOT_MAX	80
+
+/* What input.c would have got */
+struct got {
+	u32 psn;
+	u32 len;
+	u8 first;		/* byte of the payload */
+	bool alike;		/* and all others are the same */
+};
+
+static struct {
+	struct sk_buff *sent;	/* what went down the stack last */
+	u32 sends;
+	u32 mtu;
+	struct got got[GOT_MAX];
+	u32 received;
+	u32 damaged;
+} seen;
+
+/* ---- what the sources stand on ------------------------------------------------ */
+
+static struct in6_addr our_address;
+
+struct uroce_dev *uroce_net_device(struct net *net, const struct in6_addr *dst)
+{
+	return ipv6_addr_equal(dst, &our_address) ? (void *)&seen : NULL;
+}
+
+struct uroce_dev *uroce_dev_by_netdev(const struct net_device *netdev)
+{
+	return NULL;
+}
+
+void uroce_net_receive(struct uroce_dev *dev, const struct uroce_packet *pkt)
+{
+	struct got *got = &seen.got[seen.received++ % GOT_MAX];
+	u8 byte;
+	u32 i;
+
+	*got = (struct got){ .psn = pkt->psn, .len = pkt->len, .alike = true };
+	skb_copy_bits(pkt->skb, pkt->payload, &got->first, 1);
+	for (i = 0; i < pkt->len; i++) {
+		skb_copy_bits(pkt->skb, pkt->payload + i, &byte, 1);
+		got->alike &= byte == got->first;
+	}
+}
+
+void uroce_net_damaged(struct uroce_dev *dev)
+{
+	seen.damaged++;
+}
+
+void uroce_gro_start(struct net *net, struct uroce_gro *gro)
+{
+}
+
+void uroce_gro_stop(struct uroce_gro *gro)
+{
+}
+
+int uroce_gro_init(void)
+{
+	return 0;
+}
+
+void uroce_gro_exit(void)
+{
+}
+
+/* ---- a way that ends here ----------------------------------------------------- */
+
+static int catch(struct net *net, struct sock *sk, struct sk_buff *skb)
+{
+	kfree_skb(seen.sent);
+	seen.sent = skb;
+	seen.sends++;
+	return 0;
+}
+
+static unsigned int way_mtu(const struct dst_entry *dst)
+{
+	return seen.mtu;
+}
+
+static struct dst_ops way_ops = { .family = AF_INET, .mtu = way_mtu };
+static struct dst_entry way;
+
+static struct net_device *card(void)
+{
+	return init_net.loopback_dev;
+}
+
+static void way_init(void)
+{
+	memset(&way, 0, sizeof(way));
+	way.ops = &way_ops;
+	way.dev = card();
+	way.output = catch;
+	/* Never the last */
+	atomic_set(&way.__refcnt, 1000);
+}
+
+/* 10.0.0.1 to 10.0.0.2, or fd00::1 to fd00::2 */
+static void flow_init(struct uroce_flow *flow, bool ipv6)
+{
+	*flow = (struct uroce_flow){ .sport = htons(0xc123), .route = &way };
+	if (ipv6) {
+		flow->src.s6_addr32[0] = htonl(0xfd000000);
+		flow->dst = flow->src;
+	} else {
+		ipv6_addr_set_v4mapped(htonl(0x0a000000), &flow->src);
+		flow->dst = flow->src;
+	}
+	flow->src.s6_addr[15] = 1;
+	flow->dst.s6_addr[15] = 2;
+	our_address = flow->dst;
+}
+
+static struct sk_buff *packet(u32 psn, u32 len)
+{
+	u8 opcode = UROCE_RC | UROCE_WRITE_MIDDLE;
+	struct sk_buff *skb = uroce_net_alloc(uroce_ops[opcode].length + len, GFP_KERNEL);
+	struct uroce_bth *bth;
+
+	if (!skb)
+		return NULL;
+	bth = skb_put_zero(skb, sizeof(*bth));
+	bth->opcode = opcode;
+	bth->psn = cpu_to_be32(psn);
+	memset(skb_put(skb, len), psn, len);
+	return skb;
+}
+
+/* A run of full packets and a short one; what went down the stack, or NULL */
+static struct sk_buff *send_run(struct kunit *test, struct uroce_flow *flow)
+{
+	struct uroce_run run = {};
+	u32 i;
+
+	for (i = 0; i < PACKETS; i++)
+		KUNIT_EXPECT_EQ(test, uroce_run_add(card(), flow, &run,
+			packet(i, i < PACKETS - 1 ? PAYLOAD : LAST_PAYLOAD)), 0);
+	KUNIT_EXPECT_NULL(test, seen.sent);
+	KUNIT_EXPECT_EQ(test, uroce_run_send(card(), &run), 0);
+	KUNIT_EXPECT_EQ(test, seen.sends, 1u);
+	return seen.sent;
+}
+
+static struct sk_buff *take_sent(void)
+{
+	struct sk_buff *skb = seen.sent;
+
+	seen.sent = NULL;
+	return skb;
+}
+
+/* Through our hook, as if it had just come */
+static unsigned int arrive(struct sk_buff *skb, bool ipv6)
+{
+	struct nf_hook_state state = { .net = &init_net, .in = card() };
+	unsigned int verdict;
+
+	skb_dst_drop(skb);
+	rcu_read_lock();
+	local_bh_disable();
+	verdict = ipv6 ? hook_ipv6(NULL, skb, &state) : hook_ipv4(NULL, skb, &state);
+	local_bh_enable();
+	rcu_read_unlock();
+	if (verdict == NF_ACCEPT)
+		kfree_skb(skb);
+	return verdict;
+}
+
+static void expect_all(struct kunit *test)
+{
+	u32 i, len;
+
+	KUNIT_EXPECT_EQ(test, seen.damaged, 0u);
+	KUNIT_ASSERT_EQ(test, seen.received, (u32)PACKETS);
+	for (i = 0; i < PACKETS; i++) {
+		len = i < PACKETS - 1 ? PAYLOAD : LAST_PAYLOAD;
+		KUNIT_EXPECT_EQ(test, seen.got[i].psn, i);
+		KUNIT_EXPECT_EQ(test, seen.got[i].len, len);
+		KUNIT_EXPECT_EQ(test, (u32)seen.got[i].first, i);
+		KUNIT_EXPECT_TRUE(test, seen.got[i].alike);
+	}
+}
+
+/* One by one, as a device gets them that knows nothing of super-packets */
+static struct sk_buff *cut_up(struct kunit *test, struct sk_buff *skb)
+{
+	struct sk_buff *segs;
+	struct ethhdr *eth = skb_push(skb, ETH_HLEN);
+
+	memset(eth, 0, sizeof(*eth));
+	eth->h_proto = skb->protocol;
+	skb_reset_mac_header(skb);
+	segs = skb_gso_segment(skb, NETIF_F_SG);
+	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, segs);
+	if (IS_ERR_OR_NULL(segs))
+		return NULL;
+	consume_skb(skb);
+	return segs;
+}
+
+/* ---- the tests ---------------------------------------------------------------- */
+
+/* To the bit what goes out if each is sent alone, but for IPv4's number */
+static void same_as_alone(struct kunit *test, struct sk_buff *seg, u32 psn, u32 len,
+			  bool ipv6)
+{
+	struct uroce_flow flow;
+	struct sk_buff *alone;
+
+	flow_init(&flow, ipv6);
+	KUNIT_EXPECT_EQ(test, uroce_net_xmit(card(), &flow, packet(psn, len)), 0);
+	alone = take_sent();
+	KUNIT_ASSERT_NOT_NULL(test, alone);
+	__skb_pull(seg, ETH_HLEN);
+	KUNIT_ASSERT_EQ(test, seg->len, alone->len);
+	KUNIT_EXPECT_EQ(test, skb_linearize(seg), 0);
+	if (ipv6) {
+		KUNIT_EXPECT_EQ(test, memcmp(seg->data, alone->data, seg->len), 0);
+	} else {
+		struct iphdr *ip = (void *)seg->data;
+
+		KUNIT_EXPECT_EQ(test, ntohs(ip->id), psn);
+		KUNIT_EXPECT_EQ(test, ip_fast_csum(ip, 5), (__sum16)0);
+		/* Number and both checksums apart */
+		ip->id = 0;
+		ip_send_check(ip);
+		KUNIT_EXPECT_EQ(test, memcmp(seg->data, alone->data,
+					     seg->len - UROCE_ICRC_SIZE), 0);
+	}
+	kfree_skb(alone);
+}
+
+static void run_in_pieces(struct kunit *test, bool ipv6)
+{
+	struct sk_buff *segs, *seg, *next, *copy;
+	struct uroce_flow flow;
+	u32 i = 0;
+
+	flow_init(&flow, ipv6);
+	KUNIT_ASSERT_NOT_NULL(test, send_run(test, &flow));
+	segs = cut_up(test, take_sent());
+	skb_list_walk_safe(segs, seg, next) {
+		skb_mark_not_on_list(seg);
+		copy = skb_copy(seg, GFP_KERNEL);
+		__skb_pull(copy, ETH_HLEN);
+		skb_reset_network_header(copy);
+		arrive(copy, ipv6);
+		same_as_alone(test, seg, i, i < PACKETS - 1 ? PAYLOAD : LAST_PAYLOAD, ipv6);
+		kfree_skb(seg);
+		i++;
+	}
+	KUNIT_EXPECT_EQ(test, i, (u32)PACKETS);
+	/* Each one's checksum is right */
+	expect_all(test);
+}
+
+static void run_pieces_ipv4(struct kunit *test)
+{
+	run_in_pieces(test, false);
+}
+
+static void run_pieces_ipv6(struct kunit *test)
+{
+	run_in_pieces(test, true);
+}
+
+static void run_whole(struct kunit *test, bool ipv6)
+{
+	struct uroce_flow flow;
+
+	flow_init(&flow, ipv6);
+	KUNIT_ASSERT_NOT_NULL(test, send_run(test, &flow));
+	KUNIT_EXPECT_EQ(test, arrive(take_sent(), ipv6), (unsigned int)NF_STOLEN);
+	expect_all(test);
+}
+
+static void run_whole_ipv4(struct kunit *test)
+{
+	run_whole(test, false);
+}
+
+static void run_whole_ipv6(struct kunit *test)
+{
+	run_whole(test, true);
+}
+
+/* Somebody looks on: both get all of it, and neither spoils it for the other */
+static void run_watched(struct kunit *test)
+{
+	struct uroce_flow flow;
+	struct sk_buff *watcher;
+
+	flow_init(&flow, false);
+	KUNIT_ASSERT_NOT_NULL(test, send_run(test, &flow));
+	watcher = skb_clone(seen.sent, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, watcher);
+	arrive(take_sent(), false);
+	expect_all(test);
+	seen.received = 0;
+	arrive(watcher, false);
+	expect_all(test);
+}
+
+/* Copied out of the list before there were checksums: as good as damaged */
+static void run_copied(struct kunit *test)
+{
+	struct sk_buff *segs, *seg, *next;
+	struct uroce_flow flow;
+
+	flow_init(&flow, false);
+	KUNIT_ASSERT_NOT_NULL(test, send_run(test, &flow));
+	KUNIT_ASSERT_EQ(test, skb_linearize(seen.sent), 0);
+	segs = cut_up(test, take_sent());
+	skb_list_walk_safe(segs, seg, next) {
+		skb_mark_not_on_list(seg);
+		__skb_pull(seg, ETH_HLEN);
+		arrive(seg, false);
+	}
+	/* The first has one always */
+	KUNIT_EXPECT_LE(test, seen.received, 1u);
+	KUNIT_EXPECT_GE(test, seen.damaged, PACKETS - 1u);
+}
+
+/* Damage is noticed, once the kernel has had the packets in its hands */
+static void run_damaged(struct kunit *test)
+{
+	struct sk_buff *segs, *seg, *next;
+	struct uroce_flow flow;
+
+	flow_init(&flow, false);
+	KUNIT_ASSERT_NOT_NULL(test, send_run(test, &flow));
+	segs = cut_up(test, take_sent());
+	skb_list_walk_safe(segs, seg, next) {
+		skb_mark_not_on_list(seg);
+		__skb_pull(seg, ETH_HLEN);
+		seg->data[seg->len / 2] ^= 1;
+		arrive(seg, false);
+	}
+	KUNIT_EXPECT_EQ(test, seen.received, 0u);
+	KUNIT_EXPECT_EQ(test, seen.damaged, (u32)PACKETS);
+}
+
+/* What is longer than the way bears, or came after a loss, goes alone */
+static void run_alone(struct kunit *test)
+{
+	struct uroce_run run = {};
+	struct uroce_flow flow;
+
+	flow_init(&flow, false);
+	seen.mtu = PAYLOAD;
+	KUNIT_EXPECT_EQ(test, uroce_run_add(card(), &flow, &run, packet(0, PAYLOAD)), 0);
+	KUNIT_EXPECT_EQ(test, uroce_run_add(card(), &flow, &run, packet(1, PAYLOAD)), 0);
+	KUNIT_EXPECT_EQ(test, seen.sends, 1u);
+	KUNIT_EXPECT_EQ(test, uroce_run_send(card(), &run), 0);
+	KUNIT_EXPECT_EQ(test, seen.sends, 2u);
+	seen.mtu = 4200;
+	flow.wary = true;
+	KUNIT_EXPECT_EQ(test, uroce_run_add(card(), &flow, &run, packet(2, PAYLOAD)), 0);
+	KUNIT_EXPECT_EQ(test, seen.sends, 3u);
+	KUNIT_EXPECT_FALSE(test, skb_is_gso(seen.sent));
+}
+
+/* A run ends where a super-packet has to */
+static void run_full(struct kunit *test)
+{
+	struct uroce_run run = {};
+	struct uroce_flow flow;
+	u32 i;
+
+	flow_init(&flow, false);
+	for (i = 0; i < 65; i++)
+		KUNIT_EXPECT_EQ(test, uroce_run_add(card(), &flow, &run, packet(i, 64)), 0);
+	KUNIT_EXPECT_EQ(test, seen.sends, 1u);
+	KUNIT_EXPECT_EQ(test, (u32)skb_shinfo(seen.sent)->gso_segs, 64u);
+	for (i = 0; i < 20; i++)
+		KUNIT_EXPECT_EQ(test, uroce_run_add(card(), &flow, &run, packet(i, 4096)), 0);
+	KUNIT_EXPECT_EQ(test, seen.sends, 2u);
+	KUNIT_EXPECT_LE(test, seen.sent->len, 65535u);
+	KUNIT_EXPECT_EQ(test, uroce_run_send(card(), &run), 0);
+	KUNIT_EXPECT_EQ(test, seen.sends, 3u);
+}
+
+static struct sk_buff *sent_run(struct kunit *test)
+{
+	struct uroce_flow flow;
+
+	flow_init(&flow, false);
+	KUNIT_ASSERT_NOT_NULL(test, send_run(test, &flow));
+	return take_sent();
+}
+
+/* Lists that lie about themselves: nothing of theirs is taken for whole */
+static void run_hostile(struct kunit *test)
+{
+	struct sk_buff *skb, *seg;
+
+	/* Another sender in the middle */
+	skb = sent_run(test);
+	seg = skb_shinfo(skb)->frag_list;
+	((struct iphdr *)skb_network_header(seg))->saddr ^= htonl(7);
+	arrive(skb, false);
+	KUNIT_EXPECT_EQ(test, seen.received, PACKETS - 1u);
+
+	/* A length that is not so, and another port */
+	memset(&seen, 0, offsetof(typeof(seen), mtu));
+	seen.received = 0;
+	skb = sent_run(test);
+	seg = skb_shinfo(skb)->frag_list;
+	((struct udphdr *)skb_transport_header(seg))->len = htons(60000);
+	((struct udphdr *)skb_transport_header(seg->next))->dest = htons(53);
+	arrive(skb, false);
+	KUNIT_EXPECT_EQ(test, seen.received, PACKETS - 2u);
+
+	/* Headers elsewhere */
+	seen.sends = 0;
+	seen.received = 0;
+	skb = sent_run(test);
+	seg = skb_shinfo(skb)->frag_list;
+	seg->network_header -= 4;
+	arrive(skb, false);
+	KUNIT_EXPECT_EQ(test, seen.received, PACKETS - 1u);
+}
+
+/* One payload to be cut at equal lengths, which no device of ours sends */
+static void run_foreign(struct kunit *test)
+{
+	struct sk_buff *skb = sent_run(test);
+
+	KUNIT_ASSERT_EQ(test, skb_linearize(skb), 0);
+	__skb_push(skb, ETH_HLEN);
+	memset(skb->data, 0, ETH_HLEN);
+	((struct ethhdr *)skb->data)->h_proto = skb->protocol;
+	skb_reset_mac_header(skb);
+	__skb_pull(skb, ETH_HLEN);
+	skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
+	skb->ip_summed = CHECKSUM_PARTIAL;
+	skb->csum_start = skb_transport_header(skb) - skb->head;
+	skb->csum_offset = offsetof(struct udphdr, check);
+	arrive(skb, false);
+	/* Cut, looked at one by one, and without right checksums but the first */
+	KUNIT_EXPECT_LE(test, seen.received, 1u);
+	KUNIT_EXPECT_GE(test, seen.damaged, PACKETS - 1u);
+}
+
+static int run_init(struct kunit *test)
+{
+	memset(&seen, 0, sizeof(seen));
+	seen.mtu = 4200;
+	way_init();
+	return uroce_net_init();
+}
+
+static void run_exit(struct kunit *test)
+{
+	kfree_skb(take_sent());
+	/* Returns when none of ours is left anywhere */
+	uroce_net_exit();
+}
+
+static struct kunit_case run_cases[] = {
+	KUNIT_CASE(run_pieces_ipv4),
+	KUNIT_CASE(run_pieces_ipv6),
+	KUNIT_CASE(run_whole_ipv4),
+	KUNIT_CASE(run_whole_ipv6),
+	KUNIT_CASE(run_watched),
+	KUNIT_CASE(run_copied),
+	KUNIT_CASE(run_damaged),
+	KUNIT_CASE(run_alone),
+	KUNIT_CASE(run_full),
+	KUNIT_CASE(run_hostile),
+	KUNIT_CASE(run_foreign),
+	{}
+};
+
+static struct kunit_suite run_suite = {
+	.name = "univ_uroce_run",
+	.init = run_init,
+	.exit = run_exit,
+	.test_cases = run_cases,
+};
+
+kunit_test_suite(run_suite);
