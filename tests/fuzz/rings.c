@@ -90,7 +90,8 @@ static void good_send(struct reader *r, struct raw_qp *qp, struct univ_send_wr *
 	wr->remote_addr = (uintptr_t)env.mem + (how & 0x70);
 	wr->sge[0] = (struct univ_sge){ (uintptr_t)env.mem + 4 * PAGE, how & 8 ? 2000 : 8, env.mr.lkey };
 	if (qp->type == IBV_QPT_UD) {
-		wr->ud.ah = env.ah;
+		/* The handles are the first numbers, and most are of other kinds */
+		wr->ud.ah = how & 0x04 ? how >> 3 & 0xf : env.ah;
 		wr->ud.remote_qpn = qp->qp_num;
 		wr->ud.remote_qkey = PAIR_QKEY;
 	}
