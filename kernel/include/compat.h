@@ -8,6 +8,11 @@
 #include <linux/version.h>
 #include <rdma/restrack.h>
 
+/* What cuts super-packets; before, linux/netdevice.h has it */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#include <net/gso.h>
+#endif
+
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
 static inline void univ_vm_flags_mod(struct vm_area_struct *vma,
 				     vm_flags_t set, vm_flags_t clear)

@@ -13,6 +13,7 @@
 #include <net/netns/generic.h>
 #include <net/sock.h>
 
+#include "compat.h"
 #include "gro.h"
 #include "icrc.h"
 #include "net.h"
