@@ -34,15 +34,61 @@ over "a good network" 120 -- sends writes reads atomics
 over "tries are counted (adv19)" 120 -- counted_retries counted_rnr
 run_test "uroce wire: two namespaces, ibv_rc_pingpong" 60 between ibv_rc_pingpong -g 1 -c
 run_test "uroce wire: two namespaces, ib_write_bw" 60 between ib_write_bw -x 1 -F -s 65536 -n 200
+# counter NAMESPACE NAME: of the device there, which has the same name
+counter() {
+	ip netns exec "$1" rdma statistic show link "$1/1" | tr ' ' '\n' | grep -x -A 1 "$2" | tail -n 1
+}
+# sent_in_how_many COMMAND...: sets $packets, and $units: what the network device was given
+sent_in_how_many() {
+	local before tx
+	# what is shown is read so seldom
+	sleep 0.1
+	before=$(counter w-near sent_pkts) tx=$(cat /sys/class/net/w-near/statistics/tx_packets)
+	between "$@" || return
+	sleep 0.1
+	packets=$(($(counter w-near sent_pkts) - before))
+	units=$(($(cat /sys/class/net/w-near/statistics/tx_packets) - tx))
+	echo "$packets packets in $units units"
+}
+in_runs() {
+	sent_in_how_many ib_write_bw -x 1 -F -s 1048576 -n 20 && [ "$packets" -gt $((4 * units)) ]
+}
+one_by_one() {
+	local status
+	ip link set w-near gso_max_segs 1 && ip -n w-far link set w-far gso_max_segs 1 || return
+	sent_in_how_many ib_write_bw -x 1 -F -s 1048576 -n 20 && [ "$packets" -le "$units" ]
+	status=$?
+	ip link set w-near gso_max_segs 65535 && ip -n w-far link set w-far gso_max_segs 65535 && return $status
+}
+small_mtu() {
+	local status
+	ip link set w-near mtu 1500 && ip -n w-far link set w-far mtu 1500 || return
+	between ib_read_bw -x 1 -F -s 100001 -n 20 && between ib_write_bw -x 1 -F -s 100001 -n 20
+	status=$?
+	ip link set w-near mtu 4200 && ip -n w-far link set w-far mtu 4200 && return $status
+}
+packet_socket() { [ "$(wc -l </proc/net/packet)" -gt 1 ]; }
+# Somebody gets a copy of each
+watched() {
+	local watcher status
+	python3 -c "$(printf '%s\n' 'import socket' 's = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))' \
+		'while True: s.recv(65536)')" &
+	watcher=$!
+	wait_until 20 packet_socket || return
+	program lossy sends writes reads
+	status=$?
+	kill $watcher
+	return $status
+}
+run_test "uroce wire: packets travel in runs" 60 in_runs
+run_test "uroce wire: a device that takes no super-packets" 60 one_by_one
+run_test "uroce wire: another MTU" 60 small_mtu
+run_test "uroce wire: a good network, and somebody looks on" 120 watched
 over "a tenth is lost" 200 loss 10% -- sends writes reads atomics
 over "a tenth comes twice" 200 duplicate 10% -- sends writes reads atomics
 over "a tenth overtakes" 200 delay 1ms reorder 90% 50% -- sends writes reads atomics
 over "a tenth is damaged" 200 corrupt 10% -- sends writes reads atomics
 # Instead of dropping a packet the network marks it, and whoever sent it hears of that
-# counter NAMESPACE NAME: of the device there, which has the same name
-counter() {
-	ip netns exec "$1" rdma statistic show link "$1/1" | tr ' ' '\n' | grep -x -A 1 "$2" | tail -n 1
-}
 congestion() {
 	counter w-far np_ecn_marked_roce_packets
 	counter w-far np_cnp_sent
@@ -65,6 +111,15 @@ network
 run_test "uroce wire: packets (adv21)" 300 program packets
 over "destroyed while half is lost (adv20)" 150 loss 50% -- destroyed
 network
+
+# Whoever has the port first: we give it up, and rdma_rxe could not be loaded without
+gives_way() {
+	[ ! -e /sys/module/rdma_rxe ] || { echo "rdma_rxe was here before"; return 77; }
+	[ -n "$(ss -Hlun 'sport = :4791')" ] || { echo "nobody has the port"; return 1; }
+	modprobe rdma_rxe && between ib_write_bw -x 1 -F -s 65536 -n 20
+}
+run_test "uroce wire: gives way to rdma_rxe" 60 gives_way
+[ ! -e /sys/module/rdma_rxe ] || [ -e /sys/class/infiniband/rxe0 ] || rmmod rdma_rxe
 
 run_test "uroce wire: nothing is left behind" 20 resources_unchanged
 run_test "uroce wire: both devices go" 20 far_gone
