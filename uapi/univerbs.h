@@ -91,7 +91,19 @@ enum univ_reason {
 	UNIV_REASON_CHANNEL_BUSY,	/* library: completion channel has queues: value how many */
 	UNIV_REASON_NOT_OFFERED,	/* library: not implemented by univerbs */
 	UNIV_REASON_MW_TYPE,		/* no such type of memory window, or not bound this way: value enum ibv_mw_type */
+	UNIV_REASON_XRCD_FILE,		/* no such file, or one that O_CREAT and O_EXCL of the call do not suit: detail enum univ_xrcd_file, value fd */
+	UNIV_REASON_XRC_QPN,		/* no XRC receive queue pair in that domain: value number */
+	UNIV_REASON_NOT_XRC,		/* library: the shared receive queue has no number */
 	UNIV_REASON_COUNT
+};
+
+/**
+ * enum univ_xrcd_file - what a %UNIV_REASON_XRCD_FILE speaks of
+ */
+enum univ_xrcd_file {
+	UNIV_XRCD_FILE_CLOSED,		/* not open */
+	UNIV_XRCD_FILE_NONE,		/* has no domain, and O_CREAT was not given */
+	UNIV_XRCD_FILE_EXISTS,		/* has one, and O_EXCL was given */
 };
 
 /**
@@ -126,6 +138,7 @@ enum univ_object_type {
 	UNIV_OBJECT_SRQ,
 	UNIV_OBJECT_QP,
 	UNIV_OBJECT_MW,
+	UNIV_OBJECT_XRCD,
 	UNIV_OBJECT_TYPES
 };
 
@@ -151,9 +164,12 @@ struct univ_hdr {
  * enum univ_feature - what not every device offers
  * @UNIV_FEATURE_WINDOWS: memory windows: %UNIV_MW_ALLOC, and send rings take
  *	%UNIV_WR_BIND_MW and %UNIV_WR_LOCAL_INV
+ * @UNIV_FEATURE_XRC: %UNIV_XRCD_OPEN, shared receive queues and queue pairs of
+ *	XRC
  */
 enum univ_feature {
 	UNIV_FEATURE_WINDOWS	= 1 << 0,
+	UNIV_FEATURE_XRC	= 1 << 1,
 };
 
 /**
@@ -386,6 +402,25 @@ struct univ_pd_alloc {
 };
 
 /**
+ * struct univ_xrcd_open - ibv_open_xrcd(3)
+ * @hdr: head
+ * @fd: in: the file whose domain is meant, or -1: a new one without a name
+ * @oflags: in: O_CREAT: if it has none it gets one; O_EXCL: only if it has none
+ * @handle: out
+ * @reserved: zero
+ *
+ * All who open the domain of one file (of one inode) on one device share it. Only
+ * on devices that take rings themselves: %UNIV_FEATURE_XRC.
+ */
+struct univ_xrcd_open {
+	struct univ_hdr hdr;
+	__s32 fd;
+	__u32 oflags;
+	__u32 handle;
+	__u32 reserved;
+};
+
+/**
  * struct univ_mr_reg - ibv_reg_mr_iova2(3)
  * @hdr: head
  * @pd: in: handle
@@ -586,7 +621,7 @@ struct univ_cq_moderate {
 };
 
 /**
- * struct univ_srq_create - ibv_create_srq(3)
+ * struct univ_srq_create - ibv_create_srq(3), ibv_create_srq_ex(3)
  * @hdr: head
  * @pd: in: handle
  * @max_wr: in: least; out: real
@@ -598,6 +633,10 @@ struct univ_cq_moderate {
  * @map_offset: out
  * @map_length: out
  * @ring: out
+ * @srq_type: in: enum ibv_srq_type, basic or XRC; what follows is of XRC alone
+ * @cq: in: handle; receives complete there
+ * @xrcd: in: handle
+ * @srq_num: out: what a peer's requests name it by
  */
 struct univ_srq_create {
 	struct univ_hdr hdr;
@@ -611,6 +650,10 @@ struct univ_srq_create {
 	__aligned_u64 map_offset;
 	__aligned_u64 map_length;
 	struct univ_ring_map ring;
+	__u32 srq_type;
+	__u32 cq;
+	__u32 xrcd;
+	__u32 srq_num;
 };
 
 /**
@@ -667,6 +710,11 @@ struct univ_srq_query {
  * @map_length: out
  * @sq: out
  * @rq: out: slots is 0 with a shared receive queue
+ * @xrcd: in: XRC receive: handle, of what the queue pair is built on instead of
+ *	@pd, the queues and @srq, which do not count. It has no rings, so
+ *	@map_length is 0, and lives until everybody who opened it has destroyed it.
+ *	XRC send: @recv_cq and @srq do not count.
+ * @reserved: zero
  */
 struct univ_qp_create {
 	struct univ_hdr hdr;
@@ -689,6 +737,26 @@ struct univ_qp_create {
 	__aligned_u64 map_length;
 	struct univ_ring_map sq;
 	struct univ_ring_map rq;
+	__u32 xrcd;
+	__u32 reserved;
+};
+
+/**
+ * struct univ_qp_open - ibv_open_qp(3): one more handle of an XRC receive queue pair
+ * @hdr: head
+ * @xrcd: in: handle
+ * @qp_num: in
+ * @qp_type: in: enum ibv_qp_type
+ * @handle: out
+ * @cookie: in: returned in each event
+ */
+struct univ_qp_open {
+	struct univ_hdr hdr;
+	__u32 xrcd;
+	__u32 qp_num;
+	__u32 qp_type;
+	__u32 handle;
+	__aligned_u64 cookie;
 };
 
 /**
@@ -811,6 +879,8 @@ struct univ_event {
 #define UNIV_POLLER_START	_IO(UNIV_IOCTL_MAGIC, 0x06)	/* struct univ_poller_start */
 #define UNIV_PD_ALLOC		_IO(UNIV_IOCTL_MAGIC, 0x10)	/* struct univ_pd_alloc */
 #define UNIV_PD_DEALLOC		_IO(UNIV_IOCTL_MAGIC, 0x11)	/* struct univ_destroy */
+#define UNIV_XRCD_OPEN		_IO(UNIV_IOCTL_MAGIC, 0x12)	/* struct univ_xrcd_open */
+#define UNIV_XRCD_CLOSE		_IO(UNIV_IOCTL_MAGIC, 0x13)	/* struct univ_destroy */
 #define UNIV_MR_REG		_IO(UNIV_IOCTL_MAGIC, 0x14)	/* struct univ_mr_reg */
 #define UNIV_MR_REREG		_IO(UNIV_IOCTL_MAGIC, 0x15)	/* struct univ_mr_rereg */
 #define UNIV_MR_DEREG		_IO(UNIV_IOCTL_MAGIC, 0x16)	/* struct univ_destroy */
@@ -831,6 +901,7 @@ struct univ_event {
 #define UNIV_QP_MODIFY		_IO(UNIV_IOCTL_MAGIC, 0x31)	/* struct univ_qp_modify */
 #define UNIV_QP_QUERY		_IO(UNIV_IOCTL_MAGIC, 0x32)	/* struct univ_qp_query */
 #define UNIV_QP_DESTROY		_IO(UNIV_IOCTL_MAGIC, 0x33)	/* struct univ_destroy */
+#define UNIV_QP_OPEN		_IO(UNIV_IOCTL_MAGIC, 0x34)	/* struct univ_qp_open */
 #define UNIV_MCAST_ATTACH	_IO(UNIV_IOCTL_MAGIC, 0x38)	/* struct univ_mcast */
 #define UNIV_MCAST_DETACH	_IO(UNIV_IOCTL_MAGIC, 0x39)	/* struct univ_mcast */
 

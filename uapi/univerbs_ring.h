@@ -138,7 +138,8 @@ enum univ_wr_flags {
  * @opcode: enum univ_wr_opcode
  * @flags: enum univ_wr_flags
  * @count: entries of @sge, or with %UNIV_WR_INLINE bytes of @data
- * @srqn: XRC: number of the remote shared receive queue
+ * @srqn: XRC: number of the remote shared receive queue, for every request to the
+ *	peer: its domain is where RDMA reaches
  * @imm: immediate data in network order, or the remote key to invalidate
  * @rkey: remote key of an RDMA or atomic operation; binding: that of the window
  *	from then on, of which the low 8 bits may be chosen

@@ -280,6 +280,18 @@ static const explainer explainers[UNIV_REASON_COUNT] = {
 };
 
 /* Those that a sentence with the two numbers says; the rest is above. */
+static void explain_xrcd_file(struct line *line, const struct univ_failure *f)
+{
+	static const char *const why[] = {
+		[UNIV_XRCD_FILE_CLOSED] = "is not open",
+		[UNIV_XRCD_FILE_NONE] = "has no XRC domain, and O_CREAT was not given",
+		[UNIV_XRCD_FILE_EXISTS] = "has an XRC domain, and O_EXCL was given",
+	};
+
+	if (f->detail < sizeof(why) / sizeof(why[0]))
+		say(line, "descriptor %llu %s", (unsigned long long)f->value, why[f->detail]);
+}
+
 static void explain_plainly(struct line *line, const struct univ_failure *f)
 {
 	const ull value = f->value, bound = f->bound;
@@ -376,6 +388,15 @@ static void explain_plainly(struct line *line, const struct univ_failure *f)
 		break;
 	case UNIV_REASON_MW_TYPE:
 		say(line, "not possible with a memory window of type %llu", value);
+		break;
+	case UNIV_REASON_XRCD_FILE:
+		explain_xrcd_file(line, f);
+		break;
+	case UNIV_REASON_XRC_QPN:
+		say(line, "the domain has no XRC receive queue pair %llu (any more)", value);
+		break;
+	case UNIV_REASON_NOT_XRC:
+		say(line, "the shared receive queue is not one of XRC");
 		break;
 	case UNIV_REASON_NOT_OFFERED:
 		say(line, "not offered by univerbs");

@@ -163,6 +163,13 @@ AT(univ_pd_alloc, hdr, 0);
 AT(univ_pd_alloc, handle, 32);
 AT(univ_pd_alloc, reserved, 36);
 
+SIZE(univ_xrcd_open, 48);
+AT(univ_xrcd_open, hdr, 0);
+AT(univ_xrcd_open, fd, 32);
+AT(univ_xrcd_open, oflags, 36);
+AT(univ_xrcd_open, handle, 40);
+AT(univ_xrcd_open, reserved, 44);
+
 SIZE(univ_mr_reg, 80);
 AT(univ_mr_reg, hdr, 0);
 AT(univ_mr_reg, pd, 32);
@@ -252,7 +259,7 @@ AT(univ_cq_moderate, handle, 32);
 AT(univ_cq_moderate, count, 36);
 AT(univ_cq_moderate, period, 38);
 
-SIZE(univ_srq_create, 96);
+SIZE(univ_srq_create, 112);
 AT(univ_srq_create, hdr, 0);
 AT(univ_srq_create, pd, 32);
 AT(univ_srq_create, max_wr, 36);
@@ -264,6 +271,10 @@ AT(univ_srq_create, reserved, 60);
 AT(univ_srq_create, map_offset, 64);
 AT(univ_srq_create, map_length, 72);
 AT(univ_srq_create, ring, 80);
+AT(univ_srq_create, srq_type, 96);
+AT(univ_srq_create, cq, 100);
+AT(univ_srq_create, xrcd, 104);
+AT(univ_srq_create, srq_num, 108);
 
 SIZE(univ_srq_modify, 48);
 AT(univ_srq_modify, hdr, 0);
@@ -279,7 +290,7 @@ AT(univ_srq_query, max_wr, 36);
 AT(univ_srq_query, max_sge, 40);
 AT(univ_srq_query, limit, 44);
 
-SIZE(univ_qp_create, 144);
+SIZE(univ_qp_create, 152);
 AT(univ_qp_create, hdr, 0);
 AT(univ_qp_create, pd, 32);
 AT(univ_qp_create, send_cq, 36);
@@ -300,6 +311,16 @@ AT(univ_qp_create, map_offset, 96);
 AT(univ_qp_create, map_length, 104);
 AT(univ_qp_create, sq, 112);
 AT(univ_qp_create, rq, 128);
+AT(univ_qp_create, xrcd, 144);
+AT(univ_qp_create, reserved, 148);
+
+SIZE(univ_qp_open, 56);
+AT(univ_qp_open, hdr, 0);
+AT(univ_qp_open, xrcd, 32);
+AT(univ_qp_open, qp_num, 36);
+AT(univ_qp_open, qp_type, 40);
+AT(univ_qp_open, handle, 44);
+AT(univ_qp_open, cookie, 48);
 
 SIZE(univ_qp_attr, 128);
 AT(univ_qp_attr, attr_mask, 0);

@@ -89,6 +89,7 @@ const char *univ_object_name(uint32_t type)
 		[UNIV_OBJECT_SRQ] = "shared receive queue",
 		[UNIV_OBJECT_QP] = "queue pair",
 		[UNIV_OBJECT_MW] = "memory window",
+		[UNIV_OBJECT_XRCD] = "XRC domain",
 	};
 
 	return pick(names, COUNT(names), type, "object");
@@ -177,7 +178,7 @@ static const struct status statuses[] = {
 		"the peer's immediate write met no memory that may be written" },
 	[IBV_WC_REM_INV_REQ_ERR] = { "remote invalid request",
 		"the peer refuses: message too long, or the operation not allowed there "
-		"(qp_access_flags)" },
+		"(qp_access_flags), or XRC and no shared receive queue of that number in its domain" },
 	[IBV_WC_REM_ACCESS_ERR] = { "remote access error",
 		"the peer's key does not cover that address, or not with the access needed" },
 	[IBV_WC_REM_OP_ERR] = { "remote operation error",
@@ -265,6 +266,9 @@ UNIV_EXPORT const char *univerbs_reason_name(uint32_t reason)
 		NAME(CHANNEL_BUSY),
 		NAME(NOT_OFFERED),
 		NAME(MW_TYPE),
+		NAME(XRCD_FILE),
+		NAME(XRC_QPN),
+		NAME(NOT_XRC),
 	};
 
 	return pick(names, COUNT(names), reason, "unknown");

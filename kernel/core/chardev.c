@@ -23,6 +23,7 @@
 #include "qp.h"
 #include "region.h"
 #include "srq.h"
+#include "xrcd.h"
 #include "univerbs.h"
 
 #define UNIV_MAX_MINORS 1024
@@ -190,6 +191,7 @@ static const struct {
 	{ UNIV_OBJECT_AH, univ_ah_destroy },
 	{ UNIV_OBJECT_MW, univ_mw_destroy },
 	{ UNIV_OBJECT_MR, univ_mr_destroy },
+	{ UNIV_OBJECT_XRCD, univ_xrcd_destroy },
 	{ UNIV_OBJECT_PD, univ_pd_destroy },
 };
 
@@ -334,6 +336,8 @@ struct univ_device *univ_device_alloc(struct ib_device *ib)
 	mutex_init(&dev->lock);
 	spin_lock_init(&dev->events_lock);
 	INIT_LIST_HEAD(&dev->contexts);
+	mutex_init(&dev->domains_lock);
+	INIT_LIST_HEAD(&dev->domains);
 	device_initialize(&dev->dev);
 	dev->dev.class = &univ_class;
 	dev->dev.parent = ib->dev.parent;

@@ -7,6 +7,7 @@
  *
  *	univ_context.live
  *	> univ_qp.mutex, univ_srq.mutex, univ_cq.resize
+ *	> univ_domain.lock
  *	> mmap_lock (registration pins pages)
  *	> univ_context.doorbell_lock, and the tables' own locks
  *
@@ -15,7 +16,8 @@
  *	> univ_recv_queue.retire_lock, univ_event_queue.lock
  *
  * univ_device.lock and its events_lock, and univ_context.channels_lock, are
- * held around nothing but their lists and event queues' locks.
+ * held around nothing but their lists and event queues' locks;
+ * univ_device.domains_lock under a live lock, around making and freeing domains.
  * mmap() runs under mmap_lock and so takes none of the sleeping locks above it.
  */
 #ifndef UNIV_CONTEXT_H
@@ -56,6 +58,8 @@ struct univ_device {
 	struct list_head contexts;
 	u32 num_contexts;
 	atomic_long_t ring_bytes;	/* see limit.h */
+	struct mutex domains_lock;	/* domains */
+	struct list_head domains;	/* XRC, of files; see xrcd.h */
 	bool dead;
 	int minor;
 };

@@ -27,6 +27,7 @@
 #include "reason.h"
 #include "srq.h"
 #include "univerbs.h"
+#include "xrcd.h"
 
 /* A reserved field. */
 struct univ_field {
@@ -62,6 +63,11 @@ union univ_arg {
 #define ROW(cmd, fn, type)						\
 	[_IOC_NR(cmd)] = { .handler = fn, .size = ROW_SIZE(type),	\
 			   .min = sizeof(struct type) }
+/* One that grew: @last ended its first version */
+#define ROW_GROWN(cmd, fn, type, last, ...)				\
+	[_IOC_NR(cmd)] = { .handler = fn, .size = ROW_SIZE(type),	\
+			   .min = offsetofend(struct type, last),	\
+			   .reserved = { __VA_ARGS__ } }
 #define ROW_RESERVED(cmd, fn, type, field)				\
 	[_IOC_NR(cmd)] = { .handler = fn, .size = ROW_SIZE(type),	\
 			   .min = sizeof(struct type),			\
@@ -84,6 +90,10 @@ static const struct univ_ioctl ioctls[] = {
 		     reserved),
 	ROW_RESERVED(UNIV_PD_DEALLOC, univ_pd_dealloc_ioctl, univ_destroy,
 		     reserved),
+	ROW_RESERVED(UNIV_XRCD_OPEN, univ_xrcd_open_ioctl, univ_xrcd_open,
+		     reserved),
+	ROW_RESERVED(UNIV_XRCD_CLOSE, univ_xrcd_close_ioctl, univ_destroy,
+		     reserved),
 	ROW_RESERVED(UNIV_MR_REG, univ_mr_reg_ioctl, univ_mr_reg, reserved),
 	ROW(UNIV_MR_REREG, univ_mr_rereg_ioctl, univ_mr_rereg),
 	ROW_RESERVED(UNIV_MR_DEREG, univ_mr_dereg_ioctl, univ_destroy,
@@ -103,13 +113,15 @@ static const struct univ_ioctl ioctls[] = {
 	ROW(UNIV_CQ_MODERATE, univ_cq_moderate_ioctl, univ_cq_moderate),
 	ROW_RESERVED(UNIV_CQ_DESTROY, univ_cq_destroy_ioctl, univ_destroy,
 		     reserved),
-	ROW_RESERVED(UNIV_SRQ_CREATE, univ_srq_create_ioctl, univ_srq_create,
-		     reserved),
+	ROW_GROWN(UNIV_SRQ_CREATE, univ_srq_create_ioctl, univ_srq_create,
+		  ring, FIELD(univ_srq_create, reserved)),
 	ROW(UNIV_SRQ_MODIFY, univ_srq_modify_ioctl, univ_srq_modify),
 	ROW(UNIV_SRQ_QUERY, univ_srq_query_ioctl, univ_srq_query),
 	ROW_RESERVED(UNIV_SRQ_DESTROY, univ_srq_destroy_ioctl, univ_destroy,
 		     reserved),
-	ROW(UNIV_QP_CREATE, univ_qp_create_ioctl, univ_qp_create),
+	ROW_GROWN(UNIV_QP_CREATE, univ_qp_create_ioctl, univ_qp_create, rq,
+		  FIELD(univ_qp_create, reserved)),
+	ROW(UNIV_QP_OPEN, univ_qp_open_ioctl, univ_qp_open),
 	[_IOC_NR(UNIV_QP_MODIFY)] = {
 		.handler = univ_qp_modify_ioctl,
 		.size = ROW_SIZE(univ_qp_modify),

@@ -139,6 +139,9 @@ int univ_pump_kick(struct univ_object *obj, unsigned long which)
 
 	switch (obj->type) {
 	case UNIV_OBJECT_QP:
+		/* An XRC receive queue pair has no rings */
+		if (container_of(obj, struct univ_qp, obj)->xrcd)
+			return -EINVAL;
 		known = UNIV_KICK_SEND | UNIV_KICK_RECV;
 		break;
 	case UNIV_OBJECT_SRQ:

@@ -20,6 +20,7 @@
 #include "reason.h"
 #include "region.h"
 #include "srq.h"
+#include "xrcd.h"
 
 /* The rnr_retry that means without end. */
 #define QP_RNR_FOREVER 7
@@ -91,11 +92,25 @@ static void qp_table_remove(struct univ_qp *qp)
 	qp_forget(qp->recv_cq, qp);
 }
 
-static void qp_event_handler(struct ib_event *event, void *context)
+void univ_qp_event_handler(struct ib_event *event, void *context)
 {
 	struct univ_qp *qp = context;
 
 	univ_event_raise(&qp->obj.ctx->events, &qp->events, event->event);
+}
+
+static void qp_lock(struct univ_qp *qp)
+{
+	mutex_lock(&qp->mutex);
+	if (qp->xrcd)
+		univ_target_lock(qp);
+}
+
+static void qp_unlock(struct univ_qp *qp)
+{
+	if (qp->xrcd)
+		univ_target_unlock(qp);
+	mutex_unlock(&qp->mutex);
 }
 
 static int qp_to_error(struct univ_qp *qp)
@@ -149,7 +164,7 @@ static void qp_retry_work(struct work_struct *work)
 	univ_send_queue_feed(&qp->sq);
 }
 
-static int qp_check_type(struct univ_qp_create *cmd)
+static int qp_check_type(struct univ_context *ctx, struct univ_qp_create *cmd)
 {
 	switch (cmd->qp_type) {
 	case IB_QPT_RC:
@@ -165,11 +180,17 @@ static int qp_check_type(struct univ_qp_create *cmd)
 			return univ_explain(&cmd->hdr, -EPERM,
 					    UNIV_REASON_PERMISSION, 0,
 					    CAP_NET_RAW, 0);
-		fallthrough;
+		break;
+	case IB_QPT_XRC_INI:
+	case IB_QPT_XRC_TGT:
+		if (univ_xrc_offered(ctx->dev))
+			return 0;
+		break;
 	default:
-		return univ_explain(&cmd->hdr, -EOPNOTSUPP, UNIV_REASON_QP_TYPE,
-				    0, cmd->qp_type, 0);
+		break;
 	}
+	return univ_explain(&cmd->hdr, -EOPNOTSUPP, UNIV_REASON_QP_TYPE, 0,
+			    cmd->qp_type, 0);
 }
 
 static int qp_check_caps(struct univ_context *ctx, struct univ_qp_create *cmd)
@@ -207,7 +228,7 @@ static int qp_check(struct univ_context *ctx, struct univ_qp_create *cmd)
 	if (cmd->sq_sig_all > 1)
 		return univ_explain(&cmd->hdr, -EOPNOTSUPP, UNIV_REASON_FLAGS,
 				    0, cmd->sq_sig_all, 1);
-	ret = qp_check_type(cmd);
+	ret = qp_check_type(ctx, cmd);
 	return ret ? ret : qp_check_caps(ctx, cmd);
 }
 
@@ -311,7 +332,7 @@ static int qp_create_ib(struct univ_qp *qp, struct univ_qp_create *cmd)
 {
 	u32 max_wr = qp->pd->ib->device->attrs.max_qp_wr;
 	struct ib_qp_init_attr attr = {
-		.event_handler = qp_event_handler,
+		.event_handler = univ_qp_event_handler,
 		.qp_context = qp,
 		.send_cq = qp->send_cq->ib,
 		.recv_cq = qp->recv_cq->ib,
@@ -451,6 +472,15 @@ static void qp_init(struct univ_qp *qp, const struct univ_qp_create *cmd)
 	INIT_DELAYED_WORK(&qp->retry_work, qp_retry_work);
 }
 
+/* A queue to complete receives on spares everybody a question. */
+static void qp_receives_nothing(struct univ_qp_create *cmd)
+{
+	cmd->srq = 0;
+	cmd->recv_cq = cmd->send_cq;
+	cmd->max_recv_wr = 0;
+	cmd->max_recv_sge = 0;
+}
+
 int univ_qp_create_ioctl(struct univ_call *call, void *arg)
 {
 	struct univ_qp_create *cmd = arg;
@@ -460,6 +490,10 @@ int univ_qp_create_ioctl(struct univ_call *call, void *arg)
 	ret = qp_check(call->ctx, cmd);
 	if (ret)
 		return ret;
+	if (cmd->qp_type == IB_QPT_XRC_TGT)
+		return univ_target_create(call, cmd);
+	if (cmd->qp_type == IB_QPT_XRC_INI)
+		qp_receives_nothing(cmd);
 	if (cmd->srq)
 		cmd->max_recv_wr = 0;
 	qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
@@ -521,9 +555,9 @@ int univ_qp_call(struct univ_call *call, u32 handle, void *arg,
 
 	if (IS_ERR(obj))
 		return PTR_ERR(obj);
-	mutex_lock(&qp->mutex);
+	qp_lock(qp);
 	ret = op(qp, arg);
-	mutex_unlock(&qp->mutex);
+	qp_unlock(qp);
 	univ_object_put(obj);
 	return ret;
 }
@@ -548,6 +582,7 @@ static int qp_modify(struct univ_qp *qp, void *arg)
 	struct ib_qp_attr attr;
 	int ret;
 
+	in->attr_mask = univ_qp_attr_mask(qp, in->attr_mask);
 	ret = univ_qp_check_modify(qp, in, &cmd->hdr);
 	if (ret)
 		return ret;
@@ -614,10 +649,12 @@ void univ_qp_flush(struct univ_object *obj)
 {
 	struct univ_qp *qp = container_of(obj, struct univ_qp, obj);
 
-	mutex_lock(&qp->mutex);
+	qp_lock(qp);
 	if (qp->state != IB_QPS_RESET)
 		qp_to_error(qp);
-	mutex_unlock(&qp->mutex);
+	qp_unlock(qp);
+	if (qp->xrcd)
+		return;
 	univ_send_queue_feed(&qp->sq);
 	univ_recv_queue_feed(&qp->rq);
 }
@@ -649,6 +686,8 @@ int univ_qp_destroy(struct univ_object *obj)
 	struct univ_qp *qp = container_of(obj, struct univ_qp, obj);
 	int ret;
 
+	if (qp->xrcd)
+		return univ_target_destroy(qp);
 	qp_polled(qp, false);
 	qp_set_dying(qp, true);
 	univ_mcast_detach_all(qp);

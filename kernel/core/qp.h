@@ -16,6 +16,7 @@ struct univ_cq;
 struct univ_pd;
 struct univ_region;
 struct univ_srq;
+struct univ_xrcd;
 
 struct univ_qp {
 	struct univ_object obj;
@@ -28,6 +29,7 @@ struct univ_qp {
 	struct univ_cq *partner;	/* @send_cq, if it is another one that
 					 * has the channel of @recv_cq */
 	struct univ_srq *srq;		/* NULL for none */
+	struct univ_xrcd *xrcd;		/* XRC receive: of it alone; target.c */
 	struct univ_region *region;
 	struct ib_qp_cap cap;
 
@@ -55,6 +57,7 @@ int univ_qp_call(struct univ_call *call, u32 handle, void *arg,
 		 int (*op)(struct univ_qp *qp, void *arg));
 int univ_qp_table_init(struct univ_context *ctx);
 struct univ_qp *univ_qp_find(struct univ_cq *cq, const struct ib_qp *ib);
+void univ_qp_event_handler(struct ib_event *event, void *context);
 void univ_qp_fail(struct univ_qp *qp);
 void univ_qp_flush(struct univ_object *obj);
 int univ_qp_create_ioctl(struct univ_call *call, void *arg);
@@ -63,7 +66,15 @@ int univ_qp_query_ioctl(struct univ_call *call, void *arg);
 int univ_qp_destroy_ioctl(struct univ_call *call, void *arg);
 int univ_qp_destroy(struct univ_object *obj);
 
+/* target.c */
+int univ_target_create(struct univ_call *call, struct univ_qp_create *cmd);
+int univ_qp_open_ioctl(struct univ_call *call, void *arg);
+void univ_target_lock(struct univ_qp *qp);
+void univ_target_unlock(struct univ_qp *qp);
+int univ_target_destroy(struct univ_qp *qp);
+
 /* qpstate.c */
+u32 univ_qp_attr_mask(const struct univ_qp *qp, u32 mask);
 int univ_qp_check_modify(struct univ_qp *qp, const struct univ_qp_attr *attr,
 			 struct univ_hdr *hdr);
 

@@ -20,74 +20,116 @@
 #define UC_PATH	(IB_QP_ALT_PATH | IB_QP_ACCESS_FLAGS | IB_QP_PATH_MIG_STATE)
 #define RC_PATH	(UC_PATH | IB_QP_MIN_RNR_TIMER)
 
+/* Of an XRC queue pair only one side is there. */
+#define XRC_FIRST (IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS)
+
 struct qp_masks {
 	u32 required;
 	u32 optional;
 };
 
-/* By transport: 0 RC, 1 UC, 2 UD. */
+/* By transport: RC, UC, UD, XRC send, XRC receive. */
 struct qp_transition {
 	u8 from;
 	u8 to;
-	struct qp_masks masks[3];
+	struct qp_masks masks[5];
 };
 
 static const struct qp_transition transitions[] = {
 	{ IB_QPS_RESET, IB_QPS_INIT, {
 		{ IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS, 0 },
 		{ IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS, 0 },
-		{ IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY, 0 } } },
+		{ IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY, 0 },
+		{ XRC_FIRST, 0 },
+		{ XRC_FIRST, 0 } } },
 	{ IB_QPS_INIT, IB_QPS_INIT, {
 		{ 0, IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS },
 		{ 0, IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS },
-		{ 0, IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY } } },
+		{ 0, IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY },
+		{ 0, XRC_FIRST },
+		{ 0, XRC_FIRST } } },
 	{ IB_QPS_INIT, IB_QPS_RTR, {
 		{ IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN |
 		  IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER,
 		  IB_QP_ALT_PATH | IB_QP_ACCESS_FLAGS | IB_QP_PKEY_INDEX },
 		{ IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN,
 		  IB_QP_ALT_PATH | IB_QP_ACCESS_FLAGS | IB_QP_PKEY_INDEX },
-		{ 0, IB_QP_PKEY_INDEX | IB_QP_QKEY } } },
+		{ 0, IB_QP_PKEY_INDEX | IB_QP_QKEY },
+		{ IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN,
+		  IB_QP_ALT_PATH | IB_QP_ACCESS_FLAGS | IB_QP_PKEY_INDEX },
+		{ IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN |
+		  IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER,
+		  IB_QP_ALT_PATH | IB_QP_ACCESS_FLAGS | IB_QP_PKEY_INDEX } } },
 	{ IB_QPS_RTR, IB_QPS_RTS, {
 		{ IB_QP_SQ_PSN | IB_QP_TIMEOUT | IB_QP_RETRY_CNT |
 		  IB_QP_RNR_RETRY | IB_QP_MAX_QP_RD_ATOMIC,
 		  IB_QP_CUR_STATE | RC_PATH },
 		{ IB_QP_SQ_PSN, IB_QP_CUR_STATE | UC_PATH },
-		{ IB_QP_SQ_PSN, IB_QP_CUR_STATE | IB_QP_QKEY } } },
+		{ IB_QP_SQ_PSN, IB_QP_CUR_STATE | IB_QP_QKEY },
+		{ IB_QP_SQ_PSN | IB_QP_TIMEOUT | IB_QP_RETRY_CNT |
+		  IB_QP_RNR_RETRY | IB_QP_MAX_QP_RD_ATOMIC,
+		  IB_QP_CUR_STATE | UC_PATH },
+		{ IB_QP_SQ_PSN | IB_QP_TIMEOUT, IB_QP_CUR_STATE | RC_PATH } } },
 	{ IB_QPS_RTS, IB_QPS_RTS, {
 		{ 0, IB_QP_CUR_STATE | RC_PATH },
 		{ 0, IB_QP_CUR_STATE | UC_PATH },
-		{ 0, IB_QP_CUR_STATE | IB_QP_QKEY } } },
+		{ 0, IB_QP_CUR_STATE | IB_QP_QKEY },
+		{ 0, IB_QP_CUR_STATE | UC_PATH },
+		{ 0, IB_QP_CUR_STATE | RC_PATH } } },
 	{ IB_QPS_RTS, IB_QPS_SQD, {
+		{ 0, IB_QP_EN_SQD_ASYNC_NOTIFY },
+		{ 0, IB_QP_EN_SQD_ASYNC_NOTIFY },
 		{ 0, IB_QP_EN_SQD_ASYNC_NOTIFY },
 		{ 0, IB_QP_EN_SQD_ASYNC_NOTIFY },
 		{ 0, IB_QP_EN_SQD_ASYNC_NOTIFY } } },
 	{ IB_QPS_SQD, IB_QPS_RTS, {
 		{ 0, IB_QP_CUR_STATE | RC_PATH },
 		{ 0, IB_QP_CUR_STATE | UC_PATH },
-		{ 0, IB_QP_CUR_STATE | IB_QP_QKEY } } },
+		{ 0, IB_QP_CUR_STATE | IB_QP_QKEY },
+		{ 0, IB_QP_CUR_STATE | UC_PATH },
+		{ 0, IB_QP_CUR_STATE | RC_PATH } } },
 	{ IB_QPS_SQD, IB_QPS_SQD, {
 		{ 0, RC_PATH | IB_QP_PORT | IB_QP_AV |
 		     IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
 		     IB_QP_MAX_QP_RD_ATOMIC | IB_QP_MAX_DEST_RD_ATOMIC |
 		     IB_QP_PKEY_INDEX },
 		{ 0, UC_PATH | IB_QP_AV | IB_QP_PKEY_INDEX },
-		{ 0, IB_QP_PKEY_INDEX | IB_QP_QKEY } } },
+		{ 0, IB_QP_PKEY_INDEX | IB_QP_QKEY },
+		{ 0, UC_PATH | IB_QP_PORT | IB_QP_AV |
+		     IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
+		     IB_QP_MAX_QP_RD_ATOMIC | IB_QP_PKEY_INDEX },
+		{ 0, RC_PATH | IB_QP_PORT | IB_QP_AV | IB_QP_TIMEOUT |
+		     IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_PKEY_INDEX } } },
 	{ IB_QPS_SQE, IB_QPS_RTS, {
 		{ 0, 0 },
 		{ 0, IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS },
 		{ 0, IB_QP_CUR_STATE | IB_QP_QKEY } } },
 };
 
+static u32 qp_transport(enum ib_qp_type type)
+{
+	switch (type) {
+	case IB_QPT_UC:
+		return 1;
+	case IB_QPT_UD:
+		return 2;
+	case IB_QPT_XRC_INI:
+		return 3;
+	case IB_QPT_XRC_TGT:
+		return 4;
+	default:
+		return 0;
+	}
+}
+
 static const struct qp_masks *qp_masks(const struct univ_qp *qp, u32 from,
 				       u32 to)
 {
 	/* To reset from anywhere, and to error but from reset, nothing else set. */
 	static const struct qp_masks end;
-	u32 transport = qp->ib->qp_type - IB_QPT_RC;
+	u32 transport = qp_transport(qp->ib->qp_type);
 	size_t i;
 
-	BUILD_BUG_ON(IB_QPT_UC != IB_QPT_RC + 1 || IB_QPT_UD != IB_QPT_RC + 2);
 	if (to == IB_QPS_RESET || (to == IB_QPS_ERR && from != IB_QPS_RESET))
 		return &end;
 	for (i = 0; i < ARRAY_SIZE(transitions); i++)
@@ -193,7 +235,8 @@ static int qp_check_port(struct univ_qp *qp, const struct univ_qp_attr *attr,
 			 struct univ_hdr *hdr)
 {
 	struct univ_context *ctx = qp->obj.ctx;
-	u32 port = attr->attr_mask & IB_QP_PORT ? attr->port_num : qp->ib->port;
+	u32 port = attr->attr_mask & IB_QP_PORT ? attr->port_num :
+		   qp->ib->real_qp->port;
 	int ret;
 
 	if (attr->attr_mask & IB_QP_PORT) {
@@ -233,6 +276,20 @@ static int qp_check_qkey(const struct univ_qp_attr *attr, struct univ_hdr *hdr)
 		return 0;
 	return univ_explain(hdr, -EPERM, UNIV_REASON_PERMISSION, 0, CAP_NET_RAW,
 			    0);
+}
+
+/*
+ * What counts of the attributes given: programs set those of both sides on each
+ * side of XRC, and ib_uverbs lets them. Context: as univ_qp_check_modify().
+ */
+u32 univ_qp_attr_mask(const struct univ_qp *qp, u32 mask)
+{
+	if (qp->ib->qp_type == IB_QPT_XRC_INI)
+		mask &= ~(IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER);
+	else if (qp->ib->qp_type == IB_QPT_XRC_TGT)
+		mask &= ~(IB_QP_MAX_QP_RD_ATOMIC | IB_QP_RETRY_CNT |
+			  IB_QP_RNR_RETRY);
+	return mask;
 }
 
 /*

@@ -10,13 +10,13 @@
 #include "pump.h"
 #include "query.h"
 #include "reason.h"
+#include "xrcd.h"
 
 /* Most entries of all GID tables that one call returns. */
 #define UNIV_MAX_GID_ENTRIES 4096
 
 /* What the device can do and a process cannot have from us. */
-#define UNIV_CAPS_NOT_OFFERED						\
-	(IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_XRC)
+#define UNIV_CAPS_NOT_OFFERED IB_DEVICE_MEM_MGT_EXTENSIONS
 
 /* What it cannot have either where univ_mw_offered() says no. */
 #define UNIV_CAPS_WINDOWS						\
@@ -31,6 +31,17 @@ int univ_port_check(struct univ_context *ctx, u32 port, struct univ_hdr *hdr)
 			    ctx->dev->ib->phys_port_cnt);
 }
 
+static u32 context_features(const struct univ_device *dev)
+{
+	u32 features = 0;
+
+	if (univ_mw_offered(dev))
+		features |= UNIV_FEATURE_WINDOWS;
+	if (univ_xrc_offered(dev))
+		features |= UNIV_FEATURE_XRC;
+	return features;
+}
+
 int univ_context_query_ioctl(struct univ_call *call, void *arg)
 {
 	struct univ_context_query *cmd = arg;
@@ -39,7 +50,7 @@ int univ_context_query_ioctl(struct univ_call *call, void *arg)
 	cmd->abi_version = UNIV_ABI_VERSION;
 	cmd->num_comp_vectors = ib->num_comp_vectors;
 	cmd->num_ports = ib->phys_port_cnt;
-	cmd->features = univ_mw_offered(call->ctx->dev) ? UNIV_FEATURE_WINDOWS : 0;
+	cmd->features = context_features(call->ctx->dev);
 	cmd->node_guid = (__force u64)ib->node_guid;
 	cmd->doorbell_offset = 0;
 	return 0;
@@ -122,6 +133,8 @@ int univ_device_query_ioctl(struct univ_call *call, void *arg)
 		cmd->device_cap_flags &= ~UNIV_CAPS_WINDOWS;
 		cmd->max_mw = 0;
 	}
+	if (!univ_xrc_offered(call->ctx->dev))
+		cmd->device_cap_flags &= ~IB_DEVICE_XRC;
 	cmd->vendor_id = attr->vendor_id;
 	cmd->vendor_part_id = attr->vendor_part_id;
 	cmd->hw_ver = attr->hw_ver;

@@ -5,6 +5,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "context.h"
+#include "cq.h"
 #include "ioctl.h"
 #include "native.h"
 #include "pd.h"
@@ -13,6 +14,7 @@
 #include "reason.h"
 #include "region.h"
 #include "srq.h"
+#include "xrcd.h"
 
 struct univ_srq *univ_srq_get(struct univ_context *ctx, u32 handle,
 			      struct univ_hdr *hdr)
@@ -41,6 +43,10 @@ static int srq_check(struct univ_context *ctx, struct univ_srq_create *cmd)
 
 	if (!ctx->dev->ib->ops.create_srq || !attr->max_srq_wr)
 		return univ_explain_driver(&cmd->hdr, -EOPNOTSUPP);
+	if (cmd->srq_type != IB_SRQT_BASIC &&
+	    (cmd->srq_type != IB_SRQT_XRC || !univ_xrc_offered(ctx->dev)))
+		return univ_explain(&cmd->hdr, -EOPNOTSUPP,
+				    UNIV_REASON_UNSUPPORTED, 0, 0, 0);
 	if (!cmd->max_wr)
 		return univ_explain(&cmd->hdr, -EINVAL, UNIV_REASON_ZERO,
 				    UNIV_LIMIT_SRQ_WR, 0, attr->max_srq_wr);
@@ -56,6 +62,28 @@ static int srq_check(struct univ_context *ctx, struct univ_srq_create *cmd)
 	return 0;
 }
 
+static void srq_lock_domain(struct univ_srq *srq)
+{
+	if (srq->xrcd)
+		mutex_lock(&srq->xrcd->domain->lock);
+}
+
+static void srq_unlock_domain(struct univ_srq *srq)
+{
+	if (srq->xrcd)
+		mutex_unlock(&srq->xrcd->domain->lock);
+}
+
+static int srq_destroy_ib(struct univ_srq *srq)
+{
+	int ret;
+
+	srq_lock_domain(srq);
+	ret = ib_destroy_srq_user(srq->ib, NULL);
+	srq_unlock_domain(srq);
+	return ret;
+}
+
 /* The device's queue gets as many entries as the process may have posted. */
 static int srq_create_ib(struct univ_srq *srq, struct univ_srq_create *cmd)
 {
@@ -67,12 +95,19 @@ static int srq_create_ib(struct univ_srq *srq, struct univ_srq_create *cmd)
 			.max_sge = cmd->max_sge,
 			.srq_limit = cmd->limit,
 		},
-		.srq_type = IB_SRQT_BASIC,
+		.srq_type = cmd->srq_type,
 	};
 
+	if (srq->xrcd) {
+		attr.ext.cq = srq->cq->ib;
+		attr.ext.xrc.xrcd = srq->xrcd->domain->ib;
+	}
+	srq_lock_domain(srq);
 	srq->ib = ib_create_srq_user(srq->pd->ib, &attr, NULL, NULL);
+	srq_unlock_domain(srq);
 	if (IS_ERR(srq->ib))
 		return univ_explain_driver(&cmd->hdr, PTR_ERR(srq->ib));
+	cmd->srq_num = srq->xrcd ? srq->ib->ext.xrc.srq_num : 0;
 	return 0;
 }
 
@@ -95,6 +130,42 @@ static int srq_create_ring(struct univ_srq *srq, struct univ_srq_create *cmd)
 	cmd->map_offset = univ_region_offset(srq->region);
 	cmd->map_length = srq->region->size;
 	return 0;
+}
+
+/* Do @op to everything that the queue is built on. */
+static void srq_parents(struct univ_srq *srq, void (*op)(struct univ_object *))
+{
+	if (srq->xrcd) {
+		op(&srq->xrcd->obj);
+		op(&srq->cq->obj);
+	}
+	op(&srq->pd->obj);
+}
+
+/* Find what the queue is built on; each is held. */
+static int srq_get_parents(struct univ_srq *srq, struct univ_context *ctx,
+			   struct univ_srq_create *cmd)
+{
+	int ret;
+
+	srq->pd = univ_pd_get(ctx, cmd->pd, &cmd->hdr);
+	if (IS_ERR(srq->pd))
+		return PTR_ERR(srq->pd);
+	if (cmd->srq_type != IB_SRQT_XRC)
+		return 0;
+	srq->cq = univ_cq_get(ctx, cmd->cq, &cmd->hdr);
+	if (IS_ERR(srq->cq)) {
+		ret = PTR_ERR(srq->cq);
+		goto put_pd;
+	}
+	srq->xrcd = univ_xrcd_get(ctx, cmd->xrcd, &cmd->hdr);
+	if (!IS_ERR(srq->xrcd))
+		return 0;
+	ret = PTR_ERR(srq->xrcd);
+	univ_object_put(&srq->cq->obj);
+put_pd:
+	univ_object_put(&srq->pd->obj);
+	return ret;
 }
 
 static int srq_build(struct univ_srq *srq, struct univ_call *call,
@@ -129,14 +200,14 @@ static int srq_build(struct univ_srq *srq, struct univ_call *call,
 	ret = univ_call_reply(call);
 	if (ret)
 		goto destroy_ib;
-	univ_object_depend(&srq->pd->obj);
+	srq_parents(srq, univ_object_depend);
 	if (!call->ctx->dev->queue)
 		univ_poller_add(call->ctx, &srq->rq.feed);
 	univ_object_publish(&srq->obj);
 	return 0;
 
 destroy_ib:
-	ib_destroy_srq_user(srq->ib, NULL);
+	srq_destroy_ib(srq);
 destroy_region:
 	univ_region_destroy(call->ctx, srq->region);
 release:
@@ -147,24 +218,25 @@ release:
 int univ_srq_create_ioctl(struct univ_call *call, void *arg)
 {
 	struct univ_srq_create *cmd = arg;
-	struct univ_srq *srq;
-	struct univ_pd *pd;
+	struct univ_srq *srq, parents = {};
 	int ret;
 
 	ret = srq_check(call->ctx, cmd);
 	if (ret)
 		return ret;
-	pd = univ_pd_get(call->ctx, cmd->pd, &cmd->hdr);
-	if (IS_ERR(pd))
-		return PTR_ERR(pd);
+	ret = srq_get_parents(&parents, call->ctx, cmd);
+	if (ret)
+		return ret;
 	srq = kzalloc(sizeof(*srq), GFP_KERNEL_ACCOUNT);
 	if (srq) {
-		srq->pd = pd;
+		srq->pd = parents.pd;
+		srq->cq = parents.cq;
+		srq->xrcd = parents.xrcd;
 		ret = srq_build(srq, call, cmd);
 	} else {
 		ret = univ_explain_driver(&cmd->hdr, -ENOMEM);
 	}
-	univ_object_put(&pd->obj);
+	srq_parents(&parents, univ_object_put);
 	return ret;
 }
 
@@ -235,7 +307,7 @@ int univ_srq_destroy(struct univ_object *obj)
 
 	univ_poller_remove(&srq->rq.feed);
 	univ_feed_close(&srq->rq.feed);
-	ret = ib_destroy_srq_user(srq->ib, NULL);
+	ret = srq_destroy_ib(srq);
 	if (ret) {
 		/* The driver's rings stay its own */
 		if (!obj->ctx->dev->queue) {
@@ -247,7 +319,7 @@ int univ_srq_destroy(struct univ_object *obj)
 	univ_event_forget(&obj->ctx->events, &srq->events);
 	obj->async_events = srq->events.delivered_async;
 	univ_region_destroy(obj->ctx, srq->region);
-	univ_object_undepend(&srq->pd->obj);
+	srq_parents(srq, univ_object_undepend);
 	return 0;
 }
 

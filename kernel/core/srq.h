@@ -9,13 +9,17 @@
 #include "pump.h"
 
 struct ib_srq;
+struct univ_cq;
 struct univ_pd;
 struct univ_region;
+struct univ_xrcd;
 
 struct univ_srq {
 	struct univ_object obj;
 	struct ib_srq *ib;
 	struct univ_pd *pd;		/* dependant of it */
+	struct univ_cq *cq;		/* XRC: likewise of these two */
+	struct univ_xrcd *xrcd;
 	struct univ_region *region;
 	struct mutex mutex;		/* modify and query */
 	struct univ_recv_queue rq;

@@ -6,6 +6,7 @@
 #include <linux/device.h>
 #include <linux/mm.h>
 #include <linux/version.h>
+#include <rdma/ib_verbs.h>
 #include <rdma/restrack.h>
 
 /* What cuts super-packets; before, linux/netdevice.h has it */
@@ -53,5 +54,14 @@ void rdma_restrack_new(struct rdma_restrack_entry *res,
 void rdma_restrack_set_name(struct rdma_restrack_entry *res,
 			    const char *caller);
 void rdma_restrack_add(struct rdma_restrack_entry *res);
+
+/*
+ * Likewise for those who make XRC targets, declared in its private core_priv.h.
+ * Unchanged since 5.15.
+ */
+struct ib_qp *ib_create_qp_user(struct ib_device *dev, struct ib_pd *pd,
+				struct ib_qp_init_attr *attr,
+				struct ib_udata *udata,
+				struct ib_uqp_object *uobj, const char *caller);
 
 #endif

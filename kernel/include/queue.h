@@ -45,13 +45,20 @@ struct univ_qp;
  * alloc_mw and dealloc_mw are optional, both or none, and called without udata.
  * With them send rings carry %UNIV_WR_BIND_MW and %UNIV_WR_LOCAL_INV. dereg_mr
  * and rereg_user_mr return -EBUSY while a window is bound to the region.
+ *
+ * alloc_xrcd and dealloc_xrcd are optional, both or none, and called without udata.
+ * With them the core makes shared receive queues of %IB_SRQT_XRC, whose completion
+ * queue is attached; queue pairs of %IB_QPT_XRC_INI, whose send ring names the
+ * peer's queue in each request (@srqn); and those of %IB_QPT_XRC_TGT, which are
+ * never attached: there is nothing in a ring of theirs.
  */
 
 /**
  * struct univ_queue_rings - the rings of a queue pair
  * @core: for univ_queue_ah_get(); stays until the queue pair was destroyed
  * @send: requests to send
- * @recv: requests to receive; @recv.count is 0 with a shared receive queue
+ * @recv: requests to receive; @recv.count is 0 with a shared receive queue, and of
+ *	an XRC initiator
  * @sig_all: every send is signaled
  */
 struct univ_queue_rings {

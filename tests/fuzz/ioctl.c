@@ -133,11 +133,15 @@ static void default_qp(struct reader *r, struct univ_qp_create *arg)
 {
 	static const uint32_t types[] = { IBV_QPT_RC, IBV_QPT_UD, IBV_QPT_UC, IBV_QPT_RC };
 	uint32_t srq = take(r, 1) % 4 ? 0 : pick(r, UNIV_OBJECT_SRQ);
-	uint32_t type = types[take(r, 1) % ARRAY_SIZE(types)];
+	uint32_t which = take(r, 1);
+	uint32_t type = which < 0xc0 ? types[which % ARRAY_SIZE(types)] :
+			which % 2 ? IBV_QPT_XRC_SEND : IBV_QPT_XRC_RECV;
 	uint32_t pd = pick(r, UNIV_OBJECT_PD);
 
 	raw_qp_arg(arg, type, pd, pick(r, UNIV_OBJECT_CQ), srq);
 	arg->recv_cq = pick(r, UNIV_OBJECT_CQ);
+	if (type == IBV_QPT_XRC_RECV)
+		arg->xrcd = pick(r, UNIV_OBJECT_XRCD);
 }
 
 /* The next step of the way that a queue pair takes, to itself or another */
@@ -174,6 +178,20 @@ static void default_modify(struct reader *r, struct univ_qp_modify *arg)
 	}
 }
 
+/* Of one that exists */
+static uint32_t any_qp_num(struct reader *r)
+{
+	uint32_t handle = pick(r, UNIV_OBJECT_QP), num = 0;
+	struct object *o;
+
+	pthread_mutex_lock(&env.lock);
+	o = object_of(handle);
+	if (o)
+		num = o->qp_num;
+	pthread_mutex_unlock(&env.lock);
+	return num;
+}
+
 static void default_mr(struct reader *r, struct univ_mr_reg *arg)
 {
 	arg->pd = pick(r, UNIV_OBJECT_PD);
@@ -191,7 +209,7 @@ static void default_handles(struct reader *r, const struct call *call, uint8_t *
 		enum univ_object_type type;
 	} kinds[] = {
 		{ "_PD_", UNIV_OBJECT_PD }, { "_MR_", UNIV_OBJECT_MR }, { "_AH_", UNIV_OBJECT_AH },
-		{ "_MW_", UNIV_OBJECT_MW },
+		{ "_MW_", UNIV_OBJECT_MW }, { "_XRCD_", UNIV_OBJECT_XRCD },
 		{ "_CQ_", UNIV_OBJECT_CQ }, { "_SRQ_", UNIV_OBJECT_SRQ }, { "_QP_", UNIV_OBJECT_QP },
 	};
 
@@ -204,6 +222,8 @@ static void default_handles(struct reader *r, const struct call *call, uint8_t *
 			type = UNIV_OBJECT_PD;
 		else if (!strcmp(f->name, "qp"))
 			type = UNIV_OBJECT_QP;
+		else if (!strcmp(f->name, "xrcd"))
+			type = UNIV_OBJECT_XRCD;
 		else if (!strcmp(f->name, "handle"))
 			for (size_t k = 0; k < ARRAY_SIZE(kinds); k++)
 				if (strstr(call->name, kinds[k].in))
@@ -246,6 +266,18 @@ static void defaults(struct reader *r, const struct call *call, void *arg)
 	case UNIV_SRQ_CREATE:
 		((struct univ_srq_create *)arg)->max_wr = 1 + take(r, 1) % 64;
 		((struct univ_srq_create *)arg)->max_sge = 2;
+		if (take(r, 1) < 0xc0)
+			break;
+		((struct univ_srq_create *)arg)->srq_type = IBV_SRQT_XRC;
+		((struct univ_srq_create *)arg)->cq = pick(r, UNIV_OBJECT_CQ);
+		break;
+	case UNIV_XRCD_OPEN:
+		((struct univ_xrcd_open *)arg)->fd = take(r, 1) % 2 ? env.fd : -1;
+		((struct univ_xrcd_open *)arg)->oflags = O_CREAT;
+		break;
+	case UNIV_QP_OPEN:
+		((struct univ_qp_open *)arg)->qp_num = any_qp_num(r);
+		((struct univ_qp_open *)arg)->qp_type = IBV_QPT_XRC_RECV;
 		break;
 	case UNIV_GID_TABLE:
 		((struct univ_gid_table *)arg)->entries = (uintptr_t)env.arena;
@@ -301,7 +333,9 @@ static void made_qp(struct object *o, const struct univ_qp_create *a)
 	o->handle = a->handle;
 	o->qp_type = a->qp_type;
 	o->qp_num = a->qp_num;
-	object_map(o, a->map_offset, a->map_length, &a->sq, &a->rq);
+	/* An XRC receive queue pair has no rings */
+	if (a->map_length)
+		object_map(o, a->map_offset, a->map_length, &a->sq, &a->rq);
 }
 
 static void made_srq(struct object *o, const struct univ_srq_create *a)
@@ -334,6 +368,16 @@ static void made(const struct call *call, const void *arg)
 		o.type = UNIV_OBJECT_MW;
 		o.handle = ((const struct univ_mw_alloc *)arg)->handle;
 		o.key = ((const struct univ_mw_alloc *)arg)->rkey;
+		break;
+	case UNIV_XRCD_OPEN:
+		o.type = UNIV_OBJECT_XRCD;
+		o.handle = ((const struct univ_xrcd_open *)arg)->handle;
+		break;
+	case UNIV_QP_OPEN:
+		o.type = UNIV_OBJECT_QP;
+		o.handle = ((const struct univ_qp_open *)arg)->handle;
+		o.qp_type = IBV_QPT_XRC_RECV;
+		o.qp_num = ((const struct univ_qp_open *)arg)->qp_num;
 		break;
 	case UNIV_CQ_CREATE:
 		made_cq(&o, arg);
@@ -372,6 +416,19 @@ static bool only_answers(const struct call *call)
 	return call->cmd == UNIV_QP_QUERY;
 }
 
+/* Structs that grew are still taken as they began */
+static uint32_t least_size(const struct call *call)
+{
+	switch (call->cmd) {
+	case UNIV_SRQ_CREATE:
+		return offsetof(struct univ_srq_create, srq_type);
+	case UNIV_QP_CREATE:
+		return offsetof(struct univ_qp_create, xrcd);
+	default:
+		return call->size;
+	}
+}
+
 /* A call that succeeded, as it was made: nothing of it may be what the contract forbids */
 static void judge(const struct call *call, const uint8_t *arg)
 {
@@ -379,7 +436,7 @@ static void judge(const struct call *call, const uint8_t *arg)
 	const struct field *f;
 	const char *last;
 
-	if (hdr->size < call->size)
+	if (hdr->size < least_size(call))
 		contract_broken("%s with a size of %u", call->name, hdr->size);
 	for (uint16_t i = 0; i < call->count; i++) {
 		f = &call->fields[i];

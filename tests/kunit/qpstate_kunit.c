@@ -11,7 +11,9 @@
 /* What a process can name; the core knows more, for others */
 #define MASK_BITS 21
 
-static const enum ib_qp_type types[] = { IB_QPT_RC, IB_QPT_UC, IB_QPT_UD };
+static const enum ib_qp_type types[] = {
+	IB_QPT_RC, IB_QPT_UC, IB_QPT_UD, IB_QPT_XRC_INI, IB_QPT_XRC_TGT,
+};
 
 /* As far as the table is concerned */
 struct fake {
@@ -27,6 +29,7 @@ static struct fake *fake_qp(struct kunit *test, enum ib_qp_type type)
 	KUNIT_ASSERT_NOT_NULL(test, fake);
 	fake->ib.qp_type = type;
 	fake->ib.device = &f->mock->ib;
+	fake->ib.real_qp = &fake->ib;
 	fake->ib.port = 1;
 	fake->qp.ib = &fake->ib;
 	fake->qp.obj.ctx = f->ctx;

@@ -16,6 +16,9 @@ struct refusal {
 		struct univ_hdr hdr;
 		struct univ_mr_reg mr;
 		struct univ_mw_alloc mw;
+		struct univ_xrcd_open xrcd;
+		struct univ_srq_create srq;
+		struct univ_qp_open open;
 		struct univ_ah_create ah;
 		struct univ_qp_create qp;
 		struct univ_srq_modify srq_modify;
@@ -75,6 +78,31 @@ static void refuse_windows(struct kunit *test)
 			.pd = 99999, .type = IB_MW_TYPE_1),
 		REFUSED("no window", UNIV_MW_DEALLOC, destroy, EINVAL, HANDLE,
 			.handle = 99999),
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(wrong); i++)
+		refuse(test, &wrong[i]);
+}
+
+/* Kernel verbs cannot say which shared receive queue a request is for */
+static void refuse_xrc(struct kunit *test)
+{
+	u32 pd = fixture_pd(test->priv);
+	struct refusal wrong[] = {
+		REFUSED("domain", UNIV_XRCD_OPEN, xrcd, EOPNOTSUPP,
+			UNSUPPORTED, .fd = -1),
+		REFUSED("no domain", UNIV_XRCD_CLOSE, destroy, EINVAL, HANDLE,
+			.handle = 99999),
+		REFUSED("shared receive queue", UNIV_SRQ_CREATE, srq,
+			EOPNOTSUPP, UNSUPPORTED, .pd = pd, .max_wr = 1,
+			.srq_type = IB_SRQT_XRC),
+		REFUSED("send", UNIV_QP_CREATE, qp, EOPNOTSUPP, QP_TYPE,
+			.pd = pd, .qp_type = IB_QPT_XRC_INI),
+		REFUSED("receive", UNIV_QP_CREATE, qp, EOPNOTSUPP, QP_TYPE,
+			.qp_type = IB_QPT_XRC_TGT),
+		REFUSED("open", UNIV_QP_OPEN, open, EINVAL, HANDLE,
+			.xrcd = 99999, .qp_type = IB_QPT_XRC_TGT),
 	};
 	size_t i;
 
@@ -182,6 +210,7 @@ static void refuse_by_device(struct kunit *test)
 static struct kunit_case refuse_cases[] = {
 	KUNIT_CASE(refuse_regions),
 	KUNIT_CASE(refuse_windows),
+	KUNIT_CASE(refuse_xrc),
 	KUNIT_CASE(refuse_queues),
 	KUNIT_CASE(refuse_no_route),
 	KUNIT_CASE(refuse_by_device),

@@ -27,6 +27,8 @@ static struct {
 	struct raw_srq srq;
 	struct raw_qp qp;
 	struct raw_qp ud;
+	uint32_t xrcd;		/* where XRC is offered */
+	uint32_t target_num;
 	struct univ_ah_attr to;
 	uint8_t *mem;
 	struct univ_gid_entry gids[64];
@@ -171,6 +173,7 @@ static union {
 	struct univ_gid_query gid;
 	struct univ_gid_table gids;
 	struct univ_pd_alloc pd;
+	struct univ_xrcd_open xrcd;
 	struct univ_mr_reg mr;
 	struct univ_mr_rereg rereg;
 	struct univ_mw_alloc mw;
@@ -182,6 +185,7 @@ static union {
 	struct univ_srq_modify srq_modify;
 	struct univ_srq_query srq_query;
 	struct univ_qp_create qp;
+	struct univ_qp_open open;
 	struct univ_qp_modify modify;
 	struct univ_qp_query query;
 	struct univ_mcast mcast;
@@ -200,7 +204,7 @@ struct call {
 	void (*undo)(void);
 	int (*run)(void);
 	bool may_refuse;
-	bool windows;		/* left out where there are none */
+	uint32_t feature;	/* left out where it is not offered */
 };
 
 static void no_faults_call(unsigned long cmd, void *a, uint32_t size, const char *what)
@@ -245,6 +249,12 @@ static void mw(void)
 {
 	arg.mw.pd = env.pd;
 	arg.mw.type = IBV_MW_TYPE_1;
+}
+
+static void xrcd(void)
+{
+	arg.xrcd.fd = env.fd;
+	arg.xrcd.oflags = O_CREAT;
 }
 
 static void ah(void)
@@ -296,6 +306,32 @@ static void qp_ud(void) { raw_qp_arg(&arg.qp, IBV_QPT_UD, env.pd, env.cq.handle,
 static void qp_shared(void)
 {
 	raw_qp_arg(&arg.qp, IBV_QPT_RC, env.pd, env.cq.handle, env.srq.handle);
+}
+
+static void xrc_srq(void)
+{
+	srq();
+	arg.srq.srq_type = IBV_SRQT_XRC;
+	arg.srq.cq = env.cq.handle;
+	arg.srq.xrcd = env.xrcd;
+}
+
+static void xrc_send(void)
+{
+	raw_qp_arg(&arg.qp, IBV_QPT_XRC_SEND, env.pd, env.cq.handle, 0);
+}
+
+static void xrc_recv(void)
+{
+	arg.qp.qp_type = IBV_QPT_XRC_RECV;
+	arg.qp.xrcd = env.xrcd;
+}
+
+static void qp_open(void)
+{
+	arg.open.xrcd = env.xrcd;
+	arg.open.qp_num = env.target_num;
+	arg.open.qp_type = IBV_QPT_XRC_RECV;
 }
 
 static void query(void)
@@ -378,6 +414,8 @@ static void fn(void)								\
 UNDO(undo_pd, pd, UNIV_PD_DEALLOC)
 UNDO(undo_mr, mr, UNIV_MR_DEREG)
 UNDO(undo_mw, mw, UNIV_MW_DEALLOC)
+UNDO(undo_xrcd, xrcd, UNIV_XRCD_CLOSE)
+UNDO(undo_open_qp, open, UNIV_QP_DESTROY)
 UNDO(undo_ah, ah, UNIV_AH_DESTROY)
 UNDO(undo_cq, cq, UNIV_CQ_DESTROY)
 UNDO(undo_srq, srq, UNIV_SRQ_DESTROY)
@@ -402,6 +440,7 @@ static void nothing(void) { }
 DOOMED(doomed_pd, pd, nothing, UNIV_PD_ALLOC)
 DOOMED(doomed_mr, mr, mr, UNIV_MR_REG)
 DOOMED(doomed_mw, mw, mw, UNIV_MW_ALLOC)
+DOOMED(doomed_xrcd, xrcd, xrcd, UNIV_XRCD_OPEN)
 DOOMED(doomed_ah, ah, ah, UNIV_AH_CREATE)
 DOOMED(doomed_cq, cq, cq, UNIV_CQ_CREATE)
 DOOMED(doomed_srq, srq, srq, UNIV_SRQ_CREATE)
@@ -483,11 +522,13 @@ static const struct call calls[] = {
 	CALL("POLLER_START", POLLER_START, poller_start, before_poller, .run = run_poller),
 	CALL("PD_ALLOC", PD_ALLOC, pd_alloc, nothing, undo_pd),
 	CALL("PD_DEALLOC", PD_DEALLOC, destroy, doomed_pd),
+	CALL("XRCD_OPEN", XRCD_OPEN, xrcd_open, xrcd, undo_xrcd, .feature = UNIV_FEATURE_XRC),
+	CALL("XRCD_CLOSE", XRCD_CLOSE, destroy, doomed_xrcd, .feature = UNIV_FEATURE_XRC),
 	CALL("MR_REG", MR_REG, mr_reg, mr, undo_mr),
 	CALL("MR_REREG", MR_REREG, mr_rereg, rereg, .may_refuse = true),
 	CALL("MR_DEREG", MR_DEREG, destroy, doomed_mr),
-	CALL("MW_ALLOC", MW_ALLOC, mw_alloc, mw, undo_mw, .windows = true),
-	CALL("MW_DEALLOC", MW_DEALLOC, destroy, doomed_mw, .windows = true),
+	CALL("MW_ALLOC", MW_ALLOC, mw_alloc, mw, undo_mw, .feature = UNIV_FEATURE_WINDOWS),
+	CALL("MW_DEALLOC", MW_DEALLOC, destroy, doomed_mw, .feature = UNIV_FEATURE_WINDOWS),
 	CALL("AH_CREATE", AH_CREATE, ah_create, ah, undo_ah),
 	CALL("AH_DESTROY", AH_DESTROY, destroy, doomed_ah),
 	CALL("CHANNEL_CREATE", CHANNEL_CREATE, channel_create, nothing, undo_channel),
@@ -503,6 +544,13 @@ static const struct call calls[] = {
 	CALL("QP_CREATE UC", QP_CREATE, qp_create, qp_uc, undo_qp),
 	CALL("QP_CREATE UD", QP_CREATE, qp_create, qp_ud, undo_qp),
 	CALL("QP_CREATE shared", QP_CREATE, qp_create, qp_shared, undo_qp),
+	CALL("SRQ_CREATE XRC", SRQ_CREATE, srq_create, xrc_srq, undo_srq,
+	     .feature = UNIV_FEATURE_XRC),
+	CALL("QP_CREATE XRC send", QP_CREATE, qp_create, xrc_send, undo_qp,
+	     .feature = UNIV_FEATURE_XRC),
+	CALL("QP_CREATE XRC receive", QP_CREATE, qp_create, xrc_recv, undo_qp,
+	     .feature = UNIV_FEATURE_XRC),
+	CALL("QP_OPEN", QP_OPEN, qp_open, qp_open, undo_open_qp, .feature = UNIV_FEATURE_XRC),
 	CALL("QP_MODIFY init", QP_MODIFY, qp_modify, modify_init),
 	CALL("QP_MODIFY rtr", QP_MODIFY, qp_modify, modify_rtr),
 	CALL("QP_MODIFY rts", QP_MODIFY, qp_modify, modify_rts),
@@ -546,7 +594,7 @@ static int call_once(const struct call *c)
 static bool is_destroy(const struct call *c)
 {
 	return c->size == sizeof(struct univ_destroy) && c->before && !c->undo &&
-	       (c->before == doomed_pd || c->before == doomed_mr || c->before == doomed_mw ||
+	       (c->before == doomed_pd || c->before == doomed_mr || c->before == doomed_mw || c->before == doomed_xrcd ||
 		c->before == doomed_ah || c->before == doomed_cq || c->before == doomed_srq || c->before == doomed_qp);
 }
 
@@ -615,6 +663,21 @@ static void fail_each(const struct call *c)
 	printf("%-16s %4u faults, %4u errors\n", c->name, hits, errors);
 }
 
+/* An anonymous domain; that of the node itself is made and closed by the calls */
+static void set_up_xrc(void)
+{
+	struct univ_xrcd_open open = { .fd = -1 };
+	struct univ_qp_create target = { .qp_type = IBV_QPT_XRC_RECV };
+
+	if (!raw_offers(env.fd, UNIV_FEATURE_XRC))
+		return;
+	NEED_OK(raw_call(env.fd, UNIV_XRCD_OPEN, &open));
+	env.xrcd = open.handle;
+	target.xrcd = open.handle;
+	NEED_OK(raw_call(env.fd, UNIV_QP_CREATE, &target));
+	env.target_num = target.qp_num;
+}
+
 static void set_up(void)
 {
 	struct univ_qp_attr a;
@@ -632,6 +695,7 @@ static void set_up(void)
 	raw_attr_init(&a, IBV_QPT_UD);
 	NEED_OK(raw_modify(env.fd, env.ud.handle, &a));
 	raw_ah_attr(env.fd, &env.to);
+	set_up_xrc();
 }
 
 /* Mappings keep the file open */
@@ -666,7 +730,7 @@ static void fail_all(void)
 	complete();
 	for (int round = 0; round < ROUNDS; round++)
 		for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
-			if (!calls[i].windows || raw_has_windows(env.fd))
+			if (raw_offers(env.fd, calls[i].feature))
 				fail_each(&calls[i]);
 	unmap_rings();
 	close(env.fd);

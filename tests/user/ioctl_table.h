@@ -20,6 +20,9 @@ static struct {
 	struct raw_srq srq;
 	struct raw_qp qp;
 	struct raw_qp ud;
+	uint32_t xrcd;		/* 0 where XRC is not offered */
+	uint32_t target;
+	uint32_t target_num;
 	uint8_t *mem;
 	struct univ_gid_entry gids[64];
 } env;
@@ -46,7 +49,8 @@ struct rule {
 	struct field reserved[4];
 	struct field handles[4];
 	bool may_refuse;		/* the device need not offer it */
-	bool windows;			/* nor this, and then it is left out */
+	uint32_t feature;		/* nor this, and then it is left out */
+	uint32_t min;			/* size of the first version, if there are more */
 };
 
 /* ---- A valid argument for each ------------------------------------------- */
@@ -110,6 +114,11 @@ static void fill_mw(void *arg)
 	a->type = IBV_MW_TYPE_2;
 }
 
+static void fill_xrcd(void *arg)
+{
+	((struct univ_xrcd_open *)arg)->fd = -1;
+}
+
 static void fill_ah(void *arg)
 {
 	struct univ_ah_create *a = arg;
@@ -151,6 +160,16 @@ static void fill_srq(void *arg)
 	a->max_sge = 1;
 }
 
+static void fill_xrc_srq(void *arg)
+{
+	struct univ_srq_create *a = arg;
+
+	fill_srq(arg);
+	a->srq_type = IBV_SRQT_XRC;
+	a->cq = env.cq.handle;
+	a->xrcd = env.xrcd;
+}
+
 static void fill_srq_modify(void *arg)
 {
 	struct univ_srq_modify *a = arg;
@@ -167,6 +186,28 @@ static void fill_srq_query(void *arg)
 static void fill_qp(void *arg)
 {
 	raw_qp_arg(arg, IBV_QPT_RC, env.pd, env.cq.handle, env.srq.handle);
+}
+
+static void fill_xrc_send(void *arg)
+{
+	raw_qp_arg(arg, IBV_QPT_XRC_SEND, env.pd, env.cq.handle, 0);
+}
+
+static void fill_xrc_recv(void *arg)
+{
+	struct univ_qp_create *a = arg;
+
+	a->qp_type = IBV_QPT_XRC_RECV;
+	a->xrcd = env.xrcd;
+}
+
+static void fill_qp_open(void *arg)
+{
+	struct univ_qp_open *a = arg;
+
+	a->xrcd = env.xrcd;
+	a->qp_num = env.target_num;
+	a->qp_type = IBV_QPT_XRC_RECV;
 }
 
 static void fill_qp_modify(void *arg)
@@ -225,6 +266,11 @@ static void fill_mw_dealloc(void *arg)
 	MAKE(univ_mw_alloc, UNIV_MW_ALLOC, fill_mw, arg);
 }
 
+static void fill_xrcd_close(void *arg)
+{
+	MAKE(univ_xrcd_open, UNIV_XRCD_OPEN, fill_xrcd, arg);
+}
+
 static void fill_ah_destroy(void *arg)
 {
 	MAKE(univ_ah_create, UNIV_AH_CREATE, fill_ah, arg);
@@ -264,6 +310,12 @@ static const struct rule rules[] = {
 	{ "PD_DEALLOC", UNIV_PD_DEALLOC, sizeof(struct univ_destroy), fill_pd_dealloc,
 	  .reserved = { RESERVED(univ_destroy, reserved) },
 	  .handles = { HANDLE(univ_destroy, handle, PD) } },
+	{ "XRCD_OPEN", UNIV_XRCD_OPEN, sizeof(struct univ_xrcd_open), fill_xrcd,
+	  UNIV_XRCD_CLOSE, AT(univ_xrcd_open, handle),
+	  .reserved = { RESERVED(univ_xrcd_open, reserved) }, .feature = UNIV_FEATURE_XRC },
+	{ "XRCD_CLOSE", UNIV_XRCD_CLOSE, sizeof(struct univ_destroy), fill_xrcd_close,
+	  .reserved = { RESERVED(univ_destroy, reserved) },
+	  .handles = { HANDLE(univ_destroy, handle, XRCD) }, .feature = UNIV_FEATURE_XRC },
 	{ "MR_REG", UNIV_MR_REG, sizeof(struct univ_mr_reg), fill_mr,
 	  UNIV_MR_DEREG, AT(univ_mr_reg, handle),
 	  .reserved = { RESERVED(univ_mr_reg, reserved) },
@@ -282,10 +334,10 @@ static const struct rule rules[] = {
 	  .handles = { HANDLE(univ_destroy, handle, AH) } },
 	{ "MW_ALLOC", UNIV_MW_ALLOC, sizeof(struct univ_mw_alloc), fill_mw,
 	  UNIV_MW_DEALLOC, AT(univ_mw_alloc, handle),
-	  .handles = { HANDLE(univ_mw_alloc, pd, PD) }, .windows = true },
+	  .handles = { HANDLE(univ_mw_alloc, pd, PD) }, .feature = UNIV_FEATURE_WINDOWS },
 	{ "MW_DEALLOC", UNIV_MW_DEALLOC, sizeof(struct univ_destroy), fill_mw_dealloc,
 	  .reserved = { RESERVED(univ_destroy, reserved) },
-	  .handles = { HANDLE(univ_destroy, handle, MW) }, .windows = true },
+	  .handles = { HANDLE(univ_destroy, handle, MW) }, .feature = UNIV_FEATURE_WINDOWS },
 	{ "CHANNEL_CREATE", UNIV_CHANNEL_CREATE, sizeof(struct univ_channel_create), fill_nothing,
 	  .reserved = { RESERVED(univ_channel_create, reserved) } },
 	{ "CQ_CREATE", UNIV_CQ_CREATE, sizeof(struct univ_cq_create), fill_cq,
@@ -301,7 +353,13 @@ static const struct rule rules[] = {
 	{ "SRQ_CREATE", UNIV_SRQ_CREATE, sizeof(struct univ_srq_create), fill_srq,
 	  UNIV_SRQ_DESTROY, AT(univ_srq_create, handle),
 	  .reserved = { RESERVED(univ_srq_create, reserved) },
-	  .handles = { HANDLE(univ_srq_create, pd, PD) } },
+	  .handles = { HANDLE(univ_srq_create, pd, PD) }, .min = AT(univ_srq_create, srq_type) },
+	{ "SRQ_CREATE XRC", UNIV_SRQ_CREATE, sizeof(struct univ_srq_create), fill_xrc_srq,
+	  UNIV_SRQ_DESTROY, AT(univ_srq_create, handle),
+	  .reserved = { RESERVED(univ_srq_create, reserved) },
+	  .handles = { HANDLE(univ_srq_create, pd, PD), HANDLE(univ_srq_create, cq, CQ),
+		       HANDLE(univ_srq_create, xrcd, XRCD) },
+	  .min = AT(univ_srq_create, srq_type), .feature = UNIV_FEATURE_XRC },
 	{ "SRQ_MODIFY", UNIV_SRQ_MODIFY, sizeof(struct univ_srq_modify), fill_srq_modify,
 	  .handles = { HANDLE(univ_srq_modify, handle, SRQ) } },
 	{ "SRQ_QUERY", UNIV_SRQ_QUERY, sizeof(struct univ_srq_query), fill_srq_query,
@@ -311,9 +369,23 @@ static const struct rule rules[] = {
 	  .handles = { HANDLE(univ_destroy, handle, SRQ) } },
 	{ "QP_CREATE", UNIV_QP_CREATE, sizeof(struct univ_qp_create), fill_qp,
 	  UNIV_QP_DESTROY, AT(univ_qp_create, handle),
-	  .reserved = { RESERVED(univ_qp_create, create_flags) },
+	  .reserved = { RESERVED(univ_qp_create, create_flags), RESERVED(univ_qp_create, reserved) },
 	  .handles = { HANDLE(univ_qp_create, pd, PD), HANDLE(univ_qp_create, send_cq, CQ),
-		       HANDLE(univ_qp_create, recv_cq, CQ), HANDLE(univ_qp_create, srq, SRQ) } },
+		       HANDLE(univ_qp_create, recv_cq, CQ), HANDLE(univ_qp_create, srq, SRQ) },
+	  .min = AT(univ_qp_create, xrcd) },
+	{ "QP_CREATE XRC send", UNIV_QP_CREATE, sizeof(struct univ_qp_create), fill_xrc_send,
+	  UNIV_QP_DESTROY, AT(univ_qp_create, handle),
+	  .reserved = { RESERVED(univ_qp_create, create_flags), RESERVED(univ_qp_create, reserved) },
+	  .handles = { HANDLE(univ_qp_create, pd, PD), HANDLE(univ_qp_create, send_cq, CQ) },
+	  .min = AT(univ_qp_create, xrcd), .feature = UNIV_FEATURE_XRC },
+	{ "QP_CREATE XRC receive", UNIV_QP_CREATE, sizeof(struct univ_qp_create), fill_xrc_recv,
+	  UNIV_QP_DESTROY, AT(univ_qp_create, handle),
+	  .reserved = { RESERVED(univ_qp_create, create_flags), RESERVED(univ_qp_create, reserved) },
+	  .handles = { HANDLE(univ_qp_create, xrcd, XRCD) },
+	  .min = AT(univ_qp_create, xrcd), .feature = UNIV_FEATURE_XRC },
+	{ "QP_OPEN", UNIV_QP_OPEN, sizeof(struct univ_qp_open), fill_qp_open,
+	  UNIV_QP_DESTROY, AT(univ_qp_open, handle),
+	  .handles = { HANDLE(univ_qp_open, xrcd, XRCD) }, .feature = UNIV_FEATURE_XRC },
 	{ "QP_MODIFY", UNIV_QP_MODIFY, sizeof(struct univ_qp_modify), fill_qp_modify,
 	  .reserved = { RESERVED(univ_qp_modify, reserved),
 			RESERVED(univ_qp_modify, attr.reserved),
@@ -335,6 +407,22 @@ static const struct rule rules[] = {
 
 /* ---- Around each case ---------------------------------------------------- */
 
+static void set_up_xrc(void)
+{
+	struct univ_xrcd_open open = { .fd = -1 };
+	struct univ_qp_create target = { .qp_type = IBV_QPT_XRC_RECV };
+
+	env.xrcd = 0;
+	if (!raw_offers(env.fd, UNIV_FEATURE_XRC))
+		return;
+	NEED_OK(raw_call(env.fd, UNIV_XRCD_OPEN, &open));
+	env.xrcd = open.handle;
+	target.xrcd = env.xrcd;
+	NEED_OK(raw_call(env.fd, UNIV_QP_CREATE, &target));
+	env.target = target.handle;
+	env.target_num = target.qp_num;
+}
+
 static void set_up(void)
 {
 	struct univ_qp_attr a;
@@ -350,6 +438,7 @@ static void set_up(void)
 	raw_qp(env.fd, &env.ud, IBV_QPT_UD, env.pd, env.cq.handle, 0);
 	raw_attr_init(&a, IBV_QPT_UD);
 	NEED_OK(raw_modify(env.fd, env.ud.handle, &a));
+	set_up_xrc();
 	/* Handles are counted per context: go far beyond those of this one */
 	for (int i = 0; i < 100; i++)
 		env.foreign = raw_pd(env.other);
@@ -412,6 +501,7 @@ static void clean(const struct rule *r, const void *arg)
 static bool destroys(const struct rule *r)
 {
 	return r->fill == fill_pd_dealloc || r->fill == fill_mr_dereg ||
+	       r->fill == fill_xrcd_close ||
 	       r->fill == fill_ah_destroy || r->fill == fill_mw_dealloc ||
 	       r->fill == fill_cq_destroy || r->fill == fill_srq_destroy ||
 	       r->fill == fill_qp_destroy;
@@ -437,7 +527,7 @@ static int call_sized(const struct rule *r, uint32_t size)
 
 static bool offered(const struct rule *r)
 {
-	return !r->windows || raw_has_windows(env.fd);
+	return raw_offers(env.fd, r->feature);
 }
 
 static void for_each_rule(void (*fn)(const struct rule *r))

@@ -113,13 +113,18 @@ static MAYBE_UNUSED uint32_t raw_pd(int fd)
 	return arg.handle;
 }
 
-/* Windows need a device that takes rings itself */
-static MAYBE_UNUSED bool raw_has_windows(int fd)
+/* What needs a device that takes rings itself */
+static MAYBE_UNUSED bool raw_offers(int fd, uint32_t features)
 {
 	struct univ_context_query arg = { 0 };
 
 	NEED_OK(raw_call(fd, UNIV_CONTEXT_QUERY, &arg));
-	return arg.features & UNIV_FEATURE_WINDOWS;
+	return (arg.features & features) == features;
+}
+
+static MAYBE_UNUSED bool raw_has_windows(int fd)
+{
+	return raw_offers(fd, UNIV_FEATURE_WINDOWS);
 }
 
 static MAYBE_UNUSED int raw_destroy(int fd, unsigned long cmd, uint32_t handle)

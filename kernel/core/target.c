@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * XRC receive queue pairs: what the kernel's verbs call XRC targets. One belongs
+ * to its domain, and each process that made or opened it has a handle: it may
+ * modify the queue pair and hears its events, and the last one ends it. There are
+ * no rings: what arrives goes to shared receive queues of the domain.
+ */
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+
+#include "compat.h"
+#include "context.h"
+#include "ioctl.h"
+#include "qp.h"
+#include "reason.h"
+#include "xrcd.h"
+
+/* It outlives the context that made it, so it cannot have that one's name. */
+#define TARGET_OWNER "univerbs"
+
+static struct univ_qp *target_alloc(struct univ_call *call,
+				    struct univ_xrcd *xrcd, u64 cookie,
+				    struct univ_hdr *hdr)
+{
+	struct univ_qp *qp;
+	int ret;
+
+	qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
+	if (!qp)
+		return ERR_PTR(univ_explain_driver(hdr, -ENOMEM));
+	mutex_init(&qp->mutex);
+	INIT_LIST_HEAD(&qp->groups);
+	univ_event_source_init(&qp->events, cookie, 0);
+	qp->xrcd = xrcd;
+	qp->state = IB_QPS_RESET;
+	ret = univ_object_reserve(call->ctx, &qp->obj, UNIV_OBJECT_QP, hdr);
+	if (!ret)
+		return qp;
+	kfree(qp);
+	return ERR_PTR(ret);
+}
+
+static int target_close(struct univ_qp *qp)
+{
+	struct univ_domain *domain = qp->xrcd->domain;
+	int ret;
+
+	mutex_lock(&domain->lock);
+	ret = ib_destroy_qp_user(qp->ib, NULL);
+	mutex_unlock(&domain->lock);
+	return ret;
+}
+
+/* @qp->ib was made, or could not be. */
+static int target_finish(struct univ_qp *qp, struct univ_call *call,
+			 u32 *handle)
+{
+	int ret;
+
+	if (IS_ERR(qp->ib)) {
+		ret = univ_explain_driver(call->hdr, PTR_ERR(qp->ib));
+		goto release;
+	}
+	qp->num = qp->ib->qp_num;
+	*handle = qp->obj.handle;
+	ret = univ_call_reply(call);
+	if (ret)
+		goto close;
+	univ_object_depend(&qp->xrcd->obj);
+	univ_object_publish(&qp->obj);
+	return 0;
+
+close:
+	target_close(qp);
+release:
+	univ_object_release(&qp->obj);
+	return ret;
+}
+
+/* What the reply says of rings: that there are none. */
+static void target_reply(const struct univ_qp *qp, struct univ_qp_create *cmd)
+{
+	if (IS_ERR(qp->ib))
+		return;
+	cmd->qp_num = qp->ib->qp_num;
+	cmd->map_offset = 0;
+	cmd->map_length = 0;
+	memset(&cmd->sq, 0, sizeof(cmd->sq));
+	memset(&cmd->rq, 0, sizeof(cmd->rq));
+	cmd->max_send_wr = 0;
+	cmd->max_recv_wr = 0;
+	cmd->max_send_sge = 0;
+	cmd->max_recv_sge = 0;
+	cmd->max_inline = 0;
+}
+
+/*
+ * When memory is short the core may leave the domain counted for a queue pair that
+ * there is not, and the domain could never go: so it was in 6.1. Nobody else alters
+ * that count meanwhile.
+ */
+static struct ib_qp *target_make(struct ib_device *dev,
+				 struct univ_domain *domain,
+				 struct ib_qp_init_attr *attr)
+{
+	struct ib_qp *ib;
+	int users;
+
+	mutex_lock(&domain->lock);
+	users = atomic_read(&domain->ib->usecnt);
+	ib = ib_create_qp_user(dev, NULL, attr, NULL, NULL, TARGET_OWNER);
+	if (IS_ERR(ib))
+		atomic_set(&domain->ib->usecnt, users);
+	mutex_unlock(&domain->lock);
+	return ib;
+}
+
+int univ_target_create(struct univ_call *call, struct univ_qp_create *cmd)
+{
+	struct ib_qp_init_attr attr = {
+		.event_handler = univ_qp_event_handler,
+		.qp_type = IB_QPT_XRC_TGT,
+	};
+	struct univ_xrcd *xrcd;
+	struct univ_qp *qp;
+	int ret;
+
+	xrcd = univ_xrcd_get(call->ctx, cmd->xrcd, &cmd->hdr);
+	if (IS_ERR(xrcd))
+		return PTR_ERR(xrcd);
+	qp = target_alloc(call, xrcd, cmd->cookie, &cmd->hdr);
+	if (IS_ERR(qp)) {
+		ret = PTR_ERR(qp);
+		goto put;
+	}
+	attr.qp_context = qp;
+	attr.xrcd = xrcd->domain->ib;
+	qp->ib = target_make(call->ctx->dev->ib, xrcd->domain, &attr);
+	target_reply(qp, cmd);
+	ret = target_finish(qp, call, &cmd->handle);
+put:
+	univ_object_put(&xrcd->obj);
+	return ret;
+}
+
+static struct ib_qp *target_open(struct univ_qp *qp, struct univ_qp_open *cmd)
+{
+	struct ib_qp_open_attr attr = {
+		.event_handler = univ_qp_event_handler,
+		.qp_context = qp,
+		.qp_num = cmd->qp_num,
+		.qp_type = IB_QPT_XRC_TGT,
+	};
+	struct ib_qp *ib = ib_open_qp(qp->xrcd->domain->ib, &attr);
+
+	if (IS_ERR(ib) && PTR_ERR(ib) == -EINVAL)
+		univ_explain(&cmd->hdr, -EINVAL, UNIV_REASON_XRC_QPN, 0,
+			     cmd->qp_num, 0);
+	return ib;
+}
+
+int univ_qp_open_ioctl(struct univ_call *call, void *arg)
+{
+	struct univ_qp_open *cmd = arg;
+	struct univ_xrcd *xrcd;
+	struct univ_qp *qp;
+	int ret;
+
+	xrcd = univ_xrcd_get(call->ctx, cmd->xrcd, &cmd->hdr);
+	if (IS_ERR(xrcd))
+		return PTR_ERR(xrcd);
+	if (cmd->qp_type != IB_QPT_XRC_TGT) {
+		ret = univ_explain(&cmd->hdr, -EINVAL, UNIV_REASON_QP_TYPE, 0,
+				   cmd->qp_type, 0);
+		goto put;
+	}
+	qp = target_alloc(call, xrcd, cmd->cookie, &cmd->hdr);
+	if (IS_ERR(qp)) {
+		ret = PTR_ERR(qp);
+		goto put;
+	}
+	qp->ib = target_open(qp, cmd);
+	ret = target_finish(qp, call, &cmd->handle);
+put:
+	univ_object_put(&xrcd->obj);
+	return ret;
+}
+
+/*
+ * Others may modify it by handles of their own: one at a time, and each looks
+ * first what became of it.
+ */
+void univ_target_lock(struct univ_qp *qp)
+{
+	struct ib_qp_init_attr init = {};
+	struct ib_qp_attr attr = {};
+
+	mutex_lock(&qp->xrcd->domain->lock);
+	if (!ib_query_qp(qp->ib, &attr, IB_QP_STATE, &init))
+		WRITE_ONCE(qp->state, attr.qp_state);
+}
+
+void univ_target_unlock(struct univ_qp *qp)
+{
+	mutex_unlock(&qp->xrcd->domain->lock);
+}
+
+/* Closes the handle; the core ends the queue pair with the last. */
+int univ_target_destroy(struct univ_qp *qp)
+{
+	struct univ_context *ctx = qp->obj.ctx;
+	int ret = target_close(qp);
+
+	if (ret)
+		return ret;
+	univ_event_forget(&ctx->events, &qp->events);
+	qp->obj.async_events = qp->events.delivered_async;
+	univ_object_undepend(&qp->xrcd->obj);
+	return 0;
+}
