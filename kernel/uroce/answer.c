@@ -38,7 +38,7 @@ void uroce_resp_congested(struct uroce_conn *conn)
 	struct sk_buff *skb;
 
 	conn->ops->count(conn, UROCE_CNT_ECN_MARKED);
-	if (!conn->resp.running || conn->service != UROCE_RC ||
+	if (!conn->resp.running || conn->service == UROCE_UC ||
 	    (conn->resp.told_congestion &&
 	     now - conn->resp.told_congestion < CNP_GAP))
 		return;
@@ -113,7 +113,8 @@ static bool read_packet(struct uroce_conn *conn, struct uroce_response *res)
 	eth = uroce_bth_put(conn, skb, opcode, res->psn, pad);
 	if (uroce_ops[opcode].flags & UROCE_OP_AETH)
 		*(__be32 *)eth = uroce_aeth_make(UROCE_AETH_NO_CREDIT, res->msn);
-	if (len && conn->ops->read(conn, res->rkey, va, skb_put(skb, len), len)) {
+	if (len && (!resp_aim(conn, res->srqn) ||
+		    conn->ops->read(conn, res->rkey, va, skb_put(skb, len), len))) {
 		kfree_skb(skb);
 		conn->resp.waiting = false;
 		uroce_resp_refuse(conn, UROCE_NAK_ACCESS, res->psn,
@@ -301,6 +302,7 @@ enum resp_step uroce_resp_read(struct uroce_conn *conn,
 	if (step != RESP_OK)
 		return step;
 	read_aim(res, reth);
+	res->srqn = resp_srqn(conn, pkt);
 	response_keep(&conn->resp, res, UROCE_OP_READ, packets);
 	return RESP_OK;
 }
@@ -353,9 +355,11 @@ static enum resp_step again_read(struct uroce_conn *conn,
 	if (!(res->op & UROCE_OP_READ) || packets > UROCE_PSN_MASK / 2 ||
 	    uroce_psn_diff(last, res->last) > 0)
 		return RESP_DROP;
-	if (read_check(conn, reth) != RESP_OK)
+	if (!resp_aim(conn, resp_srqn(conn, pkt)) ||
+	    read_check(conn, reth) != RESP_OK)
 		return RESP_DROP;
 	read_aim(res, reth);
+	res->srqn = resp_srqn(conn, pkt);
 	res->from = pkt->psn;
 	res->psn = pkt->psn;
 	res->until = last;

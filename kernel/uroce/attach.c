@@ -31,11 +31,17 @@ static int srq_attach(struct ib_srq *ib, const struct univ_ring *ring)
 {
 	struct uroce_srq *srq = to_usrq(ib);
 
-	kvfree(srq->rq.memory);
+	void *memory;
+
+	/* Peers may know the number of an XRC queue already, or guess it */
+	spin_lock_bh(&srq->rq.lock);
+	memory = srq->rq.memory;
 	srq->rq.memory = NULL;
 	srq->rq.ring = *ring;
 	srq->rq.attached = true;
 	univ_ring_set_flags(&srq->rq.ring, 0);
+	spin_unlock_bh(&srq->rq.lock);
+	kvfree(memory);
 	return 0;
 }
 

@@ -22,7 +22,7 @@ void uroce_conn_stop(struct uroce_conn *conn)
 
 static bool is_of_service(const struct uroce_conn *conn, u8 opcode)
 {
-	return opcode == UROCE_CNP ? conn->service == UROCE_RC :
+	return opcode == UROCE_CNP ? conn->service != UROCE_UC :
 				     (opcode & UROCE_SERVICE) == conn->service;
 }
 

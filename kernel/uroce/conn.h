@@ -62,6 +62,8 @@ struct uroce_msg {
  * @done: a request is complete; called in order, once for each. After a status
  *	that is no success nothing more is sent; the owner moves the queue pair to
  *	its error state and flushes what is left.
+ * @aim: XRC alone: what follows is for the shared receive queue of that number, and
+ *	reaches what that does; fails if the peer may not name it
  * @take: get a receive request for the message that begins; -ENOENT if there is none
  * @place: a packet's payload into the receive request
  * @received: the receive request is complete
@@ -95,7 +97,8 @@ struct uroce_conn_ops {
 	void (*done)(struct uroce_conn *conn, struct uroce_msg *msg,
 		     enum ib_wc_status status);
 
-	int (*take)(struct uroce_conn *conn, u32 srqn);
+	int (*aim)(struct uroce_conn *conn, u32 srqn);
+	int (*take)(struct uroce_conn *conn);
 	int (*place)(struct uroce_conn *conn, u32 offset,
 		     const struct uroce_packet *pkt);
 	void (*received)(struct uroce_conn *conn, const struct ib_wc *wc,
@@ -186,6 +189,7 @@ struct uroce_requester {
  * @last: the same
  * @psn: the next to send
  * @until: the last to send
+ * @srqn: XRC: the shared receive queue that it was asked by
  * @rkey: what is read
  * @va: address of the byte that @from begins with
  * @from: the sequence number that belongs to @va
@@ -201,6 +205,7 @@ struct uroce_response {
 	u32 last;
 	u32 psn;
 	u32 until;
+	u32 srqn;
 	u32 rkey;
 	u64 va;
 	u32 from;
@@ -223,6 +228,7 @@ struct uroce_response {
  * @psn: expected
  * @msn: messages executed
  * @offset: bytes of the message under way
+ * @srqn: XRC: the shared receive queue that it is for
  * @length: of a write, all its bytes
  * @rkey: of a write
  * @va: of a write
@@ -250,6 +256,7 @@ struct uroce_responder {
 	u32 psn;
 	u32 msn;
 	u32 offset;
+	u32 srqn;
 	u32 length;
 	u32 rkey;
 	u64 va;

@@ -29,11 +29,18 @@ static bool from_peer(const struct uroce_wire *w, const struct uroce_packet *pkt
 	       uroce_conn_accepts(&w->conn, pkt);
 }
 
+/* Of XRC, one side asks and the other answers */
+static bool has_side(const struct uroce_qp *qp, const struct uroce_packet *pkt)
+{
+	return qp->type != (pkt->op->flags & UROCE_OP_REQUEST ?
+			    IB_QPT_XRC_INI : IB_QPT_XRC_TGT);
+}
+
 static void connected(struct uroce_qp *qp, const struct uroce_packet *pkt)
 {
 	struct uroce_wire *w = READ_ONCE(qp->wire);
 
-	if (!w || !from_peer(w, pkt))
+	if (!w || !from_peer(w, pkt) || !has_side(qp, pkt))
 		return;
 	if (!(pkt->op->flags & UROCE_OP_REQUEST)) {
 		uroce_wire_answer(w, pkt);
@@ -111,7 +118,7 @@ static void deliver(struct uroce_qp *qp, const struct uroce_packet *pkt)
 					 sizeof(u32));
 	}
 	uroce_recv_done(qp, &cqe, status, pkt->bth->flags & UROCE_BTH_SE);
-	uroce_cq_notify(qp->recv_cq);
+	uroce_recv_notify(qp);
 	if (status)
 		uroce_qp_fail(qp, 0);
 }
@@ -207,7 +214,7 @@ void uroce_net_deliver(struct uroce_dev *dev, const struct uroce_packet *pkt)
 	qp = uroce_qp_find(dev->id, pkt->qpn);
 	if (!qp)
 		return;
-	if (qp->type == IB_QPT_RC || qp->type == IB_QPT_UC)
+	if (uroce_qp_is_connected(qp))
 		connected(qp, pkt);
 	else
 		datagram(qp, pkt);

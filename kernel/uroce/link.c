@@ -270,6 +270,7 @@ static void __exit uroce_exit(void)
 	/* Queue pairs and regions that wait for the end of a grace period */
 	rcu_barrier();
 	uroce_qp_exit();
+	uroce_xrc_exit();
 }
 
 module_init(uroce_init);

@@ -67,7 +67,7 @@ static enum outcome refuse_recv(struct turn *t, enum ib_wc_status theirs,
 	struct univ_cqe cqe = { .opcode = IB_WC_RECV };
 
 	uroce_recv_done(t->peer, &cqe, theirs, true);
-	uroce_cq_notify(t->peer->recv_cq);
+	uroce_recv_notify(t->peer);
 	return refuse(t, ours, 0);
 }
 
@@ -124,7 +124,7 @@ static void complete_recv(struct turn *t, u8 opcode)
 	}
 	uroce_recv_done(t->peer, &cqe, IB_WC_SUCCESS,
 			wr->flags & UNIV_WR_SOLICITED);
-	uroce_cq_notify(t->peer->recv_cq);
+	uroce_recv_notify(t->peer);
 }
 
 /* A piece of a message into the peer's receive request */
@@ -283,6 +283,13 @@ static enum outcome own(struct turn *t)
 	return ret ? fail(t, IB_WC_LOC_QP_OP_ERR) : DONE;
 }
 
+/* XRC: the request is for a shared receive queue that the peer has */
+static bool aim(struct turn *t)
+{
+	return likely(!t->peer->xrcd) ||
+	       uroce_target_aim(t->peer, t->wqe->wr.srqn);
+}
+
 /*
  * What most messages are: a write of one piece, as a whole. False, and nothing
  * was done, when it is not that or something is wrong, which the long way finds
@@ -296,7 +303,7 @@ static bool quick_write(struct turn *t)
 
 	if (wr->opcode != UNIV_WR_RDMA_WRITE || !wqe->len || wqe->done ||
 	    wqe->len > t->bytes || !(wqe->data || wr->count == 1) ||
-	    !(t->peer->attr.qp_access_flags & IB_ACCESS_REMOTE_WRITE))
+	    !(t->peer->attr.qp_access_flags & IB_ACCESS_REMOTE_WRITE) || !aim(t))
 		return false;
 	if (!uroce_remote_get(t->peer, &to, wr->rkey, wr->remote_addr, wqe->len,
 			      IB_ACCESS_REMOTE_WRITE))
@@ -320,6 +327,8 @@ static bool quick_write(struct turn *t)
 
 static enum outcome perform(struct turn *t)
 {
+	if (unlikely(!aim(t)))
+		return refuse(t, IB_WC_REM_INV_REQ_ERR, IB_EVENT_QP_REQ_ERR);
 	switch (t->wqe->wr.opcode) {
 	case UNIV_WR_RDMA_WRITE:
 	case UNIV_WR_RDMA_WRITE_WITH_IMM:
@@ -334,11 +343,16 @@ static enum outcome perform(struct turn *t)
 	}
 }
 
+static enum ib_qp_type peer_type(const struct uroce_qp *qp)
+{
+	return qp->type == IB_QPT_XRC_INI ? IB_QPT_XRC_TGT : qp->type;
+}
+
 /* Whether the peer is connected to us and listens. Context: its lock. */
 static bool answers(const struct uroce_qp *qp, const struct uroce_qp *peer)
 {
 	return !peer->resp.dead && peer->state >= IB_QPS_RTR &&
-	       peer->state <= IB_QPS_SQE && peer->type == qp->type &&
+	       peer->state <= IB_QPS_SQE && peer->type == peer_type(qp) &&
 	       peer->attr.dest_qp_num == qp->num &&
 	       peer->av.peer == qp->dev->id;
 }
@@ -454,7 +468,7 @@ static void deliver(struct turn *t)
 		cqe.imm = wr->imm;
 	}
 	uroce_recv_done(t->peer, &cqe, status, wr->flags & UNIV_WR_SOLICITED);
-	uroce_cq_notify(t->peer->recv_cq);
+	uroce_recv_notify(t->peer);
 	if (status)
 		uroce_qp_fail(t->peer, 0);
 }
@@ -598,7 +612,7 @@ static bool peer_faulty(struct turn *t, enum outcome *out)
 static bool faulty(struct turn *t, bool fresh, enum outcome *out)
 {
 	struct uroce_dev *dev = t->qp->dev;
-	bool reliable = t->qp->type == IB_QPT_RC;
+	bool reliable = uroce_qp_is_reliable(t->qp);
 
 	if (t->wqe->done || is_own(t->wqe->wr.opcode))
 		return false;

@@ -173,7 +173,7 @@ static int mw_invalidate(struct uroce_qp *qp, u32 key)
 	struct uroce_mr *former = NULL;
 	int ret = -EINVAL;
 
-	if (!mw || mw->pd != qp->ib->pd || mw->type != IB_MW_TYPE_2)
+	if (!mw || mw->pd != qp->resp.pd || mw->type != IB_MW_TYPE_2)
 		return ret;
 	write_lock(&mw->lock);
 	if (!mw->gone && mw->rkey == key && (!mw->qp || mw->qp == qp)) {
@@ -188,7 +188,7 @@ static int mw_invalidate(struct uroce_qp *qp, u32 key)
 /* A key of a region or a window is taken back; otherwise as uroce_mr_invalidate() */
 int uroce_invalidate(struct uroce_qp *qp, u32 key)
 {
-	int ret = uroce_mr_invalidate(qp->ib->pd, key);
+	int ret = uroce_mr_invalidate(qp->resp.pd, key);
 
 	return ret == -EINVAL ? mw_invalidate(qp, key) : ret;
 }
@@ -200,7 +200,7 @@ static bool allows(const struct uroce_mw *mw, const struct uroce_qp *qp,
 {
 	u64 from = addr - mw->addr;
 
-	return mw->mr && mw->rkey == key && mw->pd == qp->ib->pd &&
+	return mw->mr && mw->rkey == key && mw->pd == qp->resp.pd &&
 	       (!mw->qp || mw->qp == qp) && !(access & ~mw->access) &&
 	       from <= mw->length && len <= mw->length - from;
 }

@@ -150,7 +150,13 @@ static void op_done(struct uroce_conn *conn, struct uroce_msg *msg,
 
 /* ---- the peer's requests ------------------------------------------------------ */
 
-static int op_take(struct uroce_conn *conn, u32 srqn)
+static int op_aim(struct uroce_conn *conn, u32 srqn)
+{
+	return uroce_target_aim(wire_of(conn)->qp, srqn) ? 0 :
+							   IB_WC_REM_INV_REQ_ERR;
+}
+
+static int op_take(struct uroce_conn *conn)
 {
 	struct uroce_qp *qp = wire_of(conn)->qp;
 	enum ib_wc_status status;
@@ -340,6 +346,7 @@ static const struct uroce_conn_ops wire_ops = {
 	.scatter = op_scatter,
 	.local = op_local,
 	.done = op_done,
+	.aim = op_aim,
 	.take = op_take,
 	.place = op_place,
 	.received = op_received,
@@ -462,7 +469,7 @@ static void req_begin(struct uroce_wire *w)
 	req->rnr_retry = attr->rnr_retry;
 	req->max_reads = attr->max_rd_atomic ?: 1;
 	req->timeout = 0;
-	if (w->qp->type == IB_QPT_RC && attr->timeout)
+	if (uroce_qp_is_reliable(w->qp) && attr->timeout)
 		req->timeout = TIMEOUT_MIN +
 			nsecs_to_jiffies(uroce_timeout_ns(attr->timeout));
 	req->done = w->qp->sq.head;
@@ -535,7 +542,7 @@ void uroce_wire_request(struct uroce_wire *w, const struct uroce_packet *pkt)
 	if (pkt->ce)
 		uroce_resp_congested(&w->conn);
 	uroce_resp_receive(&w->conn, pkt);
-	uroce_cq_notify(w->qp->recv_cq);
+	uroce_recv_notify(w->qp);
 }
 
 /* ---- beginning and end -------------------------------------------------------- */
@@ -572,6 +579,19 @@ static int wire_alloc_wqes(struct uroce_wire *w)
 	return 0;
 }
 
+static u8 service_of(enum ib_qp_type type)
+{
+	switch (type) {
+	case IB_QPT_UC:
+		return UROCE_UC;
+	case IB_QPT_XRC_INI:
+	case IB_QPT_XRC_TGT:
+		return UROCE_XRC;
+	default:
+		return UROCE_RC;
+	}
+}
+
 static struct uroce_wire *wire_alloc(struct uroce_qp *qp)
 {
 	struct uroce_wire *w = kzalloc(sizeof(*w), GFP_KERNEL);
@@ -582,8 +602,7 @@ static struct uroce_wire *wire_alloc(struct uroce_qp *qp)
 	conn = &w->conn;
 	w->qp = qp;
 	skb_queue_head_init(&w->answers);
-	uroce_conn_init(conn, &wire_ops,
-			qp->type == IB_QPT_UC ? UROCE_UC : UROCE_RC);
+	uroce_conn_init(conn, &wire_ops, service_of(qp->type));
 	conn->resp.limit = qp->attr.max_dest_rd_atomic ?: 1;
 	conn->resp.responses = kcalloc(conn->resp.limit,
 				       sizeof(*conn->resp.responses), GFP_KERNEL);
@@ -599,7 +618,7 @@ int uroce_wire_begin(struct uroce_qp *qp)
 {
 	struct uroce_wire *w;
 
-	if (qp->type != IB_QPT_RC && qp->type != IB_QPT_UC)
+	if (!uroce_qp_is_connected(qp))
 		return 0;
 	w = wire_alloc(qp);
 	if (!w)
@@ -610,7 +629,7 @@ int uroce_wire_begin(struct uroce_qp *qp)
 	w->req_flow = qp->av.flow;
 	w->req_flow.route = NULL;
 	/* Routers mark instead of dropping, for whoever does something about it */
-	if (qp->type == IB_QPT_RC)
+	if (uroce_qp_is_reliable(qp))
 		w->req_flow.tclass = (w->req_flow.tclass & ~INET_ECN_MASK) |
 				     INET_ECN_ECT_0;
 	w->resp_flow = w->req_flow;

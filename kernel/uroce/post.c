@@ -40,7 +40,7 @@ int uroce_queue_private(struct uroce_qp *qp)
 	struct uroce_sendq *sq = &qp->sq;
 	int ret;
 
-	if (sq->attached)
+	if (sq->attached || qp->xrcd)
 		return 0;
 	ret = uroce_cq_private(qp->send_cq);
 	if (!ret)

@@ -113,15 +113,48 @@ static int check_cap(struct ib_qp_init_attr *init)
 	return 0;
 }
 
+static int check_type(struct ib_qp_init_attr *init)
+{
+	bool complete = init->send_cq && init->recv_cq;
+
+	switch (init->qp_type) {
+	case IB_QPT_XRC_TGT:
+		/* Neither sends nor receives by itself */
+		memset(&init->cap, 0, sizeof(init->cap));
+		init->send_cq = NULL;
+		init->recv_cq = NULL;
+		init->srq = NULL;
+		complete = init->xrcd;
+		break;
+	case IB_QPT_XRC_INI:
+		init->cap.max_recv_wr = 0;
+		init->cap.max_recv_sge = 0;
+		init->srq = NULL;
+		complete = init->send_cq;
+		break;
+	case IB_QPT_RC:
+	case IB_QPT_UC:
+	case IB_QPT_UD:
+	case IB_QPT_GSI:
+		break;
+	default:
+		return -EOPNOTSUPP;
+	}
+	return init->create_flags || !complete ? -EOPNOTSUPP : 0;
+}
+
 static void qp_fill(struct uroce_qp *qp, struct ib_qp *ib,
 		    struct ib_qp_init_attr *init)
 {
 	qp->ib = ib;
 	qp->dev = to_udev(ib->device);
 	qp->type = init->qp_type;
-	qp->send_cq = to_ucq(init->send_cq);
-	qp->recv_cq = to_ucq(init->recv_cq);
+	qp->send_cq = init->send_cq ? to_ucq(init->send_cq) : NULL;
+	/* An initiator receives nothing */
+	qp->recv_cq = init->recv_cq ? to_ucq(init->recv_cq) : qp->send_cq;
 	qp->srq = init->srq ? to_usrq(init->srq) : NULL;
+	if (qp->type == IB_QPT_XRC_TGT)
+		qp->xrcd = to_uxrcd(init->xrcd);
 	qp->state = IB_QPS_RESET;
 	qp->cap = init->cap;
 	qp->sq.max_sge = init->cap.max_send_sge;
@@ -143,12 +176,9 @@ int uroce_qp_create(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	struct uroce_qp *qp;
 	int ret;
 
-	if (init->create_flags || !init->send_cq || !init->recv_cq)
-		return -EOPNOTSUPP;
-	if (init->qp_type != IB_QPT_RC && init->qp_type != IB_QPT_UC &&
-	    init->qp_type != IB_QPT_UD && init->qp_type != IB_QPT_GSI)
-		return -EOPNOTSUPP;
-	ret = check_cap(init);
+	ret = check_type(init);
+	if (!ret)
+		ret = check_cap(init);
 	if (ret)
 		return ret;
 	qp = kzalloc(sizeof(*qp), GFP_KERNEL);
@@ -165,6 +195,8 @@ int uroce_qp_create(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	}
 	container_of(ib, struct uroce_ibqp, ib)->qp = qp;
 	ib->qp_num = qp->num;
+	if (qp->xrcd)
+		uroce_target_add(qp);
 	trace_uroce_qp_create(&qp->dev->ib, qp->num, qp->type);
 	return 0;
 }
@@ -248,8 +280,7 @@ static void enter_state(struct uroce_qp *qp, enum ib_qp_state state)
 		trace_uroce_qp_state(&qp->dev->ib, qp->num, qp->state, state);
 	WRITE_ONCE(qp->state, state);
 	/* A datagram is one packet */
-	if (state == IB_QPS_RTR && qp->type != IB_QPT_RC &&
-	    qp->type != IB_QPT_UC)
+	if (state == IB_QPS_RTR && !uroce_qp_is_connected(qp))
 		qp->mtu = port_mtu(qp->dev);
 	if (state == IB_QPS_RESET) {
 		uroce_queue_reset(qp);
@@ -258,7 +289,7 @@ static void enter_state(struct uroce_qp *qp, enum ib_qp_state state)
 	}
 	if (state == IB_QPS_ERR)
 		uroce_recv_flush(qp);
-	if (fails && qp->srq)
+	if (fails && (qp->srq || qp->xrcd))
 		set_bit(IB_EVENT_QP_LAST_WQE_REACHED, &qp->events);
 }
 
@@ -278,8 +309,7 @@ static int prepare(struct uroce_qp *qp, const struct ib_qp_attr *attr, int mask,
 static bool needs_wire(const struct uroce_qp *qp, enum ib_qp_state next)
 {
 	return next == IB_QPS_RTR &&
-	       (qp->type == IB_QPT_UD || qp->type == IB_QPT_GSI ||
-		!qp->av.peer);
+	       (!uroce_qp_is_connected(qp) || !qp->av.peer);
 }
 
 int uroce_qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
@@ -373,6 +403,8 @@ int uroce_qp_destroy(struct ib_qp *ib, struct ib_udata *udata)
 	hrtimer_cancel(&qp->sq.timer);
 	tasklet_kill(&qp->sq.task);
 	uroce_mw_qp_gone(qp);
+	if (qp->xrcd)
+		uroce_target_remove(qp);
 	uroce_flow_release(&qp->av.flow);
 	uroce_queue_free(qp);
 	kfree_rcu(qp, rcu);

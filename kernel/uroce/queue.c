@@ -17,7 +17,8 @@ static bool is_dma_key(const struct uroce_qp *qp, u32 key, bool attached)
 }
 
 /* Hold the memory of a scatter list */
-static enum ib_wc_status map_sges(struct uroce_qp *qp, struct uroce_vec *vec,
+static enum ib_wc_status map_sges(struct uroce_qp *qp, struct ib_pd *pd,
+				  struct uroce_vec *vec,
 				  const struct univ_sge *sge, u32 count,
 				  u32 access, bool attached)
 {
@@ -34,7 +35,7 @@ static enum ib_wc_status map_sges(struct uroce_qp *qp, struct uroce_vec *vec,
 			seg->base = sge[i].addr;
 			seg->len = sge[i].length;
 		} else {
-			if (!uroce_seg_get(seg, qp->ib->pd, sge[i].lkey,
+			if (!uroce_seg_get(seg, pd, sge[i].lkey,
 					   sge[i].addr, sge[i].length, access))
 				goto bad;
 		}
@@ -56,6 +57,7 @@ static u32 send_opcodes(const struct uroce_qp *qp)
 {
 	switch (qp->type) {
 	case IB_QPT_RC:
+	case IB_QPT_XRC_INI:
 		return OP(RDMA_WRITE) | OP(RDMA_WRITE_WITH_IMM) | OP(SEND) |
 		       OP(SEND_WITH_IMM) | OP(SEND_WITH_INV) | OP(RDMA_READ) |
 		       OP(ATOMIC_CMP_AND_SWP) | OP(ATOMIC_FETCH_AND_ADD) |
@@ -161,8 +163,8 @@ enum ib_wc_status uroce_send_map(struct uroce_qp *qp, struct uroce_wqe *wqe,
 	struct uroce_seg *seg = wqe->vec.seg;
 
 	if (!wqe->data)
-		return map_sges(qp, &wqe->vec, wqe->sge, wqe->wr.count, access,
-				qp->sq.attached);
+		return map_sges(qp, qp->ib->pd, &wqe->vec, wqe->sge,
+				wqe->wr.count, access, qp->sq.attached);
 	seg->mr = NULL;
 	seg->base = (uintptr_t)wqe->data;
 	seg->len = wqe->len;
@@ -460,10 +462,11 @@ static enum ib_wc_status srq_load(struct uroce_srq *srq, struct uroce_recv *r)
 enum ib_wc_status uroce_recv_take(struct uroce_qp *qp)
 {
 	struct uroce_recv *r = &qp->resp.recv;
+	struct uroce_srq *srq = qp->xrcd ? uroce_target_take(qp) : qp->srq;
 	enum ib_wc_status status;
 
 	lockdep_assert_held(&qp->resp.lock);
-	status = qp->srq ? srq_load(qp->srq, r) : recv_load(&qp->rq, r);
+	status = srq ? srq_load(srq, r) : recv_load(&qp->rq, r);
 	r->taken = status == IB_WC_SUCCESS || status == IB_WC_LOC_QP_OP_ERR;
 	return status;
 }
@@ -472,7 +475,7 @@ enum ib_wc_status uroce_recv_map(struct uroce_qp *qp)
 {
 	struct uroce_recv *r = &qp->resp.recv;
 
-	return map_sges(qp, &r->vec, r->sge, r->count, IB_ACCESS_LOCAL_WRITE,
+	return map_sges(qp, r->pd, &r->vec, r->sge, r->count, IB_ACCESS_LOCAL_WRITE,
 			r->attached);
 }
 
@@ -485,7 +488,7 @@ void uroce_recv_done(struct uroce_qp *qp, struct univ_cqe *cqe,
 	cqe->wr_id = r->wr_id;
 	cqe->status = status;
 	cqe->qp_num = qp->num;
-	if (uroce_cq_add(qp->recv_cq, qp, cqe, solicited || status))
+	if (uroce_cq_add(r->cq, qp, cqe, solicited || status))
 		return;
 	WRITE_ONCE(qp->lost, true);
 	uroce_send_later(qp);
@@ -513,7 +516,7 @@ void uroce_recv_flush(struct uroce_qp *qp)
 		if (n == STEP)
 			uroce_send_later(qp);
 	}
-	uroce_cq_notify(qp->recv_cq);
+	uroce_recv_notify(qp);
 }
 
 void uroce_qp_fail(struct uroce_qp *qp, u32 event)
@@ -525,7 +528,7 @@ void uroce_qp_fail(struct uroce_qp *qp, u32 event)
 	WRITE_ONCE(qp->state, IB_QPS_ERR);
 	if (event)
 		set_bit(event, &qp->events);
-	if (qp->srq)
+	if (qp->srq || qp->xrcd)
 		set_bit(IB_EVENT_QP_LAST_WQE_REACHED, &qp->events);
 	uroce_send_later(qp);
 }
@@ -540,6 +543,14 @@ static int alloc_lists(struct univ_sge **sge, struct uroce_vec *vec, u32 max)
 	return *sge && vec->seg ? 0 : -ENOMEM;
 }
 
+/* The longest list of a receive request; a target takes whosever of its domain's */
+static u32 recv_sges(const struct uroce_qp *qp)
+{
+	if (qp->xrcd)
+		return UROCE_MAX_SGE;
+	return qp->srq ? qp->srq->rq.max_sge : qp->rq.max_sge;
+}
+
 int uroce_queue_init(struct uroce_qp *qp)
 {
 	struct uroce_sendq *sq = &qp->sq;
@@ -549,6 +560,10 @@ int uroce_queue_init(struct uroce_qp *qp)
 	spin_lock_init(&qp->resp.lock);
 	spin_lock_init(&qp->rq.lock);
 	spin_lock_init(&qp->rq.post);
+	qp->resp.pd = qp->ib->pd;
+	qp->resp.recv.srq = qp->srq;
+	qp->resp.recv.pd = qp->ib->pd;
+	qp->resp.recv.cq = qp->recv_cq;
 	hrtimer_init(&sq->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
 	sq->timer.function = send_timer;
 	sq->opcodes = send_opcodes(qp);
@@ -556,7 +571,7 @@ int uroce_queue_init(struct uroce_qp *qp)
 	tasklet_setup(&sq->task, send_task);
 	if (alloc_lists(&sq->wqe.sge, &sq->wqe.vec, sq->max_sge) ||
 	    alloc_lists(&qp->resp.recv.sge, &qp->resp.recv.vec,
-			qp->srq ? qp->srq->rq.max_sge : qp->rq.max_sge))
+			recv_sges(qp)))
 		return -ENOMEM;
 	return 0;
 }

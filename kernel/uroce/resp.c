@@ -13,13 +13,6 @@ static bool reliable(const struct uroce_conn *conn)
 	return conn->service != UROCE_UC;
 }
 
-static u32 resp_srqn(const struct uroce_conn *conn, const struct uroce_packet *pkt)
-{
-	if (conn->service != UROCE_XRC)
-		return 0;
-	return be32_to_cpup((const __be32 *)(pkt->bth + 1)) & 0xffffff;
-}
-
 /* Immediate data, or the key to invalidate */
 static __be32 resp_imm(const struct uroce_packet *pkt)
 {
@@ -76,6 +69,19 @@ static enum resp_step check_length(struct uroce_conn *conn,
 	return RESP_OK;
 }
 
+/* XRC: all packets of a message are for one shared receive queue, which is there */
+static enum resp_step check_target(struct uroce_conn *conn,
+				   const struct uroce_packet *pkt)
+{
+	struct uroce_responder *resp = &conn->resp;
+	u32 srqn = resp_srqn(conn, pkt);
+
+	if (resp->op && srqn != resp->srqn)
+		return RESP_INVALID;
+	resp->srqn = srqn;
+	return resp_aim(conn, srqn) ? RESP_OK : RESP_INVALID;
+}
+
 enum resp_step uroce_resp_access(struct uroce_conn *conn, u32 rkey, u64 va,
 				 u32 len, int access)
 {
@@ -119,7 +125,7 @@ static enum resp_step need_recv(struct uroce_conn *conn,
 
 	if (resp->has_recv)
 		return RESP_OK;
-	ret = conn->ops->take(conn, resp_srqn(conn, pkt));
+	ret = conn->ops->take(conn);
 	if (ret == -ENOENT)
 		return RESP_RNR;
 	resp->has_recv = !ret || ret == IB_WC_LOC_QP_OP_ERR;
@@ -250,6 +256,8 @@ static enum resp_step ladder(struct uroce_conn *conn, const struct uroce_packet 
 		step = check_order(conn, pkt);
 	if (step == RESP_OK)
 		step = check_length(conn, pkt);
+	if (step == RESP_OK)
+		step = check_target(conn, pkt);
 	if (step == RESP_OK)
 		step = execute(conn, pkt);
 	if (step == RESP_OK) {

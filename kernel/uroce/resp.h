@@ -30,6 +30,20 @@ static inline const void *resp_eth(const struct uroce_conn *conn,
 	return conn->service == UROCE_XRC ? eth + sizeof(__be32) : eth;
 }
 
+/* XRC: the number that a request is for; 0 for any other */
+static inline u32 resp_srqn(const struct uroce_conn *conn,
+			    const struct uroce_packet *pkt)
+{
+	if (conn->service != UROCE_XRC)
+		return 0;
+	return be32_to_cpup((const __be32 *)(pkt->bth + 1)) & 0xffffff;
+}
+
+static inline bool resp_aim(struct uroce_conn *conn, u32 srqn)
+{
+	return conn->service != UROCE_XRC || !conn->ops->aim(conn, srqn);
+}
+
 /* resp.c */
 enum resp_step uroce_resp_access(struct uroce_conn *conn, u32 rkey, u64 va,
 				 u32 len, int access);

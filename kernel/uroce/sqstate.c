@@ -9,7 +9,7 @@
 void uroce_send_failed(struct uroce_qp *qp, u16 reason)
 {
 	spin_lock(&qp->resp.lock);
-	if (qp->type == IB_QPT_RC || reason == UNIV_REASON_RING_CORRUPT)
+	if (uroce_qp_is_reliable(qp) || reason == UNIV_REASON_RING_CORRUPT)
 		uroce_qp_fail(qp, 0);
 	else if (qp->state == IB_QPS_RTS || qp->state == IB_QPS_SQD)
 		WRITE_ONCE(qp->state, IB_QPS_SQE);

@@ -3,7 +3,7 @@
  * A software RoCEv2 HCA: its structures.
  *
  *	link.c verbs.c		`rdma link add`, the device; ib_device_ops
- *	qp.c cq.c mem.c		objects: control path
+ *	qp.c cq.c mem.c xrc.c	objects: control path
  *	queue.c			who runs a send queue; requests out of rings,
  *				completions into them
  *	local.c			queue pairs of one host: one copy, no packet
@@ -224,6 +224,19 @@ struct uroce_srq {
 };
 
 /**
+ * struct uroce_xrcd - an XRC domain
+ * @srqs: its shared receive queues by number, under RCU and see xrc.c
+ * @lock: @targets; taken before a uroce_resp.lock
+ * @targets: of uroce_qp.target
+ */
+struct uroce_xrcd {
+	struct ib_xrcd ib;
+	struct xarray srqs;
+	struct mutex lock;
+	struct list_head targets;
+};
+
+/**
  * struct uroce_av - the way to a peer
  * @flow: addresses; what packets are sent with
  * @peer: uroce_dev.id when the address is a uroce device's of this namespace or
@@ -318,6 +331,10 @@ struct uroce_sendq {
 
 /**
  * struct uroce_recv - the receive request that a message is being put in
+ * @srq: what it was taken from; NULL for the own queue
+ * @pd: what its memory belongs to
+ * @cq: where it completes. These three change for an XRC target alone, which takes
+ *	from any queue of its domain, and are NULL before it did.
  * @wr_id: its name
  * @sge: its scatter list, copied
  * @count: of it
@@ -327,6 +344,9 @@ struct uroce_sendq {
  * @taken: there is one
  */
 struct uroce_recv {
+	struct uroce_srq *srq;
+	struct ib_pd *pd;
+	struct uroce_cq *cq;
 	u64 wr_id;
 	struct univ_sge *sge;
 	u32 count;
@@ -340,10 +360,14 @@ struct uroce_recv {
 /**
  * struct uroce_resp - the responder
  * @lock: everything here, the own receive queue, and uroce_qp.state
+ * @srq: XRC target: what the request under way is for
+ * @pd: what the peer's keys belong to; NULL for nothing
  */
 struct uroce_resp {
 	spinlock_t lock;
 	bool dead;
+	struct uroce_srq *srq;
+	struct ib_pd *pd;
 	struct uroce_recv recv;
 };
 
@@ -353,6 +377,8 @@ struct uroce_qp {
 	struct uroce_cq *send_cq;
 	struct uroce_cq *recv_cq;
 	struct uroce_srq *srq;		/* NULL for none */
+	struct uroce_xrcd *xrcd;	/* of an XRC target */
+	struct list_head target;	/* in it */
 	struct univ_qp *core;		/* attached */
 	struct rcu_head rcu;
 	u32 num;
@@ -409,6 +435,11 @@ static inline struct uroce_srq *to_usrq(struct ib_srq *ib)
 	return container_of(ib, struct uroce_srq, ib);
 }
 
+static inline struct uroce_xrcd *to_uxrcd(struct ib_xrcd *ib)
+{
+	return container_of(ib, struct uroce_xrcd, ib);
+}
+
 static inline struct uroce_mr *to_umr(struct ib_mr *ib)
 {
 	return container_of(ib, struct uroce_mr, ib);
@@ -431,6 +462,18 @@ static inline void uroce_count_many(struct uroce_dev *dev,
 				    enum uroce_counter what, u32 n)
 {
 	this_cpu_add(dev->counters[what], n);
+}
+
+/* What is acknowledged; a target's peer is an initiator */
+static inline bool uroce_qp_is_reliable(const struct uroce_qp *qp)
+{
+	return qp->type == IB_QPT_RC || qp->type == IB_QPT_XRC_INI ||
+	       qp->type == IB_QPT_XRC_TGT;
+}
+
+static inline bool uroce_qp_is_connected(const struct uroce_qp *qp)
+{
+	return uroce_qp_is_reliable(qp) || qp->type == IB_QPT_UC;
 }
 
 /* Its requests need no connection of packets */
@@ -512,7 +555,7 @@ static inline bool uroce_remote_get(struct uroce_qp *qp, struct uroce_seg *seg,
 				    u32 key, u64 addr, u32 len, u32 access)
 {
 	seg->mw = NULL;
-	if (likely(uroce_seg_get(seg, qp->ib->pd, key, addr, len, access)))
+	if (likely(uroce_seg_get(seg, qp->resp.pd, key, addr, len, access)))
 		return true;
 	return uroce_mw_get(qp, seg, key, addr, len, access);
 }
@@ -599,6 +642,26 @@ int uroce_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 int uroce_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 			const struct ib_recv_wr **bad);
 
+void uroce_cq_notify(struct uroce_cq *cq);
+
+/* After receives were completed. An XRC target that took none has nobody to tell. */
+static inline void uroce_recv_notify(struct uroce_qp *qp)
+{
+	if (likely(qp->resp.recv.cq))
+		uroce_cq_notify(qp->resp.recv.cq);
+}
+
+/* xrc.c */
+int uroce_xrcd_alloc(struct ib_xrcd *ib, struct ib_udata *udata);
+int uroce_xrcd_dealloc(struct ib_xrcd *ib, struct ib_udata *udata);
+int uroce_xrc_srq_add(struct uroce_srq *srq);
+void uroce_xrc_srq_remove(struct uroce_srq *srq);
+void uroce_target_add(struct uroce_qp *qp);
+void uroce_target_remove(struct uroce_qp *qp);
+bool uroce_target_aim(struct uroce_qp *qp, u32 srqn);
+struct uroce_srq *uroce_target_take(struct uroce_qp *qp);
+void uroce_xrc_exit(void);
+
 /* sqstate.c */
 void uroce_send_failed(struct uroce_qp *qp, u16 reason);
 bool uroce_send_drain(struct uroce_qp *qp);
@@ -614,7 +677,6 @@ int uroce_stats_get(struct ib_device *ib, struct rdma_hw_stats *stats, u32 port,
 /* cq.c */
 bool uroce_cq_add(struct uroce_cq *cq, struct uroce_qp *qp,
 		  const struct univ_cqe *cqe, bool solicited);
-void uroce_cq_notify(struct uroce_cq *cq);
 
 int uroce_cq_private(struct uroce_cq *cq);
 int uroce_cq_create(struct ib_cq *ib, const struct ib_cq_init_attr *attr,

@@ -24,6 +24,7 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 				 IB_DEVICE_RC_RNR_NAK_GEN |
 				 IB_DEVICE_PORT_ACTIVE_EVENT |
 				 IB_DEVICE_MEM_MGT_EXTENSIONS |
+				 IB_DEVICE_XRC |
 				 IB_DEVICE_MEM_WINDOW |
 				 IB_DEVICE_MEM_WINDOW_TYPE_2B;
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
@@ -120,9 +121,13 @@ static int srq_create(struct ib_srq *ib, struct ib_srq_init_attr *init,
 		      struct ib_udata *udata)
 {
 	struct uroce_srq *srq = to_usrq(ib);
+	int ret;
 
-	if (init->srq_type != IB_SRQT_BASIC)
+	if (init->srq_type != IB_SRQT_BASIC && init->srq_type != IB_SRQT_XRC)
 		return -EOPNOTSUPP;
+	if (init->srq_type == IB_SRQT_XRC &&
+	    (!init->ext.cq || !init->ext.xrc.xrcd))
+		return -EINVAL;
 	if (!init->attr.max_wr || init->attr.max_wr > UROCE_MAX_WR ||
 	    init->attr.max_sge > UROCE_MAX_SGE ||
 	    init->attr.srq_limit > init->attr.max_wr)
@@ -132,7 +137,13 @@ static int srq_create(struct ib_srq *ib, struct ib_srq_init_attr *init,
 	srq->max_wr = init->attr.max_wr;
 	srq->limit = init->attr.srq_limit;
 	srq->rq.max_sge = max_t(u32, init->attr.max_sge, 1);
-	return uroce_recvq_private(&srq->rq, srq->max_wr);
+	ret = uroce_recvq_private(&srq->rq, srq->max_wr);
+	if (ret || init->srq_type == IB_SRQT_BASIC)
+		return ret;
+	ret = uroce_xrc_srq_add(srq);
+	if (ret)
+		kvfree(srq->rq.memory);
+	return ret;
 }
 
 static int srq_modify(struct ib_srq *ib, struct ib_srq_attr *attr,
@@ -162,6 +173,8 @@ static int srq_query(struct ib_srq *ib, struct ib_srq_attr *attr)
 
 static int srq_destroy(struct ib_srq *ib, struct ib_udata *udata)
 {
+	if (ib->srq_type == IB_SRQT_XRC)
+		uroce_xrc_srq_remove(to_usrq(ib));
 	kvfree(to_usrq(ib)->rq.memory);
 	return 0;
 }
@@ -173,6 +186,7 @@ const struct ib_device_ops uroce_dev_ops = {
 	.alloc_mr = uroce_mr_alloc,
 	.alloc_mw = uroce_mw_alloc,
 	.alloc_pd = pd_alloc,
+	.alloc_xrcd = uroce_xrcd_alloc,
 	.attach_mcast = uroce_mcast_attach,
 	.create_ah = uroce_ah_create,
 	.create_cq = uroce_cq_create,
@@ -182,6 +196,7 @@ const struct ib_device_ops uroce_dev_ops = {
 	.dealloc_driver = uroce_dev_dealloc,
 	.dealloc_mw = uroce_mw_dealloc,
 	.dealloc_pd = pd_dealloc,
+	.dealloc_xrcd = uroce_xrcd_dealloc,
 	.dereg_mr = uroce_mr_dereg,
 	.destroy_ah = uroce_ah_destroy,
 	.destroy_cq = uroce_cq_destroy,
@@ -217,4 +232,5 @@ const struct ib_device_ops uroce_dev_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_pd, uroce_pd, ib),
 	INIT_RDMA_OBJ_SIZE(ib_qp, uroce_ibqp, ib),
 	INIT_RDMA_OBJ_SIZE(ib_srq, uroce_srq, ib),
+	INIT_RDMA_OBJ_SIZE(ib_xrcd, uroce_xrcd, ib),
 };

@@ -14,6 +14,7 @@
 #define BYTES	(16 * MTU)
 #define RKEY	0x1234
 #define FIRST_PSN 0xfffffe	/* they wrap */
+#define SRQS	4		/* XRC: numbers below are there, but for 0 */
 
 /* One end, and what its operations have seen */
 struct end {
@@ -31,6 +32,10 @@ struct end {
 	u32 invalidated;
 	u32 event;
 	bool broken;
+	bool full;			/* nothing more may be sent now */
+	u32 aimed;			/* XRC: the number of the latest request */
+	u32 taken[SRQS];		/* by number */
+	u32 reads[SRQS];
 	u32 counts[UROCE_COUNTERS];
 };
 
@@ -104,13 +109,22 @@ static void end_done(struct uroce_conn *conn, struct uroce_msg *msg,
 	end->status[end->completed++ % MSGS] = status;
 }
 
-static int end_take(struct uroce_conn *conn, u32 srqn)
+static int end_aim(struct uroce_conn *conn, u32 srqn)
+{
+	if (!srqn || srqn >= SRQS)
+		return IB_WC_REM_INV_REQ_ERR;
+	end_of(conn)->aimed = srqn;
+	return 0;
+}
+
+static int end_take(struct uroce_conn *conn)
 {
 	struct end *end = end_of(conn);
 
 	if (!end->recvs)
 		return -ENOENT;
 	end->recvs--;
+	end->taken[end->aimed]++;
 	return 0;
 }
 
@@ -143,6 +157,7 @@ static int end_write(struct uroce_conn *conn, u32 rkey, u64 va,
 static int end_read(struct uroce_conn *conn, u32 rkey, u64 va, void *to, u32 len)
 {
 	memcpy(to, end_of(conn)->bytes + va, len);
+	end_of(conn)->reads[end_of(conn)->aimed]++;
 	return 0;
 }
 
@@ -175,7 +190,7 @@ static void end_count(struct uroce_conn *conn, enum uroce_counter what)
 
 static bool end_room(struct uroce_conn *conn)
 {
-	return true;
+	return !end_of(conn)->full;
 }
 
 static int end_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool response)
@@ -201,6 +216,7 @@ static const struct uroce_conn_ops end_ops = {
 	.scatter = end_scatter,
 	.local = end_local,
 	.done = end_done,
+	.aim = end_aim,
 	.take = end_take,
 	.place = end_place,
 	.received = end_received,
@@ -623,6 +639,117 @@ static void conn_window(struct kunit *test)
 	req->high = req->una;
 }
 
+/* ---- XRC ---------------------------------------------------------------------- */
+
+static void xrc(struct wire *w)
+{
+	w->a.conn.service = UROCE_XRC;
+	w->b.conn.service = UROCE_XRC;
+}
+
+static void xrc_packets(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	struct uroce_packet pkt;
+	int i;
+
+	xrc(w);
+	post(w, IB_WR_SEND, 2 * MTU)->srqn = 0x123456;
+	post(w, IB_WR_RDMA_READ, MTU)->srqn = 0x123456;
+	run(w);
+	for (i = 0; i < 3; i++) {
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, next(&w->a.out, &pkt));
+		KUNIT_EXPECT_EQ(test, pkt.bth->opcode & UROCE_SERVICE,
+				(int)UROCE_XRC);
+		KUNIT_EXPECT_EQ(test, be32_to_cpup((__be32 *)(pkt.bth + 1)),
+				0x123456u);
+		kfree_skb(pkt.skb);
+	}
+}
+
+/* Each message is received by the queue that it names */
+static void xrc_choice(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	static const u32 srqn[] = { 2, 1, 3, 2 };
+	u32 i;
+
+	xrc(w);
+	for (i = 0; i < ARRAY_SIZE(srqn); i++)
+		post(w, i % 2 ? IB_WR_SEND : IB_WR_RDMA_WRITE_WITH_IMM,
+		     3 * MTU)->srqn = srqn[i];
+	run(w);
+	settle(w);
+	expect_done(test, ARRAY_SIZE(srqn));
+	KUNIT_EXPECT_EQ(test, w->b.received, (u32)ARRAY_SIZE(srqn));
+	KUNIT_EXPECT_EQ(test, w->b.taken[1], 1u);
+	KUNIT_EXPECT_EQ(test, w->b.taken[2], 2u);
+	KUNIT_EXPECT_EQ(test, w->b.taken[3], 1u);
+}
+
+static void expect_invalid(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	settle(w);
+	KUNIT_EXPECT_TRUE(test, w->b.broken);
+	KUNIT_EXPECT_EQ(test, w->b.event, (u32)IB_EVENT_QP_REQ_ERR);
+	KUNIT_EXPECT_EQ(test, w->a.completed, 1u);
+	KUNIT_EXPECT_EQ(test, (int)w->a.status[0], (int)IB_WC_REM_INV_REQ_ERR);
+	KUNIT_EXPECT_EQ(test, w->b.received, 0u);
+}
+
+static void xrc_unknown(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	xrc(w);
+	post(w, IB_WR_RDMA_WRITE, MTU)->srqn = SRQS;
+	run(w);
+	expect_invalid(test);
+	KUNIT_EXPECT_EQ(test, (int)w->b.bytes[0], 0xbb);
+}
+
+/* A message that begins for one queue cannot go on for another */
+static void xrc_changed(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	struct uroce_packet pkt;
+
+	xrc(w);
+	post(w, IB_WR_SEND, 3 * MTU)->srqn = 1;
+	run(w);
+	ask(w, 1);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, next(&w->a.out, &pkt));
+	*(__be32 *)(pkt.bth + 1) = cpu_to_be32(2);
+	uroce_resp_receive(&w->b.conn, &pkt);
+	kfree_skb(pkt.skb);
+	expect_invalid(test);
+	KUNIT_EXPECT_EQ(test, (int)w->b.bytes[MTU], 0xbb);
+	KUNIT_EXPECT_EQ(test, w->b.taken[2], 0u);
+}
+
+/* What is answered later is read by the queue that it was asked by */
+static void xrc_reads(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	xrc(w);
+	w->b.full = true;
+	post(w, IB_WR_RDMA_READ, MTU)->srqn = 3;
+	post(w, IB_WR_RDMA_READ, 2 * MTU)->srqn = 1;
+	run(w);
+	ask(w, -1);
+	KUNIT_EXPECT_EQ(test, w->b.aimed, 1u);
+	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->b.out));
+	w->b.full = false;
+	uroce_resp_run(&w->b.conn);
+	settle(w);
+	expect_done(test, 2);
+	KUNIT_EXPECT_EQ(test, w->b.reads[3], 1u);
+	KUNIT_EXPECT_EQ(test, w->b.reads[1], 2u);
+}
+
 static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_packets),
 	KUNIT_CASE(conn_good),
@@ -638,6 +765,11 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_held_there),
 	KUNIT_CASE(conn_congestion),
 	KUNIT_CASE(conn_window),
+	KUNIT_CASE(xrc_packets),
+	KUNIT_CASE(xrc_choice),
+	KUNIT_CASE(xrc_unknown),
+	KUNIT_CASE(xrc_changed),
+	KUNIT_CASE(xrc_reads),
 	{}
 };
 
