@@ -117,6 +117,10 @@ static void ops_set(struct verbs_context *vctx)
 	vctx->modify_cq = univ_modify_cq;
 	vctx->create_qp_ex = univ_create_qp_ex;
 	vctx->create_srq_ex = univ_create_srq_ex;
+	vctx->get_srq_num = univ_get_srq_num;
+	vctx->open_xrcd = univ_open_xrcd;
+	vctx->close_xrcd = univ_close_xrcd;
+	vctx->open_qp = univ_open_qp;
 	vctx->sz = sizeof(*vctx);
 }
 

@@ -30,6 +30,7 @@
 #define OPCODES_OUT (OPCODES_SEND | OPCODES_WRITE | BIT(UNIV_WR_SEND_WITH_INV))
 #define OPCODES_REMOTE (OPCODES_WRITE | BIT(UNIV_WR_RDMA_READ))
 
+/* An XRC receive queue pair takes none, ever. */
 #define SEND_STATES (BIT(IBV_QPS_RTS) | BIT(IBV_QPS_SQD) | BIT(IBV_QPS_SQE) | BIT(IBV_QPS_ERR))
 
 #define ATOMIC_SIZE 8
@@ -46,6 +47,7 @@ uint32_t univ_qp_opcodes(const struct univ_context *ctx, enum ibv_qp_type type)
 
 	switch (type) {
 	case IBV_QPT_RC:
+	case IBV_QPT_XRC_SEND:
 		return OPCODES_RC | windows;
 	case IBV_QPT_UC:
 		return OPCODES_SEND | OPCODES_WRITE | windows;
@@ -54,6 +56,11 @@ uint32_t univ_qp_opcodes(const struct univ_context *ctx, enum ibv_qp_type type)
 	default:
 		return 0;
 	}
+}
+
+uint32_t univ_send_states(enum ibv_qp_type type)
+{
+	return type == IBV_QPT_XRC_RECV ? 0 : SEND_STATES;
 }
 
 static inline bool gone(const struct univ_doorbell *doorbell)
@@ -69,13 +76,15 @@ static __attribute__((cold)) int gone_fail(const char *verb, const struct ibv_co
 
 bool univ_send_allowed(const struct univ_qp *qp)
 {
-	return (BIT(qp->ibv.state) & SEND_STATES) && !gone(qp->doorbell);
+	return (BIT(qp->ibv.state) & qp->send_states) && !gone(qp->doorbell);
 }
 
 int univ_send_refused(const char *verb, const struct univ_qp *qp)
 {
 	if (gone(qp->doorbell))
 		return gone_fail(verb, qp->ibv.context);
+	if (!qp->send_states)
+		return univ_fail(verb, EINVAL, UNIV_REASON_QP_TYPE, 0, qp->ibv.qp_type, 0);
 	return univ_fail(verb, EINVAL, UNIV_REASON_POST_STATE, 0, qp->ibv.state, 0);
 }
 
@@ -208,7 +217,8 @@ send_write(const struct univ_qp *qp, struct univ_send_wr *slot, const struct ibv
 	slot->wr_id = wr->wr_id;
 	slot->opcode = (uint8_t)opcode;
 	slot->flags = (uint8_t)(flags & WR_FLAGS);
-	slot->srqn = 0;
+	slot->srqn = univ_unlikely(qp->ibv.qp_type == IBV_QPT_XRC_SEND) ?
+			     wr->qp_type.xrc.remote_srqn : 0;
 	slot->imm = wr->imm_data;
 	err = send_fill_target(qp, slot, wr);
 	if (univ_unlikely(err))
@@ -392,6 +402,8 @@ static __attribute__((cold, noinline)) int recv_refused(const struct univ_qp *qp
 {
 	if (gone(qp->doorbell))
 		return gone_fail(VERB_RECV, qp->ibv.context);
+	if (qp->ibv.qp_type == IBV_QPT_XRC_SEND || qp->ibv.qp_type == IBV_QPT_XRC_RECV)
+		return univ_fail(VERB_RECV, EINVAL, UNIV_REASON_QP_TYPE, 0, qp->ibv.qp_type, 0);
 	if (!qp->rq.head)
 		return univ_fail(VERB_RECV, EINVAL, UNIV_REASON_POST_STATE, 1, qp->ibv.state,
 				 qp->ibv.srq ? 1 : 0);

@@ -15,13 +15,14 @@ static int qp_destroy_kernel(const struct univ_qp *qp, struct univ_destroy *cmd)
 	return univ_cmd_qp_destroy(qp->ibv.context->cmd_fd, cmd);
 }
 
-static void qp_init(struct univ_qp *qp, struct ibv_pd *pd, const struct ibv_qp_init_attr_ex *attr)
+static void qp_init(struct univ_qp *qp, struct ibv_context *context,
+		    const struct ibv_qp_init_attr_ex *attr)
 {
 	struct ibv_qp *ibv = &qp->ibv;
 
-	ibv->context = pd->context;
+	ibv->context = context;
 	ibv->qp_context = attr->qp_context;
-	ibv->pd = pd;
+	ibv->pd = attr->qp_type == IBV_QPT_XRC_RECV ? NULL : attr->pd;
 	ibv->send_cq = attr->send_cq;
 	ibv->recv_cq = attr->recv_cq;
 	ibv->srq = attr->srq;
@@ -30,7 +31,8 @@ static void qp_init(struct univ_qp *qp, struct ibv_pd *pd, const struct ibv_qp_i
 	pthread_mutex_init(&ibv->mutex, NULL);
 	pthread_cond_init(&ibv->cond, NULL);
 	qp->sq_sig_all = !!attr->sq_sig_all;
-	qp->opcodes = univ_qp_opcodes(to_ucontext(pd->context), attr->qp_type);
+	qp->opcodes = univ_qp_opcodes(to_ucontext(context), attr->qp_type);
+	qp->send_states = univ_send_states(attr->qp_type);
 }
 
 static int rings_map(struct univ_qp *qp, const struct univ_qp_create *cmd)
@@ -105,7 +107,7 @@ static int qp_create_kernel(struct univ_qp *qp, const struct ibv_qp_init_attr_ex
 	return 0;
 }
 
-static void qp_free(struct univ_qp *qp)
+void univ_qp_free(struct univ_qp *qp)
 {
 	univ_unmap_ring(&qp->map);
 	pthread_mutex_destroy(&qp->ibv.mutex);
@@ -113,7 +115,7 @@ static void qp_free(struct univ_qp *qp)
 	free(qp);
 }
 
-static struct univ_qp *qp_alloc(void)
+struct univ_qp *univ_qp_alloc(struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
 {
 	void *qp;
 
@@ -122,21 +124,23 @@ static struct univ_qp *qp_alloc(void)
 		univ_fail_memory(VERB_CREATE, sizeof(struct univ_qp));
 		return NULL;
 	}
-	return memset(qp, 0, sizeof(struct univ_qp));
+	memset(qp, 0, sizeof(struct univ_qp));
+	qp_init(qp, context, attr);
+	return qp;
 }
 
-struct univ_qp *univ_qp_create(struct ibv_pd *pd, struct ibv_qp_init_attr_ex *attr)
+struct univ_qp *univ_qp_create(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
 {
-	struct univ_qp *qp = qp_alloc();
+	struct univ_qp *qp = univ_qp_alloc(context, attr);
+	bool target = attr->qp_type == IBV_QPT_XRC_RECV;
 
 	if (!qp)
 		return NULL;
-	qp_init(qp, pd, attr);
-	if (qp_create_kernel(qp, attr)) {
-		qp_free(qp);
+	if (target ? univ_target_create(qp, attr) : qp_create_kernel(qp, attr)) {
+		univ_qp_free(qp);
 		return NULL;
 	}
-	univ_peer_add(to_ucontext(pd->context), qp);
+	univ_peer_add(to_ucontext(context), qp);
 	attr->cap = qp->cap;
 	return qp;
 }
@@ -151,26 +155,46 @@ UNIV_EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_a
 		.cap = attr->cap,
 		.qp_type = attr->qp_type,
 		.sq_sig_all = attr->sq_sig_all,
+		.pd = pd,
 	};
-	struct univ_qp *qp = univ_qp_create(pd, &ex);
+	struct univ_qp *qp;
 
+	/* It would need a domain of another kind, which this verb cannot name. */
+	if (attr->qp_type == IBV_QPT_XRC_RECV) {
+		univ_fail(VERB_CREATE, EINVAL, UNIV_REASON_QP_TYPE, 0, attr->qp_type, 0);
+		return NULL;
+	}
+	qp = univ_qp_create(pd->context, &ex);
 	if (!qp)
 		return NULL;
 	attr->cap = ex.cap;
 	return &qp->ibv;
 }
 
+/* What a queue pair of the type is built on */
+static int attr_ex_check_domain(const struct ibv_qp_init_attr_ex *attr)
+{
+	bool target = attr->qp_type == IBV_QPT_XRC_RECV;
+	uint32_t needed = target ? IBV_QP_INIT_ATTR_XRCD : IBV_QP_INIT_ATTR_PD;
+
+	if ((attr->comp_mask & needed) && (target ? !!attr->xrcd : !!attr->pd))
+		return 0;
+	return univ_fail("ibv_create_qp_ex", EINVAL, UNIV_REASON_HANDLE,
+			 target ? UNIV_OBJECT_XRCD : UNIV_OBJECT_PD, 0, 0);
+}
+
 static int attr_ex_check(struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
 {
-	const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
-			       IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
+			       IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	int err;
 
 	if (attr->comp_mask & ~known)
 		return univ_fail("ibv_create_qp_ex", EOPNOTSUPP, UNIV_REASON_FLAGS, 0,
 				 attr->comp_mask, known);
-	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd)
-		return univ_fail("ibv_create_qp_ex", EINVAL, UNIV_REASON_HANDLE, UNIV_OBJECT_PD, 0,
-				 0);
+	err = attr_ex_check_domain(attr);
+	if (err)
+		return err;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
 		return univ_qp_ex_check(to_ucontext(context), attr->qp_type, attr->send_ops_flags);
 	return 0;
@@ -182,7 +206,7 @@ struct ibv_qp *univ_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 
 	if (attr_ex_check(context, attr))
 		return NULL;
-	qp = univ_qp_create(attr->pd, attr);
+	qp = univ_qp_create(context, attr);
 	if (!qp)
 		return NULL;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
@@ -336,6 +360,6 @@ UNIV_EXPORT int ibv_destroy_qp(struct ibv_qp *ibv)
 		return err;
 	univ_wait_acks(&ibv->mutex, &ibv->cond, &ibv->events_completed, cmd.async_events);
 	univ_peer_remove(to_ucontext(ibv->context), qp);
-	qp_free(qp);
+	univ_qp_free(qp);
 	return 0;
 }

@@ -274,9 +274,13 @@ static void wr_set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t remote_srqn)
 {
 	struct univ_qp *qp = from_ex(ex);
 
-	(void)remote_srqn;
-	if (!qp->build.err)
-		build_refuse(qp, univ_fail_unsupported(VERB));
+	if (!qp->build.slot)
+		return;
+	if (univ_unlikely(qp->ibv.qp_type != IBV_QPT_XRC_SEND))
+		build_refuse(qp, univ_fail(VERB, EINVAL, UNIV_REASON_QP_TYPE, 0, qp->ibv.qp_type,
+					   0));
+	else
+		qp->build.slot->srqn = remote_srqn;
 }
 
 static void wr_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint32_t length)

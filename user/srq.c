@@ -12,6 +12,9 @@ static int srq_destroy_kernel(const struct ibv_srq *srq, struct univ_destroy *cm
 	return univ_cmd_srq_destroy(srq->context->cmd_fd, cmd);
 }
 
+/* The handle of what a bit of the mask announces, or 0 */
+#define HANDLE(attr, bit, handle) ((attr)->comp_mask & IBV_SRQ_INIT_ATTR_##bit ? (handle) : 0)
+
 static void srq_init(struct ibv_srq *srq, struct ibv_pd *pd, void *srq_context)
 {
 	srq->context = pd->context;
@@ -38,15 +41,19 @@ static int ring_map(struct univ_srq *srq, const struct univ_srq_create *cmd)
 	return 0;
 }
 
-/* @attr says on return what the queue really offers. */
-static int srq_create_kernel(struct univ_srq *srq, struct ibv_srq_attr *attr)
+/* @ex says on return what the queue really offers. */
+static int srq_create_kernel(struct univ_srq *srq, struct ibv_srq_init_attr_ex *ex)
 {
+	struct ibv_srq_attr *attr = &ex->attr;
 	struct univ_srq_create cmd = {
 		.pd = srq->ibv.pd->handle,
 		.max_wr = attr->max_wr,
 		.max_sge = attr->max_sge,
 		.limit = attr->srq_limit,
 		.cookie = (uintptr_t)srq,
+		.srq_type = HANDLE(ex, TYPE, ex->srq_type),
+		.cq = HANDLE(ex, CQ, ex->cq->handle),
+		.xrcd = HANDLE(ex, XRCD, to_uxrcd(ex->xrcd)->handle),
 	};
 	struct univ_destroy destroy;
 	int err = univ_cmd_srq_create(srq->ibv.context->cmd_fd, &cmd);
@@ -62,10 +69,11 @@ static int srq_create_kernel(struct univ_srq *srq, struct ibv_srq_attr *attr)
 	}
 	attr->max_wr = cmd.max_wr;
 	attr->max_sge = cmd.max_sge;
+	srq->number = cmd.srq_num;
 	return 0;
 }
 
-UNIV_EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
+static struct ibv_srq *srq_create(struct ibv_pd *pd, struct ibv_srq_init_attr_ex *attr)
 {
 	struct univ_srq *srq = calloc(1, sizeof(*srq));
 
@@ -74,17 +82,32 @@ UNIV_EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_ini
 		return NULL;
 	}
 	srq_init(&srq->ibv, pd, attr->srq_context);
-	if (srq_create_kernel(srq, &attr->attr)) {
+	if (srq_create_kernel(srq, attr)) {
 		free(srq);
 		return NULL;
 	}
 	return &srq->ibv;
 }
 
-/* The first members of both attribute structs are the same. */
+UNIV_EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
+{
+	struct ibv_srq_init_attr_ex ex = {
+		.srq_context = attr->srq_context,
+		.attr = attr->attr,
+	};
+	struct ibv_srq *srq = srq_create(pd, &ex);
+
+	if (srq)
+		attr->attr = ex.attr;
+	return srq;
+}
+
 struct ibv_srq *univ_create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *attr)
 {
-	const uint32_t known = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD;
+	const uint32_t xrc = IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
+	const uint32_t known = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | xrc;
+	bool is_xrc = (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) &&
+		      attr->srq_type == IBV_SRQT_XRC;
 
 	(void)context;
 	if (attr->comp_mask & ~known) {
@@ -92,7 +115,8 @@ struct ibv_srq *univ_create_srq_ex(struct ibv_context *context, struct ibv_srq_i
 			  known);
 		return NULL;
 	}
-	if ((attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) && attr->srq_type != IBV_SRQT_BASIC) {
+	if ((attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) && attr->srq_type != IBV_SRQT_BASIC &&
+	    !is_xrc) {
 		univ_fail_unsupported("ibv_create_srq_ex");
 		return NULL;
 	}
@@ -100,7 +124,21 @@ struct ibv_srq *univ_create_srq_ex(struct ibv_context *context, struct ibv_srq_i
 		univ_fail("ibv_create_srq_ex", EINVAL, UNIV_REASON_HANDLE, UNIV_OBJECT_PD, 0, 0);
 		return NULL;
 	}
-	return ibv_create_srq(attr->pd, (struct ibv_srq_init_attr *)attr);
+	if (is_xrc && (attr->comp_mask & xrc) != xrc) {
+		univ_fail("ibv_create_srq_ex", EINVAL, UNIV_REASON_HANDLE,
+			  attr->comp_mask & IBV_SRQ_INIT_ATTR_CQ ? UNIV_OBJECT_XRCD :
+								   UNIV_OBJECT_CQ, 0, 0);
+		return NULL;
+	}
+	return srq_create(attr->pd, attr);
+}
+
+int univ_get_srq_num(struct ibv_srq *srq, uint32_t *number)
+{
+	if (!to_usrq(srq)->number)
+		return univ_fail("ibv_get_srq_num", EINVAL, UNIV_REASON_NOT_XRC, 0, 0, 0);
+	*number = to_usrq(srq)->number;
+	return 0;
 }
 
 UNIV_EXPORT int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int attr_mask)

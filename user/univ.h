@@ -87,6 +87,12 @@ struct univ_srq {
 	struct univ_ring ring;
 	const struct univ_doorbell *doorbell;
 	struct univ_map map;
+	uint32_t number;		/* XRC; otherwise 0 */
+};
+
+struct univ_xrcd {
+	struct ibv_xrcd ibv;
+	uint32_t handle;
 };
 
 /* A request under construction by ibv_wr_*(3); under the send lock. */
@@ -105,6 +111,7 @@ struct univ_qp {
 	struct univ_ring sq;
 	uint32_t max_inline;
 	uint32_t opcodes;		/* bits of enum univ_wr_opcode */
+	uint32_t send_states;		/* bits of states that take requests */
 	const struct univ_doorbell *doorbell;
 	struct univ_qp_build build;
 	bool is_ex;
@@ -152,6 +159,11 @@ static inline struct univ_srq *to_usrq(struct ibv_srq *srq)
 	return (struct univ_srq *)srq;
 }
 
+static inline struct univ_xrcd *to_uxrcd(struct ibv_xrcd *xrcd)
+{
+	return (struct univ_xrcd *)xrcd;
+}
+
 static inline struct univ_qp *to_uqp(struct ibv_qp *qp)
 {
 	return (struct univ_qp *)qp;
@@ -192,14 +204,23 @@ int univ_send_fill_bind(const char *verb, struct univ_send_wr *slot, const struc
 			uint32_t rkey, const struct ibv_mw_bind_info *info);
 int univ_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 
+/* xrcd.c, target.c */
+struct ibv_xrcd *univ_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *attr);
+int univ_close_xrcd(struct ibv_xrcd *xrcd);
+int univ_target_create(struct univ_qp *qp, const struct ibv_qp_init_attr_ex *attr);
+struct ibv_qp *univ_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr);
+
 /* qp.c, post.c, qp_ex.c */
-struct univ_qp *univ_qp_create(struct ibv_pd *pd, struct ibv_qp_init_attr_ex *attr);
+struct univ_qp *univ_qp_alloc(struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr);
+void univ_qp_free(struct univ_qp *qp);
+struct univ_qp *univ_qp_create(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
 struct ibv_qp *univ_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
 void univ_qp_ex_init(struct univ_qp *qp, uint64_t ops);
 int univ_qp_ex_check(const struct univ_context *ctx, enum ibv_qp_type type, uint64_t ops);
 int univ_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int univ_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int univ_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+uint32_t univ_send_states(enum ibv_qp_type type);
 uint32_t univ_qp_opcodes(const struct univ_context *ctx, enum ibv_qp_type type);
 bool univ_send_allowed(const struct univ_qp *qp);
 int univ_send_refused(const char *verb, const struct univ_qp *qp);
@@ -209,6 +230,7 @@ int univ_send_kick(const char *verb, const struct univ_qp *qp);
 /* srq.c */
 struct ibv_srq *univ_create_srq_ex(struct ibv_context *context,
 				   struct ibv_srq_init_attr_ex *attr);
+int univ_get_srq_num(struct ibv_srq *srq, uint32_t *number);
 
 /* peer.c */
 void univ_peer_add(struct univ_context *ctx, struct univ_qp *qp);

@@ -33,10 +33,6 @@ NO_CALL(free_dm, struct ibv_dm *dm)
 NO_OBJECT(reg_dm_mr, struct ibv_mr, struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offset,
 	  size_t length, unsigned int access)
 
-NO_OBJECT(open_xrcd, struct ibv_xrcd, struct ibv_context *context, struct ibv_xrcd_init_attr *attr)
-NO_CALL(close_xrcd, struct ibv_xrcd *xrcd)
-NO_OBJECT(open_qp, struct ibv_qp, struct ibv_context *context, struct ibv_qp_open_attr *attr)
-NO_CALL(get_srq_num, struct ibv_srq *srq, uint32_t *number)
 NO_CALL(post_srq_ops, struct ibv_srq *srq, struct ibv_ops_wr *op, struct ibv_ops_wr **bad)
 
 NO_OBJECT(alloc_td, struct ibv_td, struct ibv_context *context, struct ibv_td_init_attr *attr)
@@ -81,10 +77,6 @@ static void memory_ops_set(struct verbs_context *vctx)
 
 static void queue_ops_set(struct verbs_context *vctx)
 {
-	vctx->open_xrcd = no_open_xrcd;
-	vctx->close_xrcd = no_close_xrcd;
-	vctx->open_qp = no_open_qp;
-	vctx->get_srq_num = no_get_srq_num;
 	vctx->post_srq_ops = no_post_srq_ops;
 	vctx->alloc_td = no_alloc_td;
 	vctx->dealloc_td = no_dealloc_td;

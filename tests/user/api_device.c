@@ -265,8 +265,6 @@ static void not_there(void)
 {
 	struct ibv_parent_domain_init_attr pda = { 0 };
 	struct ibv_counters_init_attr counters = { 0 };
-	struct ibv_xrcd_init_attr xrcd = { .fd = -1, .oflags = O_CREAT,
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS };
 	struct ibv_rwq_ind_table_init_attr ind = { 0 };
 	struct ibv_alloc_dm_attr dm = { .length = 64 };
 	struct ibv_flow_action_esp_attr esp = { 0 };
@@ -291,7 +289,6 @@ static void not_there(void)
 	CHECK(ibv_query_ece(p.qp[0], &ece), "query_ece");
 	CHECK(ibv_query_qp_data_in_order(p.qp[0], IBV_WR_RDMA_WRITE, 0) >= 0, "data_in_order");
 	if (why_known()) {
-		CHECK_NULL(ibv_open_xrcd(p.dev.ctx, &xrcd), EOPNOTSUPP);
 		CHECK_NULL(ibv_create_flow(p.qp[0], &flow), EOPNOTSUPP);
 		CHECK_NULL(ibv_create_wq(p.dev.ctx, &wq), EOPNOTSUPP);
 		CHECK_NULL(ibv_create_rwq_ind_table(p.dev.ctx, &ind), EOPNOTSUPP);

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * XRC receive queue pairs, made or opened: a handle and events, and no rings. What
+ * they receive goes to shared receive queues.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cmd.h"
+#include "univ.h"
+
+#define VERB_OPEN "ibv_open_qp"
+
+/* Those who post look at it, to be told that the device is gone. */
+static int doorbell_map(struct univ_qp *qp, const char *verb)
+{
+	struct univ_context *ctx = to_ucontext(qp->ibv.context);
+	int err = univ_context_doorbell(ctx);
+
+	if (err)
+		return univ_fail(verb, err, UNIV_REASON_NO_MEMORY, 0, UNIV_PAGE_SIZE, 0);
+	qp->doorbell = ctx->doorbell;
+	return 0;
+}
+
+int univ_target_create(struct univ_qp *qp, const struct ibv_qp_init_attr_ex *attr)
+{
+	struct univ_qp_create cmd = {
+		.qp_type = IBV_QPT_XRC_RECV,
+		.create_flags = attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS ?
+				attr->create_flags : 0,
+		.cookie = (uintptr_t)qp,
+		.xrcd = to_uxrcd(attr->xrcd)->handle,
+	};
+	int err = doorbell_map(qp, "ibv_create_qp_ex");
+
+	if (!err)
+		err = univ_cmd_qp_create(qp->ibv.context->cmd_fd, &cmd);
+	qp->ibv.handle = cmd.handle;
+	qp->ibv.qp_num = cmd.qp_num;
+	return err;
+}
+
+static int target_open(struct univ_qp *qp, const struct ibv_qp_open_attr *attr)
+{
+	struct univ_qp_open cmd = {
+		.xrcd = to_uxrcd(attr->xrcd)->handle,
+		.qp_num = attr->qp_num,
+		.qp_type = (uint32_t)attr->qp_type,
+		.cookie = (uintptr_t)qp,
+	};
+	int err = doorbell_map(qp, VERB_OPEN);
+
+	if (!err)
+		err = univ_cmd_qp_open(qp->ibv.context->cmd_fd, &cmd);
+	qp->ibv.handle = cmd.handle;
+	qp->ibv.qp_num = attr->qp_num;
+	return err;
+}
+
+static int open_check(const struct ibv_qp_open_attr *attr)
+{
+	const uint32_t needed = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD |
+				IBV_QP_OPEN_ATTR_TYPE;
+	const uint32_t known = needed | IBV_QP_OPEN_ATTR_CONTEXT;
+
+	if (attr->comp_mask & ~known)
+		return univ_fail(VERB_OPEN, EOPNOTSUPP, UNIV_REASON_FLAGS, 0, attr->comp_mask,
+				 known);
+	if (~attr->comp_mask & needed)
+		return univ_fail(VERB_OPEN, EINVAL, UNIV_REASON_FLAGS, 0, attr->comp_mask, needed);
+	if (!attr->xrcd)
+		return univ_fail(VERB_OPEN, EINVAL, UNIV_REASON_HANDLE, UNIV_OBJECT_XRCD, 0, 0);
+	return 0;
+}
+
+struct ibv_qp *univ_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr)
+{
+	const struct ibv_qp_init_attr_ex init = {
+		.qp_context = attr->comp_mask & IBV_QP_OPEN_ATTR_CONTEXT ? attr->qp_context : NULL,
+		.qp_type = IBV_QPT_XRC_RECV,
+	};
+	struct univ_qp *qp;
+
+	if (open_check(attr))
+		return NULL;
+	qp = univ_qp_alloc(context, &init);
+	if (!qp)
+		return NULL;
+	if (target_open(qp, attr)) {
+		univ_qp_free(qp);
+		return NULL;
+	}
+	univ_peer_add(to_ucontext(context), qp);
+	return &qp->ibv;
+}
