@@ -17,6 +17,8 @@ user_test bad_modify 240
 user_test bad_post 240
 user_test windows 100
 user_test windows_bad 200
+user_test xrc 300
+user_test xrc_bad 300
 user_test retries 120
 
 run_test "nothing is left behind" 20 resources_unchanged

@@ -93,6 +93,17 @@ unlinked_under_traffic() {
 	[ ! -e /sys/class/infiniband/u3 ] && ip link del u3-net
 }
 
+# Both sides open the domain of one file
+for_xrc() {
+	run_test "uroce: ibv_xsrq_pingpong" 60 pair 50 18515 ibv_xsrq_pingpong -d u0 -g 1 -n 20
+	run_test "uroce: ibv_xsrq_pingpong with events" 60 pair 50 18515 ibv_xsrq_pingpong -d u0 -g 1 -n 20 -e
+	run_test "uroce: ib_send_lat XRC" 60 pair 50 18515 ib_send_lat -d u0 -x 1 -c XRC -n 200
+	run_test "uroce: ib_send_bw XRC, 4 queue pairs" 60 pair 50 18515 ib_send_bw -d u0 -x 1 -c XRC -s 64 -n 500 -q 4
+	run_test "uroce: ib_write_bw XRC" 60 pair 50 18515 ib_write_bw -d u0 -x 1 -c XRC -s 65536 -n 200
+	run_test "uroce: ib_read_lat XRC" 60 pair 50 18515 ib_read_lat -d u0 -x 1 -c XRC -n 200
+	run_test "uroce: ib_atomic_lat XRC" 60 pair 50 18515 ib_atomic_lat -d u0 -x 1 -c XRC -n 200
+}
+
 qp_memory() {
 	[ -z "${UNIV_SLOW:-}" ] || skip "a kernel that watches its memory takes more of it"
 	program footprint 24576
@@ -109,6 +120,7 @@ run_test "uroce: ib_read_bw 1 MiB" 60 pair 50 18515 ib_read_bw -d u0 -x 1 -s 104
 run_test "uroce: ib_send_bw" 60 pair 50 18515 ib_send_bw -d u0 -x 1 -s 64 -n 1000
 run_test "uroce: ib_send_lat with events" 60 pair 50 18515 ib_send_lat -d u0 -x 1 -n 200 -e
 run_test "uroce: ib_atomic_lat" 60 pair 50 18515 ib_atomic_lat -d u0 -x 1 -n 200
+for_xrc
 run_test "uroce: memory of a queue pair" 60 qp_memory
 user_test tutorial 30
 user_test api_device 120
@@ -120,6 +132,8 @@ user_test api_rereg 60
 user_test api_states 60
 user_test windows 100
 user_test windows_bad 200
+user_test xrc 300
+user_test xrc_bad 300
 run_test "uroce: rping" 60 cm_pair rping -a 10.88.0.1 -C 20
 run_test "uroce: ucmatose" 60 cm_pair ucmatose
 run_test "uroce: udaddy" 60 cm_pair udaddy

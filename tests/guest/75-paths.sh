@@ -39,16 +39,19 @@ while read -r exchange; do
 	run_test "by copying as by packets: $exchange" 100 same_by_both "$exchange" </dev/null
 done < <(sed -n 's/^\t{ "\([a-z_]*\)".*/\1/p' "$UNIV_REPO/tests/user/seen.c")
 # Both paths ask the same function whether a peer may, but each has its own way of asking
-windows_by_packets() {
-	local before after
+by_packets() {
+	local before after name
 	echo 0 >/sys/module/uroce/parameters/local
 	before=$(packets)
-	program windows && program windows_bad || return
+	for name; do
+		program "$name" || return
+	done
 	after=$(packets)
 	[ "$before" != "$after" ] || { echo "no packets were used"; return 1; }
 }
 
-run_test "by packets: windows (adv23)" 300 windows_by_packets
+run_test "by packets: windows (adv23)" 300 by_packets windows windows_bad
+run_test "by packets: XRC (adv13)" 500 by_packets xrc xrc_bad
 run_test "paths: nothing is left behind" 20 resources_unchanged
 echo 1 >/sys/module/uroce/parameters/local
 remove_rxe both
