@@ -542,7 +542,8 @@ struct univ_channel_create {
  * @head_offset: bytes from the start of the mapping to struct univ_ring_head
  * @slot_offset: bytes from the start of the mapping to slot 0
  * @slots: number of slots, a power of two; 0 when there is no such ring
- * @stride: bytes from one slot to the next, a multiple of 64
+ * @stride: bytes from one slot to the next, a multiple of 64; of receive requests
+ *	with one entry 32
  */
 struct univ_ring_map {
 	__u32 head_offset;

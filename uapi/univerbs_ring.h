@@ -194,6 +194,9 @@ struct univ_send_wr {
  * @count: entries of @sge
  * @reserved: zero
  * @sge: where the message goes
+ *
+ * A slot is @stride bytes long, of which those up to the entries that the queue
+ * was made for exist: with one entry 32, otherwise a multiple of 64.
  */
 struct univ_recv_wr {
 	__aligned_u64 wr_id;

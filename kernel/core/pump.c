@@ -177,3 +177,16 @@ size_t univ_ring_place(struct univ_ring_map *map, size_t offset, u32 slots,
 	map->stride = stride;
 	return map->slot_offset + (size_t)slots * stride;
 }
+
+/*
+ * Of a slot with room for so many pieces. Most receives are of one piece, and two
+ * of those share a cache line: their queue takes half the memory.
+ */
+u32 univ_recv_stride(u32 max_sge)
+{
+	size_t size = offsetof(struct univ_recv_wr, sge) +
+		      max_sge * sizeof(struct univ_sge);
+
+	return size <= UNIV_CACHE_LINE / 2 ? UNIV_CACHE_LINE / 2 :
+					     ALIGN(size, UNIV_CACHE_LINE);
+}

@@ -84,7 +84,7 @@ struct univ_send_record {
  * @retired: index up to which they are known to be complete; under the lock of
  *	the send completion queue
  * @records: by slot; written before the request is posted, read when it
- *	completes
+ *	completes. NULL when the device takes the ring itself.
  * @sig_all: every request is signaled
  * @owed: the next request must be signaled to the device, because a completion
  *	is owed for one before it that was not
@@ -146,6 +146,7 @@ void univ_feed_kick(struct univ_feed *feed);
 int univ_pump_kick(struct univ_object *obj, unsigned long which);
 size_t univ_ring_place(struct univ_ring_map *map, size_t offset, u32 slots,
 		       u32 stride);
+u32 univ_recv_stride(u32 max_sge);
 
 /* pump_send.c */
 void univ_send_queue_init(struct univ_send_queue *sq, struct univ_ring_map *map,

@@ -284,6 +284,14 @@ static u32 ring_slots(u32 wr)
 	return wr ? roundup_pow_of_two(wr) : 0;
 }
 
+/* For the pump: a device that takes rings keeps what it needs itself */
+static int qp_create_records(struct univ_qp *qp, u32 slots)
+{
+	qp->sq.records = kvcalloc(slots, sizeof(*qp->sq.records),
+				  GFP_KERNEL_ACCOUNT);
+	return qp->sq.records ? 0 : -ENOMEM;
+}
+
 /*
  * Both rings in one mapping. A send slot has room for the asked entries or the
  * asked inline bytes, whichever is more; inline gets what rounding leaves.
@@ -293,20 +301,16 @@ static int qp_create_rings(struct univ_qp *qp, struct univ_qp_create *cmd)
 	u32 send = offsetof(struct univ_send_wr, data) +
 		   max_t(u32, cmd->max_inline,
 			 cmd->max_send_sge * sizeof(struct univ_sge));
-	u32 recv = offsetof(struct univ_recv_wr, sge) +
-		   cmd->max_recv_sge * sizeof(struct univ_sge);
 	size_t size;
 
 	size = univ_ring_place(&cmd->sq, 0, ring_slots(cmd->max_send_wr),
 			       ALIGN(send, UNIV_CACHE_LINE));
 	size = univ_ring_place(&cmd->rq, size, ring_slots(cmd->max_recv_wr),
-			       ALIGN(recv, UNIV_CACHE_LINE));
+			       univ_recv_stride(cmd->max_recv_sge));
 	qp->region = univ_region_create(qp->obj.ctx, size, &cmd->hdr);
 	if (!qp->region)
 		return -ENOMEM;
-	qp->sq.records = kvcalloc(cmd->sq.slots, sizeof(*qp->sq.records),
-				  GFP_KERNEL_ACCOUNT);
-	if (!qp->sq.records) {
+	if (!qp->obj.ctx->dev->queue && qp_create_records(qp, cmd->sq.slots)) {
 		univ_region_destroy(qp->obj.ctx, qp->region);
 		return univ_explain_driver(&cmd->hdr, -ENOMEM);
 	}

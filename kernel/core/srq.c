@@ -115,12 +115,10 @@ static int srq_create_ring(struct univ_srq *srq, struct univ_srq_create *cmd)
 {
 	struct univ_context *ctx = srq->obj.ctx;
 	u32 sge = max_t(u32, cmd->max_sge, 1);
-	u32 stride = ALIGN(offsetof(struct univ_recv_wr, sge) +
-			   sge * sizeof(struct univ_sge), UNIV_CACHE_LINE);
 	size_t size;
 
 	size = univ_ring_place(&cmd->ring, 0, roundup_pow_of_two(cmd->max_wr),
-			       stride);
+			       univ_recv_stride(sge));
 	srq->region = univ_region_create(ctx, size, &cmd->hdr);
 	if (!srq->region)
 		return -ENOMEM;

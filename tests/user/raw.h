@@ -98,7 +98,7 @@ static MAYBE_UNUSED void raw_ring_at(struct raw_ring *ring, const struct raw_map
 	ring->count = at->slots;
 	ring->stride = at->stride;
 	CHECK(!(at->slots & (at->slots - 1)), "%u slots are no power of two", at->slots);
-	CHECK(at->stride && !(at->stride % 64), "stride %u", at->stride);
+	CHECK(at->stride && (at->stride == 32 || !(at->stride % 64)), "stride %u", at->stride);
 	CHECK(at->head_offset + sizeof(struct univ_ring_head) <= map->length &&
 	      at->slot_offset + (uint64_t)at->slots * at->stride <= map->length,
 	      "the ring passes the end of its mapping");
