@@ -21,34 +21,42 @@ struct uroce_conn;
 
 /**
  * struct uroce_msg - a send request, as far as packets need it
- * @op: what is to be done; RDMA, atomics, sends, or local operations
- * @fence: not before earlier reads and atomics are done
- * @solicited: raises a solicited event
- * @length: bytes of payload
- * @rkey: remote key
  * @va: remote address
- * @imm: immediate data, or in host order as __force the key to invalidate
  * @compare_add: atomic operand
  * @swap: atomic operand
- * @srqn: XRC: the remote shared receive queue
- * @executed: the requester's: a local operation that is through
+ * @imm: of what is no atomic: immediate data, or in host order as __force the key
+ *	to invalidate
+ * @rkey: remote key
+ * @length: bytes of payload
  * @first: the requester's: sequence number of the first packet
  * @last: the requester's: of the last; before @first if there is none
+ * @srqn: XRC: the remote shared receive queue
+ * @op: enum ib_wr_opcode: what is to be done; RDMA, atomics, sends, or local
+ *	operations
+ * @fence: not before earlier reads and atomics are done
+ * @solicited: raises a solicited event
+ * @executed: the requester's: a local operation that is through
+ *
+ * A queue pair has one for each request that it can hold, so it is kept small.
  */
 struct uroce_msg {
-	enum ib_wr_opcode op;
-	bool fence;
-	bool solicited;
-	u32 length;
-	u32 rkey;
 	u64 va;
-	__be32 imm;
-	u64 compare_add;
-	u64 swap;
-	u32 srqn;
-	bool executed;
+	union {
+		struct {
+			u64 compare_add;
+			u64 swap;
+		};
+		__be32 imm;
+	};
+	u32 rkey;
+	u32 length;
 	u32 first;
 	u32 last;
+	u32 srqn;
+	u8 op;
+	bool fence : 1;
+	bool solicited : 1;
+	bool executed : 1;
 };
 
 /**

@@ -39,34 +39,64 @@ static struct uroce_msg *op_msg(struct uroce_conn *conn, u32 index)
 	return &wqe_at(wire_of(conn), index)->msg;
 }
 
+static struct univ_sge *sges_of(struct uroce_wire *w,
+				const struct uroce_wire_wqe *kept)
+{
+	return w->sges + (kept - w->wqes) * w->qp->sq.max_sge;
+}
+
+/* The request as queue.c knows it, from what was kept */
+static void revive(struct uroce_conn *conn, const struct uroce_msg *msg,
+		   struct uroce_wqe *wqe)
+{
+	const struct uroce_wire_wqe *kept = wqe_of((struct uroce_msg *)msg);
+	struct uroce_wire *w = wire_of(conn);
+	struct uroce_sendq *sq = &w->qp->sq;
+
+	wqe->wr.wr_id = kept->wr_id;
+	wqe->wr.opcode = kept->opcode;
+	wqe->wr.flags = kept->flags;
+	wqe->wr.count = kept->count;
+	wqe->len = msg->length;
+	wqe->sge = sges_of(w, kept);
+	wqe->data = NULL;
+	if (kept->flags & UNIV_WR_INLINE)
+		wqe->data = (void *)univ_ring_inline(&sq->ring, kept - w->wqes);
+	/* Never two at a time */
+	wqe->vec.seg = sq->wqe.vec.seg;
+}
+
 static int op_gather(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
 		     void *to, u32 len)
 {
-	struct uroce_wqe *wqe = &wqe_of(msg)->wqe;
-	int status = uroce_send_map(wire_of(conn)->qp, wqe, 0);
+	struct uroce_wqe wqe __uninitialized;
+	int status;
 
+	revive(conn, msg, &wqe);
+	status = uroce_send_map(wire_of(conn)->qp, &wqe, 0);
 	if (status)
 		return status;
-	uroce_vec_read(&wqe->vec, offset, to, len);
-	uroce_vec_put(&wqe->vec);
+	uroce_vec_read(&wqe.vec, offset, to, len);
+	uroce_vec_put(&wqe.vec);
 	return 0;
 }
 
 static int op_attach(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
 		     struct sk_buff *skb, u32 len)
 {
-	struct uroce_wqe *wqe = &wqe_of(msg)->wqe;
+	struct uroce_wqe wqe __uninitialized;
 	bool attached;
 	int status;
 
+	revive(conn, msg, &wqe);
 	/* Inline data lies in the request, which is not kept for as long */
-	if (wqe->data || !uroce_net_takes_pages(&wire_of(conn)->req_flow))
+	if (wqe.data || !uroce_net_takes_pages(&wire_of(conn)->req_flow))
 		return -EOPNOTSUPP;
-	status = uroce_send_map(wire_of(conn)->qp, wqe, 0);
+	status = uroce_send_map(wire_of(conn)->qp, &wqe, 0);
 	if (status)
 		return status;
-	attached = uroce_vec_attach(&wqe->vec, offset, len, skb);
-	uroce_vec_put(&wqe->vec);
+	attached = uroce_vec_attach(&wqe.vec, offset, len, skb);
+	uroce_vec_put(&wqe.vec);
 	return attached && uroce_net_end_pages(skb) ? 0 : -EOPNOTSUPP;
 }
 
@@ -97,37 +127,51 @@ void uroce_packet_put(const struct uroce_packet *pkt, const struct uroce_vec *ve
 static int op_scatter(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
 		      const struct uroce_packet *pkt)
 {
-	struct uroce_wqe *wqe = &wqe_of(msg)->wqe;
-	int status = uroce_send_map(wire_of(conn)->qp, wqe, IB_ACCESS_LOCAL_WRITE);
 	const struct uroce_atomic_ack *ack;
+	struct uroce_wqe wqe __uninitialized;
+	int status;
 	u64 orig;
 
+	revive(conn, msg, &wqe);
+	status = uroce_send_map(wire_of(conn)->qp, &wqe, IB_ACCESS_LOCAL_WRITE);
 	if (status)
 		return status;
 	if (uroce_msg_is_atomic(msg)) {
 		ack = (void *)((u8 *)(pkt->bth + 1) + sizeof(struct uroce_aeth));
 		orig = be64_to_cpu(ack->orig);
-		uroce_vec_write(&wqe->vec, 0, &orig, sizeof(orig));
+		uroce_vec_write(&wqe.vec, 0, &orig, sizeof(orig));
 	} else {
-		uroce_packet_put(pkt, &wqe->vec, offset);
+		uroce_packet_put(pkt, &wqe.vec, offset);
 	}
-	uroce_vec_put(&wqe->vec);
+	uroce_vec_put(&wqe.vec);
 	return 0;
+}
+
+/* What says how to bind is kept where an atomic's operands would be */
+static int bind(struct uroce_qp *qp, const struct uroce_msg *msg)
+{
+	const struct univ_send_wr wr = {
+		.rkey = msg->rkey,
+		.remote_addr = msg->va,
+		.atomic.compare_add = msg->compare_add,
+		.atomic.swap = msg->swap,
+	};
+
+	return uroce_mw_bind(qp, &wr);
 }
 
 static int op_local(struct uroce_conn *conn, struct uroce_msg *msg)
 {
-	const struct univ_send_wr *wr = &wqe_of(msg)->wqe.wr;
 	struct uroce_qp *qp = wire_of(conn)->qp;
+	u32 imm = (__force u32)msg->imm;
 	int ret;
 
 	if (msg->op == IB_WR_BIND_MW)
-		return uroce_mw_bind(qp, wr);
+		return bind(qp, msg);
 	if (msg->op == IB_WR_LOCAL_INV)
-		ret = uroce_invalidate(qp, wr->imm);
+		ret = uroce_invalidate(qp, imm);
 	else
-		ret = uroce_mr_fast(qp, (void *)(uintptr_t)wr->remote_addr,
-				    wr->rkey, wr->imm);
+		ret = uroce_mr_fast(qp, (void *)(uintptr_t)msg->va, msg->rkey, imm);
 	return ret && ret != -EAGAIN ? IB_WC_LOC_QP_OP_ERR : ret;
 }
 
@@ -135,6 +179,7 @@ static void op_done(struct uroce_conn *conn, struct uroce_msg *msg,
 		    enum ib_wc_status status)
 {
 	struct uroce_qp *qp = wire_of(conn)->qp;
+	struct uroce_wqe wqe __uninitialized;
 
 	/* Those behind one that failed so are acknowledged, and flushed */
 	if (!status && static_branch_unlikely(&uroce_faults_on)) {
@@ -145,7 +190,8 @@ static void op_done(struct uroce_conn *conn, struct uroce_msg *msg,
 	}
 	if (status == IB_WC_RETRY_EXC_ERR)
 		uroce_note(qp, UROCE_CNT_RETRY_EXCEEDED);
-	uroce_send_done(qp, &wqe_of(msg)->wqe, status, 0);
+	revive(conn, msg, &wqe);
+	uroce_send_done(qp, &wqe, status, 0);
 }
 
 /* ---- the peer's requests ------------------------------------------------------ */
@@ -394,39 +440,51 @@ static enum ib_wr_opcode wr_opcode(const struct univ_send_wr *wr)
 	}
 }
 
-static void fill_msg(struct uroce_msg *msg, struct uroce_wqe *wqe)
+static void keep(struct uroce_wire_wqe *kept, const struct uroce_wqe *wqe)
 {
 	const struct univ_send_wr *wr = &wqe->wr;
+	struct uroce_msg *msg = &kept->msg;
 
+	kept->wr_id = wr->wr_id;
+	kept->opcode = wr->opcode;
+	kept->flags = wr->flags;
+	kept->count = wr->count;
 	msg->op = wr_opcode(wr);
 	msg->fence = wr->flags & UNIV_WR_FENCE;
 	msg->solicited = wr->flags & UNIV_WR_SOLICITED;
 	msg->length = uroce_msg_is_atomic(msg) ? sizeof(u64) : wqe->len;
 	msg->rkey = wr->rkey;
 	msg->va = wr->remote_addr;
-	msg->imm = (__force __be32)wr->imm;
-	msg->compare_add = wr->atomic.compare_add;
-	msg->swap = wr->atomic.swap;
 	msg->srqn = wr->srqn;
+	if (uroce_msg_is_atomic(msg) || msg->op == IB_WR_BIND_MW) {
+		msg->compare_add = wr->atomic.compare_add;
+		msg->swap = wr->atomic.swap;
+	} else {
+		msg->imm = (__force __be32)wr->imm;
+	}
 }
 
+/* Of one that is bad enough is kept to complete it */
 static enum ib_wc_status load_one(struct uroce_wire *w, u16 *reason)
 {
-	struct uroce_wire_wqe *wqe = wqe_at(w, w->loaded);
+	struct uroce_wire_wqe *kept = wqe_at(w, w->loaded);
+	struct uroce_wqe wqe __uninitialized;
 	enum ib_wc_status status;
 
-	status = uroce_send_load(w->qp, w->loaded, &wqe->wqe, reason);
+	wqe.sge = sges_of(w, kept);
+	status = uroce_send_load(w->qp, w->loaded, &wqe, reason);
 	if (status)
-		return status;
-	fill_msg(&wqe->msg, &wqe->wqe);
-	if (uroce_msg_is_atomic(&wqe->msg) && wqe->wqe.len < sizeof(u64))
-		return IB_WC_LOC_LEN_ERR;
-	return IB_WC_SUCCESS;
+		wqe.len = 0;
+	keep(kept, &wqe);
+	if (!status && uroce_msg_is_atomic(&kept->msg) && wqe.len < sizeof(u64))
+		status = IB_WC_LOC_LEN_ERR;
+	return status;
 }
 
 /* One that is bad waits until all before it are done */
 static void load(struct uroce_wire *w, u32 tail)
 {
+	struct uroce_wqe wqe __uninitialized;
 	enum ib_wc_status status;
 	u16 reason = 0;
 
@@ -439,7 +497,8 @@ static void load(struct uroce_wire *w, u32 tail)
 		if (w->conn.req.done != w->loaded)
 			return;
 		uroce_req_halt(&w->conn);
-		uroce_send_done(w->qp, &wqe_at(w, w->loaded)->wqe, status, reason);
+		revive(&w->conn, &wqe_at(w, w->loaded)->msg, &wqe);
+		uroce_send_done(w->qp, &wqe, status, reason);
 		return;
 	}
 }
@@ -561,7 +620,6 @@ static void wire_free(struct uroce_wire *w)
 static int wire_alloc_wqes(struct uroce_wire *w)
 {
 	struct uroce_sendq *sq = &w->qp->sq;
-	u32 i;
 
 	w->count = sq->ring.count;
 	if (!w->count)
@@ -569,14 +627,7 @@ static int wire_alloc_wqes(struct uroce_wire *w)
 	w->wqes = kvcalloc(w->count, sizeof(*w->wqes), GFP_KERNEL);
 	w->sges = kvcalloc(array_size(w->count, max_t(u32, sq->max_sge, 1)),
 			   sizeof(*w->sges), GFP_KERNEL);
-	if (!w->wqes || !w->sges)
-		return -ENOMEM;
-	for (i = 0; i < w->count; i++) {
-		w->wqes[i].wqe.sge = w->sges + (size_t)i * sq->max_sge;
-		/* Never two at a time */
-		w->wqes[i].wqe.vec.seg = sq->wqe.vec.seg;
-	}
-	return 0;
+	return w->wqes && w->sges ? 0 : -ENOMEM;
 }
 
 static u8 service_of(enum ib_qp_type type)

@@ -8,11 +8,27 @@
 #include "conn.h"
 #include "uroce.h"
 
-/* The private copy of a send request, kept until the peer acknowledged it */
+/**
+ * struct uroce_wire_wqe - what is kept of a send request until the peer has
+ *	acknowledged it
+ * @msg: what packets need
+ * @wr_id: its name
+ * @opcode: enum univ_wr_opcode
+ * @flags: enum univ_wr_flags
+ * @count: pieces in its scatter list
+ *
+ * As many as the ring has slots, so with the scatter lists they are most of what
+ * a connection takes: one cache line each.
+ */
 struct uroce_wire_wqe {
 	struct uroce_msg msg;
-	struct uroce_wqe wqe;
+	u64 wr_id;
+	u8 opcode;
+	u8 flags;
+	u16 count;
 };
+
+static_assert(sizeof(struct uroce_wire_wqe) == 64);
 
 /**
  * struct uroce_wire - the wire of a queue pair

@@ -109,6 +109,16 @@ qp_memory() {
 	program footprint 24576
 }
 
+# The same of those that use packets
+wire_memory() {
+	local status
+	echo 0 >/sys/module/uroce/parameters/local
+	qp_memory
+	status=$?
+	echo 1 >/sys/module/uroce/parameters/local
+	return $status
+}
+
 run_test "uroce on lo" 30 over_lo
 run_test "uroce: one device for a netdev, and it goes with it (adv07)" 30 netdev_goes
 run_test "uroce: a namespace goes (adv25)" 30 namespace_goes
@@ -122,6 +132,7 @@ run_test "uroce: ib_send_lat with events" 60 pair 50 18515 ib_send_lat -d u0 -x 
 run_test "uroce: ib_atomic_lat" 60 pair 50 18515 ib_atomic_lat -d u0 -x 1 -n 200
 for_xrc
 run_test "uroce: memory of a queue pair" 60 qp_memory
+run_test "uroce: memory of a queue pair that uses packets" 120 wire_memory
 user_test tutorial 30
 user_test api_device 120
 user_test api_cq 200
