@@ -323,6 +323,10 @@ void uroce_req_back(struct uroce_conn *conn);
 void uroce_req_retry(struct uroce_conn *conn);
 void uroce_req_seek(struct uroce_conn *conn, u32 psn);
 void uroce_req_fail(struct uroce_conn *conn, enum ib_wc_status status);
+u32 uroce_req_packets(const struct uroce_conn *conn, u32 len);
+u32 uroce_req_piece(const struct uroce_conn *conn, const struct uroce_msg *msg);
+struct sk_buff *uroce_req_build(struct uroce_conn *conn, struct uroce_msg *msg,
+				u32 len, int *status, bool pages);
 void uroce_req_timer(struct timer_list *timer);
 
 /* window.c: under the requester's lock */

@@ -120,6 +120,7 @@ int uroce_run_add(struct net_device *dev, struct uroce_flow *flow,
 int uroce_run_send(struct net_device *dev, struct uroce_run *run);
 bool uroce_run_untouched(struct sk_buff *skb);
 void uroce_output_exit(void);
+void uroce_net_seal(const struct uroce_flow *flow, struct sk_buff *skb, u16 id);
 void uroce_flow_release(struct uroce_flow *flow);
 
 /*

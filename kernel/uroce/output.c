@@ -251,8 +251,14 @@ static u32 push_headers(const struct uroce_flow *flow, struct sk_buff *skb, u16 
 			       push_ipv6(flow, skb, udp);
 }
 
-/* Headers and checksum */
-static void seal(const struct uroce_flow *flow, struct sk_buff *skb, u16 id)
+/**
+ * uroce_net_seal() - put what is around a packet
+ * @flow: where it goes
+ * @skb: from uroce_net_alloc(), filled from the base transport header to the
+ *	padding; gets IP and UDP headers in front, and the invariant CRC behind
+ * @id: of IPv4
+ */
+void uroce_net_seal(const struct uroce_flow *flow, struct sk_buff *skb, u16 id)
 {
 	unsigned int len = skb->len - sizeof(struct uroce_bth);
 	__le32 icrc;
@@ -273,7 +279,7 @@ static void set_route(struct sk_buff *skb, struct dst_entry *dst)
 static int send_one(struct net_device *dev, const struct uroce_flow *flow,
 		    struct dst_entry *dst, struct sk_buff *skb)
 {
-	seal(flow, skb, 0);
+	uroce_net_seal(flow, skb, 0);
 	set_route(skb, dst);
 	charge(dev, skb);
 	return xmit(dev_net(dev), skb);
@@ -283,8 +289,7 @@ static int send_one(struct net_device *dev, const struct uroce_flow *flow,
  * uroce_net_xmit() - send a packet
  * @dev: of our address
  * @flow: where it goes
- * @skb: from uroce_net_alloc(), filled from the base transport header to the
- *	padding; consumed
+ * @skb: as for uroce_net_seal(); consumed
  *
  * Return: 0, -ENOBUFS when a queue on the way is full, or why it cannot leave
  */
@@ -526,7 +531,7 @@ int uroce_run_add(struct net_device *dev, struct uroce_flow *flow,
 		run_append(dev, flow, run, skb);
 		return 0;
 	}
-	seal(flow, skb, 0);
+	uroce_net_seal(flow, skb, 0);
 	set_route(skb, dst);
 	run_begin(run, skb);
 	return 0;

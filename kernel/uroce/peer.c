@@ -440,15 +440,11 @@ static enum ib_wr_opcode wr_opcode(const struct univ_send_wr *wr)
 	}
 }
 
-static void keep(struct uroce_wire_wqe *kept, const struct uroce_wqe *wqe)
+/* A request as packets need it */
+void uroce_msg_fill(struct uroce_msg *msg, const struct uroce_wqe *wqe)
 {
 	const struct univ_send_wr *wr = &wqe->wr;
-	struct uroce_msg *msg = &kept->msg;
 
-	kept->wr_id = wr->wr_id;
-	kept->opcode = wr->opcode;
-	kept->flags = wr->flags;
-	kept->count = wr->count;
 	msg->op = wr_opcode(wr);
 	msg->fence = wr->flags & UNIV_WR_FENCE;
 	msg->solicited = wr->flags & UNIV_WR_SOLICITED;
@@ -462,6 +458,15 @@ static void keep(struct uroce_wire_wqe *kept, const struct uroce_wqe *wqe)
 	} else {
 		msg->imm = (__force __be32)wr->imm;
 	}
+}
+
+static void keep(struct uroce_wire_wqe *kept, const struct uroce_wqe *wqe)
+{
+	kept->wr_id = wqe->wr.wr_id;
+	kept->opcode = wqe->wr.opcode;
+	kept->flags = wqe->wr.flags;
+	kept->count = wqe->wr.count;
+	uroce_msg_fill(&kept->msg, wqe);
 }
 
 /* Of one that is bad enough is kept to complete it */

@@ -60,6 +60,7 @@ struct uroce_wire {
 	bool began;
 };
 
+void uroce_msg_fill(struct uroce_msg *msg, const struct uroce_wqe *wqe);
 void uroce_wire_answer(struct uroce_wire *w, const struct uroce_packet *pkt);
 void uroce_wire_request(struct uroce_wire *w, const struct uroce_packet *pkt);
 void uroce_packet_put(const struct uroce_packet *pkt, const struct uroce_vec *vec,

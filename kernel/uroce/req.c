@@ -37,7 +37,8 @@ static struct uroce_msg *msg_at(struct uroce_conn *conn, u32 index)
 	return conn->ops->msg(conn, index);
 }
 
-static u32 packets(const struct uroce_conn *conn, u32 len)
+/* How many sequence numbers so many bytes take */
+u32 uroce_req_packets(const struct uroce_conn *conn, u32 len)
 {
 	return len ? DIV_ROUND_UP(len, conn->mtu) : 1;
 }
@@ -162,7 +163,11 @@ static int fill_payload(struct uroce_conn *conn, struct uroce_msg *msg,
 	return ret;
 }
 
-static struct sk_buff *build_as(struct uroce_conn *conn, struct uroce_msg *msg,
+/*
+ * The packet at req.psn and req.offset of @msg; of the requester it needs no more.
+ * NULL without memory; a status when the payload could not be had.
+ */
+struct sk_buff *uroce_req_build(struct uroce_conn *conn, struct uroce_msg *msg,
 				u32 len, int *status, bool pages)
 {
 	struct uroce_requester *req = &conn->req;
@@ -193,12 +198,12 @@ static struct sk_buff *build(struct uroce_conn *conn, struct uroce_msg *msg,
 	struct sk_buff *skb;
 
 	if (!uroce_msg_has_response(msg) && may_attach(conn, len)) {
-		skb = build_as(conn, msg, len, status, true);
+		skb = uroce_req_build(conn, msg, len, status, true);
 		if (!skb || *status != -EOPNOTSUPP)
 			return skb;
 		kfree_skb(skb);
 	}
-	return build_as(conn, msg, len, status, false);
+	return uroce_req_build(conn, msg, len, status, false);
 }
 
 /* ---- the walk over requests --------------------------------------------------- */
@@ -214,7 +219,7 @@ enum uroce_req_step {
 static enum uroce_req_step req_begin(struct uroce_conn *conn, struct uroce_msg *msg)
 {
 	struct uroce_requester *req = &conn->req;
-	u32 n = uroce_msg_is_local(msg) ? 0 : packets(conn, msg->length);
+	u32 n = uroce_msg_is_local(msg) ? 0 : uroce_req_packets(conn, msg->length);
 
 	if (uroce_msg_is_atomic(msg))
 		n = 1;
@@ -246,7 +251,8 @@ static bool req_may_send(const struct uroce_conn *conn, const struct uroce_msg *
 	return !uroce_msg_has_response(msg) || req->reads < req->max_reads;
 }
 
-static u32 req_piece(const struct uroce_conn *conn, const struct uroce_msg *msg)
+/* What goes into one packet, or is asked for by one */
+u32 uroce_req_piece(const struct uroce_conn *conn, const struct uroce_msg *msg)
 {
 	u32 rest = msg->length - conn->req.offset, whole = READ_PACKETS * conn->mtu;
 
@@ -267,7 +273,7 @@ static void req_next_msg(struct uroce_requester *req)
 static void req_moved(struct uroce_conn *conn, struct uroce_msg *msg, u32 len)
 {
 	struct uroce_requester *req = &conn->req;
-	u32 n = uroce_msg_is_read(msg) ? packets(conn, len) : 1;
+	u32 n = uroce_msg_is_read(msg) ? uroce_req_packets(conn, len) : 1;
 
 	req->psn = uroce_psn_add(req->psn, n);
 	if (uroce_psn_diff(req->psn, req->high) > 0)
@@ -282,7 +288,7 @@ static void req_moved(struct uroce_conn *conn, struct uroce_msg *msg, u32 len)
 static enum uroce_req_step req_packet(struct uroce_conn *conn, struct uroce_msg *msg)
 {
 	struct uroce_requester *req = &conn->req;
-	u32 len = req_piece(conn, msg);
+	u32 len = uroce_req_piece(conn, msg);
 	int status = 0, ret;
 	struct sk_buff *skb = build(conn, msg, len, &status);
 	struct uroce_bth *bth;
