@@ -156,8 +156,9 @@ static void fill_datagram(struct uroce_qp *qp, const struct uroce_wqe *wqe,
 	memset(skb_put(skb, pad), 0, pad);
 }
 
-/* Context: sq.lock. One that cannot be sent is lost like any other. */
-void uroce_wire_datagram(struct uroce_qp *qp, struct uroce_wqe *wqe)
+/* The packet of a mapped datagram. Context: sq.lock. */
+struct sk_buff *uroce_datagram_build(struct uroce_qp *qp,
+				     const struct uroce_wqe *wqe)
 {
 	bool imm = wqe->wr.opcode == UNIV_WR_SEND_WITH_IMM;
 	u8 opcode = UROCE_UD | (imm ? UROCE_SEND_ONLY_IMM : UROCE_SEND_ONLY);
@@ -165,9 +166,18 @@ void uroce_wire_datagram(struct uroce_qp *qp, struct uroce_wqe *wqe)
 
 	skb = uroce_net_alloc(uroce_ops[opcode].length + wqe->len +
 			      uroce_pad(wqe->len), GFP_ATOMIC);
+	if (skb)
+		fill_datagram(qp, wqe, skb, opcode);
+	return skb;
+}
+
+/* Context: sq.lock. One that cannot be sent is lost like any other. */
+void uroce_wire_datagram(struct uroce_qp *qp, struct uroce_wqe *wqe)
+{
+	struct sk_buff *skb = uroce_datagram_build(qp, wqe);
+
 	if (!skb)
 		return;
-	fill_datagram(qp, wqe, skb, opcode);
 	if (uroce_port_is_down(qp->dev)) {
 		kfree_skb(skb);
 		return;

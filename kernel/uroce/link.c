@@ -91,8 +91,10 @@ int uroce_dev_enable(struct ib_device *ib)
 		list_add_tail_rcu(&dev->link, &devices);
 	}
 	spin_unlock(&devices_lock);
-	if (first)
+	if (first) {
 		uroce_fault_add(dev);
+		uroce_mirror_add(dev);
+	}
 	return 0;
 }
 
@@ -118,6 +120,7 @@ void uroce_dev_dealloc(struct ib_device *ib)
 		synchronize_rcu();
 	}
 	uroce_fault_remove(dev);
+	uroce_mirror_remove(dev);
 	dev_leave_net(dev);
 	univ_queue_unregister(ib);
 	uroce_mr_exit(dev);

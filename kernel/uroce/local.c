@@ -479,8 +479,12 @@ static void deliver_to(struct uroce_qp *peer, void *arg)
 
 	t->peer = peer;
 	spin_lock(&peer->resp.lock);
-	if (wants(t->qp, t->wqe, peer))
+	if (wants(t->qp, t->wqe, peer)) {
+		if (static_branch_unlikely(&uroce_mirrors_on) &&
+		    t->wqe->av.peer)
+			uroce_mirror_datagram(t->qp, peer->dev, t->wqe);
 		deliver(t);
+	}
 	spin_unlock(&peer->resp.lock);
 }
 
@@ -628,6 +632,41 @@ static bool faulty(struct turn *t, bool fresh, enum outcome *out)
 	return true;
 }
 
+/* What the peer answers, as packets say it; false when it does not */
+static bool syndrome(const struct turn *t, enum outcome out, u8 *says)
+{
+	if (out == DONE)
+		*says = UROCE_AETH_NO_CREDIT;
+	else if (out == RNR)
+		*says = UROCE_AETH_RNR |
+			(t->peer->attr.min_rnr_timer & UROCE_AETH_DETAIL);
+	else if (t->status == IB_WC_REM_INV_REQ_ERR)
+		*says = UROCE_NAK_INVALID;
+	else if (t->status == IB_WC_REM_ACCESS_ERR)
+		*says = UROCE_NAK_ACCESS;
+	else if (t->status == IB_WC_REM_OP_ERR)
+		*says = UROCE_NAK_OPERATION;
+	else
+		return false;
+	return true;
+}
+
+/*
+ * Taps see what went to a connected peer who listens, before the process knows.
+ * deliver_to() does it for datagrams.
+ */
+static void show(struct turn *t, enum outcome out)
+{
+	u8 says;
+
+	if (is_own(t->wqe->wr.opcode) || uroce_port_is_down(t->qp->dev))
+		return;
+	if (out != DONE && out != RNR && out != FAILED)
+		return;
+	if (t->answers && syndrome(t, out, &says))
+		uroce_mirror_message(t->qp, t->peer->dev, t->wqe, says);
+}
+
 /* One request, or a piece of it. Context: sq.lock, the peer's lock if any. */
 static inline enum outcome one(struct turn *t)
 {
@@ -646,6 +685,8 @@ static inline enum outcome one(struct turn *t)
 		out = DONE;
 	else
 		out = qp->av.peer ? connected(t) : datagram(t);
+	if (static_branch_unlikely(&uroce_mirrors_on))
+		show(t, out);
 	if (unlikely(out != DONE))
 		return out;
 	uroce_send_success(qp, t->wqe);

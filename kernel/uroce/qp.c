@@ -258,6 +258,10 @@ static void take_attr(struct uroce_qp *qp, const struct ib_qp_attr *attr,
 	qp->sq.retry_left = qp->attr.retry_cnt + 1;
 	/* Maybe another one */
 	qp->sq.peer = NULL;
+	if (mask & IB_QP_SQ_PSN) {
+		qp->sq.shown_psn = attr->sq_psn & UROCE_PSN_MASK;
+		qp->sq.shown_msn = 0;
+	}
 }
 
 static u32 port_mtu(const struct uroce_dev *dev)

@@ -7,6 +7,7 @@
  *	queue.c			who runs a send queue; requests out of rings,
  *				completions into them
  *	local.c			queue pairs of one host: one copy, no packet
+ *	mirror.h		what that would be in packets, for tcpdump
  *	conn.h			queue pairs of two hosts: packets
  *
  * Requests lie in rings of univerbs_ring.h's format, always: a ring is shared
@@ -50,6 +51,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "fault.h"
+#include "mirror.h"
 #include "net.h"
 #include "queue.h"
 #include "trace.h"
@@ -96,6 +98,7 @@ struct uroce_mr_table {
  * @groups: multicast
  * @counters: by enum uroce_counter
  * @faults: on request
+ * @mirror: taps of @netdev are shown what goes without packets
  */
 struct uroce_dev {
 	struct ib_device ib;
@@ -114,6 +117,7 @@ struct uroce_dev {
 	struct list_head groups;
 	u64 __percpu *counters;
 	struct uroce_faults faults;
+	bool mirror;
 };
 
 /**
@@ -298,6 +302,8 @@ enum uroce_wait {
  * @opcodes: a bit for each that the queue pair may send
  * @draining: in SQD, with requests that have begun
  * @tell_drained: an event at the end of that
+ * @shown_psn: sequence number of the next packet that a mirror shows, and
+ * @shown_msn: of the next message
  * @tail: of a private ring, under @post
  */
 struct uroce_sendq {
@@ -322,6 +328,8 @@ struct uroce_sendq {
 	bool tell_drained;
 	bool attached;
 	bool datagrams;
+	u32 shown_psn;
+	u32 shown_msn;
 	struct hrtimer timer;
 	struct tasklet_struct task;
 	spinlock_t post;
@@ -763,6 +771,8 @@ bool uroce_wire_idle(struct uroce_qp *qp);
 void uroce_wire_again(struct uroce_qp *qp);
 /* Sends a mapped datagram to @wqe->av, which may take a route in its flow */
 void uroce_wire_datagram(struct uroce_qp *qp, struct uroce_wqe *wqe);
+struct sk_buff *uroce_datagram_build(struct uroce_qp *qp,
+				     const struct uroce_wqe *wqe);
 void uroce_wire_reset(struct uroce_qp *qp);
 
 #endif
