@@ -166,10 +166,12 @@ struct univ_hdr {
  *	%UNIV_WR_BIND_MW and %UNIV_WR_LOCAL_INV
  * @UNIV_FEATURE_XRC: %UNIV_XRCD_OPEN, shared receive queues and queue pairs of
  *	XRC
+ * @UNIV_FEATURE_ATOMIC_WRITE: send rings take %UNIV_WR_ATOMIC_WRITE
  */
 enum univ_feature {
 	UNIV_FEATURE_WINDOWS	= 1 << 0,
 	UNIV_FEATURE_XRC	= 1 << 1,
+	UNIV_FEATURE_ATOMIC_WRITE = 1 << 2,
 };
 
 /**

@@ -153,6 +153,8 @@ enum univ_wr_flags {
  * @sge: scattered data, or
  * @data: inline data
  *
+ * %UNIV_WR_ATOMIC_WRITE is inline, with a @count of 8.
+ *
  * A slot is @stride bytes long, a multiple of 64 told by UNIV_QP_CREATE; what
  * is behind @count entries is not read.
  */

@@ -44,9 +44,12 @@ _Static_assert(offsetof(struct ibv_sge, lkey) == offsetof(struct univ_sge, lkey)
 uint32_t univ_qp_opcodes(const struct univ_context *ctx, enum ibv_qp_type type)
 {
 	uint32_t windows = ctx->features & UNIV_FEATURE_WINDOWS ? OPCODES_WINDOWS : 0;
+	uint32_t atomic_write =
+		ctx->features & UNIV_FEATURE_ATOMIC_WRITE ? BIT(UNIV_WR_ATOMIC_WRITE) : 0;
 
 	switch (type) {
 	case IBV_QPT_RC:
+		return OPCODES_RC | windows | atomic_write;
 	case IBV_QPT_XRC_SEND:
 		return OPCODES_RC | windows;
 	case IBV_QPT_UC:

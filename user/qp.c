@@ -31,7 +31,9 @@ static void qp_init(struct univ_qp *qp, struct ibv_context *context,
 	pthread_mutex_init(&ibv->mutex, NULL);
 	pthread_cond_init(&ibv->cond, NULL);
 	qp->sq_sig_all = !!attr->sq_sig_all;
-	qp->opcodes = univ_qp_opcodes(to_ucontext(context), attr->qp_type);
+	/* A list of requests has no place for the bytes of an atomic write. */
+	qp->opcodes = univ_qp_opcodes(to_ucontext(context), attr->qp_type) &
+		      ~(1u << UNIV_WR_ATOMIC_WRITE);
 	qp->send_states = univ_send_states(attr->qp_type);
 }
 

@@ -53,16 +53,17 @@ static struct univ_send_wr *build_next(struct ibv_qp_ex *ex, enum univ_wr_opcode
 	return slot;
 }
 
-static void build_remote(struct ibv_qp_ex *ex, enum univ_wr_opcode opcode, uint32_t rkey,
-			 uint64_t remote_addr, __be32 imm)
+static struct univ_send_wr *build_remote(struct ibv_qp_ex *ex, enum univ_wr_opcode opcode,
+					 uint32_t rkey, uint64_t remote_addr, __be32 imm)
 {
 	struct univ_send_wr *slot = build_next(ex, opcode);
 
 	if (!slot)
-		return;
+		return NULL;
 	slot->rkey = rkey;
 	slot->remote_addr = remote_addr;
 	slot->imm = imm;
+	return slot;
 }
 
 static void build_atomic(struct ibv_qp_ex *ex, enum univ_wr_opcode opcode, uint32_t rkey,
@@ -128,6 +129,24 @@ static void wr_atomic_fetch_add(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t re
 				uint64_t add)
 {
 	build_atomic(ex, UNIV_WR_ATOMIC_FETCH_AND_ADD, rkey, remote_addr, add, 0);
+}
+
+/* Its bytes come with the call, and only for it: they go where inline data does. */
+static void wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
+			    const void *atomic_wr)
+{
+	struct univ_qp *qp = from_ex(ex);
+	struct univ_send_wr *slot = build_remote(ex, UNIV_WR_ATOMIC_WRITE, rkey, remote_addr, 0);
+
+	if (!slot)
+		return;
+	if (univ_unlikely(remote_addr % 8)) {
+		build_refuse(qp, univ_fail(VERB, EINVAL, UNIV_REASON_ADDRESS, 0, remote_addr, 8));
+		return;
+	}
+	memcpy(slot->data, atomic_wr, 8);
+	slot->count = 8;
+	slot->flags |= UNIV_WR_INLINE;
 }
 
 static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
@@ -399,6 +418,8 @@ static uint64_t ops_offered(const struct univ_context *ctx, enum ibv_qp_type typ
 		ops |= IBV_QP_EX_WITH_RDMA_READ;
 	if (opcodes & (1u << UNIV_WR_ATOMIC_CMP_AND_SWP))
 		ops |= IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+	if (opcodes & (1u << UNIV_WR_ATOMIC_WRITE))
+		ops |= IBV_QP_EX_WITH_ATOMIC_WRITE;
 	if (opcodes & (1u << UNIV_WR_SEND_WITH_INV))
 		ops |= IBV_QP_EX_WITH_SEND_WITH_INV;
 	if (opcodes & (1u << UNIV_WR_BIND_MW))
@@ -428,7 +449,7 @@ static void operations_set(struct ibv_qp_ex *ex, uint64_t ops)
 	SET_OP(rdma_write_imm, IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM);
 	SET_OP(atomic_cmp_swp, IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP);
 	SET_OP(atomic_fetch_add, IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD);
-	ex->wr_atomic_write = refuse_atomic_write;
+	SET_OP(atomic_write, IBV_QP_EX_WITH_ATOMIC_WRITE);
 	SET_OP(bind_mw, IBV_QP_EX_WITH_BIND_MW);
 	SET_OP(local_inv, IBV_QP_EX_WITH_LOCAL_INV);
 	ex->wr_send_tso = refuse_send_tso;

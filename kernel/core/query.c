@@ -9,6 +9,7 @@
 #include "mw.h"
 #include "pump.h"
 #include "query.h"
+#include "queue.h"
 #include "reason.h"
 #include "xrcd.h"
 
@@ -31,6 +32,13 @@ int univ_port_check(struct univ_context *ctx, u32 port, struct univ_hdr *hdr)
 			    ctx->dev->ib->phys_port_cnt);
 }
 
+/* The pump cannot: kernel verbs have no such request, or none that drivers take */
+static bool atomic_write_offered(const struct univ_device *dev)
+{
+	return dev->queue &&
+	       dev->ib->attrs.device_cap_flags & UNIV_CAP_ATOMIC_WRITE;
+}
+
 static u32 context_features(const struct univ_device *dev)
 {
 	u32 features = 0;
@@ -39,6 +47,8 @@ static u32 context_features(const struct univ_device *dev)
 		features |= UNIV_FEATURE_WINDOWS;
 	if (univ_xrc_offered(dev))
 		features |= UNIV_FEATURE_XRC;
+	if (atomic_write_offered(dev))
+		features |= UNIV_FEATURE_ATOMIC_WRITE;
 	return features;
 }
 
@@ -135,6 +145,8 @@ int univ_device_query_ioctl(struct univ_call *call, void *arg)
 	}
 	if (!univ_xrc_offered(call->ctx->dev))
 		cmd->device_cap_flags &= ~IB_DEVICE_XRC;
+	if (!atomic_write_offered(call->ctx->dev))
+		cmd->device_cap_flags &= ~UNIV_CAP_ATOMIC_WRITE;
 	cmd->vendor_id = attr->vendor_id;
 	cmd->vendor_part_id = attr->vendor_part_id;
 	cmd->hw_ver = attr->hw_ver;

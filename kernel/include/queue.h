@@ -53,6 +53,13 @@ struct univ_qp;
  * never attached: there is nothing in a ring of theirs.
  */
 
+/*
+ * A driver that executes %UNIV_WR_ATOMIC_WRITE says so in
+ * ib_device_attr.device_cap_flags, with the bit that kernels from 6.2 on have a
+ * name for. Without it that request is never offered to processes.
+ */
+#define UNIV_CAP_ATOMIC_WRITE (1ull << 40)
+
 /**
  * struct univ_queue_rings - the rings of a queue pair
  * @core: for univ_queue_ah_get(); stays until the queue pair was destroyed

@@ -151,7 +151,8 @@ static void device_answers(void)
 	NEED_OK(raw_call(fd, UNIV_PKEY_QUERY, &k));
 	CHECK(all_zero(k.reserved, sizeof(k.reserved)), "PKEY_QUERY: reserved");
 	NEED_OK(raw_call(fd, UNIV_CONTEXT_QUERY, &c));
-	CHECK(c.abi_version == UNIV_ABI_VERSION && !(c.features & ~(UNIV_FEATURE_WINDOWS | UNIV_FEATURE_XRC)),
+	CHECK(c.abi_version == UNIV_ABI_VERSION &&
+	      !(c.features & ~(UNIV_FEATURE_WINDOWS | UNIV_FEATURE_XRC | UNIV_FEATURE_ATOMIC_WRITE)),
 	      "CONTEXT_QUERY: version %u features %#x", c.abi_version, c.features);
 	close(fd);
 }
