@@ -333,6 +333,33 @@ enum resp_step uroce_resp_atomic(struct uroce_conn *conn,
 	return RESP_OK;
 }
 
+enum resp_step uroce_resp_atomic_write(struct uroce_conn *conn,
+				       const struct uroce_packet *pkt)
+{
+	const struct uroce_reth *reth = resp_eth(conn, pkt);
+	u64 va = be64_to_cpu(reth->va), value;
+	u32 rkey = be32_to_cpu(reth->rkey);
+	struct uroce_response *res;
+	enum resp_step step;
+
+	if (va % sizeof(value) || pkt->len != sizeof(value) ||
+	    be32_to_cpu(reth->len) != sizeof(value) ||
+	    skb_copy_bits(pkt->skb, pkt->payload, &value, sizeof(value)))
+		return RESP_INVALID;
+	step = uroce_resp_access(conn, rkey, va, sizeof(value),
+				 IB_ACCESS_REMOTE_WRITE);
+	if (step != RESP_OK)
+		return step;
+	res = response_new(&conn->resp);
+	if (!res)
+		return RESP_INVALID;
+	if (conn->ops->atomic_write(conn, rkey, va, value))
+		return RESP_ACCESS;
+	/* What it is answered with is what a read of nothing is */
+	response_keep(&conn->resp, res, UROCE_OP_READ | UROCE_OP_ATOMIC_WRITE, 1);
+	return RESP_OK;
+}
+
 /* ---- what was asked before ---------------------------------------------------- */
 
 static void response_again(struct uroce_conn *conn, struct uroce_response *res)
@@ -352,7 +379,7 @@ static enum resp_step again_read(struct uroce_conn *conn,
 	u32 packets = read_packets(conn, be32_to_cpu(reth->len));
 	u32 last = uroce_psn_add(pkt->psn, packets - 1);
 
-	if (!(res->op & UROCE_OP_READ) || packets > UROCE_PSN_MASK / 2 ||
+	if (res->op != UROCE_OP_READ || packets > UROCE_PSN_MASK / 2 ||
 	    uroce_psn_diff(last, res->last) > 0)
 		return RESP_DROP;
 	if (!resp_aim(conn, resp_srqn(conn, pkt)) ||
@@ -372,7 +399,7 @@ enum resp_step uroce_resp_again(struct uroce_conn *conn,
 {
 	struct uroce_response *res;
 
-	if (!(pkt->op->flags & (UROCE_OP_READ | UROCE_OP_ATOMIC))) {
+	if (pkt->op->flags & (UROCE_OP_SEND | UROCE_OP_WRITE)) {
 		/* All that came so far, or an older word would unsay a NAK */
 		if (!conn->resp.ack)
 			uroce_resp_ack(conn, UROCE_AETH_NO_CREDIT,
@@ -384,8 +411,9 @@ enum resp_step uroce_resp_again(struct uroce_conn *conn,
 		return RESP_DROP;
 	if (pkt->op->flags & UROCE_OP_READ)
 		return again_read(conn, pkt, res);
-	if (!(res->op & UROCE_OP_ATOMIC))
+	if (!(res->op & pkt->op->flags & (UROCE_OP_ATOMIC | UROCE_OP_ATOMIC_WRITE)))
 		return RESP_DROP;
+	res->psn = res->first;
 	response_again(conn, res);
 	return RESP_OK;
 }

@@ -153,8 +153,8 @@ static enum comp_step comp_expect(struct uroce_conn *conn,
 		return COMP_BAD;
 	msg = comp_head(conn);
 	if (uroce_psn_diff(pkt->psn, msg->first) < 0 ||
-	    (op == UROCE_OP_READ ? !uroce_msg_is_read(msg) :
-				   !uroce_msg_is_atomic(msg)))
+	    !uroce_msg_has_response(msg) ||
+	    uroce_msg_is_atomic(msg) != (op == UROCE_OP_ATOMIC))
 		return COMP_BAD;
 	return COMP_OK;
 }
@@ -176,6 +176,15 @@ static enum comp_step comp_scatter(struct uroce_conn *conn, struct uroce_msg *ms
 	return COMP_DROP;
 }
 
+/* How long the response has to be */
+static u32 comp_length(const struct uroce_conn *conn, const struct uroce_msg *msg,
+		       u32 offset)
+{
+	if (msg->op == UROCE_WR_ATOMIC_WRITE)
+		return 0;
+	return min(msg->length - offset, conn->mtu);
+}
+
 static enum comp_step comp_read(struct uroce_conn *conn,
 				const struct uroce_packet *pkt)
 {
@@ -187,9 +196,10 @@ static enum comp_step comp_read(struct uroce_conn *conn,
 		return step;
 	msg = comp_head(conn);
 	offset = uroce_psn_diff(pkt->psn, msg->first) * conn->mtu;
-	if (pkt->len != min(msg->length - offset, conn->mtu))
+	if (pkt->len != comp_length(conn, msg, offset))
 		return COMP_BAD;
-	step = comp_scatter(conn, msg, offset, pkt);
+	if (uroce_msg_is_read(msg))
+		step = comp_scatter(conn, msg, offset, pkt);
 	if (step != COMP_OK)
 		return step;
 	if (pkt->op->flags & UROCE_OP_LAST)

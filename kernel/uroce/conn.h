@@ -19,6 +19,9 @@
 
 struct uroce_conn;
 
+/* IB_WR_ATOMIC_WRITE, of which kernels before 6.2 know nothing */
+#define UROCE_WR_ATOMIC_WRITE 15
+
 /**
  * struct uroce_msg - a send request, as far as packets need it
  * @va: remote address
@@ -31,7 +34,7 @@ struct uroce_conn;
  * @first: the requester's: sequence number of the first packet
  * @last: the requester's: of the last; before @first if there is none
  * @srqn: XRC: the remote shared receive queue
- * @op: enum ib_wr_opcode: what is to be done; RDMA, atomics, sends, or local
+ * @op: enum ib_wr_opcode, or %UROCE_WR_ATOMIC_WRITE: what is to be done; RDMA, atomics, sends, or local
  *	operations
  * @fence: not before earlier reads and atomics are done
  * @solicited: raises a solicited event
@@ -79,6 +82,7 @@ struct uroce_msg {
  * @write: a packet's payload into memory
  * @read: memory into a buffer
  * @atomic: execute, 64 bits wide; compare and swap if @swap is so
+ * @atomic_write: all of @value at once
  * @invalidate: a key, on behalf of the peer; -EAGAIN: not now, the packet is as
  *	good as lost
  * @broken: the peer's request was refused; the queue pair has to go to its error
@@ -117,6 +121,7 @@ struct uroce_conn_ops {
 	int (*read)(struct uroce_conn *conn, u32 rkey, u64 va, void *to, u32 len);
 	int (*atomic)(struct uroce_conn *conn, u32 rkey, u64 va, bool swap,
 		      u64 compare, u64 operand, u64 *orig);
+	int (*atomic_write)(struct uroce_conn *conn, u32 rkey, u64 va, u64 value);
 	int (*invalidate)(struct uroce_conn *conn, u32 rkey);
 	void (*broken)(struct uroce_conn *conn, u32 event);
 	void (*established)(struct uroce_conn *conn);
@@ -367,7 +372,8 @@ static inline bool uroce_msg_is_atomic(const struct uroce_msg *msg)
 /* What is complete only when its response has come */
 static inline bool uroce_msg_has_response(const struct uroce_msg *msg)
 {
-	return uroce_msg_is_read(msg) || uroce_msg_is_atomic(msg);
+	return uroce_msg_is_read(msg) || uroce_msg_is_atomic(msg) ||
+	       msg->op == UROCE_WR_ATOMIC_WRITE;
 }
 
 #endif

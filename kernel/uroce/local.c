@@ -263,6 +263,25 @@ static enum outcome atomic(struct turn *t)
 	return DONE;
 }
 
+static enum outcome atomic_write(struct turn *t)
+{
+	u64 va = t->wqe->wr.remote_addr, value;
+	struct uroce_seg seg;
+	enum outcome out;
+	bool aligned;
+
+	if (va % sizeof(value))
+		return refuse(t, IB_WC_REM_INV_REQ_ERR, IB_EVENT_QP_REQ_ERR);
+	out = remote(t, &seg, sizeof(value), IB_ACCESS_REMOTE_WRITE);
+	if (out != DONE)
+		return out;
+	uroce_vec_read(&t->wqe->vec, 0, &value, sizeof(value));
+	aligned = uroce_atomic_write(&seg, value);
+	uroce_remote_put(&seg);
+	return aligned ? DONE : refuse(t, IB_WC_REM_ACCESS_ERR,
+				       IB_EVENT_QP_ACCESS_ERR);
+}
+
 /* What changes keys of our own */
 static enum outcome own(struct turn *t)
 {
@@ -338,6 +357,8 @@ static enum outcome perform(struct turn *t)
 	case UNIV_WR_ATOMIC_CMP_AND_SWP:
 	case UNIV_WR_ATOMIC_FETCH_AND_ADD:
 		return atomic(t);
+	case UNIV_WR_ATOMIC_WRITE:
+		return atomic_write(t);
 	default:
 		return send(t);
 	}

@@ -602,3 +602,17 @@ bool uroce_atomic(const struct uroce_seg *seg, u8 opcode, u64 compare_add,
 		*orig = atomic64_cmpxchg(at, compare_add, swap);
 	return true;
 }
+
+/* Nobody sees a part of it. False as above. */
+bool uroce_atomic_write(const struct uroce_seg *seg, u64 value)
+{
+	atomic64_t *at;
+	u32 len;
+
+	at = seg_at(seg, 0, &len);
+	if (len < 8 || (uintptr_t)at & 7)
+		return false;
+	/* Release: what the peer has written before is seen by whoever sees this */
+	atomic64_set_release(at, value);
+	return true;
+}

@@ -218,6 +218,8 @@ static void show_message(struct show *s, struct uroce_msg *msg, u8 syndrome)
 		return;
 	if (ok && uroce_msg_is_atomic(msg))
 		opcode = UROCE_ATOMIC_ACK;
+	else if (ok && msg->op == UROCE_WR_ATOMIC_WRITE)
+		opcode = UROCE_READ_ONLY;
 	else if (ok)
 		psn = uroce_psn_add(psn, span(s, msg) - 1);
 	show_answer(s, opcode, psn, syndrome, 0, 0);

@@ -314,6 +314,19 @@ static int op_atomic(struct uroce_conn *conn, u32 rkey, u64 va, bool swap,
 	return ok ? 0 : IB_WC_REM_INV_REQ_ERR;
 }
 
+static int op_atomic_write(struct uroce_conn *conn, u32 rkey, u64 va, u64 value)
+{
+	struct uroce_seg seg;
+	bool ok;
+
+	if (!remote_get(conn, &seg, rkey, va, sizeof(value),
+			IB_ACCESS_REMOTE_WRITE))
+		return IB_WC_REM_ACCESS_ERR;
+	ok = uroce_atomic_write(&seg, value);
+	uroce_remote_put(&seg);
+	return ok ? 0 : IB_WC_REM_INV_REQ_ERR;
+}
+
 static int op_invalidate(struct uroce_conn *conn, u32 rkey)
 {
 	return uroce_invalidate(wire_of(conn)->qp, rkey);
@@ -400,6 +413,7 @@ static const struct uroce_conn_ops wire_ops = {
 	.write = op_write,
 	.read = op_read,
 	.atomic = op_atomic,
+	.atomic_write = op_atomic_write,
 	.invalidate = op_invalidate,
 	.broken = op_broken,
 	.established = op_established,
@@ -412,7 +426,7 @@ static const struct uroce_conn_ops wire_ops = {
 
 /* ---- the requester ------------------------------------------------------------ */
 
-static enum ib_wr_opcode wr_opcode(const struct univ_send_wr *wr)
+static u8 wr_opcode(const struct univ_send_wr *wr)
 {
 	switch (wr->opcode) {
 	case UNIV_WR_RDMA_WRITE:
@@ -433,6 +447,8 @@ static enum ib_wr_opcode wr_opcode(const struct univ_send_wr *wr)
 		return IB_WR_LOCAL_INV;
 	case UNIV_WR_BIND_MW:
 		return IB_WR_BIND_MW;
+	case UNIV_WR_ATOMIC_WRITE:
+		return UROCE_WR_ATOMIC_WRITE;
 	case UROCE_WR_REG_MR:
 		return IB_WR_REG_MR;
 	default:

@@ -8,6 +8,8 @@
 #define RECV_HEAD	offsetof(struct univ_recv_wr, sge)
 /* Longest message of the specification */
 #define MAX_MESSAGE	(1u << 31)
+/* What processes call it; of the kernel's own numbers another one in 6.1 */
+#define UROCE_WC_ATOMIC_WRITE 9
 
 /* ---- memory that requests name ------------------------------------------------ */
 
@@ -61,7 +63,7 @@ static u32 send_opcodes(const struct uroce_qp *qp)
 		return OP(RDMA_WRITE) | OP(RDMA_WRITE_WITH_IMM) | OP(SEND) |
 		       OP(SEND_WITH_IMM) | OP(SEND_WITH_INV) | OP(RDMA_READ) |
 		       OP(ATOMIC_CMP_AND_SWP) | OP(ATOMIC_FETCH_AND_ADD) |
-		       OP(LOCAL_INV) | OP(BIND_MW);
+		       OP(ATOMIC_WRITE) | OP(LOCAL_INV) | OP(BIND_MW);
 	case IB_QPT_UC:
 		return OP(RDMA_WRITE) | OP(RDMA_WRITE_WITH_IMM) | OP(SEND) |
 		       OP(SEND_WITH_IMM) | OP(LOCAL_INV) | OP(BIND_MW);
@@ -82,6 +84,9 @@ static u16 send_check(const struct uroce_qp *qp, const struct univ_send_wr *wr)
 	if (wr->flags & ~(UNIV_WR_FENCE | UNIV_WR_SIGNALED | UNIV_WR_SOLICITED |
 			  UNIV_WR_INLINE))
 		return UNIV_REASON_FLAGS;
+	if (wr->opcode == UNIV_WR_ATOMIC_WRITE)
+		return wr->flags & UNIV_WR_INLINE && wr->count == sizeof(u64) ?
+			0 : UNIV_REASON_WR_INLINE;
 	if (!(wr->flags & UNIV_WR_INLINE))
 		return wr->count > sq->max_sge ? UNIV_REASON_WR_SGE : 0;
 	if (wr->opcode == UNIV_WR_RDMA_READ ||
@@ -185,6 +190,8 @@ static u8 send_wc_opcode(u8 opcode)
 		return IB_WC_COMP_SWAP;
 	case UNIV_WR_ATOMIC_FETCH_AND_ADD:
 		return IB_WC_FETCH_ADD;
+	case UNIV_WR_ATOMIC_WRITE:
+		return UROCE_WC_ATOMIC_WRITE;
 	case UNIV_WR_LOCAL_INV:
 		return IB_WC_LOCAL_INV;
 	case UNIV_WR_BIND_MW:

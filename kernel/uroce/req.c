@@ -71,6 +71,8 @@ static u8 opcode_of(const struct uroce_msg *msg, bool first, bool last)
 		return UROCE_COMPARE_SWAP;
 	case IB_WR_ATOMIC_FETCH_AND_ADD:
 		return UROCE_FETCH_ADD;
+	case UROCE_WR_ATOMIC_WRITE:
+		return UROCE_ATOMIC_WRITE;
 	default:
 		return data_opcode(msg, first, last);
 	}

@@ -245,6 +245,8 @@ static enum resp_step execute(struct uroce_conn *conn, const struct uroce_packet
 		return uroce_resp_read(conn, pkt);
 	if (pkt->op->flags & UROCE_OP_ATOMIC)
 		return uroce_resp_atomic(conn, pkt);
+	if (pkt->op->flags & UROCE_OP_ATOMIC_WRITE)
+		return uroce_resp_atomic_write(conn, pkt);
 	return message_packet(conn, pkt);
 }
 
@@ -263,7 +265,7 @@ static enum resp_step ladder(struct uroce_conn *conn, const struct uroce_packet 
 	if (step == RESP_OK) {
 		conn->resp.told = false;
 		if (uroce_bth_ack_req(pkt->bth) &&
-		    pkt->op->flags & UROCE_OP_PAYLOAD)
+		    pkt->op->flags & (UROCE_OP_SEND | UROCE_OP_WRITE))
 			uroce_resp_ack(conn, UROCE_AETH_NO_CREDIT, pkt->psn);
 	}
 	return step;

@@ -522,6 +522,7 @@ bool uroce_vec_attach(const struct uroce_vec *vec, u32 off, u32 len,
 		      struct sk_buff *skb);
 bool uroce_atomic(const struct uroce_seg *seg, u8 opcode, u64 compare_add,
 		  u64 swap, u64 *orig);
+bool uroce_atomic_write(const struct uroce_seg *seg, u64 value);
 
 static inline void uroce_mr_put(struct uroce_mr *mr)
 {

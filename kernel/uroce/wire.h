@@ -177,6 +177,7 @@ enum uroce_opcode {
 	UROCE_FETCH_ADD		= 0x14,
 	UROCE_SEND_LAST_INV	= 0x16,
 	UROCE_SEND_ONLY_INV	= 0x17,
+	UROCE_ATOMIC_WRITE	= 0x1d,
 };
 
 /* What an opcode announces */
@@ -197,6 +198,8 @@ enum uroce_op_flags {
 	UROCE_OP_PAYLOAD	= BIT(13),
 	/* Takes a receive request away */
 	UROCE_OP_RECV		= BIT(14),
+	/* Eight bytes at once, answered by a read response without any */
+	UROCE_OP_ATOMIC_WRITE	= BIT(15),
 };
 
 /**

@@ -16,6 +16,7 @@ user_test api_qp 300
 user_test api_srq 120
 user_test api_event 120
 user_test api_rereg 60
+user_test atomic_write 100
 user_test odd_memory 120
 
 run_test "nothing is left behind" 20 resources_unchanged

@@ -141,6 +141,7 @@ user_test api_srq 120
 user_test api_event 120
 user_test api_rereg 60
 user_test api_states 60
+user_test atomic_write 100
 user_test windows 100
 user_test windows_bad 200
 user_test xrc 300

@@ -39,6 +39,7 @@ while read -r exchange; do
 	run_test "by copying as by packets: $exchange" 100 same_by_both "$exchange" </dev/null
 done < <(sed -n 's/^\t{ "\([a-z_]*\)".*/\1/p' "$UNIV_REPO/tests/user/seen.c")
 # Both paths ask the same function whether a peer may, but each has its own way of asking
+# by_packets PROGRAM...
 by_packets() {
 	local before after name
 	echo 0 >/sys/module/uroce/parameters/local
@@ -50,8 +51,21 @@ by_packets() {
 	[ "$before" != "$after" ] || { echo "no packets were used"; return 1; }
 }
 
+# Requests and answers are lost, and each is executed once all the same
+atomic_writes_among_losses() {
+	local status
+	echo 0 >/sys/module/uroce/parameters/local
+	echo 30000 >/sys/kernel/debug/uroce/both/drop_ppm
+	program atomic_write arrives in_order not_torn
+	status=$?
+	echo 0 >/sys/kernel/debug/uroce/both/drop_ppm
+	return $status
+}
+
 run_test "by packets: windows (adv23)" 300 by_packets windows windows_bad
 run_test "by packets: XRC (adv13)" 500 by_packets xrc xrc_bad
+run_test "by packets: atomic writes (adv22)" 100 by_packets atomic_write
+run_test "by packets that are lost: atomic writes" 200 atomic_writes_among_losses
 run_test "paths: nothing is left behind" 20 resources_unchanged
 echo 1 >/sys/module/uroce/parameters/local
 remove_rxe both

@@ -80,6 +80,7 @@ static const struct {
 	{ UROCE_RC | UROCE_ATOMIC_ACK, 24 },
 	{ UROCE_RC | UROCE_COMPARE_SWAP, 40 },
 	{ UROCE_RC | UROCE_FETCH_ADD, 40 },
+	{ UROCE_RC | UROCE_ATOMIC_WRITE, 28 },
 	{ UROCE_UC | UROCE_WRITE_ONLY, 28 },
 	{ UROCE_UD | UROCE_SEND_ONLY, 20 },
 	{ UROCE_UD | UROCE_SEND_ONLY_IMM, 24 },
@@ -119,7 +120,7 @@ static void wire_all_opcodes(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, op->length % 4, 0, "opcode %#x", i);
 	}
 	/* RC, UC, UD, XRC, and the congestion notification */
-	KUNIT_EXPECT_EQ(test, known, 23 + 12 + 2 + 23 + 1u);
+	KUNIT_EXPECT_EQ(test, known, 24 + 12 + 2 + 24 + 1u);
 }
 
 static struct kunit_case wire_cases[] = {

@@ -22,7 +22,7 @@
 enum {
 	SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_ONLY = 4, SEND_ONLY_IMM, WRITE_FIRST, WRITE_MIDDLE,
 	WRITE_LAST, WRITE_ONLY = 10, WRITE_ONLY_IMM, READ_REQUEST, READ_FIRST, READ_MIDDLE,
-	READ_LAST, READ_ONLY, ACK, ATOMIC_ACK, COMPARE_SWAP, FETCH_ADD, UC = 0x20, UD = 0x60,
+	READ_LAST, READ_ONLY, ACK, ATOMIC_ACK, COMPARE_SWAP, FETCH_ADD, ATOMIC_WRITE = 29, UC = 0x20, UD = 0x60,
 };
 
 /* One that was seen, from the base transport header on */
@@ -273,16 +273,19 @@ static void see_atomic(const struct ibv_send_wr *wr, uint64_t found)
 
 /* ---- Messages ------------------------------------------------------------ */
 
-static void begin(enum ibv_qp_type type)
+static void begin_as(const struct pair_want *want)
 {
-	struct pair_want want = { .type = type };
-
 	tap_open();
-	pair_open(&p, &want);
+	pair_open(&p, want);
 	fill(p.buf[0], PAIR_HALF, 1);
 	fill(p.buf[1], PAIR_HALF, 2);
 	psn = PSN;
 	msn = 0;
+}
+
+static void begin(enum ibv_qp_type type)
+{
+	begin_as(&(struct pair_want){ .type = type });
 }
 
 static struct ibv_send_wr request(enum ibv_wr_opcode opcode, struct ibv_sge *sge, uint32_t len)
@@ -399,6 +402,32 @@ static void atomics(void)
 	pair_close(&p);
 }
 
+static void atomic_writes(void)
+{
+	static uint8_t value[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+	uint64_t to;
+	struct ibv_qp_ex *ex;
+	struct packet pkt;
+	struct ibv_wc wc;
+
+	begin_as(&(struct pair_want){ .use_ex = 1, .ex_ops = IBV_QP_EX_WITH_ATOMIC_WRITE });
+	to = (uintptr_t)p.buf[1] + 64;
+	ex = ibv_qp_to_qp_ex(p.qp[0]);
+	ibv_wr_start(ex);
+	ex->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_atomic_write(ex, p.mr->rkey, to, value);
+	NEED_OK(ibv_wr_complete(ex));
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	if (see(&pkt, ATOMIC_WRITE, psn, false)) {
+		see_reth(&pkt, to, 8);
+		see_bytes(&pkt, 28, value, 8);
+	}
+	if (see(&pkt, READ_ONLY, psn, true))
+		CHECK(pkt.len == 16 && get32(pkt.byte + 12) == 0x1f000001, "another answer");
+	see_nothing();
+	pair_close(&p);
+}
+
 static void unreliable(void)
 {
 	begin(IBV_QPT_UC);
@@ -477,6 +506,7 @@ static const struct test_case cases[] = {
 	{ "sends", sends },
 	{ "reads", reads },
 	{ "atomics", atomics },
+	{ "atomic_writes", atomic_writes },
 	{ "unreliable", unreliable },
 	{ "datagrams", datagrams },
 	{ "refused", refused },

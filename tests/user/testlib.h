@@ -339,6 +339,7 @@ struct pair_want {
 	int use_srq;
 	int use_channel;
 	int use_ex;
+	uint64_t ex_ops;		/* besides the usual ones */
 	uint8_t retry_cnt;
 	uint8_t rnr_retry;
 	uint8_t timeout;
@@ -476,6 +477,7 @@ static MAYBE_UNUSED struct ibv_qp *pair_create_ex(struct pair *p,
 	if (from->qp_type == IBV_QPT_RC)
 		ex.send_ops_flags |= IBV_QP_EX_WITH_RDMA_READ |
 			IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+	ex.send_ops_flags |= p->want.ex_ops;
 	qp = ibv_create_qp_ex(p->dev.ctx, &ex);
 	p->cap = ex.cap;
 	return qp;
