@@ -117,8 +117,8 @@ int uroce_cq_resize(struct ib_cq *ib, int cqe, struct ib_udata *udata)
 	return 0;
 }
 
-static bool cq_add_private(struct uroce_cq *cq, struct uroce_qp *qp,
-			   const struct univ_cqe *cqe, bool solicited)
+bool uroce_cq_add_private(struct uroce_cq *cq, struct uroce_qp *qp,
+			  const struct univ_cqe *cqe, bool solicited)
 {
 	unsigned long flags;
 	bool fits, wake = false;
@@ -145,21 +145,6 @@ static bool cq_add_private(struct uroce_cq *cq, struct uroce_qp *qp,
 }
 
 /* False when it was lost */
-bool uroce_cq_add(struct uroce_cq *cq, struct uroce_qp *qp,
-		  const struct univ_cqe *cqe, bool solicited)
-{
-	if (cq->core)
-		return univ_queue_complete(cq->core, cqe, solicited);
-	return cq_add_private(cq, qp, cqe, solicited);
-}
-
-/* After one or more completions */
-void uroce_cq_notify(struct uroce_cq *cq)
-{
-	if (cq->core)
-		univ_queue_notify(cq->core);
-}
-
 int uroce_cq_poll(struct ib_cq *ib, int count, struct ib_wc *wc)
 {
 	struct uroce_cq *cq = to_ucq(ib);

@@ -206,15 +206,17 @@ static u8 send_wc_opcode(u8 opcode)
 void uroce_send_complete(struct uroce_qp *qp, const struct uroce_wqe *wqe,
 			 enum ib_wc_status status, u16 reason)
 {
-	const struct univ_cqe cqe = {
-		.wr_id = wqe->wr.wr_id,
-		.status = status,
-		.opcode = send_wc_opcode(wqe->wr.opcode),
-		.byte_len = status ? 0 : wqe->len,
-		.qp_num = qp->num,
-		.reason = reason,
-	};
+	struct univ_cqe cqe __uninitialized;
 
+	/* Times are not ours; a shorter run of zeros is no loop */
+	memset(&cqe, 0, offsetof(struct univ_cqe, timestamp));
+	cqe.reserved = 0;
+	cqe.wr_id = wqe->wr.wr_id;
+	cqe.status = status;
+	cqe.opcode = send_wc_opcode(wqe->wr.opcode);
+	cqe.byte_len = status ? 0 : wqe->len;
+	cqe.qp_num = qp->num;
+	cqe.reason = reason;
 	if (uroce_cq_add(qp->send_cq, qp, &cqe, status))
 		return;
 	WRITE_ONCE(qp->lost, true);

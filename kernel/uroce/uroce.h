@@ -684,8 +684,23 @@ int uroce_stats_get(struct ib_device *ib, struct rdma_hw_stats *stats, u32 port,
 		    int index);
 
 /* cq.c */
-bool uroce_cq_add(struct uroce_cq *cq, struct uroce_qp *qp,
-		  const struct univ_cqe *cqe, bool solicited);
+bool uroce_cq_add_private(struct uroce_cq *cq, struct uroce_qp *qp,
+			  const struct univ_cqe *cqe, bool solicited);
+
+static inline bool uroce_cq_add(struct uroce_cq *cq, struct uroce_qp *qp,
+				const struct univ_cqe *cqe, bool solicited)
+{
+	if (likely(cq->core))
+		return univ_queue_complete(cq->core, cqe, solicited);
+	return uroce_cq_add_private(cq, qp, cqe, solicited);
+}
+
+/* After one or more completions */
+static inline void uroce_cq_notify(struct uroce_cq *cq)
+{
+	if (likely(cq->core))
+		univ_queue_notify(cq->core);
+}
 
 int uroce_cq_private(struct uroce_cq *cq);
 int uroce_cq_create(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
