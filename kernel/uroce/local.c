@@ -36,6 +36,8 @@ enum outcome {
  * @status: how it failed
  * @reason: and why, in our words
  * @bytes: how many more may be copied in this turn
+ * @into: region of the peer's that the last write went to, held for the next, or
+ *	NULL; nothing that may take a key back is done meanwhile
  */
 struct turn {
 	struct uroce_qp *qp;
@@ -45,6 +47,7 @@ struct turn {
 	enum ib_wc_status status;
 	u16 reason;
 	u32 bytes;
+	struct uroce_mr *into;
 };
 
 static enum outcome fail(struct turn *t, enum ib_wc_status status)
@@ -309,6 +312,41 @@ static bool aim(struct turn *t)
 	       uroce_target_aim(t->peer, t->wqe->wr.srqn);
 }
 
+static void let_go(struct turn *t)
+{
+	if (t->into)
+		uroce_mr_put(t->into);
+	t->into = NULL;
+}
+
+/*
+ * Where a write goes. Those of a chain mostly go to one region, which is looked up
+ * once and held until something else is done, or the turn ends. A window is no
+ * region, and is let go of by the caller.
+ */
+static bool reach(struct turn *t, struct uroce_seg *to)
+{
+	const struct univ_send_wr *wr = &t->wqe->wr;
+	u32 len = t->wqe->len;
+
+	if (t->into && uroce_mr_serves(t->into, t->peer->resp.pd, wr->rkey,
+				       wr->remote_addr, len,
+				       IB_ACCESS_REMOTE_WRITE)) {
+		to->mr = t->into;
+		to->mw = NULL;
+		to->base = wr->remote_addr - to->mr->iova;
+		to->len = len;
+		return true;
+	}
+	let_go(t);
+	if (!uroce_remote_get(t->peer, to, wr->rkey, wr->remote_addr, len,
+			      IB_ACCESS_REMOTE_WRITE))
+		return false;
+	if (likely(!to->mw))
+		t->into = to->mr;
+	return true;
+}
+
 /*
  * What most messages are: a write of one piece, as a whole. False, and nothing
  * was done, when it is not that or something is wrong, which the long way finds
@@ -319,29 +357,29 @@ static bool quick_write(struct turn *t)
 	struct uroce_wqe *wqe = t->wqe;
 	const struct univ_send_wr *wr = &wqe->wr;
 	struct uroce_seg from __uninitialized, to __uninitialized;
+	bool ok = true;
 
 	if (wr->opcode != UNIV_WR_RDMA_WRITE || !wqe->len || wqe->done ||
 	    wqe->len > t->bytes || !(wqe->data || wr->count == 1) ||
 	    !(t->peer->attr.qp_access_flags & IB_ACCESS_REMOTE_WRITE) || !aim(t))
 		return false;
-	if (!uroce_remote_get(t->peer, &to, wr->rkey, wr->remote_addr, wqe->len,
-			      IB_ACCESS_REMOTE_WRITE))
+	if (!reach(t, &to))
 		return false;
 	if (wqe->data) {
-		from.mr = NULL;
-		from.base = (uintptr_t)wqe->data;
-		from.len = wqe->len;
-	} else if (!uroce_seg_get(&from, t->qp->ib->pd, wqe->sge->lkey,
-				  wqe->sge->addr, wqe->len, 0)) {
-		uroce_remote_put(&to);
-		return false;
+		uroce_seg_fill(&to, wqe->data, wqe->len);
+	} else {
+		ok = uroce_seg_get(&from, t->qp->ib->pd, wqe->sge->lkey,
+				   wqe->sge->addr, wqe->len, 0);
+		if (likely(ok)) {
+			uroce_seg_copy(&to, &from, wqe->len);
+			uroce_mr_put(from.mr);
+		}
 	}
-	t->bytes -= wqe->len;
-	uroce_seg_copy(&to, &from, wqe->len);
-	uroce_remote_put(&to);
-	if (from.mr)
-		uroce_mr_put(from.mr);
-	return true;
+	if (unlikely(to.mw))
+		uroce_mw_put(to.mw);
+	if (likely(ok))
+		t->bytes -= wqe->len;
+	return ok;
 }
 
 static enum outcome perform(struct turn *t)
@@ -688,6 +726,13 @@ static void show(struct turn *t, enum outcome out)
 		uroce_mirror_message(t->qp, t->peer->dev, t->wqe, says);
 }
 
+/* What takes keys back waits for those who hold a region, so nobody does here */
+static enum outcome otherwise(struct turn *t)
+{
+	let_go(t);
+	return t->qp->av.peer ? connected(t) : datagram(t);
+}
+
 /* One request, or a piece of it. Context: sq.lock, the peer's lock if any. */
 static inline enum outcome one(struct turn *t)
 {
@@ -705,7 +750,7 @@ static inline enum outcome one(struct turn *t)
 	else if (likely(t->answers && quick_write(t)))
 		out = DONE;
 	else
-		out = qp->av.peer ? connected(t) : datagram(t);
+		out = otherwise(t);
 	if (static_branch_unlikely(&uroce_mirrors_on))
 		show(t, out);
 	if (unlikely(out != DONE))
@@ -744,6 +789,7 @@ static u32 many_to(struct turn *t, struct uroce_qp *peer, u32 tail,
 	spin_lock(&peer->resp.lock);
 	t->answers = answers(t->qp, peer);
 	done = many(t, tail, out);
+	let_go(t);
 	spin_unlock(&peer->resp.lock);
 	return done;
 }

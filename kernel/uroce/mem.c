@@ -385,14 +385,6 @@ void uroce_mr_release(struct uroce_mr *mr)
 	complete(&mr->idle);
 }
 
-static bool mr_allows(const struct uroce_mr *mr, u64 addr, u32 len, u32 access)
-{
-	u64 from = addr - mr->iova;
-
-	return !(access & ~mr->access) && from <= mr->length &&
-	       len <= mr->length - from;
-}
-
 /*
  * The region of @key if it has these bytes and grants @access; held.
  * Held before it is looked at, so that what was found stays true: the fence
@@ -408,7 +400,7 @@ struct uroce_mr *uroce_mr_get(struct ib_pd *pd, u32 key, u64 addr, u32 len,
 	smp_mb__after_atomic();
 	/* Acquire: pairs with the release in uroce_mr_fast() */
 	if (likely(smp_load_acquire(&mr->valid) && mr->ib.lkey == key &&
-		   mr->ib.pd == pd && mr_allows(mr, addr, len, access)))
+		   mr->ib.pd == pd && uroce_mr_allows(mr, addr, len, access)))
 		return mr;
 	uroce_mr_put(mr);
 	return NULL;
@@ -479,6 +471,26 @@ void uroce_seg_copy(const struct uroce_seg *dst, const struct uroce_seg *src,
 		memmove(d, s, run);
 		done += run;
 	} while (unlikely(done < len));
+}
+
+/* To the beginning of a piece, from memory that is ours; mostly a word or two */
+void uroce_seg_fill(const struct uroce_seg *dst, const void *from, u32 len)
+{
+	const struct uroce_seg src = { .base = (uintptr_t)from, .len = len };
+	u64 head, tail;
+	void *to;
+	u32 run;
+
+	to = seg_at(dst, 0, &run);
+	if (unlikely(len > run || len < 8 || len > 16)) {
+		uroce_seg_copy(dst, &src, len);
+		return;
+	}
+	/* Both are read before one is written: it may be the same memory */
+	memcpy(&head, from, 8);
+	memcpy(&tail, from + len - 8, 8);
+	memcpy(to, &head, 8);
+	memcpy(to + len - 8, &tail, 8);
 }
 
 /* Copy what both have; the caller has compared lengths */

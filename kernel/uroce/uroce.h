@@ -510,6 +510,7 @@ struct uroce_mr *uroce_mr_get(struct ib_pd *pd, u32 key, u64 addr, u32 len,
 			      u32 access);
 void uroce_mr_release(struct uroce_mr *mr);
 void uroce_mr_exit(struct uroce_dev *dev);
+void uroce_seg_fill(const struct uroce_seg *dst, const void *from, u32 len);
 void uroce_seg_copy(const struct uroce_seg *dst, const struct uroce_seg *src,
 		    u32 len);
 void uroce_vec_put(struct uroce_vec *vec);
@@ -523,6 +524,24 @@ bool uroce_vec_attach(const struct uroce_vec *vec, u32 off, u32 len,
 bool uroce_atomic(const struct uroce_seg *seg, u8 opcode, u64 compare_add,
 		  u64 swap, u64 *orig);
 bool uroce_atomic_write(const struct uroce_seg *seg, u64 value);
+
+static inline bool uroce_mr_allows(const struct uroce_mr *mr, u64 addr, u32 len,
+				   u32 access)
+{
+	u64 from = addr - mr->iova;
+
+	return !(access & ~mr->access) && from <= mr->length &&
+	       len <= mr->length - from;
+}
+
+/* Whether a region that is held is still what uroce_mr_get() would find */
+static inline bool uroce_mr_serves(const struct uroce_mr *mr,
+				   const struct ib_pd *pd, u32 key, u64 addr,
+				   u32 len, u32 access)
+{
+	return mr->ib.rkey == key && mr->ib.pd == pd && READ_ONCE(mr->valid) &&
+	       uroce_mr_allows(mr, addr, len, access);
+}
 
 static inline void uroce_mr_put(struct uroce_mr *mr)
 {
