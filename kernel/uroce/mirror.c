@@ -231,7 +231,7 @@ void uroce_mirror_message(struct uroce_qp *qp, struct uroce_dev *to,
 	struct uroce_sendq *sq = &qp->sq;
 	struct show s = {
 		.conn.ops = &show_ops,
-		.conn.service = qp->type == IB_QPT_UC ? UROCE_UC : UROCE_RC,
+		.conn.service = uroce_service(qp->type),
 		.conn.pkey = UROCE_PKEY,
 		.conn.mtu = qp->mtu,
 		.qp = qp,

@@ -651,19 +651,6 @@ static int wire_alloc_wqes(struct uroce_wire *w)
 	return w->wqes && w->sges ? 0 : -ENOMEM;
 }
 
-static u8 service_of(enum ib_qp_type type)
-{
-	switch (type) {
-	case IB_QPT_UC:
-		return UROCE_UC;
-	case IB_QPT_XRC_INI:
-	case IB_QPT_XRC_TGT:
-		return UROCE_XRC;
-	default:
-		return UROCE_RC;
-	}
-}
-
 static struct uroce_wire *wire_alloc(struct uroce_qp *qp)
 {
 	struct uroce_wire *w = kzalloc(sizeof(*w), GFP_KERNEL);
@@ -674,7 +661,7 @@ static struct uroce_wire *wire_alloc(struct uroce_qp *qp)
 	conn = &w->conn;
 	w->qp = qp;
 	skb_queue_head_init(&w->answers);
-	uroce_conn_init(conn, &wire_ops, service_of(qp->type));
+	uroce_conn_init(conn, &wire_ops, uroce_service(qp->type));
 	conn->resp.limit = qp->attr.max_dest_rd_atomic ?: 1;
 	conn->resp.responses = kcalloc(conn->resp.limit,
 				       sizeof(*conn->resp.responses), GFP_KERNEL);

@@ -484,6 +484,20 @@ static inline bool uroce_qp_is_connected(const struct uroce_qp *qp)
 	return uroce_qp_is_reliable(qp) || qp->type == IB_QPT_UC;
 }
 
+/* The upper bits of the opcodes that its packets have */
+static inline u8 uroce_service(enum ib_qp_type type)
+{
+	switch (type) {
+	case IB_QPT_UC:
+		return UROCE_UC;
+	case IB_QPT_XRC_INI:
+	case IB_QPT_XRC_TGT:
+		return UROCE_XRC;
+	default:
+		return UROCE_RC;
+	}
+}
+
 /* Its requests need no connection of packets */
 static inline bool uroce_qp_is_local(const struct uroce_qp *qp)
 {
@@ -670,15 +684,6 @@ int uroce_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 int uroce_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 			const struct ib_recv_wr **bad);
 
-void uroce_cq_notify(struct uroce_cq *cq);
-
-/* After receives were completed. An XRC target that took none has nobody to tell. */
-static inline void uroce_recv_notify(struct uroce_qp *qp)
-{
-	if (likely(qp->resp.recv.cq))
-		uroce_cq_notify(qp->resp.recv.cq);
-}
-
 /* xrc.c */
 int uroce_xrcd_alloc(struct ib_xrcd *ib, struct ib_udata *udata);
 int uroce_xrcd_dealloc(struct ib_xrcd *ib, struct ib_udata *udata);
@@ -719,6 +724,13 @@ static inline void uroce_cq_notify(struct uroce_cq *cq)
 {
 	if (likely(cq->core))
 		univ_queue_notify(cq->core);
+}
+
+/* After receives were completed. An XRC target that took none has nobody to tell. */
+static inline void uroce_recv_notify(struct uroce_qp *qp)
+{
+	if (likely(qp->resp.recv.cq))
+		uroce_cq_notify(qp->resp.recv.cq);
 }
 
 int uroce_cq_private(struct uroce_cq *cq);
