@@ -113,7 +113,8 @@ qp_memory() {
 wire_memory() {
 	local status
 	echo 0 >/sys/module/uroce/parameters/local
-	qp_memory
+	# which may be skipped, and leave
+	(qp_memory)
 	status=$?
 	echo 1 >/sys/module/uroce/parameters/local
 	return $status
