@@ -13,12 +13,14 @@ gone() {
 	setup_rxe "$1" || return 1
 	wait_until 5 test_device_listed "$1" || { echo "$1 is not listed"; return 1; }
 	UNIV_TEST_DEVICE=$1 program unplug "$2" || return 1
-	[ ! -e "/sys/class/infiniband/$1" ] || { echo "$1 is still there"; return 1; }
+	# A namespace goes in its own time
+	wait_until 30 test_device_gone "$1" || { echo "$1 is still there"; return 1; }
 	ip link del "$1-net" 2>/dev/null
 	return 0
 }
 
 test_device_listed() { univ ibv_devices | grep -qw "$1"; }
+test_device_gone() { [ ! -e "/sys/class/infiniband/$1" ]; }
 
 # port NAME: a program that changes the port below itself
 port() {
