@@ -114,7 +114,7 @@ static void *poll_side(void *arg)
 
 static void wait_done(int want)
 {
-	uint64_t end = deadline_ms(30000);
+	uint64_t end = deadline_ms(30000 * test_slowness());
 
 	while (__atomic_load_n(&s.done, __ATOMIC_ACQUIRE) < want && !stopped() && now_ns() < end)
 		sleep_ms(5);
