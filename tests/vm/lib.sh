@@ -323,6 +323,11 @@ run_test() {
 	t0=${EPOCHREALTIME/[.,]/}
 	bounded "$limit" "$@" >"$out" 2>&1
 	status=$?
+	# perftest gives up where it cannot tell the processor's clock, on a host that is busy: then nothing was tested
+	if [ $status -ne 0 ] && grep -q 'Correlation coefficient r^2' "$out"; then
+		bounded "$limit" "$@" >"$out" 2>&1
+		status=$?
+	fi
 	klog=$(klog_check) || { [ $status -ne 0 ] && [ $status -ne 77 ] || status=kernel; }
 	t1=${EPOCHREALTIME/[.,]/}
 	printf -v took '(%d.%d s)' $(((t1 - t0) / 1000000)) $(((t1 - t0) / 100000 % 10))
