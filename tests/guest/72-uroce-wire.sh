@@ -52,7 +52,9 @@ sent_in_how_many() {
 }
 # A slow kernel takes some packets for lost, and sends a thousand singly after each
 in_runs() {
-	sent_in_how_many ib_write_bw -x 1 -F -s 1048576 -n 20 && [ "$packets" -gt $((3 * units / 2)) ]
+	local least=40
+	[ -z "${UNIV_SLOW:-}" ] || least=15
+	sent_in_how_many ib_write_bw -x 1 -F -s 1048576 -n 20 && [ $((packets * 10)) -gt $((units * least)) ]
 }
 one_by_one() {
 	local status
@@ -112,15 +114,6 @@ network
 run_test "uroce wire: packets (adv21)" 300 program packets
 over "destroyed while half is lost (adv20)" 150 loss 50% -- destroyed
 network
-
-# Whoever has the port first: we give it up, and rdma_rxe could not be loaded without
-gives_way() {
-	[ ! -e /sys/module/rdma_rxe ] || { echo "rdma_rxe was here before"; return 77; }
-	[ -n "$(ss -Hlun 'sport = :4791')" ] || { echo "nobody has the port"; return 1; }
-	modprobe rdma_rxe && between ib_write_bw -x 1 -F -s 65536 -n 20
-}
-run_test "uroce wire: gives way to rdma_rxe" 60 gives_way
-[ ! -e /sys/module/rdma_rxe ] || [ -e /sys/class/infiniband/rxe0 ] || rmmod rdma_rxe
 
 run_test "uroce wire: nothing is left behind" 20 resources_unchanged
 run_test "uroce wire: both devices go" 20 far_gone
