@@ -6,6 +6,7 @@ SHELL := /bin/bash
 
 prefix ?= /usr/local
 bindir ?= $(prefix)/bin
+sbindir ?= $(prefix)/sbin
 libdir ?= $(prefix)/lib
 includedir ?= $(prefix)/include
 mandir ?= $(prefix)/share/man
@@ -48,7 +49,7 @@ install-modules:
 
 install-user:
 	$(INSTALL) -d $(DESTDIR)$(libdir)/univerbs $(DESTDIR)$(includedir)/univerbs/infiniband $(DESTDIR)$(includedir)/univerbs/univerbs \
-		$(DESTDIR)$(pkgconfigdir) $(DESTDIR)$(udevrulesdir) $(DESTDIR)$(bindir)
+		$(DESTDIR)$(pkgconfigdir) $(DESTDIR)$(udevrulesdir) $(DESTDIR)$(bindir) $(DESTDIR)$(sbindir)
 	$(INSTALL) -m 755 $(O)/libibverbs.so.1 $(DESTDIR)$(libdir)/univerbs/libibverbs.so.1
 	ln -sf libibverbs.so.1 $(DESTDIR)$(libdir)/univerbs/libibverbs.so
 	$(INSTALL) -m 644 user/include/infiniband/*.h $(DESTDIR)$(includedir)/univerbs/infiniband/
@@ -57,6 +58,7 @@ install-user:
 	$(INSTALL) -m 644 packaging/udev/90-univerbs.rules $(DESTDIR)$(udevrulesdir)/90-univerbs.rules
 	$(call fill_in,$(O)/univerbs-run) >$(DESTDIR)$(bindir)/univerbs-run
 	chmod 755 $(DESTDIR)$(bindir)/univerbs-run
+	$(INSTALL) -m 755 $(O)/uroce-fault $(DESTDIR)$(sbindir)/uroce-fault
 	for page in $(man_pages); do \
 		$(INSTALL) -D -m 644 "$$page" $(DESTDIR)$(mandir)/man$${page##*.}/$${page##*/} || exit; \
 	done
@@ -71,7 +73,7 @@ uninstall:
 	$(if $(DESTDIR),,depmod $(RELEASE))
 	rm -rf $(DESTDIR)$(libdir)/univerbs $(DESTDIR)$(includedir)/univerbs
 	rm -f $(DESTDIR)$(pkgconfigdir)/univerbs.pc $(DESTDIR)$(udevrulesdir)/90-univerbs.rules \
-		$(DESTDIR)$(bindir)/univerbs-run
+		$(DESTDIR)$(bindir)/univerbs-run $(DESTDIR)$(sbindir)/uroce-fault
 	rm -f $(foreach page,$(man_pages),$(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
 
 deps:

@@ -5,10 +5,9 @@
 #include <linux/random.h>
 
 #include "uroce.h"
+#include "uroce_fault.h"
 
-#define MILLION		1000000
 #define DELAY_US	1000
-#define DELAY_MAX_US	(10 * USEC_PER_SEC)
 #define HELD_MAX	4096
 
 DEFINE_STATIC_KEY_FALSE(uroce_faults_on);
@@ -36,7 +35,7 @@ bool uroce_fault_roll(struct uroce_dev *dev, enum uroce_fault what)
 {
 	u32 rate = READ_ONCE(dev->faults.rate[what]);
 
-	if (!rate || reciprocal_scale(get_random_u32(), MILLION) >= rate)
+	if (!rate || reciprocal_scale(get_random_u32(), UROCE_FAULT_MAX_PPM) >= rate)
 		return false;
 	uroce_count(dev, kinds[what].counter);
 	return true;
@@ -161,23 +160,54 @@ static int rate_get(void *data, u64 *val)
 	return 0;
 }
 
-static int rate_set(void *data, u64 val)
+static void rate_change(u32 *rate, u32 val)
 {
-	u32 *rate = data;
-
-	if (val > MILLION)
-		return -EINVAL;
 	mutex_lock(&knobs_lock);
 	key_count(*rate, val);
 	WRITE_ONCE(*rate, val);
 	mutex_unlock(&knobs_lock);
+}
+
+/* At most UROCE_FAULT_MAX_PPM. Context: the device is held; may sleep. */
+void uroce_fault_set_rate(struct uroce_dev *dev, enum uroce_fault what, u32 rate)
+{
+	rate_change(&dev->faults.rate[what], rate);
+}
+
+/* At most UROCE_FAULT_MAX_DELAY_US */
+void uroce_fault_set_delay(struct uroce_dev *dev, u32 delay_us)
+{
+	WRITE_ONCE(dev->faults.delay_us, delay_us);
+}
+
+/* Context: the device is held, since an event after its end would come too late; may sleep. */
+void uroce_fault_set_down(struct uroce_dev *dev, bool down)
+{
+	bool changes;
+
+	mutex_lock(&knobs_lock);
+	changes = dev->faults.down != down;
+	key_count(dev->faults.down, down);
+	WRITE_ONCE(dev->faults.down, down);
+	mutex_unlock(&knobs_lock);
+	if (changes && down)
+		uroce_count(dev, UROCE_CNT_FAULT_PORT_DOWN);
+	if (changes)
+		uroce_port_event(dev);
+}
+
+static int rate_set(void *data, u64 val)
+{
+	if (val > UROCE_FAULT_MAX_PPM)
+		return -EINVAL;
+	rate_change(data, val);
 	return 0;
 }
 DEFINE_DEBUGFS_ATTRIBUTE(rate_fops, rate_get, rate_set, "%llu\n");
 
 static int delay_set(void *data, u64 val)
 {
-	if (val > DELAY_MAX_US)
+	if (val > UROCE_FAULT_MAX_DELAY_US)
 		return -EINVAL;
 	WRITE_ONCE(*(u32 *)data, val);
 	return 0;
@@ -193,22 +223,12 @@ static int down_get(void *data, u64 *val)
 static int down_set(void *data, u64 val)
 {
 	struct uroce_dev *dev = data;
-	bool changes;
 
 	if (val > 1)
 		return -EINVAL;
-	/* Not while it is being unregistered: an event would come too late */
 	if (!ib_device_try_get(&dev->ib))
 		return -ENODEV;
-	mutex_lock(&knobs_lock);
-	changes = dev->faults.down != val;
-	key_count(dev->faults.down, val);
-	WRITE_ONCE(dev->faults.down, val);
-	mutex_unlock(&knobs_lock);
-	if (changes && val)
-		uroce_count(dev, UROCE_CNT_FAULT_PORT_DOWN);
-	if (changes)
-		uroce_port_event(dev);
+	uroce_fault_set_down(dev, val);
 	ib_device_put(&dev->ib);
 	return 0;
 }

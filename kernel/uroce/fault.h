@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Faults on request, for people who test applications: each device has a folder
- * in debugfs with a rate for each kind. While all rates of all devices are 0,
+ * in debugfs with a rate for each kind, and the same over netlink (fault_nl.c). While all rates of all devices are 0,
  * and no port is held down, a fault costs one branch that is patched out.
  *
  * Packets suffer on arrival, after their checksum was found right: what the
@@ -75,10 +75,17 @@ static inline bool uroce_fault_packet(struct uroce_dev *dev,
 	       uroce_fault_arriving(dev, pkt);
 }
 
+void uroce_fault_set_rate(struct uroce_dev *dev, enum uroce_fault what, u32 rate);
+void uroce_fault_set_delay(struct uroce_dev *dev, u32 delay_us);
+void uroce_fault_set_down(struct uroce_dev *dev, bool down);
+
 void uroce_fault_prepare(struct uroce_dev *dev);
 void uroce_fault_add(struct uroce_dev *dev);
 void uroce_fault_remove(struct uroce_dev *dev);
 void uroce_fault_init(void);
 void uroce_fault_exit(void);
+
+int uroce_fault_nl_init(void);
+void uroce_fault_nl_exit(void);
 
 #endif

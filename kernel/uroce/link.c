@@ -14,7 +14,7 @@
 /* The key of all memory, for users in the kernel; no region has index 0 */
 #define LOCAL_DMA_LKEY 0xa5
 
-static LIST_HEAD(devices);		/* under RCU */
+LIST_HEAD(uroce_devices);		/* under RCU */
 static DEFINE_SPINLOCK(devices_lock);	/* changing it */
 static u64 last_id;
 
@@ -22,7 +22,7 @@ struct uroce_dev *uroce_dev_by_id(u64 id)
 {
 	struct uroce_dev *dev;
 
-	list_for_each_entry_rcu(dev, &devices, link)
+	list_for_each_entry_rcu(dev, &uroce_devices, link)
 		if (dev->id == id)
 			return dev;
 	return NULL;
@@ -44,7 +44,7 @@ struct uroce_dev *uroce_dev_by_gid(struct net *net, const union ib_gid *gid)
 {
 	struct uroce_dev *dev;
 
-	list_for_each_entry_rcu(dev, &devices, link)
+	list_for_each_entry_rcu(dev, &uroce_devices, link)
 		if (!READ_ONCE(dev->gone) && net_eq(dev_net(dev->netdev), net) &&
 		    dev_has_gid(dev, gid))
 			return dev;
@@ -56,7 +56,7 @@ struct uroce_dev *uroce_dev_across(struct net *net, const union ib_gid *gid)
 {
 	struct uroce_dev *dev, *found = NULL;
 
-	list_for_each_entry_rcu(dev, &devices, link) {
+	list_for_each_entry_rcu(dev, &uroce_devices, link) {
 		if (READ_ONCE(dev->gone) ||
 		    !uroce_policy_across(net, dev_net(dev->netdev)) ||
 		    !dev_has_gid(dev, gid))
@@ -72,7 +72,7 @@ struct uroce_dev *uroce_dev_by_netdev(const struct net_device *netdev)
 {
 	struct uroce_dev *dev;
 
-	list_for_each_entry_rcu(dev, &devices, link)
+	list_for_each_entry_rcu(dev, &uroce_devices, link)
 		if (dev->netdev == netdev)
 			return READ_ONCE(dev->gone) ? NULL : dev;
 	return NULL;
@@ -88,7 +88,7 @@ int uroce_dev_enable(struct ib_device *ib)
 	first = !dev->id;
 	if (first) {
 		dev->id = ++last_id;
-		list_add_tail_rcu(&dev->link, &devices);
+		list_add_tail_rcu(&dev->link, &uroce_devices);
 	}
 	spin_unlock(&devices_lock);
 	if (first) {
@@ -251,10 +251,15 @@ static int __init uroce_init(void)
 	ret = register_netdevice_notifier(&netdev_notifier);
 	if (ret)
 		goto exit_policy;
+	ret = uroce_fault_nl_init();
+	if (ret)
+		goto exit_notifier;
 	uroce_fault_init();
 	rdma_link_register(&link_ops);
 	return 0;
 
+exit_notifier:
+	unregister_netdevice_notifier(&netdev_notifier);
 exit_policy:
 	uroce_policy_exit();
 exit_net:
@@ -265,6 +270,7 @@ exit_net:
 static void __exit uroce_exit(void)
 {
 	rdma_link_unregister(&link_ops);
+	uroce_fault_nl_exit();
 	ib_unregister_driver(uroce_dev_ops.driver_id);
 	unregister_netdevice_notifier(&netdev_notifier);
 	uroce_policy_exit();

@@ -789,6 +789,7 @@ void uroce_mcast_each(struct uroce_dev *dev, const union ib_gid *gid,
 struct uroce_dev *uroce_dev_by_gid(struct net *net, const union ib_gid *gid);
 /* That of a namespace that the one given reaches without packets; RCU */
 struct uroce_dev *uroce_dev_across(struct net *net, const union ib_gid *gid);
+extern struct list_head uroce_devices;	/* by @link, under RCU, ever greater @id */
 struct uroce_dev *uroce_dev_by_id(u64 id);
 void uroce_port_event(struct uroce_dev *dev);
 int uroce_dev_enable(struct ib_device *ib);

@@ -60,6 +60,83 @@ knobs_go() {
 	exec 7<&-
 	setup_rxe f0 && [ "$(cat $FAULT_DIR/drop_ppm)" = 0 ]
 }
+
+# ---- the same knobs over netlink
+
+knob() { cat "$FAULT_DIR/$1"; }
+fault_tool() { "$UNIV_LIBDIR/uroce-fault" "$@"; }
+
+# refused WORDS COMMAND...: COMMAND fails and says them
+refused() {
+	local words=$1 said
+	shift
+	said=$("$@" 2>&1) && { echo "no refusal: $said"; return 1; }
+	[[ $said == *"$words"* ]] || { echo "said: $said"; return 1; }
+}
+
+netlink_knobs() {
+	local all="drop 10000 duplicate 500000 corrupt 1 delay 3 rnr 4 remote_error 5 completion_error 6 delay_us 7 port_down 1"
+	# shellcheck disable=SC2086
+	fault_tool set f0 ${all/10000/1%} && [ "$(fault_tool show f0)" = "f0 $all" ] || return
+	[ "$(knob drop_ppm) $(knob duplicate_ppm) $(knob remote_error_ppm) $(knob delay_us) $(knob port_down)" = "10000 500000 5 7 1" ] || return
+	grep -q DOWN /sys/class/infiniband/f0/ports/1/state || return
+	# Those that are not named stay
+	fault_tool set f0 rnr 0 && [ "$(fault_tool)" = "f0 ${all/rnr 4/rnr 0}" ] || return
+	# What debugfs changed is seen here
+	echo 8 >"$FAULT_DIR/rnr_ppm" && [ "$(fault_tool show)" = "f0 ${all/rnr 4/rnr 8}" ] || return
+	fault_tool clear f0 && [ "$(knob drop_ppm) $(knob rnr_ppm) $(knob port_down)" = "0 0 0" ] &&
+		grep -q ACTIVE /sys/class/infiniband/f0/ports/1/state
+}
+
+# All or nothing, and said why
+netlink_refuses() {
+	refused "out of range" fault_tool set f0 rnr 5 drop 1000001 && refused "out of range" fault_tool set f0 delay_us 10000001 &&
+		refused "out of range" fault_tool set f0 rnr 5 port_down 2 && [ "$(knob rnr_ppm)" = 0 ] &&
+		refused "no uroce device" fault_tool set rxe9 drop 1 && refused "no uroce device" fault_tool show lo &&
+		refused "no such fault" fault_tool set f0 rain 1 && refused "a number" fault_tool set f0 drop lots
+}
+
+# A user may look. Root of another user namespace may not change what is not his, though he sees it
+netlink_permits() {
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$UNIV_LIBDIR/uroce-fault" show f0 | grep -q '^f0 drop 0' &&
+		refused CAP_NET_ADMIN setpriv --reuid 65534 --regid 65534 --clear-groups "$UNIV_LIBDIR/uroce-fault" set f0 drop 1 &&
+		refused CAP_NET_ADMIN unshare -rn "$UNIV_LIBDIR/uroce-fault" set f0 drop 1 && [ "$(knob drop_ppm)" = 0 ]
+}
+
+# A device that is another namespace's is not seen, and its own sees it. A new one is in the first namespace
+netlink_namespaces() {
+	local status
+	rdma system set netns exclusive && ip netns add faults || return
+	refused "no uroce device" ip netns exec faults "$UNIV_LIBDIR/uroce-fault" show f0 &&
+		[ -z "$(ip netns exec faults "$UNIV_LIBDIR/uroce-fault")" ] &&
+		ip netns exec faults ip link set lo up && ip netns exec faults rdma link add f9 type uroce netdev lo; rdma dev set f9 netns faults &&
+		[ -z "$(fault_tool | grep f9)" ] && ip netns exec faults "$UNIV_LIBDIR/uroce-fault" set f9 drop 9 &&
+		ip netns exec faults "$UNIV_LIBDIR/uroce-fault" | grep -q '^f9 drop 9 '
+	status=$?
+	ip netns exec faults rdma link del f9
+	ip netns del faults
+	rdma system set netns shared && return $status
+}
+
+# Devices come, go and are renamed while they are asked for
+netlink_races() {
+	local i asking
+	{ while :; do fault_tool; fault_tool set f8 drop 5; fault_tool set f7 port_down 1; done; } >/dev/null 2>&1 &
+	asking=$!
+	for i in {1..8}; do
+		setup_rxe f8 && rdma dev set f8 name f7 && rdma link del f7 || break
+	done
+	kill $asking
+	wait $asking 2>/dev/null
+	[ "$i" = 8 ] && ip link del f8-net && fault_tool show f0
+}
+
+run_test "faults over netlink: set and shown" 60 netlink_knobs
+run_test "faults over netlink: refused" 60 netlink_refuses
+run_test "faults over netlink: by whom" 60 netlink_permits
+run_test "faults over netlink: namespaces" 60 netlink_namespaces
+run_test "faults over netlink: devices come and go" 90 netlink_races
+
 # Tracepoints tell of a program's objects, and of what became of its queue pair
 traced() {
 	local dir=/sys/kernel/tracing event
