@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* `rdma link add NAME type uroce netdev DEV`: devices come and go. */
+/* `rdma link add NAME type uroce netdev DEV`: devices come and go; move.c: they move. */
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>
 #include <linux/module.h>
@@ -159,7 +159,39 @@ static int dev_register(struct uroce_dev *dev, const char *name)
 	return ret ? ret : ib_register_device(ib, name, NULL);
 }
 
-static int newlink(const char *name, struct net_device *netdev)
+/*
+ * While it was being made nobody told it of its netdev: that one may have ended,
+ * or be in another namespace by now. Afterwards the notifier sees the device.
+ */
+static bool dev_missed_event(struct uroce_dev *dev)
+{
+	return READ_ONCE(dev->netdev->reg_state) != NETREG_REGISTERED ||
+	       dev->net != dev_net(dev->netdev);
+}
+
+/* A device that others see already, and may unregister */
+static int dev_settle(struct uroce_dev *dev)
+{
+	int ret = 0;
+
+	rtnl_lock();
+	if (!READ_ONCE(dev->gone) && dev_missed_event(dev))
+		ret = -ESHUTDOWN;
+	rtnl_unlock();
+	if (ret)
+		ib_unregister_device(&dev->ib);
+	return ret;
+}
+
+/**
+ * uroce_dev_new() - make a device
+ * @name: of the device
+ * @netdev: held by the caller
+ *
+ * Context: may sleep, no locks. Return: 0; -EEXIST: the netdev has one;
+ * -ESHUTDOWN: it went, or moved on, meanwhile.
+ */
+int uroce_dev_new(const char *name, struct net_device *netdev)
 {
 	struct ib_device *exists;
 	struct uroce_dev *dev;
@@ -187,9 +219,13 @@ static int newlink(const char *name, struct net_device *netdev)
 	ib_set_device_ops(&dev->ib, &uroce_dev_ops);
 	dev->counters = __alloc_percpu(UROCE_COUNTERS * sizeof(u64),
 				       sizeof(u64));
+	get_device(&dev->ib.dev);
 	ret = dev->counters ? dev_register(dev, name) : -ENOMEM;
 	if (ret)
 		ib_dealloc_device(&dev->ib);
+	else
+		ret = dev_settle(dev);
+	put_device(&dev->ib.dev);
 	return ret;
 }
 
@@ -218,7 +254,8 @@ static int netdev_event(struct notifier_block *nb, unsigned long what, void *arg
 	switch (what) {
 	case NETDEV_UNREGISTER:
 		dev_leave_net(to_udev(ib));
-		ib_unregister_device_queued(ib);
+		if (!uroce_move(to_udev(ib)))
+			ib_unregister_device_queued(ib);
 		break;
 	case NETDEV_UP:
 	case NETDEV_DOWN:
@@ -236,7 +273,7 @@ static struct notifier_block netdev_notifier = {
 
 static struct rdma_link_ops link_ops = {
 	.type = "uroce",
-	.newlink = newlink,
+	.newlink = uroce_dev_new,
 };
 
 static int __init uroce_init(void)
@@ -248,9 +285,12 @@ static int __init uroce_init(void)
 	ret = uroce_policy_init();
 	if (ret)
 		goto exit_net;
-	ret = register_netdevice_notifier(&netdev_notifier);
+	ret = uroce_move_init();
 	if (ret)
 		goto exit_policy;
+	ret = register_netdevice_notifier(&netdev_notifier);
+	if (ret)
+		goto exit_move;
 	ret = uroce_fault_nl_init();
 	if (ret)
 		goto exit_notifier;
@@ -260,6 +300,8 @@ static int __init uroce_init(void)
 
 exit_notifier:
 	unregister_netdevice_notifier(&netdev_notifier);
+exit_move:
+	uroce_move_exit();
 exit_policy:
 	uroce_policy_exit();
 exit_net:
@@ -271,8 +313,10 @@ static void __exit uroce_exit(void)
 {
 	rdma_link_unregister(&link_ops);
 	uroce_fault_nl_exit();
+	uroce_move_end();
 	ib_unregister_driver(uroce_dev_ops.driver_id);
 	unregister_netdevice_notifier(&netdev_notifier);
+	uroce_move_exit();
 	uroce_policy_exit();
 	uroce_net_exit();
 	uroce_fault_exit();

@@ -791,9 +791,16 @@ struct uroce_dev *uroce_dev_by_gid(struct net *net, const union ib_gid *gid);
 struct uroce_dev *uroce_dev_across(struct net *net, const union ib_gid *gid);
 extern struct list_head uroce_devices;	/* by @link, under RCU, ever greater @id */
 struct uroce_dev *uroce_dev_by_id(u64 id);
+int uroce_dev_new(const char *name, struct net_device *netdev);
 void uroce_port_event(struct uroce_dev *dev);
 int uroce_dev_enable(struct ib_device *ib);
 void uroce_dev_dealloc(struct ib_device *ib);
+
+/* move.c: devices that go with their netdev to another namespace */
+bool uroce_move(struct uroce_dev *dev);
+int uroce_move_init(void);
+void uroce_move_end(void);
+void uroce_move_exit(void);
 
 /* policy.c: which namespaces talk without packets; RCU */
 bool uroce_policy_across(const struct net *a, const struct net *b);

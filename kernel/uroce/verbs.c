@@ -180,6 +180,15 @@ static int srq_destroy(struct ib_srq *ib, struct ib_udata *udata)
 	return 0;
 }
 
+/*
+ * What it is there for: `rdma dev set NAME netns NS` wants to know that nobody is
+ * in the way. Contexts of univerbs end with the core's client; ib_uverbs has none
+ * here, since there is no alloc_ucontext().
+ */
+static void disassociate_ucontext(struct ib_ucontext *ctx)
+{
+}
+
 const struct ib_device_ops uroce_dev_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = UROCE_DRIVER_ID,
@@ -198,6 +207,7 @@ const struct ib_device_ops uroce_dev_ops = {
 	.dealloc_mw = uroce_mw_dealloc,
 	.dealloc_pd = pd_dealloc,
 	.dealloc_xrcd = uroce_xrcd_dealloc,
+	.disassociate_ucontext = disassociate_ucontext,
 	.dereg_mr = uroce_mr_dereg,
 	.destroy_ah = uroce_ah_destroy,
 	.destroy_cq = uroce_cq_destroy,

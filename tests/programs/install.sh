@@ -22,7 +22,7 @@ few_modules() {
 
 installs() {
 	make -s -C "$UNIV_REPO" install || return
-	ls -l /usr/local/lib/univerbs /usr/local/bin/univerbs-run "$modules_dir/extra/univerbs.ko" &&
+	ls -l /usr/local/lib/univerbs /usr/local/bin/univerbs-run /usr/local/sbin/uroce-fault "$modules_dir/extra/univerbs.ko" &&
 		modinfo -n univerbs
 }
 

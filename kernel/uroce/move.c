@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A netdev that goes to another namespace takes its device along. To those who
+ * use the device it is gone: whatever was connected has its addresses, routes and
+ * permissions in the namespace that is left behind. When that is over, a device of
+ * the same name is made where the netdev is then.
+ *
+ * rmmod: uroce_move_end() lets nothing be made after it, and waits for what is
+ * being made.
+ */
+#include <linux/netdevice.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "uroce.h"
+
+static struct workqueue_struct *queue;
+static bool ended;
+
+struct move {
+	struct work_struct work;
+	struct uroce_dev *dev;		/* referenced, as is the netdev */
+	struct net_device *netdev;
+	netdevice_tracker tracker;
+};
+
+/* Unregistering returns when the name is free, whoever else does it meanwhile */
+static void move_work(struct work_struct *work)
+{
+	struct move *move = container_of(work, struct move, work);
+	struct ib_device *ib = &move->dev->ib;
+	char name[IB_DEVICE_NAME_MAX];
+	int ret;
+
+	strscpy(name, ib->name, sizeof(name));
+	ib_unregister_device(ib);
+	put_device(&ib->dev);
+	/* It may go on to yet another namespace meanwhile, or come to its end */
+	do
+		ret = READ_ONCE(ended) ? 0 : uroce_dev_new(name, move->netdev);
+	while (ret == -ESHUTDOWN &&
+	       READ_ONCE(move->netdev->reg_state) == NETREG_REGISTERED);
+	if (ret && ret != -ESHUTDOWN)
+		netdev_warn(move->netdev, "%s does not come along (%d)\n", name, ret);
+	netdev_put(move->netdev, &move->tracker);
+	kfree(move);
+}
+
+/**
+ * uroce_move() - unregister a device whose netdev leaves its namespace, and make
+ * it again there
+ * @dev: held by the caller
+ *
+ * A netdev that leaves a namespace which ends is not followed, nor is one that
+ * ends itself.
+ *
+ * Context: RTNL, in the notifier for NETDEV_UNREGISTER. Return: false if the
+ * device is only to be unregistered.
+ */
+bool uroce_move(struct uroce_dev *dev)
+{
+	struct net_device *netdev = dev->netdev;
+	struct move *move;
+
+	if (netdev->reg_state != NETREG_REGISTERED ||
+	    !check_net(dev_net(netdev)) || READ_ONCE(ended))
+		return false;
+	move = kzalloc(sizeof(*move), GFP_KERNEL);
+	if (!move)
+		return false;
+	INIT_WORK(&move->work, move_work);
+	move->dev = dev;
+	get_device(&dev->ib.dev);
+	move->netdev = netdev;
+	netdev_hold(netdev, &move->tracker, GFP_KERNEL);
+	queue_work(queue, &move->work);
+	return true;
+}
+
+int uroce_move_init(void)
+{
+	queue = alloc_workqueue("uroce-move", WQ_UNBOUND, 0);
+	return queue ? 0 : -ENOMEM;
+}
+
+void uroce_move_end(void)
+{
+	WRITE_ONCE(ended, true);
+	flush_workqueue(queue);
+}
+
+/* Nobody calls uroce_move() any more */
+void uroce_move_exit(void)
+{
+	destroy_workqueue(queue);
+}

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# uroce devices from one network namespace to another: with their net device, and as RDMA devices where those belong to
+# one namespace each.
+
+# shellcheck source=tests/user/guest.sh
+. "$UNIV_REPO/tests/user/guest.sh"
+
+export UNIV_LINK=uroce
+rm -f "$UNIV_STATE"/rxe.m[0-9]
+setup_rxe m0 && load_univerbs || exit 1
+ip netns add blue && ip -n blue link set lo up && ip netns attach first 1 || exit 1
+resources_mark
+
+in_blue() { ip netns exec blue "$@"; }
+has_device() { [ -e "/sys/class/infiniband/$1" ]; }
+has_none() { ! has_device "$1"; }
+
+# moved NAMESPACE NAME: the device is there, over the net device of that namespace
+moved() { ip netns exec "$1" rdma link show "$2/1" 2>/dev/null | grep -q "netdev $2-net"; }
+
+# addressed NAMESPACE NAME: up and reachable there
+addressed() {
+	ip -n "$1" addr replace 10.94.0.1/24 dev "$2-net" && ip -n "$1" link set "$2-net" up &&
+		wait_until 10 gid_ready "$2"
+}
+
+talks_in() {
+	local server status
+	univ timeout $((40 * ${UNIV_SLOW:-1})) ip netns exec "$1" ibv_rc_pingpong -d "$2" -g 1 -n 50 -c \
+		>"$UNIV_STATE/server.out" 2>&1 &
+	server=$!
+	wait_until 20 eval "[ -n \"\$(ip netns exec $1 ss -Hltn 'sport = :18515')\" ]"
+	univ timeout $((40 * ${UNIV_SLOW:-1})) ip netns exec "$1" ibv_rc_pingpong -d "$2" -g 1 -n 50 -c 10.94.0.1
+	status=$?
+	wait $server && return $status
+}
+
+# A program that uses it sees it go, as when it is unplugged; a new one is where the net device is, and works
+goes_along() {
+	setup_rxe m1 || return
+	UNIV_TEST_DEVICE=m1 program unplug "ip link set m1-net netns blue" || return
+	wait_until 20 moved blue m1 && addressed blue m1 && talks_in blue m1
+}
+
+comes_back() {
+	ip -n blue link set m1-net netns first && wait_until 20 moved first m1 && addressed first m1 && talks_in first m1
+}
+
+# Faster than devices can be made; one is left in the end
+to_and_fro() {
+	local n=0
+	while ((n++ < 10)); do
+		ip link set m1-net netns blue && ip -n blue link set m1-net netns first || return
+	done
+	wait_until 20 moved first m1 && addressed first m1 && talks_in first m1
+	[ "$(rdma link | grep -c m1)" = 1 ]
+}
+
+# While somebody else takes it away, or makes one
+with_others() {
+	local n=0
+	while ((n++ < 6)); do
+		ip link set m1-net netns blue
+		rdma link del m1 2>/dev/null
+		ip -n blue link set m1-net netns first
+		rdma link add m1 type uroce netdev m1-net 2>/dev/null
+	done
+	pause 1
+	has_device m1 || rdma link add m1 type uroce netdev m1-net || return
+	wait_until 20 moved first m1 && addressed first m1 && talks_in first m1
+}
+
+# Its net device comes back to the first namespace when another ends; that of RDMA has ended with it
+namespace_ends() {
+	local before
+	before=$(rdma link | wc -l)
+	ip netns add short && ip link add m5 type dummy && ip link set m5 netns short && ip -n short link set m5 up &&
+		ip netns exec short rdma link add m5 type uroce netdev m5 && ip netns del short || return
+	wait_until 20 has_none m5 || { echo "m5 is still there"; return 1; }
+	[ "$(rdma link | wc -l)" = "$before" ]
+}
+
+run_test "moves: with its net device, under traffic (adv07)" 90 goes_along
+run_test "moves: and back" 60 comes_back
+run_test "moves: to and fro" 90 to_and_fro
+run_test "moves: while others make and delete it" 90 with_others
+run_test "moves: its namespace ends (adv25)" 60 namespace_ends
+ip link del m1-net
+run_test "moves: nothing is left behind" 20 resources_unchanged
+
+# The module goes while its device is on the way
+unloaded_on_the_way() {
+	local n=0
+	while ((n++ < 4)); do
+		ip link set m0-net netns blue && unload_univerbs && wait_until 5 has_none m0 || return
+		ip -n blue link del m0-net
+		setup_rxe m0 && load_univerbs || return
+	done
+}
+run_test "moves: the module goes meanwhile" 90 unloaded_on_the_way
+remove_rxe m0
+
+# A device of one namespace's own: it is moved by itself, and nobody else sees it. The kernel lets that be chosen while there
+# is one namespace
+exclusive() {
+	local status
+	ip netns del blue && wait_until 30 rdma system set netns exclusive &&
+		ip netns add blue && ip -n blue link set lo up && setup_rxe m2 || return
+	ip link set m2-net netns blue && wait_until 20 rdma dev set m2 netns blue && wait_until 20 moved blue m2 &&
+		! rdma link | grep -q m2 && ! "$UNIV_LIBDIR/uroce-fault" show m2 &&
+		in_blue "$UNIV_LIBDIR/uroce-fault" set m2 drop 0 &&
+		ip -n blue addr replace 10.94.0.1/24 dev m2-net && ip -n blue link set m2-net up &&
+		wait_until 10 in_blue grep -q 0a5e:0001 /sys/class/infiniband/m2/ports/1/gids/1 && talks_in blue m2
+	status=$?
+	in_blue rdma link
+	in_blue rdma link del m2
+	ip netns del blue && wait_until 30 rdma system set netns shared && return $status
+}
+run_test "moves: where devices belong to one namespace" 150 exclusive
+run_test "moves: unloaded" 30 rmmod uroce
