@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Programs that nobody here wrote, a few of each kind, for kernels on which all of tests/programs takes too long.
+# Programs that nobody here wrote, a few of each kind, over uroce and over rxe, for kernels on which all of tests/programs
+# takes too long.
 
 # shellcheck source=tests/programs/lib.sh
 . "$UNIV_REPO/tests/programs/lib.sh"
@@ -10,6 +11,11 @@ ONLY='^(ibv_devinfo -v|ibv_(rc|uc|srq|ud)_pingpong -s 1 -n 1000 -c -e|ib_(send|w
 ONLY+='|ib_atomic_bw -A CMP_AND_SWAP -n 1000 -e|ib_send_lat -c (UC|UD) -s 2 -n 1000 -e|rping -q|ucmatose -c 8|udaddy -c 4'
 ONLY+='|mckey|rstream)$'
 
-setup_rxe "$DEVICE" || exit
-setup_stack || exit
-run_programs
+for UNIV_LINK in uroce rxe; do
+	# Of the other kind, from a script before this one
+	[ ! -e "/sys/class/infiniband/$DEVICE" ] || remove_rxe "$DEVICE" || exit
+	LINKS=", $UNIV_LINK"
+	setup_rxe "$DEVICE" || exit
+	setup_stack || exit
+	run_programs
+done
