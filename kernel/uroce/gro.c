@@ -9,6 +9,7 @@
 #include <linux/skbuff.h>
 #include <net/gro.h>
 #include <net/net_namespace.h>
+#include <net/sock.h>
 #include <net/udp_tunnel.h>
 
 #include "gro.h"
@@ -46,13 +47,30 @@ static struct sk_buff *gro_find(struct list_head *head, const struct sk_buff *sk
 	return NULL;
 }
 
+/*
+ * What came by a veth is still charged to its sender, each packet for its own size;
+ * and only packets of one sender become one. The first one's size grows now, so its
+ * charge has to grow as well, or it has to go.
+ */
+static void gro_charge(struct sk_buff *p, struct sk_buff *skb)
+{
+	if (skb->sk && skb->sk == p->sk && skb->destructor == sock_wfree &&
+	    p->destructor == sock_wfree) {
+		skb->destructor = NULL;
+		skb->sk = NULL;
+		return;
+	}
+	skb_orphan(p);
+	skb_orphan(skb);
+}
+
 /* Behind the last of the list, with its headers before its data */
 static bool gro_append(struct sk_buff *p, struct sk_buff *skb)
 {
 	if (p->len + skb->len > U16_MAX || !pskb_may_pull(skb, skb_gro_offset(skb)))
 		return false;
 	__skb_pull(skb, skb_gro_offset(skb));
-	skb_orphan(skb);
+	gro_charge(p, skb);
 	if (NAPI_GRO_CB(p)->last == p)
 		skb_shinfo(p)->frag_list = skb;
 	else
