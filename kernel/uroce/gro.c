@@ -96,13 +96,12 @@ static struct sk_buff *gro_receive(struct sock *sk, struct list_head *head,
 	u32 len = skb_gro_len(skb), full;
 	struct sk_buff *p;
 
-	if (!len || !is_ours(skb)) {
-		NAPI_GRO_CB(skb)->flush = 1;
+	p = len ? gro_find(head, skb) : NULL;
+	/* The first of a list was, and the next ones have its addresses */
+	if (!p) {
+		NAPI_GRO_CB(skb)->flush |= !len || !is_ours(skb);
 		return NULL;
 	}
-	p = gro_find(head, skb);
-	if (!p)
-		return NULL;
 	full = skb_shinfo(p)->gso_size;
 	if (len > full || NAPI_GRO_CB(skb)->flush || !gro_append(p, skb))
 		return p;
