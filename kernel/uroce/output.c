@@ -13,7 +13,10 @@
 /* Bytes of memory in packets that no device has sent yet: a few milliseconds' worth */
 #define UNDER_WAY (1 << 20)
 
-#define HEADROOM (MAX_HEADER + sizeof(struct ipv6hdr) + sizeof(struct udphdr))
+/* What follows the base header begins at a multiple of 16, which fast checksums want */
+#define HEADROOM								\
+	(ALIGN(MAX_HEADER + sizeof(struct ipv6hdr) + sizeof(struct udphdr) +	\
+	       sizeof(struct uroce_bth), 16) - sizeof(struct uroce_bth))
 
 /*
  * Packets lie in pieces of pages that are used again and again: from the allocator
