@@ -27,6 +27,10 @@
 /* A full queue on the way has room again after about so long */
 #define FULL_DELAY 1
 
+/* Requests of no more bytes wait for so many to leave together, see req_gathers() */
+#define COMPANY_SIZE 1024
+#define COMPANY 8
+
 static bool reliable(const struct uroce_conn *conn)
 {
 	return conn->service != UROCE_UC;
@@ -364,6 +368,27 @@ static enum uroce_req_step req_step(struct uroce_conn *conn)
 	return step;
 }
 
+/*
+ * Small requests cost the way to the network, not the bytes. So while many are under
+ * way a few new ones wait, until there are enough of them to go down together or until
+ * the peer has acknowledged something. It will: the last packet has asked for that, and
+ * should its answer be lost there is the timer. Whoever waits for each answer before
+ * it asks again never has to wait here.
+ */
+static bool req_gathers(struct uroce_conn *conn)
+{
+	const struct uroce_requester *req = &conn->req;
+	const struct uroce_msg *msg;
+
+	if (req->posted - req->next >= COMPANY || req->next == req->posted ||
+	    req->next != req->begun || req->silent || !req->timeout ||
+	    uroce_psn_diff(req->psn, req->una) < COMPANY)
+		return false;
+	msg = msg_at(conn, req->next);
+	return msg->length <= COMPANY_SIZE && !uroce_msg_is_local(msg) &&
+	       !uroce_msg_has_response(msg);
+}
+
 static void req_set_timer(struct uroce_conn *conn, enum uroce_req_step step)
 {
 	struct uroce_requester *req = &conn->req;
@@ -419,15 +444,16 @@ static enum uroce_req_step req_flush(struct uroce_conn *conn,
  */
 bool uroce_req_run(struct uroce_conn *conn, u32 posted)
 {
-	enum uroce_req_step step;
+	enum uroce_req_step step = REQ_GO_ON;
 	u32 left = TURN;
 
 	conn->req.posted = posted;
 	if (conn->req.running && READ_ONCE(conn->req.expired))
 		req_expired(conn);
-	do {
+	if (req_gathers(conn))
+		step = REQ_STOP;
+	while (step == REQ_GO_ON && left--)
 		step = req_step(conn);
-	} while (step == REQ_GO_ON && --left);
 	step = req_flush(conn, step);
 	req_set_timer(conn, step);
 	return step == REQ_GO_ON;
