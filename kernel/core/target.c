@@ -40,6 +40,21 @@ static struct univ_qp *target_alloc(struct univ_call *call,
 	return ERR_PTR(ret);
 }
 
+/* Half made, with its domain held until target_finish(). */
+static struct univ_qp *target_begin(struct univ_call *call, u32 xrcd_handle,
+				    u64 cookie, struct univ_hdr *hdr)
+{
+	struct univ_xrcd *xrcd = univ_xrcd_get(call->ctx, xrcd_handle, hdr);
+	struct univ_qp *qp;
+
+	if (IS_ERR(xrcd))
+		return ERR_CAST(xrcd);
+	qp = target_alloc(call, xrcd, cookie, hdr);
+	if (IS_ERR(qp))
+		univ_object_put(&xrcd->obj);
+	return qp;
+}
+
 static int target_close(struct univ_qp *qp)
 {
 	struct univ_domain *domain = qp->xrcd->domain;
@@ -55,6 +70,7 @@ static int target_close(struct univ_qp *qp)
 static int target_finish(struct univ_qp *qp, struct univ_call *call,
 			 u32 *handle)
 {
+	struct univ_object *domain = &qp->xrcd->obj;
 	int ret;
 
 	if (IS_ERR(qp->ib)) {
@@ -66,14 +82,16 @@ static int target_finish(struct univ_qp *qp, struct univ_call *call,
 	ret = univ_call_reply(call);
 	if (ret)
 		goto close;
-	univ_object_depend(&qp->xrcd->obj);
+	univ_object_depend(domain);
 	univ_object_publish(&qp->obj);
-	return 0;
+	goto put;
 
 close:
 	target_close(qp);
 release:
 	univ_object_release(&qp->obj);
+put:
+	univ_object_put(domain);
 	return ret;
 }
 
@@ -121,26 +139,16 @@ int univ_target_create(struct univ_call *call, struct univ_qp_create *cmd)
 		.event_handler = univ_qp_event_handler,
 		.qp_type = IB_QPT_XRC_TGT,
 	};
-	struct univ_xrcd *xrcd;
 	struct univ_qp *qp;
-	int ret;
 
-	xrcd = univ_xrcd_get(call->ctx, cmd->xrcd, &cmd->hdr);
-	if (IS_ERR(xrcd))
-		return PTR_ERR(xrcd);
-	qp = target_alloc(call, xrcd, cmd->cookie, &cmd->hdr);
-	if (IS_ERR(qp)) {
-		ret = PTR_ERR(qp);
-		goto put;
-	}
+	qp = target_begin(call, cmd->xrcd, cmd->cookie, &cmd->hdr);
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
 	attr.qp_context = qp;
-	attr.xrcd = xrcd->domain->ib;
-	qp->ib = target_make(call->ctx->dev->ib, xrcd->domain, &attr);
+	attr.xrcd = qp->xrcd->domain->ib;
+	qp->ib = target_make(call->ctx->dev->ib, qp->xrcd->domain, &attr);
 	target_reply(qp, cmd);
-	ret = target_finish(qp, call, &cmd->handle);
-put:
-	univ_object_put(&xrcd->obj);
-	return ret;
+	return target_finish(qp, call, &cmd->handle);
 }
 
 static struct ib_qp *target_open(struct univ_qp *qp, struct univ_qp_open *cmd)
@@ -162,28 +170,16 @@ static struct ib_qp *target_open(struct univ_qp *qp, struct univ_qp_open *cmd)
 int univ_qp_open_ioctl(struct univ_call *call, void *arg)
 {
 	struct univ_qp_open *cmd = arg;
-	struct univ_xrcd *xrcd;
 	struct univ_qp *qp;
-	int ret;
 
-	xrcd = univ_xrcd_get(call->ctx, cmd->xrcd, &cmd->hdr);
-	if (IS_ERR(xrcd))
-		return PTR_ERR(xrcd);
-	if (cmd->qp_type != IB_QPT_XRC_TGT) {
-		ret = univ_explain(&cmd->hdr, -EINVAL, UNIV_REASON_QP_TYPE, 0,
-				   cmd->qp_type, 0);
-		goto put;
-	}
-	qp = target_alloc(call, xrcd, cmd->cookie, &cmd->hdr);
-	if (IS_ERR(qp)) {
-		ret = PTR_ERR(qp);
-		goto put;
-	}
+	if (cmd->qp_type != IB_QPT_XRC_TGT)
+		return univ_explain(&cmd->hdr, -EINVAL, UNIV_REASON_QP_TYPE, 0,
+				    cmd->qp_type, 0);
+	qp = target_begin(call, cmd->xrcd, cmd->cookie, &cmd->hdr);
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
 	qp->ib = target_open(qp, cmd);
-	ret = target_finish(qp, call, &cmd->handle);
-put:
-	univ_object_put(&xrcd->obj);
-	return ret;
+	return target_finish(qp, call, &cmd->handle);
 }
 
 /*
