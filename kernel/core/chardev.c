@@ -12,8 +12,9 @@
 #include "channel.h"
 #include "compat.h"
 #include "context.h"
-#include "limit.h"
 #include "cq.h"
+#include "kick.h"
+#include "limit.h"
 #include "mr.h"
 #include "mw.h"
 #include "object.h"
@@ -214,6 +215,21 @@ static void context_destroy_objects(struct univ_context *ctx)
 	}
 }
 
+/*
+ * Kicks come without the live lock. After this none is under way, and whoever
+ * comes finds no queue, then waits for the lock and sees that all is over.
+ */
+static void context_stop_kicks(struct univ_context *ctx)
+{
+	struct univ_object *obj;
+	unsigned long handle;
+
+	lockdep_assert_held_write(&ctx->live);
+	xa_for_each(&ctx->objects, handle, obj)
+		if (obj->kicks)
+			univ_kick_retire(obj);
+}
+
 /* What was posted is flushed, so that a program sees where its requests went. */
 static void context_flush(struct univ_context *ctx)
 {
@@ -236,6 +252,7 @@ void univ_context_kill(struct univ_context *ctx, bool unplugged)
 	down_write(&ctx->live);
 	if (ctx->dead)
 		goto out;
+	context_stop_kicks(ctx);
 	univ_poller_stop(ctx);
 	if (unplugged) {
 		univ_event_raise(&ctx->events, &ctx->fatal,

@@ -65,7 +65,7 @@ struct univ_device {
 };
 
 /*
- * A queue that is kicked again and again, found without a look into the table.
+ * A queue that is kicked again and again, found without a look into the table (kick.c).
  * Written under the lock of univ_context.objects while the object is in there,
  * and cleared by whoever takes it out; read under RCU.
  */

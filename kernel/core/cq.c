@@ -31,28 +31,12 @@ void univ_cq_overrun(struct univ_cq *cq)
 			 IB_EVENT_CQ_ERR);
 }
 
-/*
- * Raise the event if the process armed the queue. The fence pairs with the one
- * in the library's univ_cq_ring_arm(): either we see its arm word, or it sees our
- * completion when it polls after arming. Context: cq->lock held.
- */
-void univ_cq_notify(struct univ_cq *cq)
+/* What the process armed the queue for has come. Context: cq->lock held. */
+void univ_cq_fire(struct univ_cq *cq, u32 arm)
 {
-	struct univ_ring_head *head = cq->ring.head;
-	bool solicited = cq->fresh_solicited;
-	u32 arm;
-
 	lockdep_assert_held(&cq->lock);
-	if (!cq->fresh)
-		return;
-	cq->fresh = false;
-	cq->fresh_solicited = false;
-	smp_mb();
-	arm = READ_ONCE(head->user.arm);
-	if (arm == cq->fired || (arm & 1 && !solicited))
-		return;
 	cq->fired = arm;
-	WRITE_ONCE(head->kernel.fired, arm);
+	WRITE_ONCE(cq->ring.head->kernel.fired, arm);
 	if (cq->channel)
 		univ_event_complete(&cq->channel->events, &cq->comp_events);
 }
@@ -239,13 +223,14 @@ free:
  */
 static void cq_switch_ring(struct univ_cq *cq, struct univ_ring *ring, u32 head)
 {
+	struct univ_cqe *slot;
 	u32 index = 0;
 
-	for (; head != cq->index; head++) {
-		memcpy(univ_ring_slot(ring, index),
-		       univ_ring_slot(&cq->ring, head),
+	for (; head != cq->index; head++, index++) {
+		slot = univ_ring_slot(ring, index);
+		memcpy(slot, univ_ring_slot(&cq->ring, head),
 		       offsetof(struct univ_cqe, phase));
-		univ_cq_ring_show(ring, index++);
+		univ_cq_ring_show(ring, slot, index);
 	}
 	univ_ring_set_flags(ring, cq->ring.flags);
 	/* An event that is asked for is still asked for. */

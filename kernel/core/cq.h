@@ -48,7 +48,7 @@ struct univ_cq {
 struct univ_cq *univ_cq_get(struct univ_context *ctx, u32 handle,
 			    struct univ_hdr *hdr);
 void univ_cq_overrun(struct univ_cq *cq);
-void univ_cq_notify(struct univ_cq *cq);
+void univ_cq_fire(struct univ_cq *cq, u32 arm);
 
 int univ_cq_create_ioctl(struct univ_call *call, void *arg);
 int univ_cq_resize_ioctl(struct univ_call *call, void *arg);
@@ -74,16 +74,47 @@ static inline struct univ_cqe *univ_cq_reserve(struct univ_cq *cq)
 	return univ_ring_slot(&cq->ring, cq->index);
 }
 
+static inline void univ_cq_stamp(const struct univ_cq *cq, struct univ_cqe *cqe)
+{
+	cqe->timestamp = 0;
+	cqe->wallclock = 0;
+	if (likely(!cq->flags))
+		return;
+	if (cq->flags & UNIV_CQ_TIMESTAMP)
+		cqe->timestamp = ktime_get_ns();
+	if (cq->flags & UNIV_CQ_WALLCLOCK)
+		cqe->wallclock = ktime_get_real_ns();
+}
+
 /* Show a completion to the process; univ_cq_notify() is to follow. */
 static inline void univ_cq_commit(struct univ_cq *cq, struct univ_cqe *cqe,
 				  bool solicited)
 {
-	cqe->timestamp = cq->flags & UNIV_CQ_TIMESTAMP ? ktime_get_ns() : 0;
-	cqe->wallclock = cq->flags & UNIV_CQ_WALLCLOCK ? ktime_get_real_ns() :
-							 0;
-	univ_cq_ring_show(&cq->ring, cq->index++);
+	univ_cq_stamp(cq, cqe);
+	univ_cq_ring_show(&cq->ring, cqe, cq->index++);
 	cq->fresh = true;
 	cq->fresh_solicited |= solicited;
+}
+
+/*
+ * Raise the event if the process armed the queue. The fence pairs with the one
+ * in the library's univ_cq_ring_arm(): either we see its arm word, or it sees our
+ * completion when it polls after arming. Context: cq->lock held.
+ */
+static inline void univ_cq_notify(struct univ_cq *cq)
+{
+	bool solicited = cq->fresh_solicited;
+	u32 arm;
+
+	lockdep_assert_held(&cq->lock);
+	if (!cq->fresh)
+		return;
+	cq->fresh = false;
+	cq->fresh_solicited = false;
+	smp_mb();
+	arm = READ_ONCE(cq->ring.head->user.arm);
+	if (unlikely(arm != cq->fired && (solicited || !(arm & 1))))
+		univ_cq_fire(cq, arm);
 }
 
 #endif

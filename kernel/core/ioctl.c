@@ -15,13 +15,13 @@
 #include "context.h"
 #include "cq.h"
 #include "ioctl.h"
+#include "kick.h"
 #include "mcast.h"
 #include "mr.h"
 #include "mw.h"
 #include "object.h"
 #include "pd.h"
 #include "poller.h"
-#include "pump.h"
 #include "qp.h"
 #include "query.h"
 #include "reason.h"
@@ -313,30 +313,11 @@ static long call_dispatch(struct univ_context *ctx, unsigned int cmd,
 	return ret;
 }
 
-static long call_kick(struct univ_context *ctx, unsigned long arg)
-{
-	struct univ_object *obj;
-	int ret = -ENODEV;
-
-	down_read(&ctx->live);
-	if (ctx->dead)
-		goto out;
-	ret = -EINVAL;
-	obj = univ_object_find_kicked(ctx, arg & UNIV_KICK_HANDLE);
-	if (!obj)
-		goto out;
-	ret = univ_pump_kick(obj, arg & ~(unsigned long)UNIV_KICK_HANDLE);
-	univ_object_put(obj);
-out:
-	up_read(&ctx->live);
-	return ret;
-}
-
 long univ_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct univ_context *ctx = file->private_data;
 
-	if (cmd == UNIV_KICK)
-		return call_kick(ctx, arg);
+	if (likely(cmd == UNIV_KICK))
+		return univ_kick(ctx, arg);
 	return call_dispatch(ctx, cmd, (void __user *)arg);
 }

@@ -6,6 +6,7 @@
 
 #include "context.h"
 #include "ioctl.h"
+#include "kick.h"
 #include "limit.h"
 #include "object.h"
 #include "reason.h"
@@ -86,51 +87,6 @@ struct univ_object *univ_object_find(struct univ_context *ctx, u32 handle)
 	return obj;
 }
 
-/* Not before the second kick in a row: who kicks many in turn gains nothing */
-static void object_remember(struct univ_kicked *kicked, struct univ_object *obj)
-{
-	struct univ_context *ctx = obj->ctx;
-
-	if (READ_ONCE(kicked->last) != obj->handle) {
-		WRITE_ONCE(kicked->last, obj->handle);
-		return;
-	}
-	xa_lock(&ctx->objects);
-	if (xa_load(&ctx->objects, obj->handle) == obj)
-		WRITE_ONCE(kicked->obj, obj);
-	xa_unlock(&ctx->objects);
-}
-
-static void object_forget(struct univ_object *obj)
-{
-	struct univ_kicked *kicked = &obj->ctx->kicked[obj->handle % UNIV_KICKED];
-
-	lockdep_assert_held(&obj->ctx->objects.xa_lock);
-	if (kicked->obj == obj)
-		WRITE_ONCE(kicked->obj, NULL);
-}
-
-/* As univ_object_find(), cheaper for what was asked for before. */
-struct univ_object *univ_object_find_kicked(struct univ_context *ctx,
-					    u32 handle)
-{
-	struct univ_kicked *kicked = &ctx->kicked[handle % UNIV_KICKED];
-	struct univ_object *obj;
-
-	rcu_read_lock();
-	obj = READ_ONCE(kicked->obj);
-	if (likely(obj && obj->handle == handle &&
-		   refcount_inc_not_zero(&obj->users))) {
-		rcu_read_unlock();
-		return obj;
-	}
-	rcu_read_unlock();
-	obj = univ_object_find(ctx, handle);
-	if (obj)
-		object_remember(kicked, obj);
-	return obj;
-}
-
 static struct univ_object *object_not_found(struct univ_hdr *hdr, u32 handle,
 					    enum univ_object_type type)
 {
@@ -166,12 +122,6 @@ struct univ_object *univ_object_get(struct univ_context *ctx, u32 handle,
 	return object_wrong_type(hdr, handle, type, is);
 }
 
-void univ_object_put(struct univ_object *obj)
-{
-	if (refcount_dec_and_test(&obj->users))
-		complete(&obj->idle);
-}
-
 static struct univ_object *object_busy(struct univ_object *obj,
 				       struct univ_hdr *hdr)
 {
@@ -182,7 +132,7 @@ static struct univ_object *object_busy(struct univ_object *obj,
 
 static void object_take_out(struct univ_object *obj)
 {
-	object_forget(obj);
+	univ_kick_forget(obj);
 	__xa_cmpxchg(&obj->ctx->objects, obj->handle, obj, XA_ZERO_ENTRY,
 		     GFP_KERNEL);
 }

@@ -28,6 +28,7 @@ struct rdma_cgroup;
  * @ctx: owner; the object never outlives it
  * @type: enum univ_object_type
  * @handle: from 1
+ * @kicks: what UNIV_KICK may ask of it; 0 for what has no ring
  * @users: one while published, plus one for each call that holds it
  * @dependants: objects that are built on it; destroying it is EBUSY meanwhile
  * @idle: completed when @users falls to zero
@@ -39,6 +40,7 @@ struct univ_object {
 	struct univ_context *ctx;
 	u32 type;
 	u32 handle;
+	u32 kicks;
 	refcount_t users;
 	atomic_t dependants;
 	struct completion idle;
@@ -57,9 +59,6 @@ struct univ_object *univ_object_get(struct univ_context *ctx, u32 handle,
 				    enum univ_object_type type,
 				    struct univ_hdr *hdr);
 struct univ_object *univ_object_find(struct univ_context *ctx, u32 handle);
-struct univ_object *univ_object_find_kicked(struct univ_context *ctx,
-					    u32 handle);
-void univ_object_put(struct univ_object *obj);
 struct univ_object *univ_object_unpublish(struct univ_context *ctx, u32 handle,
 					  enum univ_object_type type,
 					  struct univ_hdr *hdr);
@@ -68,6 +67,12 @@ void univ_object_release(struct univ_object *obj);
 int univ_object_destroy(struct univ_call *call, struct univ_destroy *cmd,
 			enum univ_object_type type,
 			int (*destroy)(struct univ_object *obj));
+
+static inline void univ_object_put(struct univ_object *obj)
+{
+	if (refcount_dec_and_test(&obj->users))
+		complete(&obj->idle);
+}
 
 static inline void univ_object_depend(struct univ_object *obj)
 {

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Who feeds a ring, and the kick. */
+/* Who feeds a ring. */
 #include <linux/bottom_half.h>
 #include <linux/mm.h>
 #include <linux/workqueue.h>
 
 #include "context.h"
-#include "native.h"
-#include "poller.h"
 #include "pump.h"
 #include "qp.h"
 #include "srq.h"
@@ -117,7 +115,8 @@ void univ_feed_kick(struct univ_feed *feed)
 	local_bh_enable();
 }
 
-static void pump_kick(struct univ_object *obj, unsigned long which)
+/* The process has published requests; see univ_kick(). */
+void univ_pump_kick(struct univ_object *obj, u32 which)
 {
 	struct univ_qp *qp = container_of(obj, struct univ_qp, obj);
 	struct univ_srq *srq = container_of(obj, struct univ_srq, obj);
@@ -127,39 +126,6 @@ static void pump_kick(struct univ_object *obj, unsigned long which)
 	if (which & UNIV_KICK_RECV)
 		univ_feed_kick(obj->type == UNIV_OBJECT_QP ? &qp->rq.feed :
 							     &srq->rq.feed);
-}
-
-/*
- * UNIV_KICK: the process has published requests and we are not looking.
- * Returns 0 or -EINVAL.
- */
-int univ_pump_kick(struct univ_object *obj, unsigned long which)
-{
-	unsigned long known;
-
-	switch (obj->type) {
-	case UNIV_OBJECT_QP:
-		/* An XRC receive queue pair has no rings */
-		if (container_of(obj, struct univ_qp, obj)->xrcd)
-			return -EINVAL;
-		known = UNIV_KICK_SEND | UNIV_KICK_RECV;
-		break;
-	case UNIV_OBJECT_SRQ:
-		known = UNIV_KICK_RECV;
-		break;
-	default:
-		return -EINVAL;
-	}
-	if (!which || which & ~known)
-		return -EINVAL;
-
-	if (obj->ctx->dev->queue)
-		univ_queue_kick(obj, which);
-	else
-		pump_kick(obj, which);
-	if (obj->ctx->poller)
-		univ_poller_wake(obj->ctx->poller);
-	return 0;
 }
 
 /*

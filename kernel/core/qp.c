@@ -427,6 +427,7 @@ static int qp_build(struct univ_qp *qp, struct univ_call *call,
 {
 	int ret;
 
+	qp->obj.kicks = UNIV_KICK_SEND | UNIV_KICK_RECV;
 	ret = univ_object_reserve(call->ctx, &qp->obj, UNIV_OBJECT_QP,
 				  &cmd->hdr);
 	if (ret) {

@@ -85,6 +85,27 @@ const struct univ_queue_ops *univ_queue_ops(struct ib_device *ib)
 	return ops;
 }
 
+static __always_inline bool queue_write(struct univ_cq *cq,
+					const struct univ_cqe *cqe,
+					bool solicited, bool notify)
+{
+	struct univ_cqe *slot = NULL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	if (likely(!cq->closed))
+		slot = univ_cq_reserve(cq);
+	if (likely(slot)) {
+		memcpy(slot, cqe, offsetof(struct univ_cqe, timestamp));
+		slot->reserved = 0;
+		univ_cq_commit(cq, slot, solicited);
+		if (notify)
+			univ_cq_notify(cq);
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return slot;
+}
+
 /**
  * univ_queue_complete() - write a completion
  * @cq: from the attaching of a completion queue
@@ -99,21 +120,27 @@ const struct univ_queue_ops *univ_queue_ops(struct ib_device *ib)
 bool univ_queue_complete(struct univ_cq *cq, const struct univ_cqe *cqe,
 			 bool solicited)
 {
-	struct univ_cqe *slot = NULL;
-	unsigned long flags;
-
-	spin_lock_irqsave(&cq->lock, flags);
-	if (likely(!cq->closed))
-		slot = univ_cq_reserve(cq);
-	if (likely(slot)) {
-		memcpy(slot, cqe, offsetof(struct univ_cqe, timestamp));
-		slot->reserved = 0;
-		univ_cq_commit(cq, slot, solicited);
-	}
-	spin_unlock_irqrestore(&cq->lock, flags);
-	return slot;
+	return queue_write(cq, cqe, solicited, false);
 }
 EXPORT_SYMBOL_NS_GPL(univ_queue_complete, UNIVERBS);
+
+/**
+ * univ_queue_complete_last() - write a completion, and raise the event
+ * @cq: as for univ_queue_complete()
+ * @cqe: likewise
+ * @solicited: likewise
+ *
+ * univ_queue_complete() and univ_queue_notify() at the cost of one of them: for
+ * what no other completion is going to follow soon.
+ *
+ * Return: as univ_queue_complete()
+ */
+bool univ_queue_complete_last(struct univ_cq *cq, const struct univ_cqe *cqe,
+			      bool solicited)
+{
+	return queue_write(cq, cqe, solicited, true);
+}
+EXPORT_SYMBOL_NS_GPL(univ_queue_complete_last, UNIVERBS);
 
 /**
  * univ_queue_notify() - raise the event if the process armed the queue
@@ -173,17 +200,6 @@ void univ_queue_ah_put(const struct univ_queue_ah *ah)
 }
 EXPORT_SYMBOL_NS_GPL(univ_queue_ah_put, UNIVERBS);
 
-/* Kick a queue of a device that takes rings itself; see univ_pump_kick(). */
-void univ_queue_kick(struct univ_object *obj, unsigned long which)
-{
-	const struct univ_queue_ops *ops = obj->ctx->dev->queue;
-
-	if (obj->type == UNIV_OBJECT_QP)
-		ops->qp_kick(container_of(obj, struct univ_qp, obj)->ib, which);
-	else
-		ops->srq_kick(container_of(obj, struct univ_srq, obj)->ib);
-}
-
 /*
  * The poller's turn at the send ring of a queue pair. The device reads its own
  * copy of the index; ours only tells whether something was published since.
@@ -208,7 +224,7 @@ static void queue_look(struct univ_feed *feed)
 		return;
 	sq->looked = tail;
 	feed->moved = true;
-	univ_queue_kick(&qp->obj, UNIV_KICK_SEND);
+	univ_queue_kick(&qp->obj, qp->obj.ctx->dev->queue, UNIV_KICK_SEND);
 }
 
 /*

@@ -173,6 +173,7 @@ static int srq_build(struct univ_srq *srq, struct univ_call *call,
 
 	mutex_init(&srq->mutex);
 	univ_event_source_init(&srq->events, cmd->cookie, 0);
+	srq->obj.kicks = UNIV_KICK_RECV;
 	ret = univ_object_reserve(call->ctx, &srq->obj, UNIV_OBJECT_SRQ,
 				  &cmd->hdr);
 	if (ret) {

@@ -112,6 +112,8 @@ void univ_queue_unregister(struct ib_device *ib);
 
 bool univ_queue_complete(struct univ_cq *cq, const struct univ_cqe *cqe,
 			 bool solicited);
+bool univ_queue_complete_last(struct univ_cq *cq, const struct univ_cqe *cqe,
+			      bool solicited);
 void univ_queue_notify(struct univ_cq *cq);
 
 bool univ_queue_ah_get(struct univ_qp *qp, u32 handle,

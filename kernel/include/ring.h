@@ -220,15 +220,15 @@ static inline bool univ_cq_ring_full(const struct univ_ring *ring, u32 index)
 /**
  * univ_cq_ring_show() - let the process see a completion
  * @ring: completion ring with room
- * @index: its index, whose slot is filled but for the phase
+ * @slot: its slot, filled but for the phase
+ * @index: its index
  *
  * Release: pairs with the load-acquire of the phase in the library's
  * univ_cursor_ready(). The slot's old phase stays in place until then.
  */
-static inline void univ_cq_ring_show(struct univ_ring *ring, u32 index)
+static inline void univ_cq_ring_show(const struct univ_ring *ring,
+				     struct univ_cqe *slot, u32 index)
 {
-	struct univ_cqe *slot = univ_ring_slot(ring, index);
-
 	smp_store_release(&slot->phase, UNIV_CQE_PHASE(index, ring->count));
 }
 

@@ -12,7 +12,7 @@ long fixture_dispatch(struct univ_context *ctx, unsigned int cmd,
 		      unsigned long arg)
 {
 	if (cmd == UNIV_KICK)
-		return call_kick(ctx, arg);
+		return univ_kick(ctx, arg);
 	return call_dispatch(ctx, cmd, (void __user *)arg);
 }
 

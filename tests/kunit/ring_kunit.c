@@ -81,8 +81,8 @@ static void ring_shows_one_at_a_time(struct kunit *test)
 
 	ring_make(test, &ring, 4, sizeof(struct univ_cqe));
 	for (i = 0, index = 0; i < 20; i++, index++) {
-		univ_cq_ring_show(&ring, index);
 		next = univ_ring_slot(&ring, index);
+		univ_cq_ring_show(&ring, next, index);
 		KUNIT_EXPECT_EQ(test, next->phase, UNIV_CQE_PHASE(index, 4));
 		next = univ_ring_slot(&ring, index + 1);
 		KUNIT_EXPECT_NE(test, next->phase,

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The kick: which queue it finds, and what waits for it. */
+#include <linux/delay.h>
+#include <linux/workqueue.h>
+
+#include "pump_fixture.h"
+
+static struct univ_object *known(const struct pump *p, u32 handle)
+{
+	return READ_ONCE(p->f->ctx->kicked[handle % UNIV_KICKED].obj);
+}
+
+/* The third in a row finds what the second has remembered, until it is destroyed */
+static void kick_remembers(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	u32 handle = p->qp->obj.handle;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		pump_send_next(p, i);
+		KUNIT_EXPECT_EQ(test, pump_send_kick(p), 0);
+		KUNIT_EXPECT_EQ(test, p->mock->num_sends, i + 1);
+		KUNIT_EXPECT_EQ(test, known(p, handle) == &p->qp->obj, i > 0);
+	}
+	KUNIT_EXPECT_EQ(test, refcount_read(&p->qp->obj.users), 1);
+	KUNIT_EXPECT_EQ(test, fixture_destroy(p->f, UNIV_QP_DESTROY, handle), 0);
+	KUNIT_EXPECT_NULL(test, known(p, handle));
+	KUNIT_EXPECT_EQ(test, fixture_kick(p->f, handle, UNIV_KICK_SEND),
+			-EINVAL);
+}
+
+/* Nobody waits for those who hold what is no queue, so it is not remembered */
+static void kick_forgets_others(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		KUNIT_EXPECT_EQ(test, fixture_kick(p->f, p->pd, UNIV_KICK_SEND),
+				-EINVAL);
+		KUNIT_EXPECT_EQ(test, fixture_kick(p->f, p->cq->obj.handle,
+						   UNIV_KICK_RECV), -EINVAL);
+	}
+	KUNIT_EXPECT_NULL(test, known(p, p->pd));
+	KUNIT_EXPECT_NULL(test, known(p, p->cq->obj.handle));
+}
+
+struct end {
+	struct work_struct work;
+	struct univ_context *ctx;
+	bool over;
+};
+
+static void end_run(struct work_struct *work)
+{
+	struct end *end = container_of(work, struct end, work);
+
+	univ_context_kill(end->ctx, true);
+	WRITE_ONCE(end->over, true);
+}
+
+/* As a kick that is under way while the device goes */
+static void kick_is_waited_for(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	u32 handle = p->qp->obj.handle;
+	struct univ_object *obj;
+	struct end end = { .ctx = p->f->ctx };
+
+	pump_send_next(p, 0);
+	KUNIT_EXPECT_EQ(test, pump_send_kick(p), 0);
+	KUNIT_EXPECT_EQ(test, pump_send_kick(p), 0);
+	obj = univ_object_find(p->f->ctx, handle);
+	KUNIT_ASSERT_PTR_EQ(test, obj, &p->qp->obj);
+
+	INIT_WORK_ONSTACK(&end.work, end_run);
+	schedule_work(&end.work);
+	msleep(50);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(end.over));
+	KUNIT_EXPECT_GT(test, atomic_read(&p->mock->objects), 0);
+
+	univ_object_put(obj);
+	flush_work(&end.work);
+	destroy_work_on_stack(&end.work);
+	KUNIT_EXPECT_TRUE(test, end.over);
+	KUNIT_EXPECT_EQ(test, atomic_read(&p->mock->objects), 0);
+	KUNIT_EXPECT_NULL(test, known(p, handle));
+	KUNIT_EXPECT_EQ(test, fixture_kick(p->f, handle, UNIV_KICK_SEND),
+			-ENODEV);
+}
+
+static struct kunit_case kick_cases[] = {
+	KUNIT_CASE(kick_remembers),
+	KUNIT_CASE(kick_forgets_others),
+	KUNIT_CASE(kick_is_waited_for),
+	{}
+};
+
+static struct kunit_suite kick_suite = {
+	.name = "univ_kick",
+	.suite_init = fixture_suite_init,
+	.suite_exit = fixture_suite_exit,
+	.init = fixture_init,
+	.exit = fixture_exit,
+	.test_cases = kick_cases,
+};
+kunit_test_suite(kick_suite);
