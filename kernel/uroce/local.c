@@ -36,6 +36,7 @@ enum outcome {
  * @status: how it failed
  * @reason: and why, in our words
  * @bytes: how many more may be copied in this turn
+ * @tail: requests that there are
  * @into: region of the peer's that the last write went to, held for the next, or
  *	NULL; nothing that may take a key back is done meanwhile
  */
@@ -47,6 +48,7 @@ struct turn {
 	enum ib_wc_status status;
 	u16 reason;
 	u32 bytes;
+	u32 tail;
 	struct uroce_mr *into;
 };
 
@@ -321,65 +323,89 @@ static void let_go(struct turn *t)
 
 /*
  * Where a write goes. Those of a chain mostly go to one region, which is looked up
- * once and held until something else is done, or the turn ends. A window is no
- * region, and is let go of by the caller.
+ * once and held until something else is done, or the turn ends.
  */
-static bool reach(struct turn *t, struct uroce_seg *to)
+static __always_inline struct uroce_mr *reach(struct turn *t)
 {
 	const struct univ_send_wr *wr = &t->wqe->wr;
+	struct uroce_qp *peer = t->peer;
 	u32 len = t->wqe->len;
 
-	if (t->into && uroce_mr_serves(t->into, t->peer->resp.pd, wr->rkey,
+	if (t->into && uroce_mr_serves(t->into, peer->resp.pd, wr->rkey,
 				       wr->remote_addr, len,
-				       IB_ACCESS_REMOTE_WRITE)) {
-		to->mr = t->into;
-		to->mw = NULL;
-		to->base = wr->remote_addr - to->mr->iova;
-		to->len = len;
-		return true;
-	}
+				       IB_ACCESS_REMOTE_WRITE))
+		return t->into;
 	let_go(t);
-	if (!uroce_remote_get(t->peer, to, wr->rkey, wr->remote_addr, len,
-			      IB_ACCESS_REMOTE_WRITE))
+	t->into = uroce_mr_hold(rcu_dereference_bh(peer->dev->table),
+				peer->resp.pd, wr->rkey, wr->remote_addr, len,
+				IB_ACCESS_REMOTE_WRITE);
+	return t->into;
+}
+
+/* Inline data, which is mostly a word or two */
+static __always_inline void fill(const struct uroce_mr *mr, u64 off,
+				 const void *from, u32 len)
+{
+	u64 head, tail;
+	u32 run = len;
+	void *to;
+
+	to = uroce_mr_at(mr, off, &run);
+	if (unlikely(run < len || len < 8 || len > 16)) {
+		uroce_mr_write(mr, off, from, len);
+		return;
+	}
+	/* Both are read before one is written: it may be the same memory */
+	memcpy(&head, from, 8);
+	memcpy(&tail, from + len - 8, 8);
+	memcpy(to, &head, 8);
+	memcpy(to + len - 8, &tail, 8);
+}
+
+static inline bool copy_piece(struct turn *t, const struct uroce_mr *to, u64 off)
+{
+	const struct univ_sge *sge = t->wqe->sge;
+	u32 len = t->wqe->len;
+	struct uroce_mr *from;
+
+	if (unlikely(t->wqe->wr.count != 1))
 		return false;
-	if (likely(!to->mw))
-		t->into = to->mr;
+	from = uroce_mr_hold(rcu_dereference_bh(t->qp->dev->table),
+			     t->qp->ib->pd, sge->lkey, sge->addr, len, 0);
+	if (unlikely(!from))
+		return false;
+	uroce_mr_copy(to, off, from, sge->addr - from->iova, len);
+	uroce_mr_put(from);
 	return true;
 }
 
 /*
- * What most messages are: a write of one piece, as a whole. False, and nothing
- * was done, when it is not that or something is wrong, which the long way finds
- * out. Context: the peer's lock, who answers.
+ * What most messages are: a write of one piece, as a whole, to a region. False, and
+ * nothing was done, when it is not that or something is wrong, which the long way
+ * finds out. Context: the peer's lock, who answers.
  */
-static bool quick_write(struct turn *t)
+static __always_inline bool quick_write(struct turn *t)
 {
 	struct uroce_wqe *wqe = t->wqe;
 	const struct univ_send_wr *wr = &wqe->wr;
-	struct uroce_seg from __uninitialized, to __uninitialized;
-	bool ok = true;
+	u32 len = wqe->len;
+	struct uroce_mr *to;
+	u64 off;
 
-	if (wr->opcode != UNIV_WR_RDMA_WRITE || !wqe->len || wqe->done ||
-	    wqe->len > t->bytes || !(wqe->data || wr->count == 1) ||
+	if (wr->opcode != UNIV_WR_RDMA_WRITE || !len || wqe->done ||
+	    len > t->bytes ||
 	    !(t->peer->attr.qp_access_flags & IB_ACCESS_REMOTE_WRITE) || !aim(t))
 		return false;
-	if (!reach(t, &to))
+	to = reach(t);
+	if (unlikely(!to))
 		return false;
-	if (wqe->data) {
-		uroce_seg_fill(&to, wqe->data, wqe->len);
-	} else {
-		ok = uroce_seg_get(&from, t->qp->ib->pd, wqe->sge->lkey,
-				   wqe->sge->addr, wqe->len, 0);
-		if (likely(ok)) {
-			uroce_seg_copy(&to, &from, wqe->len);
-			uroce_mr_put(from.mr);
-		}
-	}
-	if (unlikely(to.mw))
-		uroce_mw_put(to.mw);
-	if (likely(ok))
-		t->bytes -= wqe->len;
-	return ok;
+	off = wr->remote_addr - to->iova;
+	if (wqe->data)
+		fill(to, off, wqe->data, len);
+	else if (!copy_piece(t, to, off))
+		return false;
+	t->bytes -= len;
+	return true;
 }
 
 static enum outcome perform(struct turn *t)
@@ -755,60 +781,61 @@ static inline enum outcome one(struct turn *t)
 		show(t, out);
 	if (unlikely(out != DONE))
 		return out;
-	uroce_send_success(qp, t->wqe);
+	uroce_send_success(qp, t->wqe, qp->sq.head + 1 == t->tail);
 	if (unlikely(qp->sq.tried))
 		refill(qp);
 	return DONE;
 }
 
-/* How many were done; @out is of the last one */
-static u32 many(struct turn *t, u32 tail, enum outcome *out)
+/* What the last one came to */
+static enum outcome many(struct turn *t)
 {
 	struct uroce_sendq *sq = &t->qp->sq;
-	u32 from = sq->head, n;
+	enum outcome out = DONE;
+	u32 n;
 
-	*out = DONE;
-	for (n = 0; n < STEP_WRS && t->bytes && sq->head != tail; n++) {
-		*out = one(t);
-		if (unlikely(*out > MORE))
+	for (n = 0; n < STEP_WRS && t->bytes && sq->head != t->tail; n++) {
+		out = one(t);
+		if (unlikely(out > MORE))
 			break;
 	}
-	return sq->head - from;
-}
-
-/*
- * A whole batch goes under one lock of the peer's: it is the responder that
- * takes requests one after the other, whoever brings them.
- */
-static u32 many_to(struct turn *t, struct uroce_qp *peer, u32 tail,
-		   enum outcome *out)
-{
-	u32 done;
-
-	t->peer = peer;
-	spin_lock(&peer->resp.lock);
-	t->answers = answers(t->qp, peer);
-	done = many(t, tail, out);
-	let_go(t);
-	spin_unlock(&peer->resp.lock);
-	return done;
+	return out;
 }
 
 bool uroce_local_step(struct uroce_qp *qp, u32 tail)
 {
 	struct uroce_sendq *sq = &qp->sq;
-	struct turn t = { .qp = qp, .wqe = &sq->wqe, .bytes = STEP_BYTES };
 	struct uroce_qp *peer = qp->av.peer ? uroce_qp_peer(qp) : NULL;
+	struct turn t __uninitialized;
+	u32 from = sq->head;
 	enum outcome out;
-	u32 done;
 
-	done = peer ? many_to(&t, peer, tail, &out) : many(&t, tail, &out);
-	if (likely(done))
-		uroce_count_many(qp->dev, UROCE_CNT_LOCAL_MSGS, done);
+	t.qp = qp;
+	t.peer = peer;
+	t.answers = false;
+	t.wqe = &sq->wqe;
+	t.reason = 0;
+	t.bytes = STEP_BYTES;
+	t.tail = tail;
+	t.into = NULL;
+	/*
+	 * A whole batch goes under one lock of the peer's: it is the responder that
+	 * takes requests one after the other, whoever brings them.
+	 */
+	if (likely(peer)) {
+		spin_lock(&peer->resp.lock);
+		t.answers = answers(qp, peer);
+	}
+	out = many(&t);
+	if (likely(peer)) {
+		let_go(&t);
+		spin_unlock(&peer->resp.lock);
+	}
+	uroce_count_many(qp->dev, UROCE_CNT_LOCAL_MSGS, sq->head - from);
 	uroce_count_many(qp->dev, UROCE_CNT_LOCAL_BYTES, STEP_BYTES - t.bytes);
 	if (unlikely(out > MORE))
 		give_up(&t, out);
-	uroce_cq_notify(qp->send_cq);
+	uroce_send_notify(qp);
 	return sq->head != tail &&
 	       (out <= MORE || READ_ONCE(qp->state) >= IB_QPS_SQE);
 }

@@ -60,15 +60,6 @@ static void table_set(struct uroce_dev *dev, u32 index, struct uroce_mr *mr)
 	rcu_assign_pointer(table->slot[index], mr);
 }
 
-static struct uroce_mr *table_find(struct uroce_dev *dev, u32 index)
-{
-	struct uroce_mr_table *table = rcu_dereference_bh(dev->table);
-
-	if (unlikely(!table || index >= table->size))
-		return NULL;
-	return rcu_dereference_bh(table->slot[index]);
-}
-
 /* The device goes, and had no region any more */
 void uroce_mr_exit(struct uroce_dev *dev)
 {
@@ -193,7 +184,7 @@ static void mr_resume(struct uroce_mr *mr)
 {
 	reinit_completion(&mr->idle);
 	refcount_set(&mr->ref, 1);
-	/* Pairs with the acquire in uroce_mr_get() */
+	/* Pairs with the acquire in uroce_mr_hold() */
 	smp_store_release(&mr->valid, true);
 }
 
@@ -316,7 +307,7 @@ int uroce_mr_map(struct ib_mr *ib, struct scatterlist *sgl, int n,
 }
 
 /*
- * Whether somebody copies. The fence pairs with the one in uroce_mr_get():
+ * Whether somebody copies. The fence pairs with the one in uroce_mr_hold():
  * either we see its reference, or it sees that the region is invalid.
  */
 static bool mr_held(const struct uroce_mr *mr)
@@ -343,7 +334,7 @@ int uroce_mr_fast(struct uroce_qp *qp, struct ib_mr *ib, u32 key, u32 access)
 	mr->length = ib->length;
 	ib->lkey = key;
 	ib->rkey = key;
-	/* Pairs with the acquire in uroce_mr_get() */
+	/* Pairs with the acquire in uroce_mr_hold() */
 	smp_store_release(&mr->valid, true);
 	return 0;
 }
@@ -357,7 +348,9 @@ int uroce_mr_fast(struct uroce_qp *qp, struct ib_mr *ib, u32 key, u32 access)
  */
 int uroce_mr_invalidate(struct ib_pd *pd, u32 key)
 {
-	struct uroce_mr *mr = table_find(to_udev(pd->device), key >> 8);
+	struct uroce_dev *dev = to_udev(pd->device);
+	struct uroce_mr *mr =
+		uroce_mr_lookup(rcu_dereference_bh(dev->table), key >> 8);
 
 	if (!mr || mr->ib.pd != pd || mr->ib.rkey != key || !mr->max_pages)
 		return -EINVAL;
@@ -385,25 +378,14 @@ void uroce_mr_release(struct uroce_mr *mr)
 	complete(&mr->idle);
 }
 
-/*
- * The region of @key if it has these bytes and grants @access; held.
- * Held before it is looked at, so that what was found stays true: the fence
- * pairs with that of mr_held(). Context: bottom halves off.
- */
+/* As uroce_mr_hold() */
 struct uroce_mr *uroce_mr_get(struct ib_pd *pd, u32 key, u64 addr, u32 len,
 			      u32 access)
 {
-	struct uroce_mr *mr = table_find(to_udev(pd->device), key >> 8);
+	struct uroce_dev *dev = to_udev(pd->device);
 
-	if (unlikely(!mr || !refcount_inc_not_zero(&mr->ref)))
-		return NULL;
-	smp_mb__after_atomic();
-	/* Acquire: pairs with the release in uroce_mr_fast() */
-	if (likely(smp_load_acquire(&mr->valid) && mr->ib.lkey == key &&
-		   mr->ib.pd == pd && uroce_mr_allows(mr, addr, len, access)))
-		return mr;
-	uroce_mr_put(mr);
-	return NULL;
+	return uroce_mr_hold(rcu_dereference_bh(dev->table), pd, key, addr, len,
+			     access);
 }
 
 void uroce_vec_put(struct uroce_vec *vec)
@@ -419,15 +401,10 @@ void uroce_vec_put(struct uroce_vec *vec)
 /* Address of a byte of a piece, and how many follow it there */
 static inline void *seg_at(const struct uroce_seg *seg, u32 off, u32 *len)
 {
-	u32 left = seg->len - off;
 	u64 at = seg->base + off;
 
-	*len = left;
-	if (!seg->mr || seg->mr->kernel)
-		return (void *)(uintptr_t)at;
-	at += seg->mr->offset;
-	*len = min_t(u32, left, PAGE_SIZE - offset_in_page(at));
-	return seg->mr->pages[at >> PAGE_SHIFT] + offset_in_page(at);
+	*len = seg->len - off;
+	return seg->mr ? uroce_mr_at(seg->mr, at, len) : (void *)(uintptr_t)at;
 }
 
 struct cursor {
@@ -456,41 +433,36 @@ static void cursor_step(struct cursor *c, u32 len)
 	}
 }
 
-/* From the beginning of one piece to that of another; most lie in one page each */
-void uroce_seg_copy(const struct uroce_seg *dst, const struct uroce_seg *src,
-		    u32 len)
+/* Between regions that are held; most messages lie in one page on either side */
+void uroce_mr_copy(const struct uroce_mr *to, u64 to_off,
+		   const struct uroce_mr *from, u64 from_off, u32 len)
 {
-	u32 done = 0, run, more;
+	u32 done = 0, run;
 	void *d, *s;
 
 	do {
-		d = seg_at(dst, done, &run);
-		s = seg_at(src, done, &more);
-		run = min3(run, more, len - done);
+		run = len - done;
+		d = uroce_mr_at(to, to_off + done, &run);
+		s = uroce_mr_at(from, from_off + done, &run);
 		/* Both may be the same memory */
 		memmove(d, s, run);
 		done += run;
 	} while (unlikely(done < len));
 }
 
-/* To the beginning of a piece, from memory that is ours; mostly a word or two */
-void uroce_seg_fill(const struct uroce_seg *dst, const void *from, u32 len)
+/* To a region that is held, from memory that is ours or shared with us */
+void uroce_mr_write(const struct uroce_mr *mr, u64 off, const void *from,
+		    u32 len)
 {
-	const struct uroce_seg src = { .base = (uintptr_t)from, .len = len };
-	u64 head, tail;
-	void *to;
 	u32 run;
+	void *d;
 
-	to = seg_at(dst, 0, &run);
-	if (unlikely(len > run || len < 8 || len > 16)) {
-		uroce_seg_copy(dst, &src, len);
-		return;
+	for (; len; len -= run, off += run, from += run) {
+		run = len;
+		d = uroce_mr_at(mr, off, &run);
+		/* A process may have registered its rings */
+		memmove(d, from, run);
 	}
-	/* Both are read before one is written: it may be the same memory */
-	memcpy(&head, from, 8);
-	memcpy(&tail, from + len - 8, 8);
-	memcpy(to, &head, 8);
-	memcpy(to + len - 8, &tail, 8);
 }
 
 /* Copy what both have; the caller has compared lengths */

@@ -12,8 +12,7 @@
 static DEFINE_XARRAY_ALLOC(numbers);
 static u32 next_number = QPN_FIRST;
 
-/* How many queue pairs have gone, for uroce_qp_peer() */
-static atomic_t ends;
+atomic_t uroce_qp_ends;
 
 static int number_alloc(struct uroce_qp *qp)
 {
@@ -39,7 +38,7 @@ static void number_free(struct uroce_qp *qp)
 	else
 		xa_erase(&numbers, qp->num);
 	/* Full barrier: who sees the new count does not find it any more */
-	atomic_inc_return(&ends);
+	atomic_inc_return(&uroce_qp_ends);
 }
 
 struct uroce_qp *uroce_qp_find(u64 dev_id, u32 num)
@@ -55,20 +54,11 @@ struct uroce_qp *uroce_qp_find(u64 dev_id, u32 num)
 	return qp && qp->dev->id == dev_id ? qp : NULL;
 }
 
-/*
- * The queue pair that this one is connected to, if it is of this host. What was
- * found is right until any queue pair ends, and its memory stays for as long as
- * bottom halves are off, since RCU waits for that too.
- */
-struct uroce_qp *uroce_qp_peer(struct uroce_qp *qp)
+/* For uroce_qp_peer(), when queue pairs have ended since it looked last */
+struct uroce_qp *uroce_qp_peer_again(struct uroce_qp *qp, u32 now)
 {
 	struct uroce_sendq *sq = &qp->sq;
-	/* Acquire: pairs with the barrier in number_free() */
-	u32 now = atomic_read_acquire(&ends);
 
-	lockdep_assert_held(&sq->lock);
-	if (likely(sq->peer && sq->peer_seen == now))
-		return sq->peer;
 	sq->peer_seen = now;
 	rcu_read_lock();
 	sq->peer = uroce_qp_find(qp->av.peer, qp->attr.dest_qp_num);
@@ -195,6 +185,7 @@ int uroce_qp_create(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	}
 	container_of(ib, struct uroce_ibqp, ib)->qp = qp;
 	ib->qp_num = qp->num;
+	qp->sq.cqe.qp_num = qp->num;
 	if (qp->xrcd)
 		uroce_target_add(qp);
 	trace_uroce_qp_create(&qp->dev->ib, qp->num, qp->type);

@@ -72,26 +72,27 @@ static u32 send_opcodes(const struct uroce_qp *qp)
 	}
 }
 
+/* What has no data of its own to send */
+#define NEVER_INLINE (OP(RDMA_READ) | OP(ATOMIC_CMP_AND_SWP) |	\
+		      OP(ATOMIC_FETCH_AND_ADD))
+
 static u16 send_check(const struct uroce_qp *qp, const struct univ_send_wr *wr)
 {
 	const struct uroce_sendq *sq = &qp->sq;
 
-	if (wr->opcode == UROCE_WR_REG_MR && !sq->attached)
-		return 0;
-	if (wr->opcode >= BITS_PER_TYPE(u32) ||
-	    !(sq->opcodes & BIT(wr->opcode)))
-		return UNIV_REASON_WR_OPCODE;
+	if (unlikely(wr->opcode >= BITS_PER_TYPE(u32) ||
+		     !(sq->opcodes & BIT(wr->opcode))))
+		return wr->opcode == UROCE_WR_REG_MR && !sq->attached ?
+			0 : UNIV_REASON_WR_OPCODE;
 	if (wr->flags & ~(UNIV_WR_FENCE | UNIV_WR_SIGNALED | UNIV_WR_SOLICITED |
 			  UNIV_WR_INLINE))
 		return UNIV_REASON_FLAGS;
-	if (wr->opcode == UNIV_WR_ATOMIC_WRITE)
+	if (unlikely(wr->opcode == UNIV_WR_ATOMIC_WRITE))
 		return wr->flags & UNIV_WR_INLINE && wr->count == sizeof(u64) ?
 			0 : UNIV_REASON_WR_INLINE;
 	if (!(wr->flags & UNIV_WR_INLINE))
 		return wr->count > sq->max_sge ? UNIV_REASON_WR_SGE : 0;
-	if (wr->opcode == UNIV_WR_RDMA_READ ||
-	    wr->opcode == UNIV_WR_ATOMIC_CMP_AND_SWP ||
-	    wr->opcode == UNIV_WR_ATOMIC_FETCH_AND_ADD)
+	if (BIT(wr->opcode) & NEVER_INLINE)
 		return UNIV_REASON_WR_OPCODE;
 	return wr->count > sq->max_inline ? UNIV_REASON_WR_INLINE : 0;
 }
@@ -203,24 +204,44 @@ static u8 send_wc_opcode(u8 opcode)
 	}
 }
 
-void uroce_send_complete(struct uroce_qp *qp, const struct uroce_wqe *wqe,
-			 enum ib_wc_status status, u16 reason)
+/* It found no room */
+static noinline void send_lost(struct uroce_qp *qp)
 {
-	struct univ_cqe cqe __uninitialized;
-
-	/* Times are not ours; a shorter run of zeros is no loop */
-	memset(&cqe, 0, offsetof(struct univ_cqe, timestamp));
-	cqe.reserved = 0;
-	cqe.wr_id = wqe->wr.wr_id;
-	cqe.status = status;
-	cqe.opcode = send_wc_opcode(wqe->wr.opcode);
-	cqe.byte_len = status ? 0 : wqe->len;
-	cqe.qp_num = qp->num;
-	cqe.reason = reason;
-	if (uroce_cq_add(qp->send_cq, qp, &cqe, status))
-		return;
 	WRITE_ONCE(qp->lost, true);
 	uroce_send_later(qp);
+}
+
+void uroce_send_complete(struct uroce_qp *qp, const struct uroce_wqe *wqe,
+			 bool last)
+{
+	struct uroce_sendq *sq = &qp->sq;
+	struct univ_cqe *cqe = &sq->cqe;
+
+	lockdep_assert_held(&sq->lock);
+	cqe->wr_id = wqe->wr.wr_id;
+	cqe->opcode = send_wc_opcode(wqe->wr.opcode);
+	cqe->byte_len = wqe->len;
+	sq->untold = !last;
+	if (unlikely(last ? !uroce_cq_add_last(qp->send_cq, qp, cqe, false) :
+			    !uroce_cq_add(qp->send_cq, qp, cqe, false)))
+		send_lost(qp);
+}
+
+static void send_complete_error(struct uroce_qp *qp,
+				const struct uroce_wqe *wqe,
+				enum ib_wc_status status, u16 reason)
+{
+	struct univ_cqe cqe = {
+		.wr_id = wqe->wr.wr_id,
+		.status = status,
+		.opcode = send_wc_opcode(wqe->wr.opcode),
+		.qp_num = qp->num,
+		.reason = reason,
+	};
+
+	qp->sq.untold = true;
+	if (!uroce_cq_add(qp->send_cq, qp, &cqe, true))
+		send_lost(qp);
 }
 
 void uroce_send_done(struct uroce_qp *qp, struct uroce_wqe *wqe,
@@ -229,11 +250,11 @@ void uroce_send_done(struct uroce_qp *qp, struct uroce_wqe *wqe,
 	struct uroce_sendq *sq = &qp->sq;
 
 	if (likely(!status)) {
-		uroce_send_success(qp, wqe);
+		uroce_send_success(qp, wqe, false);
 		return;
 	}
 	uroce_send_retire(sq, wqe);
-	uroce_send_complete(qp, wqe, status, reason);
+	send_complete_error(qp, wqe, status, reason);
 	if (status != IB_WC_WR_FLUSH_ERR)
 		uroce_send_failed(qp, reason);
 }
@@ -249,16 +270,17 @@ void uroce_send_done(struct uroce_qp *qp, struct uroce_wqe *wqe,
 #define TURNS	16
 
 /* The process wrote nonsense to its tail: nothing in the ring can be trusted */
-static void send_corrupt(struct uroce_qp *qp)
+static noinline void send_corrupt(struct uroce_qp *qp)
 {
 	struct uroce_wqe wqe = {};
 
 	qp->sq.head = univ_ring_published(&qp->sq.ring) - 1;
 	uroce_send_done(qp, &wqe, IB_WC_LOC_QP_OP_ERR,
 			UNIV_REASON_RING_CORRUPT);
+	uroce_send_notify(qp);
 }
 
-static bool flush_step(struct uroce_qp *qp, u32 tail)
+static noinline bool flush_step(struct uroce_qp *qp, u32 tail)
 {
 	struct uroce_sendq *sq = &qp->sq;
 	u16 reason;
@@ -271,39 +293,85 @@ static bool flush_step(struct uroce_qp *qp, u32 tail)
 	}
 	if (n)
 		trace_uroce_flush(&qp->dev->ib, qp->num, n);
-	uroce_cq_notify(qp->send_cq);
+	uroce_send_notify(qp);
 	return sq->head != tail;
 }
 
+/* Whether a wait is over */
+static bool send_may_go_on(struct uroce_sendq *sq)
+{
+	if (READ_ONCE(sq->due))
+		sq->wait = UROCE_WAIT_NONE;
+	return sq->wait == UROCE_WAIT_NONE;
+}
+
+/* In a state that is not RTS. @tail is good. */
+static noinline bool send_step_state(struct uroce_qp *qp, u32 tail,
+				     enum ib_qp_state state)
+{
+	if (state == IB_QPS_ERR || state == IB_QPS_SQE) {
+		qp->sq.wait = UROCE_WAIT_NONE;
+		return flush_step(qp, tail);
+	}
+	if (qp->sq.wait != UROCE_WAIT_NONE && !send_may_go_on(&qp->sq))
+		return false;
+	return uroce_send_drain(qp);
+}
+
 /* Context: sq.lock. True when there is more to do. */
-static bool send_step(struct uroce_qp *qp)
+static inline bool send_step(struct uroce_qp *qp)
 {
 	struct uroce_sendq *sq = &qp->sq;
 	enum ib_qp_state state = READ_ONCE(qp->state);
 	u32 tail;
 
-	if (!sq->ring.count || state < IB_QPS_RTS)
+	if (unlikely(!sq->ring.count || state < IB_QPS_RTS))
 		return false;
 	tail = univ_ring_published(&sq->ring);
 	if (unlikely(tail - sq->head > sq->ring.count)) {
 		send_corrupt(qp);
-		uroce_cq_notify(qp->send_cq);
 		return false;
 	}
-	if (unlikely(state == IB_QPS_ERR || state == IB_QPS_SQE)) {
-		sq->wait = UROCE_WAIT_NONE;
-		return flush_step(qp, tail);
-	}
-	if (sq->wait != UROCE_WAIT_NONE && READ_ONCE(sq->due))
-		sq->wait = UROCE_WAIT_NONE;
-	if (sq->wait != UROCE_WAIT_NONE)
+	if (unlikely(state != IB_QPS_RTS))
+		return send_step_state(qp, tail, state);
+	if (unlikely(sq->wait != UROCE_WAIT_NONE) && !send_may_go_on(sq))
 		return false;
-	if (unlikely(state == IB_QPS_SQD))
-		return uroce_send_drain(qp);
 	if (tail == sq->head && !qp->wire)
 		return false;
 	return uroce_qp_is_local(qp) ? uroce_local_step(qp, tail) :
 				       uroce_wire_step(qp, tail);
+}
+
+/* Do a bounded piece, if nobody else is at it. @word: somebody may have left one. */
+static bool send_turn(struct uroce_qp *qp, bool word)
+{
+	struct uroce_sendq *sq = &qp->sq;
+
+	if (unlikely(!spin_trylock_bh(&sq->lock)))
+		return false;
+	/* Cleared before the look for work, see below */
+	if (unlikely(word))
+		smp_store_mb(sq->again, false);
+	if (likely(!sq->dead) && unlikely(send_step(qp)))
+		WRITE_ONCE(sq->again, true);
+	spin_unlock_bh(&sq->lock);
+	/* Whoever found the lock taken has left word, or sees it free; see below */
+	smp_mb();
+	return true;
+}
+
+static noinline void send_more(struct uroce_qp *qp)
+{
+	u32 turns = 1;
+
+	do {
+		if (turns++ == TURNS) {
+			uroce_send_later(qp);
+			return;
+		}
+		if (!send_turn(qp, true))
+			return;
+	} while (READ_ONCE(qp->sq.again));
 }
 
 /*
@@ -312,37 +380,23 @@ static bool send_step(struct uroce_qp *qp)
  * one between unlocking and loading @again: either we get the lock, or its holder
  * sees our word after it let go. The fence behind clearing it puts that before the
  * look for work, or it might wipe out the word of one who came between the two.
- * Whoever had all its turns leaves the word for the tasklet.
+ * Who gets the lock at once needs no word, and lets one that it finds stand: that
+ * is good for another turn. Whoever had all its turns leaves the word for the
+ * tasklet.
  * Context: any but with interrupts off, no lock of ours held.
  */
 void uroce_send_run(struct uroce_qp *qp)
 {
 	struct uroce_sendq *sq = &qp->sq;
-	u32 turns = 0;
 
-	/* What we come for was there before our word for it */
-	smp_store_release(&sq->again, true);
-	/* Either we get the lock or its holder sees @again, see above */
-	smp_mb();
-	while (READ_ONCE(sq->again)) {
-		if (turns++ == TURNS) {
-			uroce_send_later(qp);
-			return;
-		}
-		local_bh_disable();
-		if (!spin_trylock(&sq->lock)) {
-			local_bh_enable();
-			return;
-		}
-		/* Cleared before the look for work, see above */
-		smp_store_mb(sq->again, false);
-		if (!sq->dead && send_step(qp))
-			WRITE_ONCE(sq->again, true);
-		spin_unlock(&sq->lock);
-		/* Pairs with the one above */
+	if (unlikely(!send_turn(qp, false))) {
+		/* What we come for was there before our word for it */
+		smp_store_release(&sq->again, true);
+		/* Either we get the lock or its holder sees @again, see above */
 		smp_mb();
-		local_bh_enable();
 	}
+	if (unlikely(READ_ONCE(sq->again)))
+		send_more(qp);
 }
 
 /* From anywhere */

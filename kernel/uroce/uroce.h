@@ -51,6 +51,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "fault.h"
+#include "mem.h"
 #include "mirror.h"
 #include "net.h"
 #include "queue.h"
@@ -65,21 +66,8 @@
 #define UROCE_MAX_RD_ATOMIC	128
 #define UROCE_PKEY		0xffff
 
-struct ib_umem;
-struct uroce_mr;
 struct uroce_mw;
 struct uroce_wire;
-
-/**
- * struct uroce_mr_table - regions by the index in their keys, under RCU
- * @size: of @slot
- * @slot: NULL for none
- */
-struct uroce_mr_table {
-	struct rcu_head rcu;
-	u32 size;
-	struct uroce_mr __rcu *slot[];
-};
 
 /**
  * struct uroce_dev - a device
@@ -118,38 +106,6 @@ struct uroce_dev {
 	u64 __percpu *counters;
 	struct uroce_faults faults;
 	bool mirror;
-};
-
-/**
- * struct uroce_mr - registered memory
- * @ib: first; @ib.lkey and @ib.rkey are @index << 8 | variant
- * @ref: the owner and everybody who copies
- * @idle: the last of them has gone
- * @umem: pinned pages of a process, or NULL
- * @pages: address of each page; NULL for kernel addresses
- * @iova: address of the first byte, in requests
- * @length: bytes
- * @offset: of the first byte in @pages[0]
- * @access: enum ib_access_flags
- * @kernel: addresses are kernel addresses (get_dma_mr)
- * @windows: bound to it; negative when none may be any more
- */
-struct uroce_mr {
-	struct ib_mr ib;
-	struct rcu_head rcu;
-	refcount_t ref;
-	struct completion idle;
-	struct ib_umem *umem;
-	void **pages;
-	u32 npages;
-	u32 max_pages;
-	u64 iova;
-	u64 length;
-	u32 offset;
-	u32 access;
-	bool kernel;
-	bool valid;
-	atomic_t windows;
 };
 
 /**
@@ -299,6 +255,8 @@ enum uroce_wait {
  * @peer: the last uroce_qp_peer(), and
  * @peer_seen: uroce_qp_ends of then; another says to look again
  * @tried: the request at the head was not done at once
+ * @cqe: the completion of what is done; what all have in common stays
+ * @untold: uroce_cq_notify() is due
  * @opcodes: a bit for each that the queue pair may send
  * @draining: in SQD, with requests that have begun
  * @tell_drained: an event at the end of that
@@ -315,6 +273,8 @@ struct uroce_sendq {
 	struct uroce_wqe wqe;
 	struct uroce_qp *peer;
 	u32 peer_seen;
+	struct univ_cqe cqe;
+	bool untold;
 	u32 opcodes;
 	enum uroce_wait wait;
 	bool due;			/* the timer has been */
@@ -522,10 +482,10 @@ static inline void uroce_note(struct uroce_qp *qp, enum uroce_counter what)
  */
 struct uroce_mr *uroce_mr_get(struct ib_pd *pd, u32 key, u64 addr, u32 len,
 			      u32 access);
-void uroce_mr_release(struct uroce_mr *mr);
 void uroce_mr_exit(struct uroce_dev *dev);
-void uroce_seg_fill(const struct uroce_seg *dst, const void *from, u32 len);
-void uroce_seg_copy(const struct uroce_seg *dst, const struct uroce_seg *src,
+void uroce_mr_copy(const struct uroce_mr *to, u64 to_off,
+		   const struct uroce_mr *from, u64 from_off, u32 len);
+void uroce_mr_write(const struct uroce_mr *mr, u64 off, const void *from,
 		    u32 len);
 void uroce_vec_put(struct uroce_vec *vec);
 void uroce_vec_copy(const struct uroce_vec *dst, u32 dst_off,
@@ -538,30 +498,6 @@ bool uroce_vec_attach(const struct uroce_vec *vec, u32 off, u32 len,
 bool uroce_atomic(const struct uroce_seg *seg, u8 opcode, u64 compare_add,
 		  u64 swap, u64 *orig);
 bool uroce_atomic_write(const struct uroce_seg *seg, u64 value);
-
-static inline bool uroce_mr_allows(const struct uroce_mr *mr, u64 addr, u32 len,
-				   u32 access)
-{
-	u64 from = addr - mr->iova;
-
-	return !(access & ~mr->access) && from <= mr->length &&
-	       len <= mr->length - from;
-}
-
-/* Whether a region that is held is still what uroce_mr_get() would find */
-static inline bool uroce_mr_serves(const struct uroce_mr *mr,
-				   const struct ib_pd *pd, u32 key, u64 addr,
-				   u32 len, u32 access)
-{
-	return mr->ib.rkey == key && mr->ib.pd == pd && READ_ONCE(mr->valid) &&
-	       uroce_mr_allows(mr, addr, len, access);
-}
-
-static inline void uroce_mr_put(struct uroce_mr *mr)
-{
-	if (refcount_dec_and_test(&mr->ref))
-		uroce_mr_release(mr);
-}
 
 /* One piece of memory, as uroce_mr_get(). False, and nothing is held, if it may not. */
 static inline bool uroce_seg_get(struct uroce_seg *seg, struct ib_pd *pd,
@@ -634,7 +570,7 @@ enum ib_wc_status uroce_send_map(struct uroce_qp *qp, struct uroce_wqe *wqe,
 void uroce_send_done(struct uroce_qp *qp, struct uroce_wqe *wqe,
 		     enum ib_wc_status status, u16 reason);
 void uroce_send_complete(struct uroce_qp *qp, const struct uroce_wqe *wqe,
-			 enum ib_wc_status status, u16 reason);
+			 bool last);
 void uroce_send_run(struct uroce_qp *qp);
 void uroce_send_later(struct uroce_qp *qp);
 void uroce_send_wait(struct uroce_qp *qp, enum uroce_wait what, u64 ns);
@@ -652,15 +588,18 @@ static inline void uroce_send_retire(struct uroce_sendq *sq,
 	univ_ring_retire(&sq->ring, sq->head);
 }
 
-/* The request at the head was done. Context: sq.lock, maybe a resp.lock. */
+/*
+ * The request at the head was done. If it is the @last of those that there are the
+ * process is told at once. Context: sq.lock, maybe a resp.lock.
+ */
 static inline void uroce_send_success(struct uroce_qp *qp,
-				      struct uroce_wqe *wqe)
+				      struct uroce_wqe *wqe, bool last)
 {
 	struct uroce_sendq *sq = &qp->sq;
 
 	uroce_send_retire(sq, wqe);
 	if (sq->sig_all || wqe->wr.flags & UNIV_WR_SIGNALED)
-		uroce_send_complete(qp, wqe, IB_WC_SUCCESS, 0);
+		uroce_send_complete(qp, wqe, last);
 }
 
 enum ib_wc_status uroce_recv_take(struct uroce_qp *qp);
@@ -719,11 +658,29 @@ static inline bool uroce_cq_add(struct uroce_cq *cq, struct uroce_qp *qp,
 	return uroce_cq_add_private(cq, qp, cqe, solicited);
 }
 
+/* As both that and uroce_cq_notify() */
+static inline bool uroce_cq_add_last(struct uroce_cq *cq, struct uroce_qp *qp,
+				     const struct univ_cqe *cqe, bool solicited)
+{
+	if (likely(cq->core))
+		return univ_queue_complete_last(cq->core, cqe, solicited);
+	return uroce_cq_add_private(cq, qp, cqe, solicited);
+}
+
 /* After one or more completions */
 static inline void uroce_cq_notify(struct uroce_cq *cq)
 {
 	if (likely(cq->core))
 		univ_queue_notify(cq->core);
+}
+
+/* After sends were completed. Context: sq.lock */
+static inline void uroce_send_notify(struct uroce_qp *qp)
+{
+	if (likely(!qp->sq.untold))
+		return;
+	qp->sq.untold = false;
+	uroce_cq_notify(qp->send_cq);
 }
 
 /* After receives were completed. An XRC target that took none has nobody to tell. */
@@ -757,7 +714,27 @@ int uroce_mr_invalidate(struct ib_pd *pd, u32 key);
 
 /* qp.c: look-up, under RCU; of the connected peer, with sq.lock */
 struct uroce_qp *uroce_qp_find(u64 dev_id, u32 num);
-struct uroce_qp *uroce_qp_peer(struct uroce_qp *qp);
+struct uroce_qp *uroce_qp_peer_again(struct uroce_qp *qp, u32 now);
+/* How many queue pairs have gone */
+extern atomic_t uroce_qp_ends;
+
+/*
+ * The queue pair that this one is connected to, if it is of this host. What was
+ * found is right until any queue pair ends, and its memory stays for as long as
+ * bottom halves are off, since RCU waits for that too.
+ */
+static inline struct uroce_qp *uroce_qp_peer(struct uroce_qp *qp)
+{
+	struct uroce_sendq *sq = &qp->sq;
+	/* Acquire: pairs with the barrier in number_free() */
+	u32 now = atomic_read_acquire(&uroce_qp_ends);
+
+	lockdep_assert_held(&sq->lock);
+	if (likely(sq->peer && sq->peer_seen == now))
+		return sq->peer;
+	return uroce_qp_peer_again(qp, now);
+}
+
 u64 uroce_rnr_ns(u8 timer);
 u64 uroce_timeout_ns(u8 timeout);
 int uroce_qp_create(struct ib_qp *ib, struct ib_qp_init_attr *init,

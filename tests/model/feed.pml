@@ -4,18 +4,32 @@
  * with work that it published; one feeds, the others leave word and go. When all
  * have gone, all work must be done.
  *
+ * With TRY_FIRST it is uroce_send_run() in kernel/uroce/queue.c: who gets the lock
+ * at once feeds without a word of its own and lets one that it finds stand, and
+ * looks for one like everybody when it has let go.
+ *
+ * holds with: TRY_FIRST
  * fails with: NO_COME_RELEASE NO_COME_FENCE NO_CLEAR_FENCE NO_LEAVE_FENCE
+ * fails with: TRY_FIRST,NO_COME_RELEASE TRY_FIRST,NO_COME_FENCE
+ * fails with: TRY_FIRST,NO_LEAVE_FENCE TRY_FIRST,NO_SECOND_LOOK
+ * fails with: TRY_FIRST,COMERS=3,NO_CLEAR_FENCE
  */
+#ifndef COMERS
 #define COMERS 2
+#endif
 #define THREADS COMERS
 #define LOCK 0
 #define AGAIN 1
-#define WORK 2		/* two words, each with one writer */
-#define WORDS (WORK + 2)
+#define WORK 2		/* a word for each, its one writer */
+#define WORDS (WORK + COMERS)
+#if COMERS == 2
 #define AHEAD (BIT(AGAIN) | BIT(WORK) | BIT(WORK + 1))
+#else
+#define AHEAD (BIT(AGAIN) | BIT(WORK + 2))
+#endif
 #include "weak.h"
 
-byte fed[2];
+byte fed[COMERS];
 byte gone;
 
 inline step(me)
@@ -24,9 +38,13 @@ inline step(me)
 	d_step { assert(work >= fed[0]); fed[0] = work; work = 0; }
 	load(me, WORK + 1, work);
 	d_step { assert(work >= fed[1]); fed[1] = work; work = 0; }
+#if COMERS > 2
+	load(me, WORK + 2, work);
+	d_step { assert(work >= fed[2]); fed[2] = work; work = 0; }
+#endif
 }
 
-inline feed_run(me)
+inline leave_word(me)
 {
 #ifdef NO_COME_RELEASE
 	store(me, AGAIN, 1);
@@ -34,9 +52,37 @@ inline feed_run(me)
 	store_release(me, AGAIN, 1);
 #endif
 #ifndef NO_COME_FENCE
-	fence(me);
+	fence(me)
+#else
+	skip
+#endif
+}
+
+inline let_go(me)
+{
+	store_release(me, LOCK, 0);
+#ifndef NO_LEAVE_FENCE
+	fence(me)
+#else
+	skip
+#endif
+}
+
+inline feed_run(me)
+{
+#ifdef TRY_FIRST
+	try_lock(me, LOCK, got);
+	if
+	:: got -> got = 0; step(me); let_go(me)
+	:: else -> leave_word(me)
+	fi;
+#else
+	leave_word(me);
 #endif
 	do
+#ifdef NO_SECOND_LOOK
+	:: break
+#endif
 	:: load(me, AGAIN, again);
 		if
 		:: !again -> break
@@ -54,10 +100,7 @@ inline feed_run(me)
 		fence(me);
 #endif
 		step(me);
-		store_release(me, LOCK, 0);
-#ifndef NO_LEAVE_FENCE
-		fence(me);
-#endif
+		let_go(me)
 	od
 }
 
@@ -75,5 +118,5 @@ active proctype judge()
 {
 	timeout ->
 	assert(gone == COMERS);
-	assert(fed[0] == 1 && fed[1] == 1)
+	assert(fed[0] == 1 && fed[1] == 1 && fed[COMERS - 1] == 1)
 }
