@@ -134,16 +134,20 @@ int univ_cmd_gid_query(int fd, struct univ_gid_query *cmd)
 	return err == ENODATA ? err : univ_fail_hdr("ibv_query_gid", err, &cmd->hdr);
 }
 
+static __attribute__((cold, noinline)) int kick_failed(const char *verb)
+{
+	struct univ_hdr hdr = {};
+	int err = errno;
+
+	reason_from_errno(&hdr, err);
+	return univ_fail_hdr(verb, err, &hdr);
+}
+
 /* A signal does not undo what was published, so the kick is given again. */
 int univ_cmd_kick(const char *verb, int fd, uint32_t what)
 {
-	struct univ_hdr hdr = {};
-
-	while (ioctl(fd, UNIV_KICK, (unsigned long)what)) {
-		if (errno == EINTR)
-			continue;
-		reason_from_errno(&hdr, errno);
-		return univ_fail_hdr(verb, errno, &hdr);
-	}
+	while (__builtin_expect(ioctl(fd, UNIV_KICK, (unsigned long)what), 0))
+		if (errno != EINTR)
+			return kick_failed(verb);
 	return 0;
 }

@@ -296,17 +296,56 @@ static int poll_locked(struct univ_cq *cq, int max, struct ibv_wc *wc)
 	return taken;
 }
 
-static __attribute__((noinline)) int poll_some(struct univ_cq *cq, int max, struct ibv_wc *wc)
+/* Called with the lock held, returns without. */
+static __attribute__((noinline)) int poll_list(struct univ_cq *cq, int max, struct ibv_wc *wc)
 {
-	bool lock = !cq->single_threaded;
-	int taken;
+	int taken = poll_locked(cq, max, wc);
 
-	if (lock)
-		univ_lock(&cq->lock);
-	taken = poll_locked(cq, max, wc);
-	if (lock)
+	if (!cq->single_threaded)
 		univ_unlock(&cq->lock);
 	return taken;
+}
+
+static __attribute__((noinline)) int poll_wait(struct univ_cq *cq, int max, struct ibv_wc *wc)
+{
+	univ_lock_wait(&cq->lock);
+	return poll_list(cq, max, wc);
+}
+
+static __attribute__((noinline)) int poll_wake(struct univ_cq *cq, int taken)
+{
+	univ_lock_wake(&cq->lock);
+	return taken;
+}
+
+/*
+ * One completion, if it is a good one and no other is wanted that is there already:
+ * what most polls that find any find. Whatever else there is is left to functions
+ * that are called last.
+ */
+static __attribute__((noinline)) int poll_some(struct univ_cq *cq, int max, struct ibv_wc *wc)
+{
+	univ_cq_cursor cursor, next;
+	const struct univ_cqe *cqe;
+	uint32_t head;
+
+	if (!cq->single_threaded && univ_unlikely(!univ_trylock(&cq->lock)))
+		return poll_wait(cq, max, wc);
+	cursor = cq->cursor;
+	cqe = univ_cursor_cqe(cursor);
+	if (univ_unlikely(max < 1 || !univ_cursor_ready(cursor) || cqe->status != IBV_WC_SUCCESS))
+		return poll_list(cq, max, wc);
+	head = cq->head + 1;
+	next = univ_cursor_make(cq->slots, cq->mask, head);
+	if (max > 1 && univ_cursor_ready(next))
+		return poll_list(cq, max, wc);
+	wc_fill(wc, cqe);
+	cq->head = head;
+	univ_poke(&cq->cursor, next);
+	univ_cq_ring_consume(cq->ring, head);
+	if (!cq->single_threaded && univ_unlikely(univ_unlock_quiet(&cq->lock)))
+		return poll_wake(cq, 1);
+	return 1;
 }
 
 /*

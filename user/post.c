@@ -61,6 +61,14 @@ uint32_t univ_qp_opcodes(const struct univ_context *ctx, enum ibv_qp_type type)
 	}
 }
 
+/* Those that send_quick() does: they need nothing but what all of them have. */
+uint32_t univ_qp_quick(const struct univ_qp *qp)
+{
+	if (qp->ibv.qp_type != IBV_QPT_RC && qp->ibv.qp_type != IBV_QPT_UC)
+		return 0;
+	return qp->sq.max_sge ? qp->opcodes & (OPCODES_SEND | OPCODES_REMOTE) : 0;
+}
+
 uint32_t univ_send_states(enum ibv_qp_type type)
 {
 	return type == IBV_QPT_XRC_RECV ? 0 : SEND_STATES;
@@ -255,37 +263,145 @@ send_fill(const struct univ_qp *qp, uint32_t *tail, struct ibv_send_wr **wr)
 }
 
 static __attribute__((noinline)) int send_kick(const struct univ_qp *qp, struct ibv_send_wr *first,
-					       struct ibv_send_wr **bad, int err)
+					       struct ibv_send_wr **bad)
 {
-	int kicked = univ_send_kick(VERB_SEND, qp);
+	int err = univ_send_kick(VERB_SEND, qp);
 
-	if (!kicked)
-		return err;
-	*bad = first;
-	return kicked;
+	if (univ_unlikely(err))
+		*bad = first;
+	return err;
 }
 
-int univ_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
-{
-	struct univ_qp *qp = to_uqp(ibv);
-	struct ibv_send_wr *first = wr;
-	bool kick = false;
-	uint32_t tail;
-	int err;
+/* What quick posts leave to be done */
+enum post_rest {
+	POST_KICK = 1 << 0,
+	POST_WAKE = 1 << 1,	/* whoever waits for the lock */
+	POST_ALL = 1 << 2,
+	POST_LOCKED = 1 << 3,	/* and the lock is held */
+};
 
-	if (univ_unlikely(!univ_send_allowed(qp))) {
-		*bad = wr;
-		return univ_send_refused(VERB_SEND, qp);
-	}
-	univ_lock(&qp->sq_lock);
-	tail = qp->sq.tail;
+/* A list. Called with the lock held, returns without. */
+static __attribute__((noinline)) int send_list(struct univ_qp *qp, struct ibv_send_wr *wr,
+					       struct ibv_send_wr **bad)
+{
+	struct ibv_send_wr *first = wr;
+	uint32_t tail = qp->sq.tail;
+	bool kick = false;
+	int err, kicked;
+
 	err = send_fill(qp, &tail, &wr);
 	if (univ_likely(tail != qp->sq.tail))
 		kick = univ_ring_publish(&qp->sq, tail);
 	univ_unlock(&qp->sq_lock);
 	if (univ_unlikely(err))
 		*bad = wr;
-	return kick ? send_kick(qp, first, bad, err) : err;
+	kicked = kick ? send_kick(qp, first, bad) : 0;
+	return kicked ? kicked : err;
+}
+
+/* The longest inline data that is copied word by word; a call does better with more. */
+#define QUICK_INLINE 64
+
+/* At least a word; the last one overlaps with the one before unless all are whole. */
+static inline void words_copy(uint8_t *to, const uint8_t *from, uint32_t length)
+{
+	const uint8_t *last = from + length - 8;
+
+	for (; from < last; from += 8, to += 8)
+		memcpy(to, from, 8);
+	memcpy(to - (from - last), last, 8);
+}
+
+static inline bool quick_inline(const struct univ_qp *qp, struct univ_send_wr *slot,
+				const struct ibv_sge *sge, uint32_t opcode)
+{
+	uint32_t length = sge->length;
+
+	const uint8_t *from = (const uint8_t *)(uintptr_t)sge->addr;
+
+	if (univ_unlikely(length > QUICK_INLINE || length > qp->max_inline ||
+			  opcode == UNIV_WR_RDMA_READ))
+		return false;
+	slot->count = (uint16_t)length;
+	if (length < 8)
+		bytes_copy(slot->data, from, length);
+	else
+		words_copy(slot->data, from, length);
+	return true;
+}
+
+/*
+ * One request of one piece, which is what most programs post at a time, without a
+ * call, as recv_quick(). A slot that is not published may be written as often as
+ * one likes. Of a send what would be the remote address is copied along: nobody
+ * reads it.
+ */
+static inline __attribute__((always_inline)) unsigned int
+send_quick(struct univ_qp *qp, const struct ibv_send_wr *wr)
+{
+	uint32_t tail, opcode, flags;
+	struct univ_send_wr *slot;
+	bool kick;
+
+	if (univ_unlikely(!wr || wr->next || wr->num_sge != 1))
+		return POST_ALL;
+	opcode = (uint32_t)wr->opcode;
+	if (univ_unlikely(opcode > 31 || !(qp->quick >> opcode & 1) || !univ_trylock(&qp->sq_lock)))
+		return POST_ALL;
+	tail = qp->sq.tail;
+	if (univ_unlikely(!univ_ring_room(&qp->sq, tail)))
+		return POST_ALL | POST_LOCKED;
+	slot = univ_ring_slot(&qp->sq, tail);
+	flags = wr->send_flags;
+	slot->wr_id = wr->wr_id;
+	slot->opcode = (uint8_t)opcode;
+	slot->flags = (uint8_t)(flags & WR_FLAGS);
+	slot->srqn = 0;
+	slot->imm = wr->imm_data;
+	slot->rkey = wr->wr.rdma.rkey;
+	slot->remote_addr = wr->wr.rdma.remote_addr;
+	if (!(flags & UNIV_WR_INLINE)) {
+		slot->count = 1;
+		memcpy(slot->sge, wr->sg_list, sizeof(*slot->sge));
+	} else if (univ_unlikely(!quick_inline(qp, slot, wr->sg_list, opcode))) {
+		return POST_ALL | POST_LOCKED;
+	}
+	kick = univ_ring_publish(&qp->sq, tail + 1);
+	return (kick ? POST_KICK : 0) | (univ_unlock_quiet(&qp->sq_lock) ? POST_WAKE : 0);
+}
+
+static __attribute__((noinline)) int send_rest(struct univ_qp *qp, struct ibv_send_wr *wr,
+					       struct ibv_send_wr **bad, unsigned int rest)
+{
+	if (rest & POST_ALL) {
+		if (!(rest & POST_LOCKED))
+			univ_lock(&qp->sq_lock);
+		return send_list(qp, wr, bad);
+	}
+	if (rest & POST_WAKE)
+		univ_lock_wake(&qp->sq_lock);
+	return rest & POST_KICK ? send_kick(qp, wr, bad) : 0;
+}
+
+static __attribute__((cold, noinline)) int send_refused(const struct univ_qp *qp,
+							struct ibv_send_wr *wr,
+							struct ibv_send_wr **bad)
+{
+	*bad = wr;
+	return univ_send_refused(VERB_SEND, qp);
+}
+
+int univ_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	struct univ_qp *qp = to_uqp(ibv);
+	unsigned int rest;
+
+	if (univ_unlikely(!univ_send_allowed(qp)))
+		return send_refused(qp, wr, bad);
+	rest = send_quick(qp, wr);
+	if (univ_likely(rest == POST_KICK))
+		return send_kick(qp, wr, bad);
+	return rest ? send_rest(qp, wr, bad, rest) : 0;
 }
 
 static __attribute__((cold, noinline)) int recv_bad(const char *verb, const struct univ_ring *ring,
@@ -319,14 +435,6 @@ static __attribute__((noinline)) int recv_kick(const char *verb, const struct ib
 	return err;
 }
 
-/* What recv_quick() leaves to be done */
-enum recv_rest {
-	RECV_KICK = 1 << 0,
-	RECV_WAKE = 1 << 1,	/* whoever waits for the lock */
-	RECV_ALL = 1 << 2,
-	RECV_LOCKED = 1 << 3,	/* and the lock is held */
-};
-
 /*
  * One request of one piece, which is what most programs post at a time. Whatever
  * else is to be done is left to a function that is called last, so that this
@@ -340,17 +448,17 @@ recv_quick(struct univ_lock *lock, struct univ_ring *ring, const struct ibv_recv
 	bool kick;
 
 	if (univ_unlikely(!wr || wr->next || wr->num_sge != 1 || !univ_trylock(lock)))
-		return RECV_ALL;
+		return POST_ALL;
 	tail = ring->tail;
 	if (univ_unlikely(!univ_ring_room(ring, tail) || !ring->max_sge))
-		return RECV_ALL | RECV_LOCKED;
+		return POST_ALL | POST_LOCKED;
 	slot = univ_ring_slot(ring, tail);
 	slot->wr_id = wr->wr_id;
 	slot->count = 1;
 	slot->reserved = 0;
 	memcpy(slot->sge, wr->sg_list, sizeof(*slot->sge));
 	kick = univ_ring_publish(ring, tail + 1);
-	return (kick ? RECV_KICK : 0) | (univ_unlock_quiet(lock) ? RECV_WAKE : 0);
+	return (kick ? POST_KICK : 0) | (univ_unlock_quiet(lock) ? POST_WAKE : 0);
 }
 
 struct recv_queue {
@@ -391,14 +499,14 @@ static int recv_list(const struct recv_queue *q, struct ibv_recv_wr *first,
 static int recv_rest(const struct recv_queue *q, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad,
 		     unsigned int rest)
 {
-	if (rest & RECV_ALL) {
-		if (!(rest & RECV_LOCKED))
+	if (rest & POST_ALL) {
+		if (!(rest & POST_LOCKED))
 			univ_lock(q->lock);
 		return recv_list(q, wr, bad);
 	}
-	if (rest & RECV_WAKE)
+	if (rest & POST_WAKE)
 		univ_lock_wake(q->lock);
-	return rest & RECV_KICK ? recv_kick(q->verb, q->context, q->handle, wr, bad) : 0;
+	return rest & POST_KICK ? recv_kick(q->verb, q->context, q->handle, wr, bad) : 0;
 }
 
 static __attribute__((cold, noinline)) int recv_refused(const struct univ_qp *qp)

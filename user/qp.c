@@ -51,6 +51,7 @@ static int rings_map(struct univ_qp *qp, const struct univ_qp_create *cmd)
 	qp->doorbell = ctx->doorbell;
 	qp->max_inline = cmd->max_inline;
 	univ_ring_init(&qp->sq, qp->map.base, &cmd->sq, cmd->max_send_wr, cmd->max_send_sge);
+	qp->quick = univ_qp_quick(qp);
 	if (cmd->rq.slots)
 		univ_ring_init(&qp->rq, qp->map.base, &cmd->rq, cmd->max_recv_wr,
 			       cmd->max_recv_sge);

@@ -111,6 +111,7 @@ struct univ_qp {
 	struct univ_ring sq;
 	uint32_t max_inline;
 	uint32_t opcodes;		/* bits of enum univ_wr_opcode */
+	uint32_t quick;			/* those that univ_post_send() is quick with */
 	uint32_t send_states;		/* bits of states that take requests */
 	const struct univ_doorbell *doorbell;
 	struct univ_qp_build build;
@@ -221,6 +222,7 @@ int univ_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr
 int univ_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int univ_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 uint32_t univ_send_states(enum ibv_qp_type type);
+uint32_t univ_qp_quick(const struct univ_qp *qp);
 uint32_t univ_qp_opcodes(const struct univ_context *ctx, enum ibv_qp_type type);
 bool univ_send_allowed(const struct univ_qp *qp);
 int univ_send_refused(const char *verb, const struct univ_qp *qp);
