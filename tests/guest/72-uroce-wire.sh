@@ -112,6 +112,7 @@ network loss 10% ecn
 run_test "uroce wire: a tenth is marked (ECN)" 60 congested
 network
 run_test "uroce wire: packets (adv21)" 300 program packets
+run_test "uroce wire: packets, XRC (adv21)" 300 program packets_xrc
 over "destroyed while half is lost (adv20)" 150 loss 50% -- destroyed
 network
 

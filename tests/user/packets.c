@@ -2,23 +2,14 @@
 /*
  * adv21. Packets that lie, from the address of a queue pair's peer: what is not as
  * the specification wants it is dropped or refused, and no byte of memory changes
- * that the peer may not change. The peer is a raw socket in another network
- * namespace, UNIV_TEST_PEER by name, where 10.89.0.2 is; we are 10.89.0.1.
+ * that the peer may not change. packets.h has the peer, packets_xrc.c the same for XRC.
  */
-#include "testlib.h"
-#include <arpa/inet.h>
-#include <netinet/ip.h>
-#include <netinet/udp.h>
+#include "packets.h"
 
-#define PEER_QPN	0x123456u
 #define PSN		0xfffffeu
 #define ROOM		4096		/* that the peer may write */
 #define CANARY		8192		/* on either side of it */
 #define INBOX		8192		/* for what it sends */
-
-enum { SERVICE_UC = 0x20, SEND_FIRST = 0, SEND_MIDDLE, SEND_LAST, SEND_ONLY = 4, WRITE_FIRST = 6,
-       WRITE_MIDDLE, WRITE_LAST, WRITE_ONLY = 10, READ_REQUEST = 12, READ_ONLY = 16, ACKNOWLEDGE,
-       ATOMIC_ACK, COMPARE_SWAP, ATOMIC_WRITE = 29 };
 
 static struct {
 	struct test_dev dev;
@@ -28,108 +19,8 @@ static struct {
 	struct ibv_mr *room;		/* open to the peer */
 	struct ibv_mr *inbox;
 	uint8_t *mem;			/* canary, room, canary, inbox */
-	int sock;
 	uint32_t psn;			/* that our queue pair expects */
 } env;
-
-struct packet {
-	struct iphdr ip;
-	struct udphdr udp;
-	uint8_t byte[2048];		/* from the base transport header on */
-	uint32_t len;			/* of it, without the CRC */
-} __attribute__((packed));
-
-/* ---- The peer ------------------------------------------------------------ */
-
-static uint32_t crc32_add(uint32_t crc, const void *data, size_t len)
-{
-	const uint8_t *p = data;
-
-	while (len--) {
-		crc ^= *p++;
-		for (int i = 0; i < 8; i++)
-			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
-	}
-	return crc;
-}
-
-static uint32_t icrc(const struct packet *pkt)
-{
-	static const uint8_t ones[8] = { 255, 255, 255, 255, 255, 255, 255, 255 };
-	struct packet p = *pkt;
-
-	p.ip.tos = 0xff;
-	p.ip.ttl = 0xff;
-	p.ip.check = 0xffff;
-	p.udp.check = 0xffff;
-	if (p.len > 4)
-		p.byte[4] = 0xff;
-	return ~crc32_add(crc32_add(~0u, ones, 8), &p, sizeof(p.ip) + sizeof(p.udp) + p.len);
-}
-
-static void put32(uint8_t *at, uint32_t value)
-{
-	value = htonl(value);
-	memcpy(at, &value, 4);
-}
-
-static void put64(uint8_t *at, uint64_t value)
-{
-	put32(at, value >> 32);
-	put32(at + 4, value);
-}
-
-/* A base transport header, and room behind it */
-static void packet_begin(struct packet *p, uint8_t opcode, uint32_t psn, uint32_t len)
-{
-	memset(p, 0, sizeof(*p));
-	p->byte[0] = opcode;
-	p->byte[1] = 0x40 | (-len & 3) << 4;
-	p->byte[2] = 0xff;
-	p->byte[3] = 0xff;
-	put32(p->byte + 4, env.qp->qp_num);
-	put32(p->byte + 8, 0x80000000 | (psn & 0xffffff));
-	p->len = 12;
-}
-
-static void packet_fill(struct packet *p, uint32_t len, uint8_t value)
-{
-	memset(p->byte + p->len, value, len);
-	p->len += (len + 3) & ~3u;
-}
-
-static void packet_reth(struct packet *p, uint64_t va, uint32_t rkey, uint32_t len)
-{
-	put64(p->byte + p->len, va);
-	put32(p->byte + p->len + 8, rkey);
-	put32(p->byte + p->len + 12, len);
-	p->len += 16;
-}
-
-/* @damage is applied to the CRC */
-static void packet_send_from(struct packet *p, const char *from, uint32_t damage)
-{
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = inet_addr("10.89.0.1") };
-	uint32_t total = sizeof(p->ip) + sizeof(p->udp) + p->len + 4, crc;
-
-	p->ip = (struct iphdr){
-		.version = 4, .ihl = 5, .tot_len = htons(total), .id = htons(1),
-		.frag_off = htons(IP_DF), .ttl = 64, .protocol = IPPROTO_UDP,
-		.saddr = inet_addr(from), .daddr = to.sin_addr.s_addr,
-	};
-	p->udp = (struct udphdr){
-		.source = htons(0xc000), .dest = htons(4791), .len = htons(total - sizeof(p->ip)),
-	};
-	crc = htole32(icrc(p) ^ damage);
-	memcpy(p->byte + p->len, &crc, 4);
-	NEED(sendto(env.sock, p, total, 0, (void *)&to, sizeof(to)) == (ssize_t)total,
-	     "sendto: %s", err_name(errno));
-}
-
-static void packet_send(struct packet *p)
-{
-	packet_send_from(p, "10.89.0.2", 0);
-}
 
 /* ---- Our side ------------------------------------------------------------ */
 
@@ -181,22 +72,6 @@ static void restart(void)
 	env.psn = PSN;
 }
 
-static void peer_open(void)
-{
-	int here = open("/proc/self/ns/net", O_RDONLY), there;
-	char path[128];
-
-	snprintf(path, sizeof(path), "/run/netns/%s", getenv("UNIV_TEST_PEER"));
-	there = open(path, O_RDONLY);
-	NEED(here >= 0 && there >= 0 && !setns(there, CLONE_NEWNET), "%s: %s", path,
-	     err_name(errno));
-	env.sock = socket(AF_INET, SOCK_RAW, IPPROTO_RAW);
-	NEED(env.sock >= 0, "raw socket: %s", err_name(errno));
-	NEED(!setns(here, CLONE_NEWNET), "setns: %s", err_name(errno));
-	close(here);
-	close(there);
-}
-
 static void open_all(void)
 {
 	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .cap = { 8, 16, 1, 1, 64 } };
@@ -218,6 +93,7 @@ static void open_all(void)
 	env.qp = ibv_create_qp(env.pd, &init);
 	NEED_PTR(env.qp, "create_qp");
 	peer_open();
+	peer.qpn = env.qp->qp_num;
 	restart();
 }
 
@@ -229,15 +105,7 @@ static void close_all(void)
 	CHECK_ERR(ibv_dereg_mr(env.inbox), 0);
 	CHECK_ERR(ibv_dealloc_pd(env.pd), 0);
 	dev_close(&env.dev);
-	close(env.sock);
-}
-
-static bool is(const uint8_t *mem, size_t len, uint8_t value)
-{
-	for (size_t i = 0; i < len; i++)
-		if (mem[i] != value)
-			return false;
-	return true;
+	close(peer.sock);
 }
 
 /* Packets over a veth are taken before the system call that sent them returns, or soon */
@@ -538,15 +406,6 @@ static void forged_answers(void)
 	restart();
 }
 
-static uint32_t random_next(void)
-{
-	static uint32_t x = 88172645;
-
-	x ^= x << 13;
-	x ^= x >> 17;
-	return x ^= x << 5;
-}
-
 /* Good packets with bytes changed, their CRC right: what they may do is in the room and the inbox */
 static void random_bytes(void)
 {
@@ -562,7 +421,7 @@ static void random_bytes(void)
 		packet_fill(&p, len, n);
 		for (uint32_t i = random_next() % 3; i; i--)
 			p.byte[random_next() % 60] = random_next();
-		put32(p.byte + 4, env.qp->qp_num);
+		put32(p.byte + 4, peer.qpn);
 		if (!(random_next() % 16))
 			p.len = random_next() % (p.len + 1);
 		packet_send(&p);

@@ -158,7 +158,7 @@ static void xrc_open_queues(struct xrc *x, int fd)
 	CHECK(x->srqn[0] != x->srqn[1], "both are number %u", x->srqn[0]);
 }
 
-static void xrc_open(struct xrc *x, int fd)
+static MAYBE_UNUSED void xrc_open(struct xrc *x, int fd)
 {
 	xrc_open_queues(x, fd);
 	x->ini = initiator_of(x->pd, x->cq, 0);
