@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Congestion notifications: what one is, who gets them, and how often at most. As
+ * NICs do it, and as senders that slow down for each expect it, two of them to one
+ * peer lie 50 microseconds apart or more.
+ */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/ktime.h>
+#include <linux/skbuff.h>
+#include <linux/string.h>
+
+#include "../../kernel/uroce/conn.h"
+
+#define GAP_NS	(50 * NSEC_PER_USEC)
+#define PEER	0x123456
+#define CALLS	2000
+
+struct told {
+	struct uroce_conn conn;
+	struct sk_buff *last;
+	u32 sent;
+	u32 counts[UROCE_COUNTERS];
+};
+
+static struct told *told_of(struct uroce_conn *conn)
+{
+	return container_of(conn, struct told, conn);
+}
+
+static void told_count(struct uroce_conn *conn, enum uroce_counter what)
+{
+	told_of(conn)->counts[what]++;
+}
+
+static int told_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool response)
+{
+	struct told *t = told_of(conn);
+
+	kfree_skb(t->last);
+	t->last = skb;
+	t->sent++;
+	return 0;
+}
+
+static int told_flush(struct uroce_conn *conn, bool response)
+{
+	return 0;
+}
+
+static const struct uroce_conn_ops told_ops = {
+	.count = told_count,
+	.xmit = told_xmit,
+	.flush = told_flush,
+};
+
+static int cnp_init(struct kunit *test)
+{
+	struct told *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, t);
+	uroce_conn_init(&t->conn, &told_ops, UROCE_RC);
+	t->conn.peer = PEER;
+	t->conn.pkey = 0xffff;
+	uroce_resp_start(&t->conn, 0);
+	test->priv = t;
+	return 0;
+}
+
+static void cnp_exit(struct kunit *test)
+{
+	struct told *t = test->priv;
+
+	kfree_skb(t->last);
+	uroce_resp_halt(&t->conn);
+	uroce_conn_stop(&t->conn);
+}
+
+static void cnp_packet(struct kunit *test)
+{
+	struct told *t = test->priv;
+	struct uroce_bth *bth;
+
+	uroce_resp_congested(&t->conn);
+	KUNIT_ASSERT_NOT_NULL(test, t->last);
+	KUNIT_ASSERT_EQ(test, t->last->len, (u32)sizeof(*bth) + 16);
+	bth = (void *)t->last->data;
+	KUNIT_EXPECT_EQ(test, (int)bth->opcode, 0x81);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(bth->qpn), 0x40000000u | PEER);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(bth->psn), 0u);
+	KUNIT_EXPECT_NULL(test, memchr_inv(bth + 1, 0, 16));
+	KUNIT_EXPECT_EQ(test, t->counts[UROCE_CNT_ECN_MARKED], 1u);
+	KUNIT_EXPECT_EQ(test, t->counts[UROCE_CNT_CNP_SENT], 1u);
+}
+
+/* However often it is asked for, and each is counted as what it is */
+static void cnp_gap(struct kunit *test)
+{
+	struct told *t = test->priv;
+	u64 from = ktime_get_ns(), most;
+	u32 i;
+
+	for (i = 0; i < CALLS; i++)
+		uroce_resp_congested(&t->conn);
+	most = (ktime_get_ns() - from) / GAP_NS + 1;
+	KUNIT_EXPECT_GE(test, t->sent, 1u);
+	KUNIT_EXPECT_LE(test, (u64)t->sent, most);
+	KUNIT_EXPECT_EQ(test, t->counts[UROCE_CNT_ECN_MARKED], (u32)CALLS);
+	KUNIT_EXPECT_EQ(test, t->counts[UROCE_CNT_CNP_SENT], t->sent);
+}
+
+/* But as soon as the time is over, and first of all after a new beginning */
+static void cnp_again(struct kunit *test)
+{
+	struct told *t = test->priv;
+	u32 i;
+
+	for (i = 1; i <= 20; i++) {
+		uroce_resp_congested(&t->conn);
+		KUNIT_EXPECT_EQ(test, t->sent, i);
+		udelay(51);
+	}
+	uroce_resp_congested(&t->conn);
+	uroce_resp_start(&t->conn, 0);
+	uroce_resp_congested(&t->conn);
+	KUNIT_EXPECT_EQ(test, t->sent, 22u);
+}
+
+/* Who could not slow down, and who is not there */
+static void cnp_nobody(struct kunit *test)
+{
+	struct told *t = test->priv;
+
+	t->conn.service = UROCE_UC;
+	uroce_resp_congested(&t->conn);
+	t->conn.service = UROCE_RC;
+	uroce_resp_halt(&t->conn);
+	uroce_resp_congested(&t->conn);
+	KUNIT_EXPECT_EQ(test, t->sent, 0u);
+	KUNIT_EXPECT_EQ(test, t->counts[UROCE_CNT_ECN_MARKED], 2u);
+	KUNIT_EXPECT_EQ(test, t->counts[UROCE_CNT_CNP_SENT], 0u);
+}
+
+static struct kunit_case cnp_cases[] = {
+	KUNIT_CASE(cnp_packet),
+	KUNIT_CASE(cnp_gap),
+	KUNIT_CASE(cnp_again),
+	KUNIT_CASE(cnp_nobody),
+	{}
+};
+
+static struct kunit_suite cnp_suite = {
+	.name = "univ_uroce_cnp",
+	.init = cnp_init,
+	.exit = cnp_exit,
+	.test_cases = cnp_cases,
+};
+
+kunit_test_suite(cnp_suite);
