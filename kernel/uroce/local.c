@@ -58,10 +58,17 @@ static enum outcome fail(struct turn *t, enum ib_wc_status status)
 	return FAILED;
 }
 
-/* The peer refuses: it goes to error as well */
+/*
+ * The peer refuses: it goes to error as well. Of an unreliable connection, what may
+ * not be done is as good as lost.
+ */
 static enum outcome refuse(struct turn *t, enum ib_wc_status status, u32 event)
 {
-	uroce_qp_fail(t->peer, event);
+	bool loses = t->qp->type == IB_QPT_UC && (event == IB_EVENT_QP_REQ_ERR ||
+						  event == IB_EVENT_QP_ACCESS_ERR);
+
+	if (!loses)
+		uroce_qp_fail(t->peer, event);
 	return fail(t, status);
 }
 
@@ -76,10 +83,14 @@ static enum outcome refuse_recv(struct turn *t, enum ib_wc_status theirs,
 	return refuse(t, ours, 0);
 }
 
+/* One that an unreliable message left behind serves again */
 static enum outcome take_recv(struct turn *t)
 {
-	enum ib_wc_status status = uroce_recv_take(t->peer);
+	enum ib_wc_status status;
 
+	if (t->qp->type == IB_QPT_UC && t->peer->resp.recv.taken)
+		return DONE;
+	status = uroce_recv_take(t->peer);
 	if (likely(status == IB_WC_SUCCESS))
 		return DONE;
 	if (status == IB_WC_RNR_RETRY_EXC_ERR)
@@ -216,14 +227,14 @@ static enum outcome rdma(struct turn *t, bool read)
 	enum outcome out;
 	u32 n;
 
-	if (wqe->wr.opcode == UNIV_WR_RDMA_WRITE_WITH_IMM && !wqe->done &&
-	    !t->peer->resp.recv.taken) {
-		out = take_recv(t);
-		if (out != DONE)
-			return out;
-	}
 	out = remote(t, &seg, wqe->len,
 		     read ? IB_ACCESS_REMOTE_READ : IB_ACCESS_REMOTE_WRITE);
+	if (out == DONE && wqe->wr.opcode == UNIV_WR_RDMA_WRITE_WITH_IMM &&
+	    !wqe->done && !t->peer->resp.recv.taken) {
+		out = take_recv(t);
+		if (out != DONE && seg.mr)
+			uroce_remote_put(&seg);
+	}
 	if (out != DONE)
 		return out;
 	n = piece(t);

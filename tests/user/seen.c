@@ -333,6 +333,9 @@ FAILURE(receive_too_short, .opcode = IBV_WR_SEND, .received = 1, .inform = true)
 FAILURE(receive_bad_key, .opcode = IBV_WR_SEND, .received = 2, .inform = true)
 FAILURE(write_imm_bad_rkey, .opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .remote_key = true, .inform = true)
 
+/* That is found out before a receive is asked for */
+FAILURE(write_imm_no_receive, .opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .remote_key = true)
+
 /* The peer has no receive, and the sender does not wait long for one */
 static void receiver_not_ready(void)
 {
@@ -380,6 +383,71 @@ static void uc_lost(void)
 	settle(1);
 	NEED_OK(post_recv_at(&p, 1, 1, SLOT, 256));
 	NEED_OK(post_send_at(&p, 0, 4, 64, 64, IBV_SEND_SIGNALED));
+	settle(2);
+	printf("  memory of 1: %08x\n", sum(p.buf[1], PAIR_HALF));
+	close_pair();
+}
+
+/* What the peer does not grant is lost as well, and its receive serves what comes next */
+static void uc_refused(void)
+{
+	static const enum ibv_wr_opcode opcode[] = { IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM };
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .send_flags = IBV_SEND_SIGNALED };
+
+	open_pair(&(struct pair_want){ .type = IBV_QPT_UC });
+	sge = pair_sge(&p, 0, 0, 5000);
+	NEED_OK(post_recv_at(&p, 1, 1, SLOT, 256));
+	for (unsigned int i = 0; i < 4; i++) {
+		wr.wr_id = 2 * i;
+		wr.opcode = opcode[i % 2];
+		wr.wr.rdma.remote_addr = i < 2 ? (uintptr_t)shut_mem : (uintptr_t)p.buf[1] + PAIR_HALF - 8;
+		wr.wr.rdma.rkey = i < 2 ? shut->rkey : p.mr->rkey;
+		NEED_OK(post_one(&p, 0, &wr));
+		settle(1);
+	}
+	NEED_OK(post_send_at(&p, 0, 10, 64, 64, IBV_SEND_SIGNALED));
+	settle(2);
+	printf("  memory of 1: %08x\n", sum(p.buf[1], PAIR_HALF));
+	close_pair();
+}
+
+/* A receive that is too short ends, and its queue pair with it */
+static void uc_too_short(void)
+{
+	open_pair(&(struct pair_want){ .type = IBV_QPT_UC });
+	NEED_OK(post_recv_at(&p, 1, 1, SLOT, 8));
+	NEED_OK(post_recv_at(&p, 1, 3, SLOT, 256));
+	NEED_OK(post_send_at(&p, 0, 2, 0, 64, IBV_SEND_SIGNALED));
+	settle(3);
+	printf("  memory of 1: %08x\n", sum(p.buf[1], PAIR_HALF));
+	close_pair();
+}
+
+/* What is wrong on the sender's side stops it, until it is told to go on */
+static void uc_stopped(void)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = { .wr_id = 2, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED };
+
+	open_pair(&(struct pair_want){ .type = IBV_QPT_UC });
+	for (int i = 0; i < 3; i++)
+		NEED_OK(post_recv_at(&p, 1, 2 * i + 1, SLOT * (i + 1), 256));
+	NEED_OK(post_recv_at(&p, 0, 1, SLOT, 256));
+	sge = pair_sge(&p, 0, 0, 64);
+	sge.lkey ^= 0x55;
+	NEED_OK(post_one(&p, 0, &wr));
+	NEED_OK(post_send_at(&p, 0, 4, 0, 64, IBV_SEND_SIGNALED));
+	settle(2);
+	printf("  state of 0: %d\n", qp_state_now(p.qp[0]));
+	/* It still receives */
+	NEED_OK(post_send_at(&p, 1, 2, 0, 64, IBV_SEND_SIGNALED));
+	settle(2);
+	NEED_OK(post_send_at(&p, 0, 6, 0, 64, IBV_SEND_SIGNALED));
+	settle(1);
+	NEED_OK(qp_to_state(p.qp[0], IBV_QPS_RTS));
+	NEED_OK(post_send_at(&p, 0, 8, 32, 64, IBV_SEND_SIGNALED));
 	settle(2);
 	printf("  memory of 1: %08x\n", sum(p.buf[1], PAIR_HALF));
 	close_pair();
@@ -435,11 +503,15 @@ static const struct test_case exchanges[] = {
 	{ "receive_too_short", receive_too_short },
 	{ "receive_bad_key", receive_bad_key },
 	{ "write_imm_bad_rkey", write_imm_bad_rkey },
+	{ "write_imm_no_receive", write_imm_no_receive },
 	{ "receiver_not_ready", receiver_not_ready },
 	{ "receive_comes_late", receive_comes_late },
 	{ "peer_is_gone", peer_is_gone },
 	{ "peer_in_error", peer_in_error },
 	{ "uc_lost", uc_lost },
+	{ "uc_refused", uc_refused },
+	{ "uc_too_short", uc_too_short },
+	{ "uc_stopped", uc_stopped },
 	{ "ud_wrong_qkey", ud_wrong_qkey },
 	{ "flushed_by_modify", flushed_by_modify },
 };
