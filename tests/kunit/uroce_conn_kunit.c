@@ -51,11 +51,6 @@ static struct end *end_of(struct uroce_conn *conn)
 
 /* ---- what connections stand on ------------------------------------------------ */
 
-u64 uroce_rnr_ns(u8 timer)
-{
-	return timer * NSEC_PER_MSEC;
-}
-
 static struct uroce_msg *end_msg(struct uroce_conn *conn, u32 index)
 {
 	return &end_of(conn)->msg[index % MSGS];

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A host with two queue pairs, and what uroce's sources stand on there. */
+#include <linux/scatterlist.h>
+#include <linux/slab.h>
+
+#include "uroce_host.h"
+
+/* ---- what the sources stand on ------------------------------------------------ */
+
+DEFINE_STATIC_KEY_FALSE(uroce_faults_on);
+DEFINE_STATIC_KEY_FALSE(uroce_mirrors_on);
+
+bool uroce_fault_roll(struct uroce_dev *dev, enum uroce_fault what)
+{
+	return false;
+}
+
+bool uroce_fault_down(struct uroce_dev *dev)
+{
+	return false;
+}
+
+u64 uroce_fault_delay_ns(struct uroce_dev *dev)
+{
+	return 0;
+}
+
+void uroce_mirror_message(struct uroce_qp *qp, struct uroce_dev *to,
+			  struct uroce_wqe *wqe, u8 syndrome)
+{
+}
+
+void uroce_mirror_datagram(struct uroce_qp *qp, struct uroce_dev *to,
+			   struct uroce_wqe *wqe)
+{
+}
+
+/* Every address is this host's */
+int uroce_av_init(struct uroce_dev *dev, struct uroce_av *av,
+		  const struct rdma_ah_attr *attr)
+{
+	*av = (struct uroce_av){ .peer = dev->id };
+	return 0;
+}
+
+bool uroce_ah_copy(u32 index, struct uroce_av *av)
+{
+	return false;
+}
+
+struct uroce_dev *uroce_dev_by_id(u64 id)
+{
+	return NULL;
+}
+
+void uroce_mcast_each(struct uroce_dev *dev, const union ib_gid *gid,
+		      void (*each)(struct uroce_qp *qp, void *arg), void *arg)
+{
+}
+
+int uroce_wire_begin(struct uroce_qp *qp)
+{
+	return 0;
+}
+
+void uroce_wire_end(struct uroce_qp *qp)
+{
+}
+
+bool uroce_wire_step(struct uroce_qp *qp, u32 tail)
+{
+	return false;
+}
+
+bool uroce_wire_idle(struct uroce_qp *qp)
+{
+	return true;
+}
+
+void uroce_wire_again(struct uroce_qp *qp)
+{
+}
+
+void uroce_wire_reset(struct uroce_qp *qp)
+{
+}
+
+void uroce_wire_datagram(struct uroce_qp *qp, struct uroce_wqe *wqe)
+{
+}
+
+/* ---- memory ------------------------------------------------------------------- */
+
+u8 *host_byte(const struct area *area, u32 at)
+{
+	at += BEGIN;
+	return (u8 *)page_address(area->page[at >> PAGE_SHIFT]) + offset_in_page(at);
+}
+
+u8 host_pattern(u32 at, u8 seed)
+{
+	return at * 7 + (at >> 8) + seed;
+}
+
+static void area_fill(struct area *area, u8 seed)
+{
+	u32 i;
+
+	for (i = 0; i < BYTES; i++)
+		*host_byte(area, i) = host_pattern(i, seed);
+}
+
+void host_stale(struct area *area)
+{
+	int i;
+
+	for (i = 0; i < PAGES; i++)
+		memset(page_address(area->page[i]), STALE, PAGE_SIZE);
+}
+
+int host_differs(const struct area *area, u32 to, u32 from, u32 len, u8 seed)
+{
+	int i;
+
+	for (i = -BEGIN; i < (int)BYTES + BEGIN; i++) {
+		bool in = i >= (int)to && i < (int)(to + len);
+
+		if (*host_byte(area, i) != (in ? host_pattern(i - to + from, seed) : STALE))
+			return i;
+	}
+	return -1;
+}
+
+static int area_register(struct host *h, struct side *side, struct ib_pd *pd, u32 access)
+{
+	struct uroce_qp of_pd = { .ib = &(struct ib_qp){ .pd = pd } };
+	struct area *area = &side->area;
+	struct scatterlist sg[PAGES];
+	struct ib_mr *mr;
+	int i, ret;
+
+	mr = uroce_mr_alloc(pd, IB_MR_TYPE_MEM_REG, PAGES);
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	sg_init_table(sg, PAGES);
+	for (i = 0; i < PAGES; i++) {
+		u32 skip = i ? 0 : BEGIN;
+
+		sg_dma_address(&sg[i]) = (uintptr_t)page_address(area->page[i]) + skip;
+		sg_dma_len(&sg[i]) = PAGE_SIZE - skip - (i == PAGES - 1 ? BEGIN : 0);
+	}
+	mr->page_size = PAGE_SIZE;
+	ret = uroce_mr_map(mr, sg, PAGES, NULL);
+	mr->iova = IOVA;
+	if (ret == PAGES)
+		ret = uroce_mr_fast(&of_pd, mr, mr->lkey, access);
+	if (!ret)
+		area->mr = mr;
+	else
+		uroce_mr_dereg(mr, NULL);
+	return ret;
+}
+
+void host_reopen(struct kunit *test, struct side *side, struct ib_pd *pd, u32 access)
+{
+	KUNIT_EXPECT_EQ(test, uroce_mr_dereg(side->area.mr, NULL), 0);
+	side->area.mr = NULL;
+	KUNIT_ASSERT_EQ(test, area_register(test->priv, side, pd, access), 0);
+}
+
+/* ---- queue pairs -------------------------------------------------------------- */
+
+static void on_event(struct ib_event *event, void *context)
+{
+	struct side *side = context;
+
+	side->events |= BIT(event->event);
+}
+
+static int qp_make(struct host *h, struct side *side, enum ib_qp_type type)
+{
+	struct ib_qp_init_attr init = {
+		.qp_type = type, .send_cq = &side->cq.ib, .recv_cq = &side->cq.ib,
+		.cap = { QUEUE, QUEUE, 2, 2, 64 },
+	};
+	struct ib_qp *ib = &side->qp.ib;
+
+	*ib = (struct ib_qp){ .device = &h->dev.ib, .pd = &h->pd, .qp_type = type,
+			      .event_handler = on_event, .qp_context = side };
+	return uroce_qp_create(ib, &init, NULL);
+}
+
+static int to_init(struct side *side)
+{
+	struct ib_qp_attr a = { .qp_state = IB_QPS_INIT, .port_num = 1,
+				.qp_access_flags = ALL_ACCESS };
+
+	return uroce_qp_modify(&side->qp.ib, &a, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT |
+			       IB_QP_ACCESS_FLAGS, NULL);
+}
+
+static int to_rts(struct side *side, const struct side *peer, u8 rnr_retry)
+{
+	bool rc = side->qp.ib.qp_type == IB_QPT_RC;
+	struct ib_qp_attr a = {
+		.qp_state = IB_QPS_RTR, .path_mtu = IB_MTU_1024,
+		.dest_qp_num = peer->qp.ib.qp_num, .max_dest_rd_atomic = 2, .min_rnr_timer = 1,
+	};
+	int ret;
+
+	ret = uroce_qp_modify(&side->qp.ib, &a, IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU |
+			      IB_QP_DEST_QPN | IB_QP_RQ_PSN | (rc ? IB_QP_MAX_DEST_RD_ATOMIC |
+			      IB_QP_MIN_RNR_TIMER : 0), NULL);
+	a = (struct ib_qp_attr){ .qp_state = IB_QPS_RTS, .timeout = 1, .retry_cnt = 1,
+				 .rnr_retry = rnr_retry, .max_rd_atomic = 2 };
+	return ret ?: uroce_qp_modify(&side->qp.ib, &a, IB_QP_STATE | IB_QP_SQ_PSN |
+				      (rc ? IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
+				      IB_QP_MAX_QP_RD_ATOMIC : 0), NULL);
+}
+
+static void connect(struct kunit *test, enum ib_qp_type type, u8 rnr_retry)
+{
+	struct host *h = test->priv;
+	struct side *side[2] = { &h->a, &h->b };
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		KUNIT_ASSERT_EQ(test, qp_make(h, side[i], type), 0);
+		KUNIT_ASSERT_EQ(test, to_init(side[i]), 0);
+	}
+	for (i = 0; i < 2; i++)
+		KUNIT_ASSERT_EQ(test, to_rts(side[i], side[!i], rnr_retry), 0);
+}
+
+static void disconnect(struct host *h)
+{
+	struct side *side[2] = { &h->a, &h->b };
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		if (side[i]->qp.qp)
+			uroce_qp_destroy(&side[i]->qp.ib, NULL);
+		side[i]->qp.qp = NULL;
+		side[i]->events = 0;
+		side[i]->cq.head = side[i]->cq.tail;
+	}
+}
+
+static int side_init(struct kunit *test, struct side *side)
+{
+	const struct ib_cq_init_attr attr = { .cqe = 4 * QUEUE };
+	struct host *h = test->priv;
+	int i;
+
+	side->cq.ib.device = &h->dev.ib;
+	for (i = 0; i < PAGES; i++) {
+		side->area.page[i] = alloc_page(GFP_KERNEL);
+		if (!side->area.page[i])
+			return -ENOMEM;
+	}
+	return uroce_cq_create(&side->cq.ib, &attr, NULL) ?:
+	       area_register(h, side, &h->pd, ALL_ACCESS);
+}
+
+static void side_exit(struct side *side)
+{
+	int i;
+
+	if (side->area.mr)
+		uroce_mr_dereg(side->area.mr, NULL);
+	uroce_cq_destroy(&side->cq.ib, NULL);
+	for (i = 0; i < PAGES; i++)
+		if (side->area.page[i])
+			__free_page(side->area.page[i]);
+}
+
+int host_init(struct kunit *test)
+{
+	struct host *h = kunit_kzalloc(test, sizeof(*h), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, h);
+	test->priv = h;
+	h->dev.id = 1;
+	h->dev.ib.local_dma_lkey = 0xdeadbeef;
+	h->dev.counters = __alloc_percpu(UROCE_COUNTERS * sizeof(u64), sizeof(u64));
+	KUNIT_ASSERT_NOT_NULL(test, h->dev.counters);
+	mutex_init(&h->dev.mrs_lock);
+	spin_lock_init(&h->dev.bound_lock);
+	xa_init_flags(&h->dev.mrs, XA_FLAGS_ALLOC);
+	xa_init(&h->dev.mws);
+	h->pd.device = &h->dev.ib;
+	h->other.device = &h->dev.ib;
+	KUNIT_ASSERT_EQ(test, side_init(test, &h->a), 0);
+	KUNIT_ASSERT_EQ(test, side_init(test, &h->b), 0);
+	area_fill(&h->a.area, 1);
+	host_stale(&h->b.area);
+	connect(test, IB_QPT_RC, 7);
+	return 0;
+}
+
+void host_exit(struct kunit *test)
+{
+	struct host *h = test->priv;
+
+	disconnect(h);
+	side_exit(&h->a);
+	side_exit(&h->b);
+	/* Who was freed behind a grace period is counted until then */
+	rcu_barrier();
+	uroce_mr_exit(&h->dev);
+	free_percpu(h->dev.counters);
+}
+
+void host_again(struct kunit *test, enum ib_qp_type type, u8 rnr_retry)
+{
+	struct host *h = test->priv;
+
+	disconnect(h);
+	host_stale(&h->b.area);
+	connect(test, type, rnr_retry);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A host with two connected queue pairs of uroce, by its own queues, regions and
+ * private rings. Packets, faults and mirrors are out of the way.
+ */
+#ifndef UROCE_HOST_H
+#define UROCE_HOST_H
+
+#include <kunit/test.h>
+
+#include "../../kernel/uroce/uroce.h"
+
+#define PAGES	4
+#define BEGIN	100		/* of a region in its first page */
+#define BYTES	(PAGES * PAGE_SIZE - 2 * BEGIN)
+#define QUEUE	8
+#define ALL_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+		    IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
+#define IOVA	(0x10000000ull + BEGIN)
+#define STALE	0x77		/* what memory holds before a test writes to it */
+
+/* Pages that do not follow each other, registered from BEGIN on */
+struct area {
+	struct page *page[PAGES];
+	struct ib_mr *mr;
+};
+
+struct side {
+	struct uroce_ibqp qp;
+	struct uroce_cq cq;
+	struct area area;
+	u32 events;
+};
+
+struct host {
+	struct uroce_dev dev;
+	struct ib_pd pd;
+	struct ib_pd other;
+	struct side a;			/* asks */
+	struct side b;
+};
+
+u8 *host_byte(const struct area *area, u32 at);
+/* What a filled area holds */
+u8 host_pattern(u32 at, u8 seed);
+/* All of the pages, those bytes too that are not registered */
+void host_stale(struct area *area);
+/*
+ * Bytes @from.. of a filled area lie at @to, and all else is stale: the first byte
+ * that is wrong, or -1
+ */
+int host_differs(const struct area *area, u32 to, u32 from, u32 len, u8 seed);
+/* The same pages, opened to others */
+void host_reopen(struct kunit *test, struct side *side, struct ib_pd *pd, u32 access);
+/* Queue pairs as new; the second one's memory is stale */
+void host_again(struct kunit *test, enum ib_qp_type type, u8 rnr_retry);
+
+/* Of a suite; test->priv is a struct host. The first one's memory is filled. */
+int host_init(struct kunit *test);
+void host_exit(struct kunit *test);
+
+#endif

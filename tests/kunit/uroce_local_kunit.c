@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Messages between queue pairs of one host: what the copy may touch, where it ends,
+ * and what each side is told.
+ */
+#include <linux/delay.h>
+
+#include "uroce_host.h"
+
+/* ---- requests ----------------------------------------------------------------- */
+
+static struct ib_sge piece_of(const struct side *side, u64 at, u32 len)
+{
+	return (struct ib_sge){ .addr = IOVA + at, .length = len, .lkey = side->area.mr->lkey };
+}
+
+static int receive(struct host *h, struct side *side, u64 id, u64 at, u32 len)
+{
+	struct ib_sge sge = piece_of(side, at, len);
+	const struct ib_recv_wr wr = { .wr_id = id, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	return uroce_post_recv(&side->qp.ib, &wr, &bad);
+}
+
+/* From @at of the one's memory to @to of the other's, or from there */
+static int ask(struct host *h, u64 id, enum ib_wr_opcode opcode, u64 at, u64 to, u32 len)
+{
+	struct ib_sge sge = piece_of(&h->a, at, len);
+	const struct ib_rdma_wr wr = {
+		.wr = { .wr_id = id, .sg_list = &sge, .num_sge = 1, .opcode = opcode,
+			.send_flags = IB_SEND_SIGNALED },
+		.remote_addr = IOVA + to, .rkey = h->b.area.mr->rkey,
+	};
+	const struct ib_send_wr *bad;
+
+	return uroce_post_send(&h->a.qp.ib, &wr.wr, &bad);
+}
+
+/* The next completion of a side is this one */
+static void expect_wc(struct kunit *test, struct side *side, u64 id, enum ib_wc_status status)
+{
+	struct ib_wc wc = {};
+
+	KUNIT_ASSERT_EQ(test, uroce_cq_poll(&side->cq.ib, 1, &wc), 1);
+	KUNIT_EXPECT_EQ(test, wc.wr_id, id);
+	KUNIT_EXPECT_EQ(test, (int)wc.status, (int)status);
+}
+
+static void expect_none(struct kunit *test, struct side *side)
+{
+	struct ib_wc wc;
+
+	KUNIT_EXPECT_EQ(test, uroce_cq_poll(&side->cq.ib, 1, &wc), 0);
+}
+
+static enum ib_qp_state state_of(const struct side *side)
+{
+	return READ_ONCE(side->qp.qp->state);
+}
+
+static bool is_stale(const struct side *side)
+{
+	return host_differs(&side->area, 0, 0, 0, 0) < 0;
+}
+
+/* What is refused: the one learns how, the other changed in nothing but its state */
+static void expect_refused(struct kunit *test, enum ib_wc_status status,
+			   enum ib_event_type event)
+{
+	struct host *h = test->priv;
+
+	expect_wc(test, &h->a, 1, status);
+	expect_none(test, &h->a);
+	expect_none(test, &h->b);
+	KUNIT_EXPECT_EQ(test, (int)state_of(&h->a), (int)IB_QPS_ERR);
+	KUNIT_EXPECT_EQ(test, (int)state_of(&h->b), (int)IB_QPS_ERR);
+	KUNIT_EXPECT_TRUE(test, is_stale(&h->b));
+	/* Its task raises it */
+	tasklet_unlock_wait(&h->b.qp.qp->sq.task);
+	KUNIT_EXPECT_EQ(test, h->b.events, (u32)BIT(event));
+	host_again(test, IB_QPT_RC, 7);
+}
+
+/* ---- what happens ------------------------------------------------------------- */
+
+/* Every length around a page, from and to every place around an edge of one */
+static void local_edges(struct kunit *test)
+{
+	static const int around[] = { -9, -1, 0, 1, 8 };
+	struct host *h = test->priv;
+	u32 i, j, k, from, to, len;
+
+	for (i = 0; i < ARRAY_SIZE(around); i++)
+		for (j = 0; j < ARRAY_SIZE(around); j++)
+			for (k = 0; k < ARRAY_SIZE(around); k++) {
+				from = PAGE_SIZE - BEGIN + around[i];
+				to = 2 * PAGE_SIZE - BEGIN + around[j];
+				len = k % 2 ? PAGE_SIZE + around[k] : 10 + around[k];
+				KUNIT_ASSERT_EQ(test, ask(h, k, IB_WR_RDMA_WRITE, from, to, len), 0);
+				expect_wc(test, &h->a, k, IB_WC_SUCCESS);
+				KUNIT_EXPECT_EQ(test, host_differs(&h->b.area, to, from, len, 1), -1);
+				host_stale(&h->b.area);
+			}
+	KUNIT_ASSERT_EQ(test, ask(h, 9, IB_WR_RDMA_WRITE, 0, 0, BYTES), 0);
+	expect_wc(test, &h->a, 9, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, host_differs(&h->b.area, 0, 0, BYTES, 1), -1);
+}
+
+/* The first byte and the last of a region, and the one before and behind it */
+static void local_bounds(struct kunit *test)
+{
+	static const struct {
+		s64 to;
+		u32 len;
+		bool good;
+	} at[] = {
+		{ 0, 1, true }, { BYTES - 1, 1, true }, { BYTES - 16, 16, true },
+		{ -1, 1 }, { -1, 2 }, { BYTES, 1 }, { BYTES - 1, 2 }, { BYTES - 16, 17 },
+		{ 1, BYTES }, { -BEGIN, 16 }, { BYTES + BEGIN, 8 },
+		/* Addresses that wrap */
+		{ -(s64)IOVA - 8, 16 }, { -(s64)IOVA - 1, 1 }, { S64_MAX, 16 },
+	};
+	struct host *h = test->priv;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(at); i++) {
+		KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_WRITE, 0, at[i].to, at[i].len), 0);
+		if (!at[i].good) {
+			expect_refused(test, IB_WC_REM_ACCESS_ERR, IB_EVENT_QP_ACCESS_ERR);
+			continue;
+		}
+		expect_wc(test, &h->a, 1, IB_WC_SUCCESS);
+		KUNIT_EXPECT_EQ(test, host_differs(&h->b.area, at[i].to, 0, at[i].len, 1), -1);
+		host_stale(&h->b.area);
+	}
+	/* And of our own memory, which a read writes to */
+	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_READ, BYTES - 15, 0, 16), 0);
+	expect_wc(test, &h->a, 1, IB_WC_LOC_PROT_ERR);
+	KUNIT_EXPECT_EQ(test, (int)state_of(&h->b), (int)IB_QPS_RTS);
+	host_again(test, IB_QPT_RC, 7);
+	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_WRITE, -1, 0, 16), 0);
+	expect_wc(test, &h->a, 1, IB_WC_LOC_PROT_ERR);
+	KUNIT_EXPECT_TRUE(test, is_stale(&h->b));
+}
+
+/* What a region, and a queue pair, grants */
+static void local_rights(struct kunit *test)
+{
+	struct ib_qp_attr a = { .qp_access_flags = IB_ACCESS_REMOTE_READ };
+	struct host *h = test->priv;
+
+	host_reopen(test, &h->b, &h->pd, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ);
+	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_WRITE, 0, 0, 8), 0);
+	expect_refused(test, IB_WC_REM_ACCESS_ERR, IB_EVENT_QP_ACCESS_ERR);
+	host_reopen(test, &h->b, &h->pd, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_READ, 0, 0, 8), 0);
+	expect_refused(test, IB_WC_REM_ACCESS_ERR, IB_EVENT_QP_ACCESS_ERR);
+	/* All is granted, by another domain */
+	host_reopen(test, &h->b, &h->other, ALL_ACCESS);
+	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_WRITE, 0, 0, 8), 0);
+	expect_refused(test, IB_WC_REM_ACCESS_ERR, IB_EVENT_QP_ACCESS_ERR);
+	host_reopen(test, &h->b, &h->pd, ALL_ACCESS);
+	KUNIT_ASSERT_EQ(test, uroce_qp_modify(&h->b.qp.ib, &a, IB_QP_ACCESS_FLAGS, NULL), 0);
+	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_WRITE, 0, 0, 8), 0);
+	expect_refused(test, IB_WC_REM_INV_REQ_ERR, IB_EVENT_QP_REQ_ERR);
+	/* Our own: of another domain, and not to be written to by a read */
+	host_reopen(test, &h->a, &h->other, ALL_ACCESS);
+	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_WRITE, 0, 0, 8), 0);
+	expect_wc(test, &h->a, 1, IB_WC_LOC_PROT_ERR);
+	host_reopen(test, &h->a, &h->pd, 0);
+	host_again(test, IB_QPT_RC, 7);
+	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_READ, 0, 0, 8), 0);
+	expect_wc(test, &h->a, 1, IB_WC_LOC_PROT_ERR);
+	KUNIT_EXPECT_EQ(test, (int)*host_byte(&h->a.area, 0), (int)host_pattern(0, 1));
+}
+
+/* A key that has been taken back, and one that was never there */
+static void local_keys(struct kunit *test)
+{
+	struct host *h = test->priv;
+	struct ib_mr *mr = h->b.area.mr;
+
+	mr->rkey ^= 1;
+	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_WRITE, 0, 0, 8), 0);
+	mr->rkey ^= 1;
+	expect_refused(test, IB_WC_REM_ACCESS_ERR, IB_EVENT_QP_ACCESS_ERR);
+	local_bh_disable();
+	KUNIT_EXPECT_EQ(test, uroce_mr_invalidate(&h->pd, mr->rkey), 0);
+	local_bh_enable();
+	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_WRITE, 0, 0, 8), 0);
+	expect_refused(test, IB_WC_REM_ACCESS_ERR, IB_EVENT_QP_ACCESS_ERR);
+}
+
+/* The memory of a receive request */
+static void local_receives(struct kunit *test)
+{
+	struct host *h = test->priv;
+
+	KUNIT_ASSERT_EQ(test, receive(h, &h->b, 5, PAGE_SIZE - BEGIN - 3, 64), 0);
+	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_SEND, 7, 0, 64), 0);
+	expect_wc(test, &h->b, 5, IB_WC_SUCCESS);
+	expect_wc(test, &h->a, 1, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, host_differs(&h->b.area, PAGE_SIZE - BEGIN - 3, 7, 64, 1), -1);
+	host_stale(&h->b.area);
+	/* A byte too short; then it is told so, and we that the request is to blame */
+	KUNIT_ASSERT_EQ(test, receive(h, &h->b, 5, 0, 63), 0);
+	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_SEND, 0, 0, 64), 0);
+	expect_wc(test, &h->b, 5, IB_WC_LOC_LEN_ERR);
+	expect_wc(test, &h->a, 1, IB_WC_REM_INV_REQ_ERR);
+	KUNIT_EXPECT_TRUE(test, is_stale(&h->b));
+	host_again(test, IB_QPT_RC, 7);
+	/* Its memory is not the domain's, or ends too early: its own fault */
+	KUNIT_ASSERT_EQ(test, receive(h, &h->b, 5, BYTES - 63, 64), 0);
+	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_SEND, 0, 0, 8), 0);
+	expect_wc(test, &h->b, 5, IB_WC_LOC_PROT_ERR);
+	expect_wc(test, &h->a, 1, IB_WC_REM_OP_ERR);
+	KUNIT_EXPECT_TRUE(test, is_stale(&h->b));
+	host_reopen(test, &h->b, &h->pd, ALL_ACCESS & ~IB_ACCESS_LOCAL_WRITE);
+	host_again(test, IB_QPT_RC, 7);
+	KUNIT_ASSERT_EQ(test, receive(h, &h->b, 5, 0, 64), 0);
+	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_SEND, 0, 0, 8), 0);
+	expect_wc(test, &h->b, 5, IB_WC_LOC_PROT_ERR);
+	expect_wc(test, &h->a, 1, IB_WC_REM_OP_ERR);
+	KUNIT_EXPECT_TRUE(test, is_stale(&h->b));
+}
+
+/* No byte needs no memory, but a message is one all the same */
+static void local_nothing(struct kunit *test)
+{
+	struct host *h = test->priv;
+	struct ib_mr *mr = h->b.area.mr;
+
+	mr->rkey ^= 0x100;
+	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_WRITE, BYTES + 5, -7, 0), 0);
+	KUNIT_ASSERT_EQ(test, ask(h, 2, IB_WR_RDMA_READ, BYTES + 5, -7, 0), 0);
+	mr->rkey ^= 0x100;
+	expect_wc(test, &h->a, 1, IB_WC_SUCCESS);
+	expect_wc(test, &h->a, 2, IB_WC_SUCCESS);
+	KUNIT_ASSERT_EQ(test, receive(h, &h->b, 5, 0, 64), 0);
+	KUNIT_ASSERT_EQ(test, receive(h, &h->b, 6, 0, 0), 0);
+	KUNIT_ASSERT_EQ(test, ask(h, 3, IB_WR_SEND, 0, 0, 0), 0);
+	KUNIT_ASSERT_EQ(test, ask(h, 4, IB_WR_RDMA_WRITE_WITH_IMM, 0, 0, 0), 0);
+	expect_wc(test, &h->b, 5, IB_WC_SUCCESS);
+	expect_wc(test, &h->b, 6, IB_WC_SUCCESS);
+	expect_wc(test, &h->a, 3, IB_WC_SUCCESS);
+	expect_wc(test, &h->a, 4, IB_WC_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, is_stale(&h->b));
+	KUNIT_EXPECT_EQ(test, (int)state_of(&h->b), (int)IB_QPS_RTS);
+}
+
+/* A receive that comes late, for one that waits for ever, and for one that does not */
+static void local_not_ready(struct kunit *test)
+{
+	struct host *h = test->priv;
+	struct ib_wc wc = {};
+	int i;
+
+	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_SEND, 0, 0, 64), 0);
+	KUNIT_ASSERT_EQ(test, ask(h, 2, IB_WR_RDMA_WRITE, 0, 1000, 64), 0);
+	msleep(20);
+	expect_none(test, &h->a);
+	/* What comes behind it has not overtaken it */
+	KUNIT_EXPECT_TRUE(test, is_stale(&h->b));
+	KUNIT_ASSERT_EQ(test, receive(h, &h->b, 5, 0, 64), 0);
+	for (i = 0; i < 1000 && !uroce_cq_poll(&h->b.cq.ib, 1, &wc); i++)
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_EQ(test, wc.wr_id, 5ull);
+	for (i = 0; i < 1000 && READ_ONCE(h->a.cq.tail) - h->a.cq.head < 2; i++)
+		usleep_range(1000, 2000);
+	expect_wc(test, &h->a, 1, IB_WC_SUCCESS);
+	expect_wc(test, &h->a, 2, IB_WC_SUCCESS);
+	host_again(test, IB_QPT_RC, 0);
+	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_SEND, 0, 0, 64), 0);
+	expect_wc(test, &h->a, 1, IB_WC_RNR_RETRY_EXC_ERR);
+	KUNIT_EXPECT_EQ(test, (int)state_of(&h->a), (int)IB_QPS_ERR);
+	/* The other has done nothing wrong */
+	KUNIT_EXPECT_EQ(test, (int)state_of(&h->b), (int)IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, h->b.events, 0u);
+}
+
+/* In order: the one that failed, those behind it, those that come later; receives too */
+static void local_flush(struct kunit *test)
+{
+	struct host *h = test->priv;
+	u64 i;
+
+	for (i = 0; i < 3; i++)
+		KUNIT_ASSERT_EQ(test, receive(h, &h->a, 10 + i, 0, 64), 0);
+	/* Waits for a receive until there is none to wait for */
+	for (i = 0; i < 4; i++)
+		KUNIT_ASSERT_EQ(test, ask(h, 1 + i, IB_WR_SEND, 0, 0, 64), 0);
+	expect_none(test, &h->a);
+	KUNIT_ASSERT_EQ(test, uroce_qp_modify(&h->a.qp.ib, &(struct ib_qp_attr){
+		.qp_state = IB_QPS_ERR }, IB_QP_STATE, NULL), 0);
+	for (i = 0; i < 3; i++)
+		expect_wc(test, &h->a, 10 + i, IB_WC_WR_FLUSH_ERR);
+	for (i = 0; i < 4; i++)
+		expect_wc(test, &h->a, 1 + i, IB_WC_WR_FLUSH_ERR);
+	KUNIT_ASSERT_EQ(test, ask(h, 8, IB_WR_RDMA_WRITE, 0, 0, 64), 0);
+	expect_wc(test, &h->a, 8, IB_WC_WR_FLUSH_ERR);
+	KUNIT_ASSERT_EQ(test, receive(h, &h->a, 20, 0, 64), 0);
+	for (i = 0; i < 1000 && h->a.cq.head == READ_ONCE(h->a.cq.tail); i++)
+		usleep_range(1000, 2000);
+	expect_wc(test, &h->a, 20, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_TRUE(test, is_stale(&h->b));
+	KUNIT_EXPECT_EQ(test, (int)state_of(&h->b), (int)IB_QPS_RTS);
+}
+
+/* Nobody tells the sender what was lost, and the other is as it was */
+static void local_unreliable(struct kunit *test)
+{
+	struct host *h = test->priv;
+
+	host_again(test, IB_QPT_UC, 0);
+	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_SEND, 0, 0, 64), 0);
+	expect_wc(test, &h->a, 1, IB_WC_SUCCESS);
+	KUNIT_ASSERT_EQ(test, receive(h, &h->b, 5, 0, 64), 0);
+	KUNIT_ASSERT_EQ(test, ask(h, 2, IB_WR_RDMA_WRITE, 0, BYTES - 8, 64), 0);
+	expect_wc(test, &h->a, 2, IB_WC_SUCCESS);
+	KUNIT_ASSERT_EQ(test, ask(h, 3, IB_WR_RDMA_WRITE_WITH_IMM, 0, BYTES, 64), 0);
+	expect_wc(test, &h->a, 3, IB_WC_SUCCESS);
+	expect_none(test, &h->b);
+	KUNIT_EXPECT_TRUE(test, is_stale(&h->b));
+	KUNIT_EXPECT_EQ(test, (int)state_of(&h->b), (int)IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, h->b.events, 0u);
+	/* The receive is still there */
+	KUNIT_ASSERT_EQ(test, ask(h, 3, IB_WR_SEND, 0, 0, 64), 0);
+	expect_wc(test, &h->a, 3, IB_WC_SUCCESS);
+	expect_wc(test, &h->b, 5, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, host_differs(&h->b.area, 0, 0, 64, 1), -1);
+	/* What is wrong on our side we are told; then we stop, and may go on */
+	KUNIT_ASSERT_EQ(test, ask(h, 4, IB_WR_RDMA_WRITE, BYTES - 8, 0, 64), 0);
+	expect_wc(test, &h->a, 4, IB_WC_LOC_PROT_ERR);
+	KUNIT_EXPECT_EQ(test, (int)state_of(&h->a), (int)IB_QPS_SQE);
+	KUNIT_ASSERT_EQ(test, ask(h, 5, IB_WR_RDMA_WRITE, 0, 0, 64), 0);
+	expect_wc(test, &h->a, 5, IB_WC_WR_FLUSH_ERR);
+	KUNIT_ASSERT_EQ(test, uroce_qp_modify(&h->a.qp.ib, &(struct ib_qp_attr){
+		.qp_state = IB_QPS_RTS }, IB_QP_STATE, NULL), 0);
+	KUNIT_ASSERT_EQ(test, ask(h, 6, IB_WR_RDMA_WRITE, 0, 0, 32), 0);
+	expect_wc(test, &h->a, 6, IB_WC_SUCCESS);
+}
+
+static struct kunit_case local_cases[] = {
+	KUNIT_CASE(local_edges),
+	KUNIT_CASE(local_bounds),
+	KUNIT_CASE(local_rights),
+	KUNIT_CASE(local_keys),
+	KUNIT_CASE(local_receives),
+	KUNIT_CASE(local_nothing),
+	KUNIT_CASE(local_not_ready),
+	KUNIT_CASE(local_flush),
+	KUNIT_CASE(local_unreliable),
+	{}
+};
+
+static struct kunit_suite local_suite = {
+	.name = "univ_uroce_local",
+	.init = host_init,
+	.exit = host_exit,
+	.test_cases = local_cases,
+};
+
+kunit_test_suite(local_suite);
