@@ -5,9 +5,12 @@
  * compares what the kernel counts.
  */
 #include <sys/prctl.h>
-#include "raw.h"
+#include "xrc.h"
 
 #define ROUNDS 24
+
+static bool has_xrc;
+static int domain_fd;			/* two victims at once are in one domain */
 
 static void *wait_comp(void *arg)
 {
@@ -46,17 +49,43 @@ static void *churn(void *arg)
 	return NULL;
 }
 
+/* A target that takes from two shared queues, which others of its file may name, too */
+static void *xrc_traffic(void *arg)
+{
+	struct ibv_recv_wr recv = { .num_sge = 1 }, *bad_recv;
+	struct ibv_send_wr wr, *bad;
+	struct ibv_sge from, to;
+	struct ibv_wc wc[8];
+	struct xrc x;
+
+	(void)arg;
+	xrc_open(&x, domain_fd);
+	from = xrc_sge(&x, 0, 0, 300000);
+	to = xrc_sge(&x, 1, 0, HALF);
+	recv.sg_list = &to;
+	for (int k = 0;; k++) {
+		ibv_post_srq_recv(x.srq[k % 2], &recv, &bad_recv);
+		wr = request(&x, k % 3 ? IBV_WR_SEND : IBV_WR_RDMA_READ, x.srqn[k % 2], 0, &from);
+		ibv_post_send(x.ini, &wr, &bad);
+		ibv_poll_cq(x.cq, 8, wc);
+		ibv_poll_cq(x.rcq[k % 2], 8, wc);
+	}
+	return NULL;
+}
+
 static void victim(void)
 {
 	struct pair_want want = { .use_channel = 1 };
 	struct ibv_wc wc[8];
-	pthread_t t[3];
+	pthread_t t[4];
 	struct pair p;
 
 	pair_open(&p, &want);
 	pthread_create(&t[0], NULL, wait_comp, &p);
 	pthread_create(&t[1], NULL, wait_async, &p);
 	pthread_create(&t[2], NULL, churn, &p);
+	if (has_xrc)
+		pthread_create(&t[3], NULL, xrc_traffic, NULL);
 	for (int k = 0;; k++) {
 		ibv_req_notify_cq(p.cq[0], 0);
 		post_recv_at(&p, 1, k, 8192, PAIR_HALF / 2);
@@ -67,7 +96,7 @@ static void victim(void)
 	}
 }
 
-static pid_t start(void (*fn)(void))
+static pid_t begin(void (*fn)(void))
 {
 	pid_t pid = fork();
 
@@ -102,7 +131,7 @@ static void in_traffic(void)
 	uint64_t seed = rnd_seed();
 
 	for (int i = 0; i < ROUNDS; i++) {
-		pid_t pid = start(victim);
+		pid_t pid = begin(victim);
 
 		sleep_ms(30 + rnd(&seed) % 200);
 		end_of(pid);
@@ -113,7 +142,7 @@ static void in_traffic(void)
 static void at_the_start(void)
 {
 	for (int i = 0; i < 40; i++) {
-		pid_t pid = start(victim);
+		pid_t pid = begin(victim);
 
 		sleep_ms(i);
 		end_of(pid);
@@ -123,7 +152,7 @@ static void at_the_start(void)
 static void two_at_once(void)
 {
 	for (int i = 0; i < 6; i++) {
-		pid_t a = start(victim), b = start(victim);
+		pid_t a = begin(victim), b = begin(victim);
 
 		sleep_ms(150);
 		end_of(a);
@@ -168,4 +197,10 @@ static const struct test_case cases[] = {
 	{ "works_after", works_after },
 };
 
-TEST_MAIN("killed (adv06)", cases, 60)
+int main(int argc, char **argv)
+{
+	has_xrc = is_offered();
+	domain_fd = memfd_create("domain", 0);
+	NEED(domain_fd >= 0, "memfd: %s", err_name(errno));
+	return test_run("killed (adv06)", argc, argv, cases, ARRAY_SIZE(cases), 60);
+}

@@ -4,7 +4,7 @@
  * blocked readers, traffic. The argument is the command that takes it away.
  *   unplug 'rdma link del rxe0'
  */
-#include "raw.h"
+#include "xrc.h"
 
 #define STEP_MS 8000
 
@@ -24,6 +24,10 @@ static struct {
 	short async_revents;
 	unsigned long rounds;
 	int traffic_end;	/* 1 post failed, 2 poll failed, 3 an error completion */
+	bool has_xrc;
+	struct xrc x;
+	unsigned long xrc_rounds;
+	int xrc_end;		/* as traffic_end */
 	int sleepers;		/* threads that are not back yet */
 } u;
 
@@ -74,28 +78,33 @@ static void *poll_fds(void *arg)
 	return NULL;
 }
 
-static bool traffic_round(unsigned long k)
+/* A good completion from each, or what came instead */
+static int both_complete(struct ibv_cq *a, struct ibv_cq *b)
 {
-	struct ibv_wc wc[8];
+	struct ibv_cq *cq[2] = { a, b };
+	struct ibv_wc wc;
 
-	if (post_recv_at(&u.p, 1, k, 8192, PAIR_HALF / 2) ||
-	    post_send_at(&u.p, 0, k, 0, 20000, IBV_SEND_SIGNALED)) {
-		u.traffic_end = 1;
-		return false;
-	}
 	for (int i = 0; i < 2; i++) {
 		uint64_t end = deadline_ms(2 * STEP_MS);
 		int n;
 
 		do {
-			n = ibv_poll_cq(u.p.cq[i], 1, wc);
+			n = ibv_poll_cq(cq[i], 1, &wc);
 		} while (!n && now_ns() < end);
-		if (n == 1 && wc[0].status == IBV_WC_SUCCESS)
-			continue;
-		u.traffic_end = n < 0 ? 2 : n ? 3 : 0;
-		return false;
+		if (n != 1 || wc.status != IBV_WC_SUCCESS)
+			return n < 0 ? 2 : n ? 3 : 4;
 	}
-	return true;
+	return 0;
+}
+
+static bool traffic_round(unsigned long k)
+{
+	if (post_recv_at(&u.p, 1, k, 8192, PAIR_HALF / 2) ||
+	    post_send_at(&u.p, 0, k, 0, 20000, IBV_SEND_SIGNALED))
+		u.traffic_end = 1;
+	else
+		u.traffic_end = both_complete(u.p.cq[0], u.p.cq[1]);
+	return !u.traffic_end;
 }
 
 static void *traffic(void *arg)
@@ -105,6 +114,37 @@ static void *traffic(void *arg)
 		__atomic_add_fetch(&u.rounds, 1, __ATOMIC_RELAXED);
 	__atomic_sub_fetch(&u.sleepers, 1, __ATOMIC_ACQ_REL);
 	return NULL;
+}
+
+/* To a target, by the one shared queue and the other */
+static bool xrc_round(int which)
+{
+	struct ibv_sge from = xrc_sge(&u.x, 0, 0, 20000), to = xrc_sge(&u.x, 1, 0, HALF);
+	struct ibv_send_wr wr = request(&u.x, IBV_WR_SEND, u.x.srqn[which], 0, &from), *bad;
+	struct ibv_recv_wr recv = { .sg_list = &to, .num_sge = 1 }, *bad_recv;
+
+	if (ibv_post_srq_recv(u.x.srq[which], &recv, &bad_recv) ||
+	    ibv_post_send(u.x.ini, &wr, &bad))
+		u.xrc_end = 1;
+	else
+		u.xrc_end = both_complete(u.x.cq, u.x.rcq[which]);
+	return !u.xrc_end;
+}
+
+static void *xrc_traffic(void *arg)
+{
+	(void)arg;
+	while (xrc_round(u.xrc_rounds % 2))
+		__atomic_add_fetch(&u.xrc_rounds, 1, __ATOMIC_RELAXED);
+	__atomic_sub_fetch(&u.sleepers, 1, __ATOMIC_ACQ_REL);
+	return NULL;
+}
+
+/* A device that knows XRC has it in use as well */
+static bool busy(void)
+{
+	return __atomic_load_n(&u.rounds, __ATOMIC_RELAXED) >= 20 &&
+	       (!u.has_xrc || __atomic_load_n(&u.xrc_rounds, __ATOMIC_RELAXED) >= 20);
 }
 
 static void open_raw(void)
@@ -127,6 +167,14 @@ static bool all_back(void)
 	return !u.sleepers;
 }
 
+static const char *how_it_ended(int end)
+{
+	static const char *const how[] = { "itself", "a refused post", "a failed poll",
+					   "an error completion", "a completion that did not come" };
+
+	return how[end];
+}
+
 static void check_sleepers(void)
 {
 	CHECK(u.comp_ret && u.comp_err, "get_cq_event gave %d, %s", u.comp_ret, err_name(u.comp_err));
@@ -137,9 +185,13 @@ static void check_sleepers(void)
 	CHECK(u.comp_revents & (POLLERR | POLLHUP), "poll of the channel: %#x", u.comp_revents);
 	CHECK(u.async_revents & (POLLERR | POLLHUP), "poll of the context: %#x", u.async_revents);
 	CHECK(u.traffic_end, "the traffic ended by itself after %lu rounds", u.rounds);
-	printf("traffic ended after %lu rounds by %s\n", u.rounds,
-	       u.traffic_end == 1 ? "a refused post" : u.traffic_end == 2 ? "a failed poll" :
-	       "an error completion");
+	CHECK(u.traffic_end < 4, "a request that nobody completed");
+	printf("traffic ended after %lu rounds by %s\n", u.rounds, how_it_ended(u.traffic_end));
+	if (!u.has_xrc)
+		return;
+	CHECK(u.xrc_end && u.xrc_end < 4, "XRC ended after %lu rounds by %s", u.xrc_rounds,
+	      how_it_ended(u.xrc_end));
+	printf("XRC ended after %lu rounds by %s\n", u.xrc_rounds, how_it_ended(u.xrc_end));
 }
 
 #define GONE(call) do {								\
@@ -172,6 +224,20 @@ static void check_verbs(void)
 	GONE(ibv_query_qp(u.p.qp[0], &qa, IBV_QP_STATE, &init));
 	GONE(qp_to_state(u.p.qp[0], IBV_QPS_ERR));
 	GONE(ibv_resize_cq(u.p.cq[0], 500));
+}
+
+static void check_xrc(void)
+{
+	struct ibv_srq_attr attr = { .srq_limit = 1 };
+	struct ibv_qp_init_attr init;
+	struct ibv_recv_wr recv = { .num_sge = 0 }, *bad;
+	struct ibv_qp_attr qa;
+
+	GONE_PTR(xrcd_of(u.x.dev.ctx, -1, O_CREAT));
+	GONE_PTR(target_opened(u.x.dev.ctx, u.x.xrcd, u.x.tgt->qp_num, NULL));
+	GONE(ibv_query_qp(u.x.tgt, &qa, IBV_QP_STATE, &init));
+	GONE(ibv_modify_srq(u.x.srq[0], &attr, IBV_SRQ_LIMIT));
+	CHECK(ibv_post_srq_recv(u.x.srq[0], &recv, &bad), "post_srq_recv on a dead device");
 }
 
 /* Posting and polling a dead device: an error at once, again and again */
@@ -239,11 +305,27 @@ static void close_pair(struct pair *p)
 	AWAY(ibv_close_device(p->dev.ctx));
 }
 
+static void close_xrc(struct xrc *x)
+{
+	AWAY(ibv_destroy_qp(x->ini));
+	AWAY(ibv_destroy_qp(x->tgt));
+	for (int i = 0; i < 2; i++) {
+		AWAY(ibv_destroy_srq(x->srq[i]));
+		AWAY(ibv_destroy_cq(x->rcq[i]));
+	}
+	AWAY(ibv_close_xrcd(x->xrcd));
+	AWAY(ibv_destroy_cq(x->cq));
+	AWAY(ibv_dereg_mr(x->mr));
+	AWAY(ibv_dealloc_pd(x->pd));
+	AWAY(ibv_close_device(x->dev.ctx));
+}
+
 int main(int argc, char **argv)
 {
 	struct pair_want want = { .use_channel = 1 };
 	struct pair_want srq = { .use_channel = 1, .use_srq = 1 };
-	void *(*fns[])(void *) = { block_comp, block_async, poll_fds, traffic };
+	void *(*fns[])(void *) = { block_comp, block_async, poll_fds, traffic, xrc_traffic };
+	size_t threads = ARRAY_SIZE(fns) - 1;
 	pthread_t t[ARRAY_SIZE(fns)];
 	uint64_t start;
 	int status;
@@ -255,11 +337,16 @@ int main(int argc, char **argv)
 	pair_open(&u.p, &want);
 	pair_open(&u.idle, &srq);
 	open_raw();
+	u.has_xrc = is_offered();
+	if (u.has_xrc) {
+		xrc_open(&u.x, -1);
+		threads++;
+	}
 	NEED_OK(ibv_req_notify_cq(u.idle.cq[0], 0));
-	u.sleepers = ARRAY_SIZE(fns);
-	for (size_t i = 0; i < ARRAY_SIZE(fns); i++)
+	u.sleepers = threads;
+	for (size_t i = 0; i < threads; i++)
 		pthread_create(&t[i], NULL, fns[i], NULL);
-	while (__atomic_load_n(&u.rounds, __ATOMIC_RELAXED) < 20 && !u.traffic_end)
+	while (!busy() && !u.traffic_end && !u.xrc_end)
 		sleep_ms(5);
 
 	test_now = argv[1];
@@ -269,14 +356,16 @@ int main(int argc, char **argv)
 	NEED(!status, "%s: status %#x", argv[1], status);
 
 	test_now = "sleepers";
-	NEED(all_back(), "%d of %zu threads still sleep; comp %d async %d poll %#x %#x traffic %d",
-	     u.sleepers, ARRAY_SIZE(fns), u.comp_ret, u.async_ret, u.comp_revents, u.async_revents,
-	     u.traffic_end);
-	for (size_t i = 0; i < ARRAY_SIZE(fns); i++)
+	NEED(all_back(), "%d of %zu threads still sleep; comp %d async %d poll %#x %#x traffic %d XRC %d",
+	     u.sleepers, threads, u.comp_ret, u.async_ret, u.comp_revents, u.async_revents,
+	     u.traffic_end, u.xrc_end);
+	for (size_t i = 0; i < threads; i++)
 		pthread_join(t[i], NULL);
 	check_sleepers();
 	test_now = "verbs";
 	check_verbs();
+	if (u.has_xrc)
+		check_xrc();
 	test_now = "data path";
 	check_data_path();
 	test_now = "raw";
@@ -284,6 +373,8 @@ int main(int argc, char **argv)
 	test_now = "close";
 	close_pair(&u.p);
 	close_pair(&u.idle);
+	if (u.has_xrc)
+		close_xrc(&u.x);
 	raw_unmap(&u.raw.map);
 	munmap(u.doorbell, PAGE);
 	close(u.raw_fd);

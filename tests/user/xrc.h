@@ -166,7 +166,7 @@ static MAYBE_UNUSED void xrc_open(struct xrc *x, int fd)
 	connect_pair(&x->dev, x->ini, x->tgt, 7);
 }
 
-static void xrc_close(struct xrc *x)
+static MAYBE_UNUSED void xrc_close(struct xrc *x)
 {
 	if (x->ini)
 		CHECK_ERR(ibv_destroy_qp(x->ini), 0);
