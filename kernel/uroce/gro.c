@@ -67,9 +67,14 @@ static void gro_charge(struct sk_buff *p, struct sk_buff *skb)
 /* Behind the last of the list, with its headers before its data */
 static bool gro_append(struct sk_buff *p, struct sk_buff *skb)
 {
-	if (p->len + skb->len > U16_MAX || !pskb_may_pull(skb, skb_gro_offset(skb)))
+	unsigned int head = skb_gro_offset(skb);
+
+	/* Down to the base header, which is looked at next: a pull is dear */
+	if (p->len + skb->len > U16_MAX ||
+	    !pskb_may_pull(skb, min_t(unsigned int, head + sizeof(struct uroce_bth),
+				      skb->len)))
 		return false;
-	__skb_pull(skb, skb_gro_offset(skb));
+	__skb_pull(skb, head);
 	gro_charge(p, skb);
 	if (NAPI_GRO_CB(p)->last == p)
 		skb_shinfo(p)->frag_list = skb;
