@@ -63,6 +63,17 @@ one_by_one() {
 	status=$?
 	ip link set w-near gso_max_segs 65535 && ip -n w-far link set w-far gso_max_segs 65535 && return $status
 }
+# gro NAMESPACE NETDEV: have it put packets together, as ethtool -K does (ETHTOOL_SGRO)
+gro() {
+	ip netns exec "$1" python3 -c "$(printf '%s\n' 'import array, fcntl, socket, struct, sys' \
+		'value = array.array("I", [0x2c, 1])' \
+		'request = struct.pack("16sP8x", sys.argv[1].encode(), value.buffer_info()[0])' \
+		'fcntl.ioctl(socket.socket(socket.AF_INET, socket.SOCK_DGRAM), 0x8946, request)')" "$2"
+}
+# A veth leaves packets charged to their sender: the kernel's log tells if too much is taken off its account
+put_together() {
+	gro w-near w-near && gro w-far w-far && one_by_one && between ib_send_bw -F -s 65536 -n 200
+}
 small_mtu() {
 	local status
 	ip link set w-near mtu 1500 && ip -n w-far link set w-far mtu 1500 || return
@@ -85,6 +96,7 @@ watched() {
 }
 run_test "uroce wire: packets travel in runs" 60 in_runs
 run_test "uroce wire: a device that takes no super-packets" 60 one_by_one
+run_test "uroce wire: packets that go singly come together" 120 put_together
 run_test "uroce wire: another MTU" 60 small_mtu
 run_test "uroce wire: a good network, and somebody looks on" 120 watched
 over "a tenth is lost" 200 loss 10% -- sends writes reads atomics
