@@ -141,6 +141,7 @@ struct uroce_conn_ops {
  * @full: a queue on the way was full: the timer tries again
  * @expired: the timer has fired; written by it alone but for clearing
  * @went_back: sent again from @una, and nothing has moved since
+ * @copies: the payload of @next cannot leave as its pages
  * @done: requests completed; with the three below free-running indices
  * @next: the request that the next packet belongs to
  * @begun: requests that were given sequence numbers
@@ -168,6 +169,7 @@ struct uroce_requester {
 	bool full;
 	bool expired;
 	bool went_back;
+	bool copies;
 	u32 done;
 	u32 next;
 	u32 begun;

@@ -148,6 +148,7 @@ static bool ask(struct uroce_conn *conn, bool last)
 static bool may_attach(const struct uroce_conn *conn, u32 payload)
 {
 	return payload >= PAGES_MIN && reliable(conn) && !conn->req.careful &&
+	       !conn->req.copies &&
 	       uroce_psn_diff(conn->req.psn, conn->req.high) >= 0;
 }
 
@@ -208,6 +209,7 @@ static struct sk_buff *build(struct uroce_conn *conn, struct uroce_msg *msg,
 		if (!skb || *status != -EOPNOTSUPP)
 			return skb;
 		kfree_skb(skb);
+		conn->req.copies = true;
 	}
 	return uroce_req_build(conn, msg, len, status, false);
 }
@@ -274,6 +276,7 @@ static void req_next_msg(struct uroce_requester *req)
 {
 	req->next++;
 	req->offset = 0;
+	req->copies = false;
 }
 
 static void req_moved(struct uroce_conn *conn, struct uroce_msg *msg, u32 len)
@@ -539,6 +542,7 @@ void uroce_req_start(struct uroce_conn *conn, u32 psn)
 	req->reads = 0;
 	req->silent = 0;
 	req->careful = 0;
+	req->copies = false;
 	uroce_window_start(req);
 	req->tries = req->retry_cnt;
 	req->rnr_tries = req->rnr_retry;
