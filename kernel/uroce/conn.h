@@ -151,6 +151,7 @@ struct uroce_conn_ops {
  * @free: first sequence number that no request has
  * @una: oldest that is not acknowledged
  * @high: behind the highest that was ever sent
+ * @row: small requests that began one behind the other
  * @silent: packets sent since the last that asks for an acknowledgement
  * @window: how many packets may be under way
  * @calm: window at which things last went wrong; from there on it grows slowly
@@ -179,6 +180,7 @@ struct uroce_requester {
 	u32 free;
 	u32 una;
 	u32 high;
+	u32 row;
 	u32 silent;
 	u32 window;
 	u32 calm;

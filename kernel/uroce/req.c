@@ -29,7 +29,10 @@
 
 /* Requests of no more bytes wait for so many to leave together, see req_gathers() */
 #define COMPANY_SIZE 1024
-#define COMPANY 8
+#define COMPANY 8u
+
+/* Of a row that was longer no more counts */
+#define ROW_MAX (4 * COMPANY)
 
 static bool reliable(const struct uroce_conn *conn)
 {
@@ -223,6 +226,12 @@ enum uroce_req_step {
 	REQ_FAILED,
 };
 
+static bool is_small(const struct uroce_msg *msg)
+{
+	return msg->length <= COMPANY_SIZE && !uroce_msg_is_local(msg) &&
+	       !uroce_msg_has_response(msg);
+}
+
 /* Gives a request its sequence numbers, the first time that it comes up */
 static enum uroce_req_step req_begin(struct uroce_conn *conn, struct uroce_msg *msg)
 {
@@ -242,6 +251,7 @@ static enum uroce_req_step req_begin(struct uroce_conn *conn, struct uroce_msg *
 	msg->last = uroce_psn_add(req->free, n - 1);
 	req->free = uroce_psn_add(req->free, n);
 	req->begun++;
+	req->row = is_small(msg) ? min(req->row + 1, ROW_MAX) : 0;
 	return REQ_GO_ON;
 }
 
@@ -372,24 +382,25 @@ static enum uroce_req_step req_step(struct uroce_conn *conn)
 }
 
 /*
- * Small requests cost the way to the network, not the bytes. So while many are under
- * way a few new ones wait, until there are enough of them to go down together or until
- * the peer has acknowledged something. It will: the last packet has asked for that, and
- * should its answer be lost there is the timer. Whoever waits for each answer before
- * it asks again never has to wait here.
+ * Small requests cost the way to the network, not the bytes. So from one who sends
+ * nothing else and does not wait for answers, a few wait until there are enough of
+ * them to go down together, or until the peer has acknowledged something. It will: the
+ * last packet has asked for that, and should its answer be lost there is the timer.
+ * A request that has nothing to wait for, nor to go with, takes half of the row away.
  */
 static bool req_gathers(struct uroce_conn *conn)
 {
-	const struct uroce_requester *req = &conn->req;
-	const struct uroce_msg *msg;
+	struct uroce_requester *req = &conn->req;
+	u32 waiting = req->posted - req->next;
 
-	if (req->posted - req->next >= COMPANY || req->next == req->posted ||
-	    req->next != req->begun || req->silent || !req->timeout ||
-	    uroce_psn_diff(req->psn, req->una) < COMPANY)
+	if (req->una == req->psn) {
+		if (waiting == 1)
+			req->row /= 2;
 		return false;
-	msg = msg_at(conn, req->next);
-	return msg->length <= COMPANY_SIZE && !uroce_msg_is_local(msg) &&
-	       !uroce_msg_has_response(msg);
+	}
+	return req->row >= COMPANY && waiting && waiting < COMPANY &&
+	       req->next == req->begun && !req->silent && req->timeout &&
+	       is_small(msg_at(conn, req->next));
 }
 
 static void req_set_timer(struct uroce_conn *conn, enum uroce_req_step step)
@@ -543,6 +554,7 @@ void uroce_req_start(struct uroce_conn *conn, u32 psn)
 	req->silent = 0;
 	req->careful = 0;
 	req->copies = false;
+	req->row = 0;
 	uroce_window_start(req);
 	req->tries = req->retry_cnt;
 	req->rnr_tries = req->rnr_retry;

@@ -634,6 +634,62 @@ static void conn_window(struct kunit *test)
 	req->high = req->una;
 }
 
+/* How many packets went out for @n requests that are posted one by one */
+static u32 sent_of(struct wire *w, int n, enum ib_wr_opcode op, u32 length)
+{
+	u32 before = skb_queue_len(&w->a.out);
+
+	while (n--) {
+		post(w, op, length);
+		run(w);
+	}
+	return skb_queue_len(&w->a.out) - before;
+}
+
+/* Who sends many small requests sends those that follow together */
+static void conn_gathers(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	w->b.recvs = 100;
+	KUNIT_EXPECT_EQ(test, sent_of(w, 8, IB_WR_SEND, 64), 8u);
+	ask(w, 4);
+	tell(w, -1);
+	KUNIT_EXPECT_EQ(test, w->a.completed, 4u);
+	/* Some are under way: three wait for more, or for an answer */
+	KUNIT_EXPECT_EQ(test, sent_of(w, 3, IB_WR_SEND, 64), 0u);
+	ask(w, -1);
+	tell(w, -1);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 3u);
+	settle(w);
+	KUNIT_EXPECT_EQ(test, w->a.completed, 11u);
+	KUNIT_EXPECT_EQ(test, w->b.received, 11u);
+	/* Who asks one by one is served one by one */
+	KUNIT_EXPECT_EQ(test, sent_of(w, 2, IB_WR_SEND, 64), 2u);
+	settle(w);
+}
+
+/* What does not wait: who posts several at a time and waits, a read, who has no timer */
+static void conn_gathers_not(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	w->b.recvs = 100;
+	KUNIT_EXPECT_EQ(test, sent_of(w, 4, IB_WR_SEND, 64), 4u);
+	settle(w);
+	post(w, IB_WR_SEND, 64);
+	KUNIT_EXPECT_EQ(test, sent_of(w, 3, IB_WR_SEND, 64), 4u);
+	KUNIT_EXPECT_EQ(test, sent_of(w, 1, IB_WR_RDMA_READ, 64), 1u);
+	settle(w);
+	w->a.conn.req.timeout = 0;
+	post(w, IB_WR_SEND, 64);
+	KUNIT_EXPECT_EQ(test, sent_of(w, 7, IB_WR_SEND, 64), 8u);
+	ask(w, 4);
+	tell(w, -1);
+	KUNIT_EXPECT_EQ(test, sent_of(w, 3, IB_WR_SEND, 64), 3u);
+	settle(w);
+}
+
 /* ---- XRC ---------------------------------------------------------------------- */
 
 static void xrc(struct wire *w)
@@ -760,6 +816,8 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_held_there),
 	KUNIT_CASE(conn_congestion),
 	KUNIT_CASE(conn_window),
+	KUNIT_CASE(conn_gathers),
+	KUNIT_CASE(conn_gathers_not),
 	KUNIT_CASE(xrc_packets),
 	KUNIT_CASE(xrc_choice),
 	KUNIT_CASE(xrc_unknown),
