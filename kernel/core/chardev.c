@@ -203,7 +203,8 @@ static void context_destroy_objects(struct univ_context *ctx)
 	size_t i;
 
 	lockdep_assert_held_write(&ctx->live);
-	for (i = 0; i < ARRAY_SIZE(teardown); i++) {
+	/* Most programs leave nothing, and to look for each kind takes a while */
+	for (i = 0; i < ARRAY_SIZE(teardown) && !xa_empty(&ctx->objects); i++) {
 		xa_for_each(&ctx->objects, handle, obj) {
 			if (obj->type != teardown[i].type)
 				continue;
@@ -225,6 +226,8 @@ static void context_stop_kicks(struct univ_context *ctx)
 	unsigned long handle;
 
 	lockdep_assert_held_write(&ctx->live);
+	if (xa_empty(&ctx->objects))
+		return;
 	xa_for_each(&ctx->objects, handle, obj)
 		if (obj->kicks)
 			univ_kick_retire(obj);
