@@ -215,15 +215,19 @@ void uroce_send_complete(struct uroce_qp *qp, const struct uroce_wqe *wqe,
 			 bool last)
 {
 	struct uroce_sendq *sq = &qp->sq;
-	struct univ_cqe *cqe = &sq->cqe;
+	struct univ_cqe cqe __uninitialized;
 
 	lockdep_assert_held(&sq->lock);
-	cqe->wr_id = wqe->wr.wr_id;
-	cqe->opcode = send_wc_opcode(wqe->wr.opcode);
-	cqe->byte_len = wqe->len;
+	/* Times are not ours; a shorter run of zeros is no loop */
+	memset(&cqe, 0, offsetof(struct univ_cqe, timestamp));
+	cqe.reserved = 0;
+	cqe.wr_id = wqe->wr.wr_id;
+	cqe.opcode = send_wc_opcode(wqe->wr.opcode);
+	cqe.byte_len = wqe->len;
+	cqe.qp_num = qp->num;
 	sq->untold = !last;
-	if (unlikely(last ? !uroce_cq_add_last(qp->send_cq, qp, cqe, false) :
-			    !uroce_cq_add(qp->send_cq, qp, cqe, false)))
+	if (unlikely(last ? !uroce_cq_add_last(qp->send_cq, qp, &cqe, false) :
+			    !uroce_cq_add(qp->send_cq, qp, &cqe, false)))
 		send_lost(qp);
 }
 

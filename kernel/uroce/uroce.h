@@ -255,9 +255,8 @@ enum uroce_wait {
  * @peer: the last uroce_qp_peer(), and
  * @peer_seen: uroce_qp_ends of then; another says to look again
  * @tried: the request at the head was not done at once
- * @cqe: the completion of what is done; what all have in common stays
- * @untold: uroce_cq_notify() is due
  * @opcodes: a bit for each that the queue pair may send
+ * @untold: uroce_cq_notify() is due
  * @draining: in SQD, with requests that have begun
  * @tell_drained: an event at the end of that
  * @shown_psn: sequence number of the next packet that a mirror shows, and
@@ -273,8 +272,6 @@ struct uroce_sendq {
 	struct uroce_wqe wqe;
 	struct uroce_qp *peer;
 	u32 peer_seen;
-	struct univ_cqe cqe;
-	bool untold;
 	u32 opcodes;
 	enum uroce_wait wait;
 	bool due;			/* the timer has been */
@@ -284,6 +281,7 @@ struct uroce_sendq {
 	u32 max_sge;
 	u32 max_inline;
 	bool sig_all;
+	bool untold;
 	bool draining;
 	bool tell_drained;
 	bool attached;
