@@ -207,6 +207,9 @@ wants_case() { [ -z "${ONLY:-}" ] || [[ $1 =~ $ONLY ]]; }
 # Two guests are three times slower than one and add only the network between, so they leave some cases out
 in_one_guest() { [ -z "$REMOTE" ]; }
 
+# XRC is uroce's alone, and takes it on both sides
+offers_xrc() { [ "$STACK" = univerbs ] && [ "$UNIV_LINK" = uroce ] && [ "${SERVER_LINK:-uroce}" = uroce ]; }
+
 # try NAME SECONDS COMMAND...: run_test under the stack's name
 try() {
 	local name=$1 limit=$2

@@ -95,6 +95,20 @@ for program in ib_atomic_lat ib_atomic_bw; do
 	done
 done
 
+if offers_xrc; then
+	for program in ib_send_lat ib_send_bw; do
+		each_size $program XRC "" 2 65536 1048576
+		each_size $program XRC -e 2
+	done
+	for program in ib_write_lat ib_write_bw ib_read_lat ib_read_bw; do
+		each_size $program XRC "" 2 65536
+	done
+	for program in ib_atomic_lat ib_atomic_bw; do
+		try_perftest $program "$(result 8 1000)" -c XRC -n 1000
+	done
+	try_perftest ib_send_bw "$(result 4096 2000)" -c XRC -s 4096 -n 500 -q 4
+fi
+
 # queue pairs made and connected by librdmacm
 try_perftest ib_write_bw "$(result 4096 1000)" -s 4096 -n 1000 -R
 try_perftest ib_send_lat "$(result 64 500)" -s 64 -n 500 -R -e

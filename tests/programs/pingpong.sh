@@ -22,6 +22,14 @@ try_pingpong() {
 	try "ibv_${kind}_pingpong -s $size -n $iters ${*:4}" 90 pingpong "$@"
 }
 
+# It verifies nothing and says nothing: that all its messages came is its exit status
+xsrq_pingpong() {
+	local port common
+	next_port
+	common=(-d "$DEVICE" -g 1 -p "$port" "$@")
+	pair tcp "$port" ibv_xsrq_pingpong "${common[@]}" -- ibv_xsrq_pingpong "${common[@]}" "$SERVER"
+}
+
 for kind in rc uc srq; do
 	for mode in "" -e; do
 		# shellcheck disable=SC2086 # no mode is no argument
@@ -42,6 +50,12 @@ for mode in "" -e; do
 		try_pingpong ud 4096 300 -c $mode
 	}
 done
+if offers_xrc; then
+	for size in 1 4096 1048576; do
+		try "ibv_xsrq_pingpong -s $size -n 50" 90 xsrq_pingpong -s $size -n 50
+		try "ibv_xsrq_pingpong -s $size -n 50 -e" 90 xsrq_pingpong -s $size -n 50 -e
+	done
+fi
 if in_one_guest; then
 	# the defaults as a user would type them, and the options that are left
 	try_pingpong rc 4096 1000
