@@ -109,6 +109,26 @@ static void cnp_gap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->counts[UROCE_CNT_CNP_SENT], t->sent);
 }
 
+/* Shortly before the time is over; a call that takes too long itself says nothing */
+static void cnp_too_early(struct kunit *test)
+{
+	struct told *t = test->priv;
+	u32 tries, early = 0;
+	u64 last;
+
+	for (tries = 0; tries < CALLS && early < 20; tries++) {
+		last = ktime_get_ns() - 35 * NSEC_PER_USEC;
+		t->conn.resp.told_congestion = last;
+		t->sent = 0;
+		uroce_resp_congested(&t->conn);
+		if (ktime_get_ns() - last >= GAP_NS)
+			continue;
+		early++;
+		KUNIT_EXPECT_EQ(test, t->sent, 0u);
+	}
+	KUNIT_EXPECT_GT(test, early, 0u);
+}
+
 /* But as soon as the time is over, and first of all after a new beginning */
 static void cnp_again(struct kunit *test)
 {
@@ -144,6 +164,7 @@ static void cnp_nobody(struct kunit *test)
 static struct kunit_case cnp_cases[] = {
 	KUNIT_CASE(cnp_packet),
 	KUNIT_CASE(cnp_gap),
+	KUNIT_CASE(cnp_too_early),
 	KUNIT_CASE(cnp_again),
 	KUNIT_CASE(cnp_nobody),
 	{}

@@ -328,6 +328,14 @@ static void local_unreliable(struct kunit *test)
 	expect_wc(test, &h->a, 3, IB_WC_SUCCESS);
 	expect_wc(test, &h->b, 5, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, host_differs(&h->b.area, 0, 0, 64, 1), -1);
+	/* What a message has taken that broke off serves the next one */
+	KUNIT_ASSERT_EQ(test, receive(h, &h->b, 6, 0, 64), 0);
+	spin_lock_bh(&h->b.qp.qp->resp.lock);
+	KUNIT_EXPECT_EQ(test, (int)uroce_recv_take(h->b.qp.qp), (int)IB_WC_SUCCESS);
+	spin_unlock_bh(&h->b.qp.qp->resp.lock);
+	KUNIT_ASSERT_EQ(test, ask(h, 4, IB_WR_SEND, 0, 0, 32), 0);
+	expect_wc(test, &h->a, 4, IB_WC_SUCCESS);
+	expect_wc(test, &h->b, 6, IB_WC_SUCCESS);
 	/* What is wrong on our side we are told; then we stop, and may go on */
 	KUNIT_ASSERT_EQ(test, ask(h, 4, IB_WR_RDMA_WRITE, BYTES - 8, 0, 64), 0);
 	expect_wc(test, &h->a, 4, IB_WC_LOC_PROT_ERR);
