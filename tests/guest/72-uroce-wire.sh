@@ -94,10 +94,42 @@ watched() {
 	kill $watcher
 	return $status
 }
+# Always more than a packet of 1024 bytes needs
+other_mtus() {
+	local mtu
+	for mtu in 1200 9000 1500 4200; do
+		ip link set w-near mtu $mtu && ip -n w-far link set w-far mtu $mtu || return
+		pause 0.03
+	done
+}
+no_offloads() {
+	local how
+	for how in off on; do
+		ethtool -K w-near gso $how tso $how && ip netns exec w-far ethtool -K w-far gro $how gso $how tso $how &&
+			ethtool -K w-near gro $how || return
+		pause 0.03
+	done
+}
+# while_changing WHAT CASE...: every byte of the traffic is looked at, and WHAT happens over and over
+while_changing() {
+	local what=$1 traffic changes=0
+	shift
+	LOSSY_MESSAGES=1500 program lossy "$@" &
+	traffic=$!
+	until group_leader_gone $traffic; do
+		$what || { kill $traffic; return 1; }
+		changes=$((changes + 1))
+	done
+	echo "$changes times"
+	# The last time may have had little of it
+	wait $traffic && [ $changes -gt 1 ]
+}
 run_test "uroce wire: packets travel in runs" 60 in_runs
 run_test "uroce wire: a device that takes no super-packets" 60 one_by_one
 run_test "uroce wire: packets that go singly come together" 120 put_together
 run_test "uroce wire: another MTU" 60 small_mtu
+run_test "uroce wire: the MTU changes under traffic (adv26)" 200 while_changing other_mtus sends writes reads atomics
+run_test "uroce wire: offloads change under traffic (adv26)" 200 while_changing no_offloads sends writes reads atomics
 run_test "uroce wire: a good network, and somebody looks on" 120 watched
 over "a tenth is lost" 200 loss 10% -- sends writes reads atomics
 over "a tenth comes twice" 200 duplicate 10% -- sends writes reads atomics
@@ -125,6 +157,7 @@ run_test "uroce wire: a tenth is marked (ECN)" 60 congested
 network
 run_test "uroce wire: packets (adv21)" 300 program packets
 run_test "uroce wire: packets, XRC (adv21)" 300 program packets_xrc
+over "a send queue is drained (SQD)" 100 delay 20ms -- drains
 over "destroyed while half is lost (adv20)" 150 loss 50% -- destroyed
 network
 

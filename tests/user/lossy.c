@@ -352,6 +352,86 @@ static void destroyed(void)
 	}
 }
 
+static int to_sqd(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1 };
+
+	return ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY);
+}
+
+static bool drained(struct side *s)
+{
+	struct pollfd fd = { .fd = s->dev.ctx->async_fd, .events = POLLIN };
+	struct ibv_async_event event;
+
+	while (poll(&fd, 1, 20000) == 1 && !ibv_get_async_event(s->dev.ctx, &event)) {
+		ibv_ack_async_event(&event);
+		if (event.event_type == IBV_EVENT_SQ_DRAINED)
+			return event.element.qp == s->qp;
+	}
+	return false;
+}
+
+/* Slots from @n on have not been written to */
+static void want_stale(struct link *l, int n)
+{
+	for (; n < DEPTH; n++)
+		for (uint32_t i = 0; i < SLOT; i++)
+			if (!CHECK(l->side[1].buf[n * SLOT + i] == 0x5a, "message %d has begun", n))
+				return;
+}
+
+static bool draining(const struct side *s)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr a;
+
+	NEED_OK(ibv_query_qp(s->qp, &a, IBV_QP_STATE, &init));
+	return a.qp_state == IBV_QPS_SQD && a.sq_draining;
+}
+
+static void write_slots(struct link *l, int from, int until)
+{
+	for (int n = from; n < until; n++) {
+		fill(l->side[0].buf + n * SLOT, SLOT, n);
+		NEED_OK(side_post(l, n, IBV_WR_RDMA_WRITE, SLOT));
+	}
+}
+
+/*
+ * SQD with packets on their way, on a network that takes its time: they arrive and
+ * are answered; what is posted meanwhile waits for RTS, and then goes where they went
+ */
+static void drains(void)
+{
+	const int begun = DEPTH / 2;
+	struct link l = {};
+	struct ibv_wc wc;
+
+	for (int round = 0; round < 3; round++) {
+		link_open(&l, 16, 7, 7);
+		link_connect(&l);
+		memset(l.side[1].buf, 0x5a, SIZE);
+		write_slots(&l, 0, begun);
+		CHECK_ERR(to_sqd(l.side[0].qp), 0);
+		CHECK(draining(&l.side[0]), "nothing was under way");
+		write_slots(&l, begun, DEPTH);
+		CHECK(drained(&l.side[0]), "not drained");
+		CHECK(!draining(&l.side[0]), "drained, and still at it");
+		for (int n = 0; n < begun; n++)
+			side_done(&l.side[0], n, &wc);
+		sleep_ms(100);
+		WANT_EMPTY(l.side[0].cq);
+		want_stale(&l, begun);
+		CHECK_ERR(qp_to_state(l.side[0].qp, IBV_QPS_RTS), 0);
+		for (int n = begun; n < DEPTH; n++)
+			side_done(&l.side[0], n, &wc);
+		for (int n = 0; n < DEPTH; n++)
+			CHECK_BYTES(l.side[1].buf + n * SLOT, SLOT, n, "write");
+		link_close(&l);
+	}
+}
+
 static const struct test_case cases[] = {
 	{ "sends", sends },
 	{ "writes", writes },
@@ -360,6 +440,7 @@ static const struct test_case cases[] = {
 	{ "counted_retries", counted_retries },
 	{ "counted_rnr", counted_rnr },
 	{ "destroyed", destroyed },
+	{ "drains", drains },
 };
 
 TEST_MAIN("lossy (adv19 adv20)", cases, 120)
