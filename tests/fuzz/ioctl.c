@@ -31,6 +31,7 @@ struct object {
 	uint32_t handle;
 	uint32_t qp_type;
 	uint32_t qp_num;
+	uint32_t srq_num;
 	uint32_t key;
 	struct raw_map map;
 	struct raw_ring ring[2];	/* send or completions, receive */
@@ -144,7 +145,19 @@ static void default_qp(struct reader *r, struct univ_qp_create *arg)
 		arg->xrcd = pick(r, UNIV_OBJECT_XRCD);
 }
 
-/* The next step of the way that a queue pair takes, to itself or another */
+/* Whom a queue pair is connected to: itself, or of XRC one of the other side. Context: as object_of() */
+static uint32_t peer_num(const struct object *qp)
+{
+	uint32_t other = qp->qp_type == IBV_QPT_XRC_SEND ? IBV_QPT_XRC_RECV :
+			 qp->qp_type == IBV_QPT_XRC_RECV ? IBV_QPT_XRC_SEND : 0;
+
+	for (uint32_t i = 0; other && i < env.count; i++)
+		if (env.object[i].type == UNIV_OBJECT_QP && env.object[i].qp_type == other)
+			return env.object[i].qp_num;
+	return qp->qp_num;
+}
+
+/* The next step of the way that a queue pair takes */
 static void default_modify(struct reader *r, struct univ_qp_modify *arg)
 {
 	uint32_t step = take(r, 1) % 8;
@@ -156,7 +169,7 @@ static void default_modify(struct reader *r, struct univ_qp_modify *arg)
 	o = object_of(arg->handle);
 	if (o) {
 		type = o->qp_type;
-		num = o->qp_num;
+		num = peer_num(o);
 	}
 	pthread_mutex_unlock(&env.lock);
 	switch (step) {
@@ -342,6 +355,7 @@ static void made_srq(struct object *o, const struct univ_srq_create *a)
 {
 	o->type = UNIV_OBJECT_SRQ;
 	o->handle = a->handle;
+	o->srq_num = a->srq_num;
 	object_map(o, a->map_offset, a->map_length, &a->ring, NULL);
 	o->ring[1] = o->ring[0];
 }
@@ -503,6 +517,8 @@ static void do_post(struct reader *r)
 		wr->sge[0].addr = (uintptr_t)env.arena + take(r, 2);
 		wr->sge[0].length = take(r, 1);
 		wr->sge[0].lkey = wr->rkey;
+		if (o->qp_type == IBV_QPT_XRC_SEND)
+			wr->srqn = env.object[take(r, 1) % env.count].srq_num;
 		if (o->qp_type == IBV_QPT_UD) {
 			wr->ud.ah = pick(r, UNIV_OBJECT_AH);
 			wr->ud.remote_qpn = o->qp_num;

@@ -20,21 +20,54 @@ static struct {
 	struct raw_cq cq;
 	struct raw_srq srq;
 	struct raw_qp qp[QPS];		/* RC, UD, UC, RC with the shared queue */
+	bool has_xrc;
+	struct raw_qp ini;		/* asks @target, for receives of @xrc_srq */
+	uint32_t target;
+	uint32_t target_num;
+	struct raw_srq xrc_srq;
 	struct raw_mr mr;
 	uint8_t *mem;
 	bool stop;
 } env;
 
-static void connect_qp(struct raw_qp *qp)
+static void connect_to(uint32_t handle, uint32_t type, uint32_t num)
 {
 	struct univ_qp_attr a;
 
-	raw_attr_init(&a, qp->type);
-	raw_modify(env.fd, qp->handle, &a);
-	raw_attr_rtr(env.fd, &a, qp->type, qp->qp_num);
-	raw_modify(env.fd, qp->handle, &a);
-	raw_attr_rts(&a, qp->type);
-	raw_modify(env.fd, qp->handle, &a);
+	raw_attr_init(&a, type);
+	raw_modify(env.fd, handle, &a);
+	raw_attr_rtr(env.fd, &a, type, num);
+	raw_modify(env.fd, handle, &a);
+	raw_attr_rts(&a, type);
+	raw_modify(env.fd, handle, &a);
+}
+
+static void connect_qp(const struct raw_qp *qp)
+{
+	if (qp != &env.ini) {
+		connect_to(qp->handle, qp->type, qp->qp_num);
+		return;
+	}
+	raw_to_state(env.fd, env.target, IBV_QPS_RESET);
+	connect_to(qp->handle, qp->type, env.target_num);
+	connect_to(env.target, IBV_QPT_XRC_RECV, qp->qp_num);
+}
+
+static void xrc_open(void)
+{
+	struct univ_xrcd_open domain = { .fd = -1, .oflags = O_CREAT };
+	struct univ_srq_create srq = { .pd = env.pd, .max_wr = 16, .max_sge = 2,
+				       .srq_type = IBV_SRQT_XRC, .cq = env.cq.handle };
+	struct univ_qp_create target = { .qp_type = IBV_QPT_XRC_RECV };
+
+	NEED_OK(raw_call(env.fd, UNIV_XRCD_OPEN, &domain));
+	srq.xrcd = domain.handle;
+	raw_srq_make(env.fd, &env.xrc_srq, &srq);
+	raw_qp(env.fd, &env.ini, IBV_QPT_XRC_SEND, env.pd, env.cq.handle, 0);
+	target.xrcd = domain.handle;
+	NEED_OK(raw_call(env.fd, UNIV_QP_CREATE, &target));
+	env.target = target.handle;
+	env.target_num = target.qp_num;
 }
 
 static void target_open(void)
@@ -57,15 +90,44 @@ static void target_open(void)
 	raw_ah_attr(env.fd, &ah.attr);
 	NEED_OK(raw_call(env.fd, UNIV_AH_CREATE, &ah));
 	env.ah = ah.handle;
+	env.has_xrc = raw_offers(env.fd, UNIV_FEATURE_XRC);
+	if (env.has_xrc)
+		xrc_open();
 }
 
 /* ---- Rings --------------------------------------------------------------- */
 
+/* High bytes are XRC's, so that inputs from before there was any mean the same */
+static bool is_xrc(uint32_t which)
+{
+	return which >= 0xe0 && env.has_xrc;
+}
+
+static struct raw_qp *take_qp(struct reader *r)
+{
+	uint32_t which = take(r, 1);
+
+	return is_xrc(which) ? &env.ini : &env.qp[which % QPS];
+}
+
+static struct raw_ring *recv_ring(struct raw_qp *qp, uint32_t *handle)
+{
+	struct raw_srq *srq = qp == &env.ini ? &env.xrc_srq : &env.srq;
+
+	*handle = qp->rq.count ? qp->handle : srq->handle;
+	return qp->rq.count ? &qp->rq : &srq->ring;
+}
+
 static struct raw_ring *take_ring(struct reader *r, uint32_t *handle)
 {
-	uint32_t which = take(r, 1) % (2 * QPS + 2);
-	struct raw_qp *qp = &env.qp[which % QPS];
+	uint32_t which = take(r, 1);
+	struct raw_qp *qp = &env.qp[which % (2 * QPS + 2) % QPS];
 
+	if (is_xrc(which)) {
+		*handle = which % 2 ? env.ini.handle : env.xrc_srq.handle;
+		return which % 2 ? &env.ini.sq : &env.xrc_srq.ring;
+	}
+	which %= 2 * QPS + 2;
 	*handle = qp->handle;
 	if (which < QPS)
 		return &qp->sq;
@@ -86,6 +148,7 @@ static void good_send(struct reader *r, struct raw_qp *qp, struct univ_send_wr *
 	wr->opcode = opcodes[qp->type == IBV_QPT_UD ? 0 : how % ARRAY_SIZE(opcodes)];
 	wr->flags = how & 0x80 ? 0 : UNIV_WR_SIGNALED;
 	wr->count = 1;
+	wr->srqn = qp == &env.ini ? env.xrc_srq.number : 0;
 	wr->rkey = env.mr.rkey;
 	wr->remote_addr = (uintptr_t)env.mem + (how & 0x70);
 	wr->sge[0] = (struct univ_sge){ (uintptr_t)env.mem + 4 * PAGE, how & 8 ? 2000 : 8, env.mr.lkey };
@@ -126,7 +189,7 @@ static void change_slot(struct reader *r, uint8_t *slot, uint32_t stride)
 
 static void do_send(struct reader *r)
 {
-	struct raw_qp *qp = &env.qp[take(r, 1) % QPS];
+	struct raw_qp *qp = take_qp(r);
 	uint32_t count = 1 + take(r, 1) % 8;
 	uint8_t *slot;
 
@@ -142,8 +205,8 @@ static void do_send(struct reader *r)
 
 static void do_recv(struct reader *r)
 {
-	struct raw_qp *qp = &env.qp[take(r, 1) % QPS];
-	struct raw_ring *ring = qp->rq.count ? &qp->rq : &env.srq.ring;
+	uint32_t handle;
+	struct raw_ring *ring = recv_ring(take_qp(r), &handle);
 	uint32_t count = 1 + take(r, 1) % 8;
 	uint8_t *slot;
 
@@ -154,7 +217,7 @@ static void do_recv(struct reader *r)
 		ring->index++;
 	}
 	ring->index--;
-	raw_publish(env.fd, ring, qp->rq.count ? qp->handle : env.srq.handle, UNIV_KICK_RECV);
+	raw_publish(env.fd, ring, handle, UNIV_KICK_RECV);
 }
 
 static void do_leap(struct reader *r)
@@ -179,7 +242,10 @@ static void do_word(struct reader *r)
 	uint32_t which = take(r, 1), at;
 	uint64_t value;
 
-	map = which % 6 == 0 ? &env.cq.map : which % 6 == 1 ? &env.srq.map : &env.qp[which % QPS].map;
+	if (is_xrc(which))
+		map = which % 2 ? &env.ini.map : &env.xrc_srq.map;
+	else
+		map = which % 6 == 0 ? &env.cq.map : which % 6 == 1 ? &env.srq.map : &env.qp[which % QPS].map;
 	/* the heads are at the beginning */
 	at = which & 0x80 ? take(r, 2) : take(r, 1);
 	value = take_value(r);
@@ -201,7 +267,7 @@ static void do_poll(struct reader *r)
 
 static void do_kick(struct reader *r)
 {
-	uint32_t handle = env.qp[take(r, 1) % QPS].handle;
+	uint32_t handle = take_qp(r)->handle;
 
 	raw_kick(env.fd, handle, take(r, 1) << 24);
 	raw_kick(env.fd, env.srq.handle, UNIV_KICK_RECV);
@@ -209,7 +275,7 @@ static void do_kick(struct reader *r)
 
 static void do_state(struct reader *r)
 {
-	uint32_t handle = env.qp[take(r, 1) % QPS].handle;
+	uint32_t handle = take_qp(r)->handle;
 
 	raw_to_state(env.fd, handle, take(r, 1) % 2 ? IBV_QPS_ERR : IBV_QPS_RESET);
 }
@@ -234,7 +300,7 @@ static void revive(struct raw_qp *qp)
 
 static void do_revive(struct reader *r)
 {
-	revive(&env.qp[take(r, 1) % QPS]);
+	revive(take_qp(r));
 }
 
 static void do_limit(struct reader *r)
@@ -292,6 +358,10 @@ static void begin(void)
 	take_ring_back(&env.srq.ring);
 	for (int i = 0; i < QPS; i++)
 		revive(&env.qp[i]);
+	if (env.has_xrc) {
+		take_ring_back(&env.xrc_srq.ring);
+		revive(&env.ini);
+	}
 	/* where the kernel writes next is not to be known after the index was spoilt */
 	while (raw_poll(&env.cq, &cqe))
 		;

@@ -63,6 +63,7 @@ struct raw_qp {
 
 struct raw_srq {
 	uint32_t handle;
+	uint32_t number;		/* XRC */
 	struct raw_map map;
 	struct raw_ring ring;
 };
@@ -162,15 +163,22 @@ static MAYBE_UNUSED void raw_cq(int fd, struct raw_cq *cq, uint32_t cqe, int cha
 	raw_ring_at(&cq->ring, &cq->map, &arg.ring);
 }
 
+static MAYBE_UNUSED void raw_srq_make(int fd, struct raw_srq *srq, struct univ_srq_create *arg)
+{
+	int err = raw_call(fd, UNIV_SRQ_CREATE, arg);
+
+	NEED(!err, "UNIV_SRQ_CREATE: %s, reason %u", err_name(err), arg->hdr.reason);
+	srq->handle = arg->handle;
+	srq->number = arg->srq_num;
+	raw_map(fd, &srq->map, arg->map_offset, arg->map_length);
+	raw_ring_at(&srq->ring, &srq->map, &arg->ring);
+}
+
 static MAYBE_UNUSED void raw_srq(int fd, struct raw_srq *srq, uint32_t pd, uint32_t max_wr)
 {
 	struct univ_srq_create arg = { .pd = pd, .max_wr = max_wr, .max_sge = 2 };
-	int err = raw_call(fd, UNIV_SRQ_CREATE, &arg);
 
-	NEED(!err, "UNIV_SRQ_CREATE: %s, reason %u", err_name(err), arg.hdr.reason);
-	srq->handle = arg.handle;
-	raw_map(fd, &srq->map, arg.map_offset, arg.map_length);
-	raw_ring_at(&srq->ring, &srq->map, &arg.ring);
+	raw_srq_make(fd, srq, &arg);
 }
 
 static MAYBE_UNUSED void raw_qp_arg(struct univ_qp_create *arg, uint32_t type, uint32_t pd,
@@ -250,6 +258,17 @@ static MAYBE_UNUSED void raw_ah_attr(int fd, struct univ_ah_attr *ah)
 	ah->port_num = PORT;
 }
 
+/* Of XRC, one side has what asks and the other what answers */
+static MAYBE_UNUSED bool raw_asks(uint32_t type)
+{
+	return type == IBV_QPT_RC || type == IBV_QPT_XRC_SEND;
+}
+
+static MAYBE_UNUSED bool raw_answers(uint32_t type)
+{
+	return type == IBV_QPT_RC || type == IBV_QPT_XRC_RECV;
+}
+
 static MAYBE_UNUSED void raw_attr_init(struct univ_qp_attr *a, uint32_t type)
 {
 	*a = (struct univ_qp_attr){
@@ -258,7 +277,7 @@ static MAYBE_UNUSED void raw_attr_init(struct univ_qp_attr *a, uint32_t type)
 		.qp_state = IBV_QPS_INIT,
 		.port_num = PORT,
 		.qkey = PAIR_QKEY,
-		.qp_access_flags = type == IBV_QPT_RC ? ALL_ACCESS :
+		.qp_access_flags = raw_answers(type) ? ALL_ACCESS :
 			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
 	};
 }
@@ -277,7 +296,7 @@ static MAYBE_UNUSED void raw_attr_rtr(int fd, struct univ_qp_attr *a, uint32_t t
 	if (type == IBV_QPT_UD)
 		return;
 	a->attr_mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-	if (type == IBV_QPT_RC)
+	if (raw_answers(type))
 		a->attr_mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
 	raw_ah_attr(fd, &a->ah);
 }
@@ -293,9 +312,10 @@ static MAYBE_UNUSED void raw_attr_rts(struct univ_qp_attr *a, uint32_t type)
 		.rnr_retry = 3,
 		.max_rd_atomic = 4,
 	};
-	if (type == IBV_QPT_RC)
-		a->attr_mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			IBV_QP_MAX_QP_RD_ATOMIC;
+	if (raw_asks(type))
+		a->attr_mask |= IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+	if (raw_asks(type) || raw_answers(type))
+		a->attr_mask |= IBV_QP_TIMEOUT;
 }
 
 static MAYBE_UNUSED int raw_modify(int fd, uint32_t handle, const struct univ_qp_attr *attr)
