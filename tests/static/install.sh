@@ -40,6 +40,7 @@ promised() {
 	echo "lib/modules/$release/extra/univerbs.ko"
 	echo "lib/modules/$release/extra/uroce.ko"
 	echo usr/bin/univerbs-run
+	echo usr/sbin/uroce-fault
 	echo usr/lib/pkgconfig/univerbs.pc
 	echo usr/lib/udev/rules.d/90-univerbs.rules
 	echo usr/lib/univerbs/libibverbs.so
@@ -50,7 +51,7 @@ promised() {
 	for file in uapi/*.h; do
 		echo "usr/include/univerbs/univerbs/${file##*/}"
 	done
-	for file in univerbs-run.1 univerbs_explain.3 univerbs_last_error.3 univerbs_reason_name.3 univerbs.7; do
+	for file in univerbs-run.1 uroce-fault.8 univerbs{_explain,_last_error,_reason_name}.3 univerbs.7; do
 		echo "usr/share/man/man${file##*.}/$file"
 	done
 }
@@ -67,8 +68,8 @@ check_files() {
 
 # check_modes: programs and the library 755, the rest 644
 check_modes() {
-	find "$dest" -type f \( -path '*/bin/*' -o -name 'libibverbs.so.1' \) ! -perm 755 >"$tmp/modes"
-	find "$dest" -type f ! -path '*/bin/*' ! -name 'libibverbs.so.1' ! -perm 644 >>"$tmp/modes"
+	find "$dest" -type f \( -path '*/*bin/*' -o -name 'libibverbs.so.1' \) ! -perm 755 >"$tmp/modes"
+	find "$dest" -type f ! -path '*/*bin/*' ! -name 'libibverbs.so.1' ! -perm 644 >>"$tmp/modes"
 	[ ! -s "$tmp/modes" ] || wrong "wrong modes: $(tr '\n' ' ' <"$tmp/modes")"
 	[ "$(readlink "$dest/usr/lib/univerbs/libibverbs.so")" = libibverbs.so.1 ] || wrong "libibverbs.so points elsewhere"
 }
