@@ -102,17 +102,31 @@ static long kick_nothing(struct univ_context *ctx)
 	return ret;
 }
 
+/*
+ * Only what has a ring may be held without the live lock: nobody who ends the
+ * context waits for the others, univ_kick_retire() is not for them.
+ */
+static struct univ_object *kick_find(struct univ_context *ctx, u32 handle)
+{
+	struct univ_object *obj;
+
+	rcu_read_lock();
+	obj = xa_load(&ctx->objects, handle);
+	if (obj && (!obj->kicks || !refcount_inc_not_zero(&obj->users)))
+		obj = NULL;
+	rcu_read_unlock();
+	return obj;
+}
+
 static noinline long kick_other(struct univ_context *ctx, unsigned long arg)
 {
 	u32 handle = arg & UNIV_KICK_HANDLE;
-	struct univ_object *obj = univ_object_find(ctx, handle);
+	struct univ_object *obj = kick_find(ctx, handle);
 	long ret = -EINVAL;
 
 	if (!obj)
 		return kick_nothing(ctx);
-	/* Nobody makes sure that others are forgotten */
-	if (obj->kicks)
-		kick_remember(kicked_of(ctx, handle), obj);
+	kick_remember(kicked_of(ctx, handle), obj);
 	if (arg <= U32_MAX)
 		ret = kick(obj, arg & ~UNIV_KICK_HANDLE);
 	univ_object_put(obj);
