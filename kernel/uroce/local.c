@@ -813,6 +813,22 @@ static enum outcome many(struct turn *t)
 	return out;
 }
 
+/*
+ * A whole batch goes under one lock of the peer's: it is the responder that takes
+ * requests one after the other, whoever brings them.
+ */
+static __always_inline enum outcome many_to(struct turn *t, struct uroce_qp *peer)
+{
+	enum outcome out;
+
+	spin_lock(&peer->resp.lock);
+	t->answers = answers(t->qp, peer);
+	out = many(t);
+	let_go(t);
+	spin_unlock(&peer->resp.lock);
+	return out;
+}
+
 bool uroce_local_step(struct uroce_qp *qp, u32 tail)
 {
 	struct uroce_sendq *sq = &qp->sq;
@@ -829,19 +845,7 @@ bool uroce_local_step(struct uroce_qp *qp, u32 tail)
 	t.bytes = STEP_BYTES;
 	t.tail = tail;
 	t.into = NULL;
-	/*
-	 * A whole batch goes under one lock of the peer's: it is the responder that
-	 * takes requests one after the other, whoever brings them.
-	 */
-	if (likely(peer)) {
-		spin_lock(&peer->resp.lock);
-		t.answers = answers(qp, peer);
-	}
-	out = many(&t);
-	if (likely(peer)) {
-		let_go(&t);
-		spin_unlock(&peer->resp.lock);
-	}
+	out = likely(peer) ? many_to(&t, peer) : many(&t);
 	uroce_count_many(qp->dev, UROCE_CNT_LOCAL_MSGS, sq->head - from);
 	uroce_count_many(qp->dev, UROCE_CNT_LOCAL_BYTES, STEP_BYTES - t.bytes);
 	if (unlikely(out > MORE))
