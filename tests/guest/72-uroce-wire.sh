@@ -121,8 +121,8 @@ while_changing() {
 		changes=$((changes + 1))
 	done
 	echo "$changes times"
-	# The last time may have had little of it
-	wait $traffic && [ $changes -gt 1 ]
+	# The last time may have had little of it; on a slow kernel one takes nearly as long as the traffic
+	wait $traffic && [ $changes -gt $((${UNIV_SLOW:-1} > 1 ? 0 : 1)) ]
 }
 run_test "uroce wire: packets travel in runs" 60 in_runs
 run_test "uroce wire: a device that takes no super-packets" 60 one_by_one
