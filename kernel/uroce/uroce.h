@@ -2,7 +2,7 @@
 /*
  * A software RoCEv2 HCA: its structures.
  *
- *	link.c verbs.c		`rdma link add`, the device; ib_device_ops
+ *	link.c move.c verbs.c	`rdma link add`, the device; ib_device_ops
  *	qp.c cq.c mem.c xrc.c	objects: control path
  *	queue.c			who runs a send queue; requests out of rings,
  *				completions into them
