@@ -42,7 +42,7 @@ void uroce_resp_congested(struct uroce_conn *conn)
 	    (conn->resp.told_congestion &&
 	     now - conn->resp.told_congestion < CNP_GAP))
 		return;
-	skb = uroce_net_alloc(uroce_ops[UROCE_CNP].length, GFP_ATOMIC);
+	skb = uroce_net_alloc(uroce_ops[UROCE_CNP].length, false);
 	if (!skb)
 		return;
 	memset(uroce_bth_put(conn, skb, UROCE_CNP, 0, 0), 0, UROCE_CNP_RESERVED);
@@ -59,7 +59,7 @@ static bool send_ack(struct uroce_conn *conn)
 {
 	struct uroce_responder *resp = &conn->resp;
 	u8 opcode = conn->service | UROCE_ACKNOWLEDGE;
-	struct sk_buff *skb = uroce_net_alloc(uroce_ops[opcode].length, GFP_ATOMIC);
+	struct sk_buff *skb = uroce_net_alloc(uroce_ops[opcode].length, false);
 	struct uroce_aeth *aeth;
 
 	if (!skb)
@@ -73,7 +73,7 @@ static bool send_ack(struct uroce_conn *conn)
 static bool send_atomic(struct uroce_conn *conn, struct uroce_response *res)
 {
 	u8 opcode = conn->service | UROCE_ATOMIC_ACK;
-	struct sk_buff *skb = uroce_net_alloc(uroce_ops[opcode].length, GFP_ATOMIC);
+	struct sk_buff *skb = uroce_net_alloc(uroce_ops[opcode].length, false);
 	struct uroce_atomic_ack *ack;
 	struct uroce_aeth *aeth;
 
@@ -107,7 +107,7 @@ static bool read_packet(struct uroce_conn *conn, struct uroce_response *res)
 	struct sk_buff *skb;
 	u8 *eth;
 
-	skb = uroce_net_alloc(uroce_ops[opcode].length + len + pad, GFP_ATOMIC);
+	skb = uroce_net_alloc(uroce_ops[opcode].length + len + pad, false);
 	if (!skb)
 		return false;
 	eth = uroce_bth_put(conn, skb, opcode, res->psn, pad);

@@ -8,6 +8,7 @@
 #ifndef UROCE_ICRC_H
 #define UROCE_ICRC_H
 
+#include <asm/byteorder.h>
 #include <linux/types.h>
 
 struct iphdr;

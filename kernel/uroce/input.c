@@ -165,7 +165,7 @@ struct sk_buff *uroce_datagram_build(struct uroce_qp *qp,
 	struct sk_buff *skb;
 
 	skb = uroce_net_alloc(uroce_ops[opcode].length + wqe->len +
-			      uroce_pad(wqe->len), GFP_ATOMIC);
+			      uroce_pad(wqe->len), false);
 	if (skb)
 		fill_datagram(qp, wqe, skb, opcode);
 	return skb;

@@ -129,7 +129,7 @@ static bool show_answer(struct show *s, u8 opcode, u32 psn, u8 syndrome, u32 off
 	__be32 *aeth;
 	u64 orig;
 
-	skb = uroce_net_alloc(op->length + len + pad, GFP_ATOMIC);
+	skb = uroce_net_alloc(op->length + len + pad, false);
 	if (!skb)
 		return false;
 	s->conn.peer = s->qp->num;

@@ -49,8 +49,12 @@ struct uroce_flow {
  * struct uroce_run - packets of one flow that go down the stack together
  * @head: the first; NULL for none
  * @tail: the last
+ * @sk: what they are charged to; NULL for nobody
  * @count: of them
  * @len: their bytes, with IP headers
+ * @mtu: bytes that one may have; this and what follows is of the first one's route
+ * @max_count: packets that may be in it
+ * @max_len: bytes
  * @lost: some could not be sent, which uroce_run_send() has not told yet
  *
  * Each is complete, with headers and checksum of its own, and stays a packet of
@@ -64,8 +68,12 @@ struct uroce_flow {
 struct uroce_run {
 	struct sk_buff *head;
 	struct sk_buff *tail;
+	struct sock *sk;
 	u32 count;
 	u32 len;
+	u32 mtu;
+	u32 max_count;
+	u32 max_len;
 	bool lost;
 };
 
@@ -107,8 +115,7 @@ void uroce_net_leave(struct net *net);
 struct sock *uroce_net_sock(struct net_device *dev);
 
 /* output.c */
-/* Room for @len bytes from the base transport header to the padding */
-struct sk_buff *uroce_net_alloc(unsigned int len, gfp_t gfp);
+struct sk_buff *uroce_net_alloc(unsigned int len, bool pages);
 bool uroce_net_takes_pages(const struct uroce_flow *flow);
 bool uroce_net_end_pages(struct sk_buff *skb);
 void *uroce_net_put(struct sk_buff *skb, unsigned int len);

@@ -18,33 +18,50 @@
 	(ALIGN(MAX_HEADER + sizeof(struct ipv6hdr) + sizeof(struct udphdr) +	\
 	       sizeof(struct uroce_bth), 16) - sizeof(struct uroce_bth))
 
+/* Behind a packet whose payload lies in pages come its padding and the checksum */
+#define TAIL (2 * UROCE_ICRC_SIZE)
+
+static unsigned int with_info(unsigned int size)
+{
+	return SKB_DATA_ALIGN(size) + SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
+}
+
 /*
  * Packets lie in pieces of pages that are used again and again: from the allocator
- * a full one would get twice what it needs, and that zeroed.
+ * a full one would get twice what it needs, and that zeroed. The rest of a piece,
+ * @tail bytes, is not in the packet. Both caches are the processor's, hence of
+ * bottom halves.
  */
-static struct sk_buff *alloc_piece(unsigned int size)
+static struct sk_buff *alloc_piece(unsigned int size, unsigned int tail)
 {
 	struct sk_buff *skb;
 	void *data;
 
-	size = SKB_DATA_ALIGN(size) + SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
-	data = netdev_alloc_frag(size);
+	lockdep_assert(in_softirq());
+	data = napi_alloc_frag(with_info(size) + tail);
 	if (!data)
 		return NULL;
-	skb = build_skb(data, size);
+	skb = napi_build_skb(data, with_info(size));
 	if (!skb)
 		skb_free_frag(data);
 	return skb;
 }
 
-struct sk_buff *uroce_net_alloc(unsigned int len, gfp_t gfp)
+/**
+ * uroce_net_alloc() - an empty packet
+ * @len: bytes from the base transport header to the padding
+ * @pages: payload and padding come as uroce_net_end_pages() has it, and do not count
+ *
+ * Context: bottom halves off
+ */
+struct sk_buff *uroce_net_alloc(unsigned int len, bool pages)
 {
 	unsigned int size = HEADROOM + len + UROCE_ICRC_SIZE;
-	struct sk_buff *skb = alloc_piece(size);
+	struct sk_buff *skb = alloc_piece(size, pages ? TAIL : 0);
 
 	/* There may be no run of pages to have, but single ones */
 	if (!skb)
-		skb = alloc_skb(size, gfp);
+		skb = alloc_skb(size, GFP_ATOMIC);
 	if (skb)
 		skb_reserve(skb, HEADROOM);
 	return skb;
@@ -56,16 +73,21 @@ bool uroce_net_takes_pages(const struct uroce_flow *flow)
 	return flow->route && flow->route->dev->features & NETIF_F_SG;
 }
 
-/* Payload lies in pages; what follows it has to lie behind them. False: no memory. */
+/*
+ * Payload lies in pages; what follows it has to lie behind them, in the rest of the
+ * piece that the packet began in. False: it has none.
+ */
 bool uroce_net_end_pages(struct sk_buff *skb)
 {
-	unsigned int size = 2 * UROCE_ICRC_SIZE;
-	void *data = netdev_alloc_frag(size);
+	void *tail = skb_end_pointer(skb) + with_info(0);
+	struct page *page;
 
-	if (!data)
+	if (!skb->head_frag)
 		return false;
-	skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, virt_to_head_page(data),
-			data - page_address(virt_to_head_page(data)), 0, size);
+	page = virt_to_head_page(tail);
+	get_page(page);
+	skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, page,
+			tail - page_address(page), 0, TAIL);
 	return true;
 }
 
@@ -178,7 +200,7 @@ static struct dst_entry *flow_route(struct net_device *dev, struct uroce_flow *f
 	return flow->route;
 }
 
-static struct udphdr *push_udp(const struct uroce_flow *flow, struct sk_buff *skb)
+static void push_udp(const struct uroce_flow *flow, struct sk_buff *skb)
 {
 	struct udphdr *udp = __skb_push(skb, sizeof(*udp));
 
@@ -187,11 +209,10 @@ static struct udphdr *push_udp(const struct uroce_flow *flow, struct sk_buff *sk
 	udp->dest = htons(UROCE_UDP_PORT);
 	udp->len = htons(skb->len + UROCE_ICRC_SIZE);
 	udp->check = 0;
-	return udp;
 }
 
-static u32 push_ipv4(const struct uroce_flow *flow, struct sk_buff *skb,
-		     const struct udphdr *udp, u16 id)
+static void push_ipv4(const struct uroce_flow *flow, struct sk_buff *skb,
+		      u16 id)
 {
 	struct iphdr *ip = __skb_push(skb, sizeof(*ip));
 
@@ -211,11 +232,9 @@ static u32 push_ipv4(const struct uroce_flow *flow, struct sk_buff *skb,
 		.saddr = flow->src.s6_addr32[3],
 		.daddr = flow->dst.s6_addr32[3],
 	};
-	return uroce_icrc_ipv4(ip, udp, (void *)(udp + 1));
 }
 
-static u32 push_ipv6(const struct uroce_flow *flow, struct sk_buff *skb,
-		     const struct udphdr *udp)
+static void push_ipv6(const struct uroce_flow *flow, struct sk_buff *skb)
 {
 	struct ipv6hdr *ip = __skb_push(skb, sizeof(*ip));
 
@@ -228,7 +247,6 @@ static u32 push_ipv6(const struct uroce_flow *flow, struct sk_buff *skb,
 	ip->hop_limit = flow->hops ?: IPDEFTTL;
 	ip->saddr = flow->src;
 	ip->daddr = flow->dst;
-	return uroce_icrc_ipv6(ip, udp, (void *)(udp + 1));
 }
 
 /* A full queue says so with a positive number, or runs out of buffers */
@@ -245,13 +263,30 @@ static int xmit(struct net *net, struct sk_buff *skb)
 	return ret;
 }
 
-/* Headers; @id is what segmentation gives a packet of a run. Returns their CRC. */
-static u32 push_headers(const struct uroce_flow *flow, struct sk_buff *skb, u16 id)
+/* Headers; @id is what segmentation gives a packet of a run */
+static void push_headers(const struct uroce_flow *flow, struct sk_buff *skb, u16 id)
 {
-	struct udphdr *udp = push_udp(flow, skb);
+	push_udp(flow, skb);
+	if (is_ipv4(flow))
+		push_ipv4(flow, skb, id);
+	else
+		push_ipv6(flow, skb);
+}
 
-	return is_ipv4(flow) ? push_ipv4(flow, skb, udp, id) :
-			       push_ipv6(flow, skb, udp);
+static u32 crc_of_headers(const struct sk_buff *skb, int ip_len)
+{
+	const void *ip = skb_network_header(skb);
+	const struct udphdr *udp = ip + ip_len;
+
+	return skb->protocol == htons(ETH_P_IP) ?
+		uroce_icrc_ipv4(ip, udp, (void *)(udp + 1)) :
+		uroce_icrc_ipv6(ip, udp, (void *)(udp + 1));
+}
+
+static int ip_len_of(const struct sk_buff *skb)
+{
+	return skb->protocol == htons(ETH_P_IP) ? sizeof(struct iphdr) :
+						  sizeof(struct ipv6hdr);
 }
 
 /**
@@ -267,8 +302,9 @@ void uroce_net_seal(const struct uroce_flow *flow, struct sk_buff *skb, u16 id)
 	__le32 icrc;
 	u32 crc;
 
-	crc = push_headers(flow, skb, id);
-	crc = uroce_icrc_add_skb(crc, skb, skb->len - len, len);
+	push_headers(flow, skb, id);
+	crc = uroce_icrc_add_skb(crc_of_headers(skb, ip_len_of(skb)), skb,
+				 skb->len - len, len);
 	icrc = uroce_icrc_end(crc);
 	memcpy(uroce_net_put(skb, sizeof(icrc)), &icrc, sizeof(icrc));
 }
@@ -320,20 +356,9 @@ int uroce_net_xmit(struct net_device *dev, struct uroce_flow *flow,
 static atomic_t unsealed = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(all_sealed);
 
-static u32 crc_of_headers(const struct sk_buff *skb, int ip_len)
-{
-	const void *ip = skb_network_header(skb);
-	const struct udphdr *udp = ip + ip_len;
-
-	return skb->protocol == htons(ETH_P_IP) ?
-		uroce_icrc_ipv4(ip, udp, (void *)(udp + 1)) :
-		uroce_icrc_ipv6(ip, udp, (void *)(udp + 1));
-}
-
 static void seal_late(struct sk_buff *skb)
 {
-	int ip_len = skb->protocol == htons(ETH_P_IP) ? sizeof(struct iphdr) :
-							sizeof(struct ipv6hdr);
+	int ip_len = ip_len_of(skb);
 	int from = skb_network_offset(skb) + ip_len + (int)sizeof(struct udphdr);
 	int rest = from + (int)sizeof(struct uroce_bth);
 	int to = (int)skb->len - UROCE_ICRC_SIZE;
@@ -398,29 +423,36 @@ void uroce_output_exit(void)
 
 /*
  * May a packet of @len bytes join? Not when it is too long for the way, which is
- * for each alone to be told; nor where encapsulation would put more before each
- * packet than there is room for, which nobody looks for in a list.
+ * for each alone to be told.
  */
-static bool run_takes(const struct uroce_run *run, const struct dst_entry *dst,
+static bool run_takes(const struct uroce_run *run, const struct uroce_flow *flow,
 		      u32 len)
 {
-	const struct net_device *out = dst->dev;
-	u32 count = min_t(u32, RUN_MAX, READ_ONCE(out->gso_max_segs));
-	u32 bytes = min_t(u32, IP_MAX_MTU, READ_ONCE(out->gso_max_size));
-	u32 mtu = dst_mtu(dst);
-
-	return run->count < count && run->len + len <= bytes &&
-	       len <= mtu && run->head->len <= mtu &&
-	       skb_dst(run->head) == dst &&
-	       LL_RESERVED_SPACE(out) <= MAX_HEADER;
+	return run->head && !flow->wary && run->count < run->max_count &&
+	       run->len + len <= run->max_len && len <= run->mtu &&
+	       skb_dst(run->head) == flow->route;
 }
 
-static void run_begin(struct uroce_run *run, struct sk_buff *skb)
+/*
+ * None may follow a first one that is too long for the way, nor where encapsulation
+ * would put more before each packet than there is room for, which nobody looks for
+ * in a list.
+ */
+static void run_begin(struct net_device *dev, struct uroce_run *run,
+		      struct dst_entry *dst, struct sk_buff *skb)
 {
+	const struct net_device *out = dst->dev;
+
 	run->head = skb;
 	run->tail = skb;
+	run->sk = uroce_net_sock(dev);
 	run->count = 1;
 	run->len = skb->len;
+	run->mtu = dst_mtu(dst);
+	run->max_len = min_t(u32, IP_MAX_MTU, READ_ONCE(out->gso_max_size));
+	run->max_count = min_t(u32, RUN_MAX, READ_ONCE(out->gso_max_segs));
+	if (skb->len > run->mtu || LL_RESERVED_SPACE(out) > MAX_HEADER)
+		run->max_count = 1;
 }
 
 /*
@@ -428,14 +460,15 @@ static void run_begin(struct uroce_run *run, struct sk_buff *skb)
  * It is charged on its own, since kernels differ in whether the truesize of a
  * list stays with the first one when the list is taken apart.
  */
-static void run_append(struct net_device *dev, const struct uroce_flow *flow,
-		       struct uroce_run *run, struct sk_buff *skb)
+static void run_append(const struct uroce_flow *flow, struct uroce_run *run,
+		       struct sk_buff *skb)
 {
 	push_headers(flow, skb, run->count);
 	memset(uroce_net_put(skb, UROCE_ICRC_SIZE), 0, UROCE_ICRC_SIZE);
 	run->len += skb->len;
 	run->count++;
-	charge(dev, skb);
+	if (run->sk)
+		skb_set_owner_w(skb, run->sk);
 	atomic_inc(&unsealed);
 	skb->destructor = release_unsealed;
 	__skb_pull(skb, skb_transport_offset(skb) + sizeof(struct udphdr));
@@ -501,11 +534,32 @@ int uroce_run_send(struct net_device *dev, struct uroce_run *run)
 	return -ENOBUFS;
 }
 
+static int run_start(struct net_device *dev, struct uroce_flow *flow,
+		     struct uroce_run *run, struct sk_buff *skb)
+{
+	struct dst_entry *dst = uroce_net_wire() ? flow_route(dev, flow) : NULL;
+	int ret = run_xmit(dev, run);
+
+	if (!dst)
+		ret = -EHOSTUNREACH;
+	if (!dst || ret == -ENOBUFS) {
+		kfree_skb(skb);
+		return ret;
+	}
+	if (flow->wary)
+		return send_one(dev, flow, dst, skb);
+	uroce_net_seal(flow, skb, 0);
+	set_route(skb, dst);
+	run_begin(dev, run, dst, skb);
+	return 0;
+}
+
 /**
  * uroce_run_add() - send a packet, together with others
  * @dev: of our address
  * @flow: where it goes; the same for all of a run
- * @run: which; sent when it is full, or else by uroce_run_send()
+ * @run: which; sent when it is full, or else by uroce_run_send(), before bottom
+ *	halves are on again
  * @skb: as of uroce_net_xmit(); consumed
  *
  * Return: as uroce_net_xmit(). -ENOBUFS: those before it are lost, and it too;
@@ -514,28 +568,8 @@ int uroce_run_send(struct net_device *dev, struct uroce_run *run)
 int uroce_run_add(struct net_device *dev, struct uroce_flow *flow,
 		  struct uroce_run *run, struct sk_buff *skb)
 {
-	struct dst_entry *dst = uroce_net_wire() ? flow_route(dev, flow) : NULL;
-	u32 len = skb->len + HEADERS + UROCE_ICRC_SIZE;
-	int ret = 0;
-
-	if (!dst) {
-		kfree_skb(skb);
-		return -EHOSTUNREACH;
-	}
-	if (run->head && (flow->wary || !run_takes(run, dst, len)))
-		ret = run_xmit(dev, run);
-	if (ret == -ENOBUFS) {
-		kfree_skb(skb);
-		return ret;
-	}
-	if (flow->wary)
-		return send_one(dev, flow, dst, skb);
-	if (run->head) {
-		run_append(dev, flow, run, skb);
-		return 0;
-	}
-	uroce_net_seal(flow, skb, 0);
-	set_route(skb, dst);
-	run_begin(run, skb);
+	if (!run_takes(run, flow, skb->len + HEADERS + UROCE_ICRC_SIZE))
+		return run_start(dev, flow, run, skb);
+	run_append(flow, run, skb);
 	return 0;
 }

@@ -168,7 +168,7 @@ static int fill_payload(struct uroce_conn *conn, struct uroce_msg *msg,
 		ret = conn->ops->attach(conn, msg, offset, skb, len);
 	else
 		ret = conn->ops->gather(conn, msg, offset, skb_put(skb, len), len);
-	if (!ret)
+	if (!ret && pad)
 		memset(uroce_net_put(skb, pad), 0, pad);
 	return ret;
 }
@@ -190,7 +190,7 @@ struct sk_buff *uroce_req_build(struct uroce_conn *conn, struct uroce_msg *msg,
 	u8 *eth;
 
 	skb = uroce_net_alloc(uroce_ops[opcode].length +
-			      (pages ? 0 : payload + pad), GFP_ATOMIC);
+			      (pages ? 0 : payload + pad), pages);
 	if (!skb)
 		return NULL;
 	bth = (void *)skb->data;

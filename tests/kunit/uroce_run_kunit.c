@@ -135,9 +135,12 @@ static void flow_init(struct uroce_flow *flow, bool ipv6)
 static struct sk_buff *packet(u32 psn, u32 len)
 {
 	u8 opcode = UROCE_RC | UROCE_WRITE_MIDDLE;
-	struct sk_buff *skb = uroce_net_alloc(uroce_ops[opcode].length + len, GFP_KERNEL);
 	struct uroce_bth *bth;
+	struct sk_buff *skb;
 
+	local_bh_disable();
+	skb = uroce_net_alloc(uroce_ops[opcode].length + len, false);
+	local_bh_enable();
 	if (!skb)
 		return NULL;
 	bth = skb_put_zero(skb, sizeof(*bth));
