@@ -66,54 +66,69 @@ static void revive(struct uroce_conn *conn, const struct uroce_msg *msg,
 	wqe->vec.seg = sq->wqe.vec.seg;
 }
 
-static int op_gather(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
-		     void *to, u32 len)
+static void unmap(struct uroce_wire *w)
 {
+	if (!w->mapped)
+		return;
+	uroce_vec_put(&w->vec);
+	w->mapped = NULL;
+}
+
+/* The memory that a request names, held until another's is, or until the turn ends */
+static int map(struct uroce_wire *w, struct uroce_msg *msg)
+{
+	struct uroce_wire_wqe *kept = wqe_of(msg);
 	struct uroce_wqe wqe __uninitialized;
 	int status;
 
-	revive(conn, msg, &wqe);
-	status = uroce_send_map(wire_of(conn)->qp, &wqe, 0);
+	if (w->mapped == kept)
+		return 0;
+	unmap(w);
+	revive(&w->conn, msg, &wqe);
+	status = uroce_send_map(w->qp, &wqe, 0);
 	if (status)
 		return status;
-	uroce_vec_read(&wqe.vec, offset, to, len);
-	uroce_vec_put(&wqe.vec);
+	w->vec = wqe.vec;
+	w->mapped = kept;
 	return 0;
+}
+
+static int op_gather(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
+		     void *to, u32 len)
+{
+	struct uroce_wire *w = wire_of(conn);
+	int status = map(w, msg);
+
+	if (!status)
+		uroce_vec_read(&w->vec, offset, to, len);
+	return status;
 }
 
 static int op_attach(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
 		     struct sk_buff *skb, u32 len)
 {
-	struct uroce_wqe wqe __uninitialized;
-	bool attached;
+	struct uroce_wire *w = wire_of(conn);
 	int status;
 
-	revive(conn, msg, &wqe);
 	/* Inline data lies in the request, which is not kept for as long */
-	if (wqe.data || !uroce_net_takes_pages(&wire_of(conn)->req_flow))
+	if (wqe_of(msg)->flags & UNIV_WR_INLINE ||
+	    !uroce_net_takes_pages(&w->req_flow))
 		return -EOPNOTSUPP;
-	status = uroce_send_map(wire_of(conn)->qp, &wqe, 0);
+	status = map(w, msg);
 	if (status)
 		return status;
-	attached = uroce_vec_attach(&wqe.vec, offset, len, skb);
-	uroce_vec_put(&wqe.vec);
-	return attached && uroce_net_end_pages(skb) ? 0 : -EOPNOTSUPP;
+	return uroce_vec_attach(&w->vec, offset, len, skb) &&
+	       uroce_net_end_pages(skb) ? 0 : -EOPNOTSUPP;
 }
 
-/* A packet's payload, in however many pieces it lies, to mapped memory */
-void uroce_packet_put(const struct uroce_packet *pkt, const struct uroce_vec *vec,
-		      u32 offset)
+/* However it lies there */
+static void put_pieces(const struct uroce_packet *pkt, const struct uroce_vec *vec,
+		       u32 offset)
 {
 	struct skb_seq_state state;
 	u32 done = 0, run;
 	const u8 *data;
 
-	if (!pkt->len)
-		return;
-	if (pkt->payload + pkt->len <= skb_headlen(pkt->skb)) {
-		uroce_vec_write(vec, offset, pkt->skb->data + pkt->payload, pkt->len);
-		return;
-	}
 	skb_prepare_seq_read(pkt->skb, pkt->payload, pkt->payload + pkt->len, &state);
 	while (done < pkt->len && (run = skb_seq_read(done, &data, &state))) {
 		/* A run ends where memory does, not where the payload does */
@@ -122,6 +137,42 @@ void uroce_packet_put(const struct uroce_packet *pkt, const struct uroce_vec *ve
 		done += run;
 	}
 	skb_abort_seq_read(&state);
+}
+
+/* All of it in fragments, from byte @at of them on; every page has an address */
+static void put_frags(const struct uroce_packet *pkt, const struct uroce_vec *vec,
+		      u32 offset, u32 at)
+{
+	const skb_frag_t *frag = skb_shinfo(pkt->skb)->frags;
+	u32 left = pkt->len, run;
+
+	for (; left; frag++) {
+		if (at >= skb_frag_size(frag)) {
+			at -= skb_frag_size(frag);
+			continue;
+		}
+		run = min(skb_frag_size(frag) - at, left);
+		uroce_vec_write(vec, offset, skb_frag_address(frag) + at, run);
+		offset += run;
+		left -= run;
+		at = 0;
+	}
+}
+
+/* A packet's payload, in however many pieces it lies, to mapped memory */
+void uroce_packet_put(const struct uroce_packet *pkt, const struct uroce_vec *vec,
+		      u32 offset)
+{
+	unsigned int linear = skb_headlen(pkt->skb);
+
+	if (!pkt->len)
+		return;
+	if (pkt->payload + pkt->len <= linear)
+		uroce_vec_write(vec, offset, pkt->skb->data + pkt->payload, pkt->len);
+	else if (pkt->payload >= linear && !skb_has_frag_list(pkt->skb))
+		put_frags(pkt, vec, offset, pkt->payload - linear);
+	else
+		put_pieces(pkt, vec, offset);
 }
 
 static int op_scatter(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
@@ -166,6 +217,8 @@ static int op_local(struct uroce_conn *conn, struct uroce_msg *msg)
 	u32 imm = (__force u32)msg->imm;
 	int ret;
 
+	/* What it takes back may be what the request before it has used */
+	unmap(wire_of(conn));
 	if (msg->op == IB_WR_BIND_MW)
 		return bind(qp, msg);
 	if (msg->op == IB_WR_LOCAL_INV)
@@ -354,7 +407,10 @@ static void op_count(struct uroce_conn *conn, enum uroce_counter what)
 
 static bool op_room(struct uroce_conn *conn)
 {
-	return uroce_net_room(wire_of(conn)->qp->dev->netdev);
+	struct uroce_wire *w = wire_of(conn);
+
+	/* Looked at once for all that go together */
+	return w->req_run.head || uroce_net_room(w->qp->dev->netdev);
 }
 
 static int op_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool response)
@@ -380,6 +436,8 @@ static int op_flush(struct uroce_conn *conn, bool response)
 {
 	struct uroce_wire *w = wire_of(conn);
 
+	if (!response)
+		unmap(w);
 	return uroce_run_send(w->qp->dev->netdev,
 			      response ? &w->resp_run : &w->req_run);
 }
@@ -536,7 +594,7 @@ static void take_answers(struct uroce_wire *w)
 		pkt.ce = cb->ce;
 		if (w->conn.req.running && uroce_packet_parse(&pkt, cb->start))
 			uroce_comp_receive(&w->conn, &pkt);
-		consume_skb(skb);
+		napi_consume_skb(skb, 1);
 	}
 }
 

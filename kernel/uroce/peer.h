@@ -38,6 +38,8 @@ static_assert(sizeof(struct uroce_wire_wqe) == 64);
  * @resp_flow: for responses, under resp.lock
  * @req_run: requests that go out together, empty when sq.lock is free
  * @resp_run: responses, and resp.lock
+ * @mapped: the request whose memory is held; NULL when sq.lock is free
+ * @vec: that memory
  * @answers: packets for the requester, which whoever holds sq.lock takes
  * @wqes: as many as the ring has slots
  * @sges: their scatter lists
@@ -52,6 +54,8 @@ struct uroce_wire {
 	struct uroce_flow resp_flow;
 	struct uroce_run req_run;
 	struct uroce_run resp_run;
+	struct uroce_wire_wqe *mapped;
+	struct uroce_vec vec;
 	struct sk_buff_head answers;
 	struct uroce_wire_wqe *wqes;
 	struct univ_sge *sges;
