@@ -7,6 +7,7 @@
  *	queue.c			who runs a send queue; requests out of rings,
  *				completions into them
  *	local.c			queue pairs of one host: one copy, no packet
+ *	datagram.c		datagrams, to queue pairs of this host and by packets
  *	mirror.h		what that would be in packets, for tcpdump
  *	conn.h			queue pairs of two hosts: packets
  *

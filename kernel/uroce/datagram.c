@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Datagrams: to queue pairs of this host, to groups, and to whoever lies behind a wire. */
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+
+#include "local.h"
+
+#define GRH_LEN 40
+
+/* The header that the first bytes of a received datagram show */
+static u8 make_grh(const struct uroce_flow *flow, u32 len, u8 *grh)
+{
+	struct ipv6hdr *ip6 = (void *)grh;
+	struct iphdr *ip = (void *)grh + GRH_LEN - sizeof(*ip);
+
+	memset(grh, 0, GRH_LEN);
+	if (ipv6_addr_v4mapped(&flow->dst)) {
+		ip->version = IPVERSION;
+		ip->ihl = sizeof(*ip) / 4;
+		ip->tos = flow->tclass;
+		ip->tot_len = htons(sizeof(*ip) + len);
+		ip->frag_off = htons(IP_DF);
+		ip->ttl = flow->hops ?: IPDEFTTL;
+		ip->protocol = IPPROTO_UDP;
+		ip->saddr = flow->src.s6_addr32[3];
+		ip->daddr = flow->dst.s6_addr32[3];
+		ip->check = ip_fast_csum(ip, ip->ihl);
+		return RDMA_NETWORK_IPV4;
+	}
+	ip6_flow_hdr(ip6, flow->tclass, htonl(flow->label));
+	ip6->payload_len = htons(len);
+	ip6->nexthdr = IPPROTO_UDP;
+	ip6->hop_limit = flow->hops ?: IPDEFTTL;
+	ip6->saddr = flow->src;
+	ip6->daddr = flow->dst;
+	return RDMA_NETWORK_IPV6;
+}
+
+static bool wants(const struct uroce_qp *qp, const struct uroce_wqe *wqe,
+		  const struct uroce_qp *peer)
+{
+	u32 qkey = wqe->wr.ud.remote_qkey;
+
+	/* The high bit asks for the sender's own */
+	if (qkey & BIT(31))
+		qkey = qp->attr.qkey;
+	return !peer->resp.dead && peer->state >= IB_QPS_RTR &&
+	       peer->state <= IB_QPS_SQE &&
+	       (peer->type == IB_QPT_UD || peer->type == IB_QPT_GSI) &&
+	       peer->attr.qkey == qkey;
+}
+
+/* Context: the peer's lock. What finds no receive request is lost. */
+static void deliver(struct turn *t)
+{
+	const struct univ_send_wr *wr = &t->wqe->wr;
+	struct uroce_recv *r = &t->peer->resp.recv;
+	struct univ_cqe cqe = {
+		.opcode = IB_WC_RECV,
+		.wc_flags = 1 << 0,
+		.byte_len = t->wqe->len + GRH_LEN,
+		.src_qp = t->qp->num,
+	};
+	enum ib_wc_status status = uroce_recv_take(t->peer);
+	u8 grh[GRH_LEN] __aligned(4);
+	u8 network;
+
+	if (!r->taken)
+		return;
+	if (!status && r->len < cqe.byte_len)
+		status = IB_WC_LOC_LEN_ERR;
+	if (!status)
+		status = uroce_recv_map(t->peer);
+	if (!status) {
+		network = make_grh(&t->wqe->av.flow, t->wqe->len, grh);
+		/* For users in the kernel, see cqe_to_wc() */
+		if (!t->peer->core)
+			cqe.reserved = network;
+		uroce_vec_write(&r->vec, 0, grh, GRH_LEN);
+		uroce_vec_copy(&r->vec, GRH_LEN, &t->wqe->vec, 0, t->wqe->len);
+		uroce_vec_put(&r->vec);
+	}
+	if (has_imm(wr->opcode)) {
+		cqe.wc_flags |= 1 << 1;
+		cqe.imm = wr->imm;
+	}
+	uroce_recv_done(t->peer, &cqe, status, wr->flags & UNIV_WR_SOLICITED);
+	uroce_recv_notify(t->peer);
+	if (status)
+		uroce_qp_fail(t->peer, 0);
+}
+
+static void deliver_to(struct uroce_qp *peer, void *arg)
+{
+	struct turn *t = arg;
+
+	t->peer = peer;
+	spin_lock(&peer->resp.lock);
+	if (wants(t->qp, t->wqe, peer)) {
+		if (static_branch_unlikely(&uroce_mirrors_on) &&
+		    t->wqe->av.peer)
+			uroce_mirror_datagram(t->qp, peer->dev, t->wqe);
+		deliver(t);
+	}
+	spin_unlock(&peer->resp.lock);
+}
+
+static void deliver_unicast(struct turn *t)
+{
+	struct uroce_wqe *wqe = t->wqe;
+	struct uroce_qp *peer;
+
+	peer = uroce_qp_find(wqe->av.peer, wqe->wr.ud.remote_qpn);
+	if (peer)
+		deliver_to(peer, t);
+}
+
+enum outcome uroce_local_datagram(struct turn *t)
+{
+	struct uroce_wqe *wqe = t->wqe;
+
+	if (wqe->len > t->qp->mtu)
+		return fail(t, IB_WC_LOC_LEN_ERR);
+	if (!wqe->av.peer && !uroce_net_room(t->qp->dev->netdev))
+		return FULL;
+	t->status = uroce_send_map(t->qp, wqe, 0);
+	if (t->status)
+		return FAILED;
+	rcu_read_lock();
+	if (wqe->av.peer) {
+		deliver_unicast(t);
+	} else {
+		if (wqe->wr.ud.remote_qpn == UROCE_MCAST_QPN)
+			uroce_mcast_each(t->qp->dev,
+					 (const void *)&wqe->av.flow.dst,
+					 deliver_to, t);
+		uroce_wire_datagram(t->qp, wqe);
+	}
+	t->bytes -= min(t->bytes, wqe->len);
+	rcu_read_unlock();
+	uroce_vec_put(&wqe->vec);
+	return DONE;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Between the files of the same-host path: local.c walks send queues and serves
+ * connections, datagram.c delivers datagrams.
+ */
+#ifndef UROCE_LOCAL_H
+#define UROCE_LOCAL_H
+
+#include "uroce.h"
+
+enum outcome {
+	DONE,
+	MORE,		/* a piece of it */
+	RNR,		/* the peer has no receive request */
+	SILENT,		/* nobody answers */
+	FULL,		/* too many packets are on their way out */
+	HELD,		/* somebody asked for a delay */
+	FAILED,
+};
+
+/**
+ * struct turn - one request on its way
+ * @qp: whose
+ * @peer: whom it is for; its responder's lock is held
+ * @answers: it is connected to us and listens
+ * @wqe: it
+ * @status: how it failed
+ * @reason: and why, in our words
+ * @bytes: how many more may be copied in this turn
+ * @tail: requests that there are
+ * @into: region of the peer's that the last write went to, held for the next, or
+ *	NULL; nothing that may take a key back is done meanwhile
+ */
+struct turn {
+	struct uroce_qp *qp;
+	struct uroce_qp *peer;
+	bool answers;
+	struct uroce_wqe *wqe;
+	enum ib_wc_status status;
+	u16 reason;
+	u32 bytes;
+	u32 tail;
+	struct uroce_mr *into;
+};
+
+static inline enum outcome fail(struct turn *t, enum ib_wc_status status)
+{
+	t->status = status;
+	return FAILED;
+}
+
+static inline bool has_imm(u8 opcode)
+{
+	return opcode == UNIV_WR_SEND_WITH_IMM ||
+	       opcode == UNIV_WR_RDMA_WRITE_WITH_IMM;
+}
+
+/* Context: sq.lock */
+enum outcome uroce_local_datagram(struct turn *t);
+
+#endif
