@@ -39,9 +39,9 @@ headers_alone() {
 	mkdir -p "$work/kernel/alone"
 	{
 		echo 'obj-m += alone.o'
-		echo 'ccflags-y += -I$(src)/../core -I$(src)/../include -I$(src)/../../uapi'
+		echo 'ccflags-y += -I$(src)/../core -I$(src)/../include -I$(src)/../uroce -I$(src)/../../uapi'
 		printf 'alone-y := main.o'
-		for header in "$work"/kernel/core/*.h "$work"/kernel/include/*.h; do
+		for header in "$work"/kernel/{core,include,uroce}/*.h; do
 			name=${header##*/}
 			printf '#include "%s"\n' "$name" >"$work/kernel/alone/${name%.h}_alone.c"
 			printf ' %s_alone.o' "${name%.h}"
