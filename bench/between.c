@@ -45,11 +45,11 @@ static const struct {
 	int few;
 	int many;
 } cases[] = {
-	{ "write 1 MiB", IBV_WR_RDMA_WRITE, LARGE, 16, 144 },
-	{ "read 1 MiB", IBV_WR_RDMA_READ, LARGE, 16, 80 },
-	{ "write 64 B", IBV_WR_RDMA_WRITE, 64, 500, 20500 },
-	{ "write 64 B, one at a time", IBV_WR_RDMA_WRITE, 64, 500, 5500 },
-	{ "send 64 B", IBV_WR_SEND, 64, 500, 20500 },
+	{ "write 1 MiB", IBV_WR_RDMA_WRITE, LARGE, 16, 272 },
+	{ "read 1 MiB", IBV_WR_RDMA_READ, LARGE, 16, 272 },
+	{ "write 64 B", IBV_WR_RDMA_WRITE, 64, 500, 100500 },
+	{ "write 64 B, one at a time", IBV_WR_RDMA_WRITE, 64, 500, 20500 },
+	{ "send 64 B", IBV_WR_SEND, 64, 500, 100500 },
 };
 
 static struct ibv_context *ctx;
