@@ -11,6 +11,7 @@
 #include <linux/string.h>
 
 #include "../../kernel/uroce/conn.h"
+#include "bh.h"
 
 #define GAP_NS	(50 * NSEC_PER_USEC)
 #define PEER	0x123456
@@ -81,7 +82,7 @@ static void cnp_packet(struct kunit *test)
 	struct told *t = test->priv;
 	struct uroce_bth *bth;
 
-	uroce_resp_congested(&t->conn);
+	IN_BOTTOM_HALF(uroce_resp_congested(&t->conn));
 	KUNIT_ASSERT_NOT_NULL(test, t->last);
 	KUNIT_ASSERT_EQ(test, t->last->len, (u32)sizeof(*bth) + 16);
 	bth = (void *)t->last->data;
@@ -101,7 +102,7 @@ static void cnp_gap(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < CALLS; i++)
-		uroce_resp_congested(&t->conn);
+		IN_BOTTOM_HALF(uroce_resp_congested(&t->conn));
 	most = (ktime_get_ns() - from) / GAP_NS + 1;
 	KUNIT_EXPECT_GE(test, t->sent, 1u);
 	KUNIT_EXPECT_LE(test, (u64)t->sent, most);
@@ -120,7 +121,7 @@ static void cnp_too_early(struct kunit *test)
 		last = ktime_get_ns() - 35 * NSEC_PER_USEC;
 		t->conn.resp.told_congestion = last;
 		t->sent = 0;
-		uroce_resp_congested(&t->conn);
+		IN_BOTTOM_HALF(uroce_resp_congested(&t->conn));
 		if (ktime_get_ns() - last >= GAP_NS)
 			continue;
 		early++;
@@ -136,13 +137,13 @@ static void cnp_again(struct kunit *test)
 	u32 i;
 
 	for (i = 1; i <= 20; i++) {
-		uroce_resp_congested(&t->conn);
+		IN_BOTTOM_HALF(uroce_resp_congested(&t->conn));
 		KUNIT_EXPECT_EQ(test, t->sent, i);
 		udelay(51);
 	}
-	uroce_resp_congested(&t->conn);
+	IN_BOTTOM_HALF(uroce_resp_congested(&t->conn));
 	uroce_resp_start(&t->conn, 0);
-	uroce_resp_congested(&t->conn);
+	IN_BOTTOM_HALF(uroce_resp_congested(&t->conn));
 	KUNIT_EXPECT_EQ(test, t->sent, 22u);
 }
 
@@ -152,10 +153,10 @@ static void cnp_nobody(struct kunit *test)
 	struct told *t = test->priv;
 
 	t->conn.service = UROCE_UC;
-	uroce_resp_congested(&t->conn);
+	IN_BOTTOM_HALF(uroce_resp_congested(&t->conn));
 	t->conn.service = UROCE_RC;
 	uroce_resp_halt(&t->conn);
-	uroce_resp_congested(&t->conn);
+	IN_BOTTOM_HALF(uroce_resp_congested(&t->conn));
 	KUNIT_EXPECT_EQ(test, t->sent, 0u);
 	KUNIT_EXPECT_EQ(test, t->counts[UROCE_CNT_ECN_MARKED], 2u);
 	KUNIT_EXPECT_EQ(test, t->counts[UROCE_CNT_CNP_SENT], 0u);

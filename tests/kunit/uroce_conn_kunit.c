@@ -8,6 +8,7 @@
 #include <linux/string.h>
 
 #include "../../kernel/uroce/conn.h"
+#include "bh.h"
 
 #define MTU	256
 #define MSGS	8
@@ -279,7 +280,7 @@ static void conn_exit(struct kunit *test)
 
 static void run(struct wire *w)
 {
-	uroce_req_run(&w->a.conn, w->a.conn.req.posted);
+	IN_BOTTOM_HALF(uroce_req_run(&w->a.conn, w->a.conn.req.posted));
 }
 
 static struct uroce_msg *post(struct wire *w, enum ib_wr_opcode op, u32 length)
@@ -318,7 +319,7 @@ static void ask(struct wire *w, int n)
 	struct uroce_packet pkt;
 
 	for (; n && next(&w->a.out, &pkt); n--) {
-		uroce_resp_receive(&w->b.conn, &pkt);
+		IN_BOTTOM_HALF(uroce_resp_receive(&w->b.conn, &pkt));
 		kfree_skb(pkt.skb);
 	}
 }
@@ -329,7 +330,7 @@ static void tell(struct wire *w, int n)
 	struct uroce_packet pkt;
 
 	for (; n && next(&w->b.out, &pkt); n--) {
-		uroce_comp_receive(&w->a.conn, &pkt);
+		IN_BOTTOM_HALF(uroce_comp_receive(&w->a.conn, &pkt));
 		run(w);
 		kfree_skb(pkt.skb);
 	}
@@ -593,14 +594,14 @@ static void conn_congestion(struct kunit *test)
 	run(w);
 	before = w->a.conn.req.window;
 	for (i = 0; i < 3; i++)
-		uroce_resp_congested(&w->b.conn);
+		IN_BOTTOM_HALF(uroce_resp_congested(&w->b.conn));
 	KUNIT_EXPECT_EQ(test, w->b.counts[UROCE_CNT_ECN_MARKED], 3u);
 	KUNIT_EXPECT_GE(test, w->b.counts[UROCE_CNT_CNP_SENT], 1u);
 	while (next(&w->b.out, &pkt)) {
 		KUNIT_EXPECT_EQ(test, (int)pkt.bth->opcode, UROCE_CNP);
 		KUNIT_EXPECT_TRUE(test, pkt.bth->qpn & cpu_to_be32(UROCE_BTH_BECN));
 		KUNIT_EXPECT_TRUE(test, uroce_conn_accepts(&w->a.conn, &pkt));
-		uroce_comp_receive(&w->a.conn, &pkt);
+		IN_BOTTOM_HALF(uroce_comp_receive(&w->a.conn, &pkt));
 		kfree_skb(pkt.skb);
 	}
 	KUNIT_EXPECT_EQ(test, w->a.conn.req.window, before / 2);
@@ -773,7 +774,7 @@ static void xrc_changed(struct kunit *test)
 	ask(w, 1);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, next(&w->a.out, &pkt));
 	*(__be32 *)(pkt.bth + 1) = cpu_to_be32(2);
-	uroce_resp_receive(&w->b.conn, &pkt);
+	IN_BOTTOM_HALF(uroce_resp_receive(&w->b.conn, &pkt));
 	kfree_skb(pkt.skb);
 	expect_invalid(test);
 	KUNIT_EXPECT_EQ(test, (int)w->b.bytes[MTU], 0xbb);
@@ -794,7 +795,7 @@ static void xrc_reads(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->b.aimed, 1u);
 	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->b.out));
 	w->b.full = false;
-	uroce_resp_run(&w->b.conn);
+	IN_BOTTOM_HALF(uroce_resp_run(&w->b.conn));
 	settle(w);
 	expect_done(test, 2);
 	KUNIT_EXPECT_EQ(test, w->b.reads[3], 1u);

@@ -10,6 +10,7 @@
 #include <net/dst.h>
 
 #include "../../kernel/uroce/net.c"
+#include "bh.h"
 
 #define PAYLOAD	1024
 #define PACKETS	9
@@ -138,9 +139,7 @@ static struct sk_buff *packet(u32 psn, u32 len)
 	struct uroce_bth *bth;
 	struct sk_buff *skb;
 
-	local_bh_disable();
-	skb = uroce_net_alloc(uroce_ops[opcode].length + len, false);
-	local_bh_enable();
+	IN_BOTTOM_HALF(skb = uroce_net_alloc(uroce_ops[opcode].length + len, false));
 	if (!skb)
 		return NULL;
 	bth = skb_put_zero(skb, sizeof(*bth));
