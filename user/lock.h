@@ -42,10 +42,13 @@ static inline void univ_lock(struct univ_lock *lock)
 		univ_lock_wait(lock);
 }
 
-/* Unlocks; true when the caller is to call univ_lock_wake() */
-static inline int univ_unlock_quiet(struct univ_lock *lock)
+/*
+ * Unlocks; UNIV_LOCK_WAITED when the caller is to call univ_lock_wake(), else 0. What is held is in no
+ * other state than held or waited for, which one bit tells apart.
+ */
+static inline uint32_t univ_unlock_quiet(struct univ_lock *lock)
 {
-	return __atomic_exchange_n(&lock->state, UNIV_LOCK_FREE, __ATOMIC_RELEASE) ==
+	return __atomic_exchange_n(&lock->state, UNIV_LOCK_FREE, __ATOMIC_RELEASE) &
 	       UNIV_LOCK_WAITED;
 }
 

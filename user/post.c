@@ -275,7 +275,7 @@ static __attribute__((noinline)) int send_kick(const struct univ_qp *qp, struct 
 /* What quick posts leave to be done */
 enum post_rest {
 	POST_KICK = 1 << 0,
-	POST_WAKE = 1 << 1,	/* whoever waits for the lock */
+	POST_WAKE = UNIV_LOCK_WAITED,	/* whoever waits for the lock */
 	POST_ALL = 1 << 2,
 	POST_LOCKED = 1 << 3,	/* and the lock is held */
 };
@@ -367,7 +367,7 @@ send_quick(struct univ_qp *qp, const struct ibv_send_wr *wr)
 		return POST_ALL | POST_LOCKED;
 	}
 	kick = univ_ring_publish(&qp->sq, tail + 1);
-	return (kick ? POST_KICK : 0) | (univ_unlock_quiet(&qp->sq_lock) ? POST_WAKE : 0);
+	return (kick ? POST_KICK : 0) | univ_unlock_quiet(&qp->sq_lock);
 }
 
 static __attribute__((noinline)) int send_rest(struct univ_qp *qp, struct ibv_send_wr *wr,
@@ -438,27 +438,31 @@ static __attribute__((noinline)) int recv_kick(const char *verb, const struct ib
 /*
  * One request of one piece, which is what most programs post at a time. Whatever
  * else is to be done is left to a function that is called last, so that this
- * needs no more registers than a function may use as it likes.
+ * needs no more registers than a function may use as it likes. The ring has room for
+ * a piece.
  */
 static inline __attribute__((always_inline)) unsigned int
 recv_quick(struct univ_lock *lock, struct univ_ring *ring, const struct ibv_recv_wr *wr)
 {
+	struct univ_ring_head *head;
 	struct univ_recv_wr *slot;
 	uint32_t tail;
 	bool kick;
 
 	if (univ_unlikely(!wr || wr->next || wr->num_sge != 1 || !univ_trylock(lock)))
 		return POST_ALL;
+	head = ring->head;
 	tail = ring->tail;
-	if (univ_unlikely(!univ_ring_room(ring, tail) || !ring->max_sge))
+	if (univ_unlikely(!univ_ring_room(ring, tail)))
 		return POST_ALL | POST_LOCKED;
 	slot = univ_ring_slot(ring, tail);
 	slot->wr_id = wr->wr_id;
 	slot->count = 1;
 	slot->reserved = 0;
 	memcpy(slot->sge, wr->sg_list, sizeof(*slot->sge));
-	kick = univ_ring_publish(ring, tail + 1);
-	return (kick ? POST_KICK : 0) | (univ_unlock_quiet(lock) ? POST_WAKE : 0);
+	ring->tail = ++tail;
+	kick = univ_ring_publish_at(head, tail);
+	return (kick ? POST_KICK : 0) | univ_unlock_quiet(lock);
 }
 
 struct recv_queue {
@@ -530,15 +534,23 @@ static __attribute__((noinline)) int qp_recv_rest(struct ibv_qp *ibv, struct ibv
 	return recv_rest(&q, wr, bad, rest);
 }
 
+/* There is no queue, or none now, or its requests have no pieces. */
+static __attribute__((noinline)) int recv_slowly(struct univ_qp *qp, struct ibv_recv_wr *wr,
+						 struct ibv_recv_wr **bad)
+{
+	if (qp->ibv.state != IBV_QPS_RESET && qp->rq.head && !gone(qp->doorbell))
+		return qp_recv_rest(&qp->ibv, wr, bad, POST_ALL);
+	*bad = wr;
+	return recv_refused(qp);
+}
+
 int univ_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	struct univ_qp *qp = to_uqp(ibv);
 	unsigned int rest;
 
-	if (univ_unlikely(ibv->state == IBV_QPS_RESET || !qp->rq.head || gone(qp->doorbell))) {
-		*bad = wr;
-		return recv_refused(qp);
-	}
+	if (univ_unlikely(!qp->recv_sge || gone(qp->doorbell)))
+		return recv_slowly(qp, wr, bad);
 	rest = recv_quick(&qp->rq_lock, &qp->rq, wr);
 	return univ_likely(!rest) ? 0 : qp_recv_rest(ibv, wr, bad, rest);
 }
@@ -562,6 +574,8 @@ int univ_post_srq_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_r
 		*bad = wr;
 		return gone_fail(VERB_SRQ_RECV, ibv->context);
 	}
+	if (univ_unlikely(!srq->ring.max_sge))
+		return srq_recv_rest(ibv, wr, bad, POST_ALL);
 	rest = recv_quick(&srq->lock, &srq->ring, wr);
 	return univ_likely(!rest) ? 0 : srq_recv_rest(ibv, wr, bad, rest);
 }

@@ -37,6 +37,12 @@ static void qp_init(struct univ_qp *qp, struct ibv_context *context,
 	qp->send_states = univ_send_states(attr->qp_type);
 }
 
+static void set_state(struct univ_qp *qp, enum ibv_qp_state state)
+{
+	qp->ibv.state = state;
+	qp->recv_sge = state == IBV_QPS_RESET ? 0 : qp->rq.max_sge;
+}
+
 static int rings_map(struct univ_qp *qp, const struct univ_qp_create *cmd)
 {
 	struct univ_context *ctx = to_ucontext(qp->ibv.context);
@@ -313,7 +319,7 @@ UNIV_EXPORT int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int 
 	if (attr_mask & (IBV_QP_STATE | IBV_QP_AV | IBV_QP_DEST_QPN))
 		univ_peer_set(to_ucontext(ibv->context), to_uqp(ibv), attr, attr_mask);
 	if (attr_mask & IBV_QP_STATE)
-		ibv->state = attr->qp_state;
+		set_state(to_uqp(ibv), attr->qp_state);
 	return 0;
 }
 
@@ -339,7 +345,7 @@ UNIV_EXPORT int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int a
 		.sq_sig_all = (int)cmd.sq_sig_all,
 	};
 	if (attr_mask & IBV_QP_STATE)
-		ibv->state = attr->qp_state;
+		set_state(to_uqp(ibv), attr->qp_state);
 	return 0;
 }
 

@@ -22,8 +22,8 @@
 struct univ_ring {
 	struct univ_ring_head *head;
 	uint8_t *slots;
+	size_t stride;
 	uint32_t mask;
-	uint32_t stride;
 	uint32_t tail;
 	uint32_t max_wr;	/* requests that may be outstanding */
 	uint32_t max_sge;
@@ -53,7 +53,7 @@ static inline uint32_t univ_ring_room(const struct univ_ring *ring, uint32_t tai
 
 static inline void *univ_ring_slot(const struct univ_ring *ring, uint32_t index)
 {
-	return ring->slots + (size_t)(index & ring->mask) * ring->stride;
+	return ring->slots + (index & ring->mask) * ring->stride;
 }
 
 /*
@@ -61,12 +61,17 @@ static inline void *univ_ring_slot(const struct univ_ring *ring, uint32_t index)
  * kicked. Release: pairs with the acquire in its univ_ring_published(). Fence:
  * pairs with the one between its store of NEED_KICK and its last look.
  */
+static inline bool univ_ring_publish_at(struct univ_ring_head *head, uint32_t tail)
+{
+	univ_publish(&head->user.index, tail);
+	univ_fence_before_recheck();
+	return univ_peek(&head->kernel.flags) & UNIV_RING_NEED_KICK;
+}
+
 static inline bool univ_ring_publish(struct univ_ring *ring, uint32_t tail)
 {
 	ring->tail = tail;
-	univ_publish(&ring->head->user.index, tail);
-	univ_fence_before_recheck();
-	return univ_peek(&ring->head->kernel.flags) & UNIV_RING_NEED_KICK;
+	return univ_ring_publish_at(ring->head, tail);
 }
 
 /*

@@ -120,6 +120,7 @@ struct univ_qp {
 
 	struct univ_lock rq_lock __attribute__((aligned(64)));
 	struct univ_ring rq;
+	uint32_t recv_sge;		/* of rq; 0 if it takes no requests, as in RESET */
 	struct univ_map map;
 	struct ibv_qp_cap cap;
 

@@ -208,6 +208,45 @@ static void wrong_states(void)
 	pair_close(&p);
 }
 
+/* Receives without memory, as for those who only want to hear of immediate data */
+static void no_pieces(void)
+{
+	struct pair_want want = { 0 };
+	struct ibv_recv_wr wr = { .wr_id = 1 }, *bad = NULL;
+	struct ibv_qp_init_attr init;
+	struct ibv_sge sge;
+	struct ibv_qp *qp;
+	struct pair p;
+	int ret;
+
+	pair_open(&p, &want);
+	init = (struct ibv_qp_init_attr) {
+		.send_cq = p.cq[0],
+		.recv_cq = p.cq[0],
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1 },
+	};
+	qp = ibv_create_qp(p.pd, &init);
+	NEED_PTR(qp, "create_qp");
+	CHECK(ibv_post_recv(qp, &wr, &bad) == EINVAL && bad == &wr, "a receive in RESET");
+	NEED_OK(qp_to_init(qp));
+	CHECK_ERR(ibv_post_recv(qp, &wr, &bad), 0);
+	if (!init.cap.max_recv_sge) {
+		sge = pair_sge(&p, 0, 0, 8);
+		wr.sg_list = &sge;
+		wr.num_sge = 1;
+		bad = NULL;
+		ret = ibv_post_recv(qp, &wr, &bad);
+		CHECK(ret == EINVAL && bad == &wr, "a piece too many: %s", err_name(ret));
+		CHECK(why_reason() == UNIV_REASON_WR_SGE, "reason %u", why_reason());
+	}
+	NEED_OK(qp_to_state(qp, IBV_QPS_RESET));
+	wr.num_sge = 0;
+	CHECK(ibv_post_recv(qp, &wr, &bad) == EINVAL, "a receive after a reset");
+	ibv_destroy_qp(qp);
+	pair_close(&p);
+}
+
 /* Operations that the transport has not */
 static void wrong_for_type(void)
 {
@@ -577,6 +616,7 @@ static const struct test_case cases[] = {
 	{ "shared_queue_full", shared_queue_full },
 	{ "malformed", malformed },
 	{ "wrong_states", wrong_states },
+	{ "no_pieces", no_pieces },
 	{ "wrong_for_type", wrong_for_type },
 	{ "local_keys", local_keys },
 	{ "remote_keys", remote_keys },
