@@ -2189,20 +2189,19 @@ static inline int ibv_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *at
 
 int ibv_destroy_cq(struct ibv_cq *cq);
 
-/* Takes up to num_entries completions: how many, or negative on error. */
+/*
+ * Takes up to num_entries completions: how many, or negative on error. Every context has this
+ * operation and those that arm and post, so nobody asks.
+ */
 static inline int ibv_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
 {
-	struct ibv_context_ops *ops = &cq->context->ops;
-
-	if (__builtin_expect(!ops->poll_cq, 0))
-		return -EOPNOTSUPP;
-	return ops->poll_cq(cq, num_entries, wc);
+	return cq->context->ops.poll_cq(cq, num_entries, wc);
 }
 
 /* One event for the next completion, or the next solicited one. Poll once more after it. */
 static inline int ibv_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 {
-	return __verbs_call_ops(cq->context, req_notify_cq, cq, solicited_only);
+	return cq->context->ops.req_notify_cq(cq, solicited_only);
 }
 
 const char *ibv_wc_status_str(enum ibv_wc_status status);
@@ -2340,13 +2339,7 @@ static inline int ibv_get_srq_num(struct ibv_srq *srq, uint32_t *srq_num)
 static inline int ibv_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *recv_wr,
 				    struct ibv_recv_wr **bad_recv_wr)
 {
-	struct ibv_context_ops *ops = &srq->context->ops;
-
-	if (__builtin_expect(!ops->post_srq_recv, 0)) {
-		*bad_recv_wr = recv_wr;
-		return EOPNOTSUPP;
-	}
-	return ops->post_srq_recv(srq, recv_wr, bad_recv_wr);
+	return srq->context->ops.post_srq_recv(srq, recv_wr, bad_recv_wr);
 }
 
 static inline int ibv_post_srq_ops(struct ibv_srq *srq, struct ibv_ops_wr *op,
@@ -2405,25 +2398,13 @@ int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece);
 static inline int ibv_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 				struct ibv_send_wr **bad_wr)
 {
-	struct ibv_context_ops *ops = &qp->context->ops;
-
-	if (__builtin_expect(!ops->post_send, 0)) {
-		*bad_wr = wr;
-		return EOPNOTSUPP;
-	}
-	return ops->post_send(qp, wr, bad_wr);
+	return qp->context->ops.post_send(qp, wr, bad_wr);
 }
 
 static inline int ibv_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
 				struct ibv_recv_wr **bad_wr)
 {
-	struct ibv_context_ops *ops = &qp->context->ops;
-
-	if (__builtin_expect(!ops->post_recv, 0)) {
-		*bad_wr = wr;
-		return EOPNOTSUPP;
-	}
-	return ops->post_recv(qp, wr, bad_wr);
+	return qp->context->ops.post_recv(qp, wr, bad_wr);
 }
 
 /* Between start and complete, or abort, the queue pair belongs to the calling thread. */
