@@ -25,7 +25,7 @@ O := $(CURDIR)/build/user
 # What scripts need to know to build and boot the same kernel
 SETTINGS = KDIR=$(KDIR) UNIV_RELEASE=$(RELEASE)
 
-.PHONY: all modules user test-programs install install-modules install-user uninstall deps deps-kernel demo check quick adversaries coverage fuzz fuzz-proof soak soak-wire bench clean help
+.PHONY: all modules user test-programs install install-modules install-user uninstall deps deps-kernel demo check quick adversaries coverage matrix fuzz fuzz-proof soak soak-wire bench clean help
 
 all: modules user
 
@@ -99,6 +99,10 @@ deps-kernel:
 coverage: deps-kernel all test-programs
 	@$(SETTINGS) tests/kernel/coverage
 
+# Every program over uroce, on the kernel where make check has only a choice
+matrix: deps-kernel all
+	@$(SETTINGS) tests/kernel/matrix
+
 # That the fuzzers find mistakes which were planted for them
 fuzz-proof: deps-kernel all
 	@$(SETTINGS) tests/fuzz/proof
@@ -133,6 +137,7 @@ help:
 	@echo 'quick      build, static checks and a choice of tests in one guest, in three minutes'
 	@echo 'adversaries  the table of known ways to break such a stack, with the results of the last check'
 	@echo 'coverage   the lines of the core that the tests reach, and those that they do not'
+	@echo 'matrix     every program over uroce on the test kernel, which takes too long for check'
 	@echo 'fuzz       each fuzzer for T=600 seconds; SEED= repeats a search'
 	@echo 'fuzz-proof shows that the fuzzers find mistakes planted for them'
 	@echo 'soak       fuzzers and adversaries together on the test kernel for T=1800 seconds'

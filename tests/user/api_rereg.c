@@ -138,6 +138,7 @@ static void refuse(int want, int err, int flags, void *addr, size_t len, int acc
 static void refused(void)
 {
 	const int trans = IBV_REREG_MR_CHANGE_TRANSLATION;
+	struct ibv_pd nobodys = { .handle = 0x7ffff };
 
 	set_up(ALL_ACCESS);
 	munmap(mem[1] + 4096, 4096);
@@ -149,6 +150,9 @@ static void refused(void)
 	       IBV_ACCESS_REMOTE_WRITE, "remote write without local write");
 	refuse(IBV_REREG_MR_ERR_INPUT, EINVAL, trans, mem[0], 4096, ALL_ACCESS,
 	       "access that is not to be changed");
+	nobodys.context = p.dev.ctx;
+	CHECK(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, &nobodys, NULL, 0, 0) && errno == EINVAL,
+	      "a domain that is not there: %s", err_name(errno));
 	write_to(mem[0], 1, IBV_WC_SUCCESS);
 	tear_down();
 }
@@ -207,6 +211,41 @@ static void traffic(void)
 	tear_down();
 }
 
+/* Two threads: one of them changes it, or is told that the other does */
+static void *rival(void *arg)
+{
+	int *busy = arg;
+
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+		if (!ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, mem[0], REGION, 0))
+			continue;
+		if (!CHECK(errno == EBUSY, "a change beside another: %s", err_name(errno)))
+			break;
+		++*busy;
+	}
+	return NULL;
+}
+
+static void at_once(void)
+{
+	int busy[3] = { 0 };
+	pthread_t thread[3];
+	uint64_t end;
+
+	set_up(ALL_ACCESS);
+	stop = false;
+	for (int i = 0; i < 3; i++)
+		NEED(!pthread_create(&thread[i], NULL, rival, &busy[i]), "pthread_create");
+	for (end = deadline_ms(1500); now_ns() < end;)
+		sleep_ms(20);
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	for (int i = 0; i < 3; i++)
+		pthread_join(thread[i], NULL);
+	printf("# told that somebody else is at it: %d times\n", busy[0] + busy[1] + busy[2]);
+	write_to(mem[0], 1, IBV_WC_SUCCESS);
+	tear_down();
+}
+
 /* Devices whose drivers have no such operation say so */
 static bool offered(void)
 {
@@ -232,6 +271,7 @@ static const struct test_case cases[] = {
 	{ "everything", everything },
 	{ "refused", refused },
 	{ "traffic", traffic },
+	{ "at_once", at_once },
 };
 
 int main(int argc, char **argv)
