@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The inline functions of <infiniband/verbs.h>: each calls the operation it stands for with the
- * arguments it got, and says EOPNOTSUPP where the context has none. C and C++ alike.
+ * arguments it got, and says EOPNOTSUPP where the context may have none. C and C++ alike.
  */
 #include <stdio.h>
 
@@ -191,7 +191,10 @@ static uintptr_t op_any(void *first)
 	SET(slot, NULL);			\
 } while (0)
 
-/* Operations without a check: the user asks for them when creating the object. */
+/*
+ * Operations without a check: every context has them, or the user asked for them when creating
+ * the object.
+ */
 #define TEST_DIRECT(slot, call, first) do {	\
 	SET(slot, op_any);			\
 	call;					\
@@ -299,20 +302,15 @@ static void test_queues(void)
 	struct ibv_recv_wr recv, *bad_recv;
 	struct ibv_ops_wr op, *bad_op;
 
-	SET(ctx->ops.poll_cq, NULL);
-	CHECK(ibv_poll_cq(cq, 1, NULL) < 0);
 	TEST_DIRECT(ctx->ops.poll_cq, CHECK(ibv_poll_cq(cq, 1, NULL) == 7), cq);
-	TEST_INT(ctx->ops.req_notify_cq, ibv_req_notify_cq(cq, 0), cq);
+	TEST_DIRECT(ctx->ops.req_notify_cq, CHECK(ibv_req_notify_cq(cq, 0) == 7), cq);
 	TEST_INT(vctx.modify_cq, ibv_modify_cq(cq, NULL), cq);
 	TEST_PTR(vctx.create_cq_ex, ibv_create_cq_ex(ctx, NULL), ctx);
 
-	TEST_INT(ctx->ops.post_send, ibv_post_send(qp, &send, &bad_send), qp);
-	CHECK(bad_send == &send);
-	TEST_INT(ctx->ops.post_recv, ibv_post_recv(qp, &recv, &bad_recv), qp);
-	CHECK(bad_recv == &recv);
-	bad_recv = NULL;
-	TEST_INT(ctx->ops.post_srq_recv, ibv_post_srq_recv(&srq, &recv, &bad_recv), &srq);
-	CHECK(bad_recv == &recv);
+	TEST_DIRECT(ctx->ops.post_send, CHECK(ibv_post_send(qp, &send, &bad_send) == 7), qp);
+	TEST_DIRECT(ctx->ops.post_recv, CHECK(ibv_post_recv(qp, &recv, &bad_recv) == 7), qp);
+	TEST_DIRECT(ctx->ops.post_srq_recv,
+		    CHECK(ibv_post_srq_recv(&srq, &recv, &bad_recv) == 7), &srq);
 	TEST_INT(vctx.post_srq_ops, ibv_post_srq_ops(&srq, &op, &bad_op), &srq);
 	CHECK(bad_op == &op);
 	TEST_INT(vctx.get_srq_num, ibv_get_srq_num(&srq, NULL), &srq);
