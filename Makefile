@@ -99,7 +99,7 @@ deps-kernel:
 coverage: deps-kernel all test-programs
 	@$(SETTINGS) tests/kernel/coverage
 
-# Every program over uroce, on the kernel where make check has only a choice
+# Every program over uroce, on the kernels where make check has only a choice
 matrix: deps-kernel all
 	@$(SETTINGS) tests/kernel/matrix
 
@@ -137,7 +137,7 @@ help:
 	@echo 'quick      build, static checks and a choice of tests in one guest, in three minutes'
 	@echo 'adversaries  the table of known ways to break such a stack, with the results of the last check'
 	@echo 'coverage   the lines of the core that the tests reach, and those that they do not'
-	@echo 'matrix     every program over uroce on the test kernel, which takes too long for check'
+	@echo 'matrix     every program over uroce, on PREEMPT_RT and on the test kernel'
 	@echo 'fuzz       each fuzzer for T=600 seconds; SEED= repeats a search'
 	@echo 'fuzz-proof shows that the fuzzers find mistakes planted for them'
 	@echo 'soak       fuzzers and adversaries together on the test kernel for T=1800 seconds'

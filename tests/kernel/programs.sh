@@ -2,20 +2,19 @@
 # shellcheck shell=bash
 #
 # Programs that nobody here wrote, a few of each kind, over uroce and over rxe, for kernels on which all of tests/programs
-# takes too long. WHOLE_MATRIX names the kind of device over which all of them run nevertheless.
+# takes too long; tests/kernel/matrix has them all.
 
 # shellcheck source=tests/programs/lib.sh
 . "$UNIV_REPO/tests/programs/lib.sh"
 
-choice='^(ibv_devinfo -v|ibv_(rc|uc|srq|ud)_pingpong -s 1 -n 1000 -c -e|ib_(send|write|read)_bw -c RC -s (2|65536) -n [0-9]*'
-choice+='|ib_atomic_bw -A CMP_AND_SWAP -n 1000 -e|ib_send_lat -c (UC|UD) -s 2 -n 1000 -e|rping -q|ucmatose -c 8|udaddy -c 4'
-choice+='|mckey|rstream)$'
+ONLY='^(ibv_devinfo -v|ibv_(rc|uc|srq|ud)_pingpong -s 1 -n 1000 -c -e|ib_(send|write|read)_bw -c RC -s (2|65536) -n [0-9]*'
+ONLY+='|ib_atomic_bw -A CMP_AND_SWAP -n 1000 -e|ib_send_lat -c (UC|UD) -s 2 -n 1000 -e|rping -q|ucmatose -c 8|udaddy -c 4'
+ONLY+='|mckey|rstream)$'
 
 for UNIV_LINK in uroce rxe; do
 	# Of the other kind, from a script before this one
 	[ ! -e "/sys/class/infiniband/$DEVICE" ] || remove_rxe "$DEVICE" || exit
-	LINKS=", $UNIV_LINK" ONLY=$choice
-	[ "$UNIV_LINK" != "${WHOLE_MATRIX:-}" ] || ONLY=
+	LINKS=", $UNIV_LINK"
 	setup_rxe "$DEVICE" || exit
 	setup_stack || exit
 	run_programs
