@@ -32,8 +32,8 @@ over() {
 
 over "a good network" 120 -- sends writes reads atomics
 over "tries are counted (adv19)" 120 -- counted_retries counted_rnr
-run_test "uroce wire: two namespaces, ibv_rc_pingpong" 60 between ibv_rc_pingpong -g 1 -c
-run_test "uroce wire: two namespaces, ib_write_bw" 60 between ib_write_bw -x 1 -F -s 65536 -n 200
+run_test "uroce wire: two namespaces, ibv_rc_pingpong" 60 between ibv_rc_pingpong -g 1 -c -n "$(rounds 1000)"
+run_test "uroce wire: two namespaces, ib_write_bw" 60 between ib_write_bw -x 1 -F -s 65536 -n "$(rounds 200)"
 # counter NAMESPACE NAME: of the device there, which has the same name
 counter() {
 	ip netns exec "$1" rdma statistic show link "$1/1" | tr ' ' '\n' | grep -x -A 1 "$2" | tail -n 1
@@ -59,7 +59,7 @@ in_runs() {
 one_by_one() {
 	local status
 	ip link set w-near gso_max_segs 1 && ip -n w-far link set w-far gso_max_segs 1 || return
-	sent_in_how_many ib_write_bw -x 1 -F -s 1048576 -n 20 && [ "$packets" -le "$units" ]
+	sent_in_how_many ib_write_bw -x 1 -F -s 1048576 -n "$(rounds 25)" && [ "$packets" -le "$units" ]
 	status=$?
 	ip link set w-near gso_max_segs 65535 && ip -n w-far link set w-far gso_max_segs 65535 && return $status
 }
@@ -72,12 +72,13 @@ gro() {
 }
 # A veth leaves packets charged to their sender: the kernel's log tells if too much is taken off its account
 put_together() {
-	gro w-near w-near && gro w-far w-far && one_by_one && between ib_send_bw -F -s 65536 -n 200
+	gro w-near w-near && gro w-far w-far && one_by_one && between ib_send_bw -F -s 65536 -n "$(rounds 200)"
 }
 small_mtu() {
 	local status
 	ip link set w-near mtu 1500 && ip -n w-far link set w-far mtu 1500 || return
-	between ib_read_bw -x 1 -F -s 100001 -n 20 && between ib_write_bw -x 1 -F -s 100001 -n 20
+	between ib_read_bw -x 1 -F -s 100001 -n "$(rounds 25)" &&
+		between ib_write_bw -x 1 -F -s 100001 -n "$(rounds 25)"
 	status=$?
 	ip link set w-near mtu 4200 && ip -n w-far link set w-far mtu 4200 && return $status
 }
@@ -144,7 +145,7 @@ congestion() {
 congested() {
 	local before after marked told heard
 	mapfile -t before < <(congestion)
-	between ib_write_bw -x 1 -F -s 65536 -n 200 || return
+	between ib_write_bw -x 1 -F -s 65536 -n "$(rounds 200)" || return
 	# what is shown is read so seldom
 	sleep 0.1
 	mapfile -t after < <(congestion)

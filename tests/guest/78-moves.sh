@@ -13,8 +13,6 @@ setup_rxe m0 && load_univerbs || exit 1
 ip netns add blue && ip -n blue link set lo up && ip netns attach first 1 || exit 1
 resources_mark
 
-# rounds N: as many as a slow kernel does in the time
-rounds() { echo $(($1 / ${UNIV_SLOW:-1} + 1)); }
 in_blue() { ip netns exec blue "$@"; }
 has_device() { [ -e "/sys/class/infiniband/$1" ]; }
 has_none() { ! has_device "$1"; }

@@ -443,7 +443,7 @@ static void random_bytes(void)
 {
 	const uint32_t near[] = { env.x.srqn[0], env.x.srqn[0], env.x.srqn[1], env.foreign_num,
 				  env.other_num, 0, 0xffffff, env.x.srqn[0] + 1 };
-	int rounds = test_rounds(20000);
+	int rounds = test_rounds(10000);
 
 	for (int n = 0; n < rounds; n++) {
 		uint32_t len = random_next() % 4 ? random_next() % 80 : 1024;

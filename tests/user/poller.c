@@ -231,8 +231,10 @@ static void sleeps_and_wakes(void)
  */
 static void falls_asleep(void)
 {
+	int rounds = test_rounds(5000);
+
 	set_up(1);
-	for (int i = 0; i < 5000; i++) {
+	for (int i = 0; i < rounds; i++) {
 		publish_write();
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 		if (asks_for_kick())

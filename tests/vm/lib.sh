@@ -346,6 +346,9 @@ run_test() {
 	return 1
 }
 
+# rounds N: as many of N as a slow kernel does in the time, like test_rounds() of tests/user
+rounds() { echo $((($1 + ${UNIV_SLOW:-1} - 1) / ${UNIV_SLOW:-1})); }
+
 skip() { echo "$*"; exit 77; }
 
 # finish_tests: the totals; false if a test failed or none ran
