@@ -5,7 +5,7 @@
 
 #include "pump.h"
 
-#define MANY 1000000u
+#define MANY 100000u
 
 /* A ring that has so many pieces left */
 struct supply {
