@@ -30,14 +30,18 @@ xsrq_pingpong() {
 	pair tcp "$port" ibv_xsrq_pingpong "${common[@]}" -- ibv_xsrq_pingpong "${common[@]}" "$SERVER"
 }
 
+# few_at_a_time KIND: between two guests 16 queue pairs with a MiB each take longer than the program waits for an
+# acknowledgement, and rdma_rxe, which takes what is late for lost, may then wait for ever
+few_at_a_time() { in_one_guest || [ "$1 $UNIV_LINK" != "srq rxe" ] || echo -q 2; }
+
 for kind in rc uc srq; do
 	for mode in "" -e; do
-		# shellcheck disable=SC2086 # no mode is no argument
+		# shellcheck disable=SC2046,SC2086 # what is empty is no argument
 		{
 			try_pingpong $kind 1 1000 -c $mode
 			! in_one_guest || try_pingpong $kind 4096 300 -c $mode
 			! in_one_guest || try_pingpong $kind 65536 50 -c $mode
-			try_pingpong $kind 1048576 8 -c $mode
+			try_pingpong $kind 1048576 8 -c $mode $(few_at_a_time $kind)
 		}
 	done
 done
