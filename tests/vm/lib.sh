@@ -25,14 +25,21 @@ pause() {
 	read -r -t "$1" -u "$univ_pause_fd" _ || :
 }
 
-# wait_until SECONDS COMMAND...: polls, true as soon as COMMAND is
-wait_until() {
+# poll_until SECONDS COMMAND...: polls, true as soon as COMMAND is
+poll_until() {
 	local end=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000))
 	shift
 	until "$@"; do
 		[ "${EPOCHREALTIME/[.,]/}" -lt "$end" ] || return 1
 		pause "${WAIT_STEP:-0.02}"
 	done
+}
+
+# wait_until SECONDS COMMAND...: the same; a kernel that checks a lot gets UNIV_SLOW times as long, as run_test gives it
+wait_until() {
+	local seconds=$(($1 * ${UNIV_SLOW:-1}))
+	shift
+	poll_until "$seconds" "$@"
 }
 
 # tcp_listens PORT: somebody accepts on it, IPv4 or IPv6
@@ -293,12 +300,12 @@ bounded() {
 	( set +m; trap - EXIT; "$@" ) &
 	leader=$!
 	set +m
-	if ! wait_until "$limit" group_leader_gone "$leader"; then
+	if ! poll_until "$limit" group_leader_gone "$leader"; then
 		show_stuck "$leader"
 		status=124
 	fi
 	kill -KILL -- "-$leader" 2>/dev/null
-	if ! wait_until 10 group_leader_gone "$leader"; then
+	if ! poll_until 10 group_leader_gone "$leader"; then
 		echo "process $leader cannot be killed"
 		disown "$leader"
 		return 137
