@@ -37,26 +37,18 @@ pair() {
 	return $status
 }
 
-# A listener is in that state before it is told of requests: its owner must have gone to sleep, too, to wait for them
-cm_listens() {
-	local state
-	rdma resource show cm_id | grep -q "state LISTEN" && read -r _ _ state _ <"/proc/$1/stat" && [ "$state" = S ]
-}
-
-# So that the process that is started is the program's
-in_place() { exec "$@"; }
+cm_listens() { rdma resource show cm_id | grep -q "state LISTEN"; }
 
 # cm_pair PROGRAM OPTION...: the same with rdma_cm, whose datagrams are a kernel user's
 cm_pair() {
 	local program=$1 server status client=(-s 10.88.0.1) listen=()
 	shift
 	[ "$program" != rping ] || { client=(-c); listen=(-s); }
-	univ in_place "$program" "${listen[@]}" "$@" >"$UNIV_STATE/server.out" 2>&1 &
+	univ timeout $((50 * ${UNIV_SLOW:-1})) "$program" "${listen[@]}" "$@" >"$UNIV_STATE/server.out" 2>&1 &
 	server=$!
-	wait_until 20 cm_listens "$server" || { cat "$UNIV_STATE/server.out"; return 1; }
+	wait_until 20 cm_listens || { cat "$UNIV_STATE/server.out"; return 1; }
 	univ timeout $((50 * ${UNIV_SLOW:-1})) "$program" "${client[@]}" "$@"
 	status=$?
-	[ $status -eq 0 ] || kill $server
 	wait $server || { status=1; cat "$UNIV_STATE/server.out"; }
 	return $status
 }

@@ -37,10 +37,6 @@ run_programs() {
 # ---- is a server ready, and on the right stack? --------------------------------------------------------------------
 
 cm_listens() { rdma resource show cm_id | grep -q "state LISTEN .*:$1\\>"; }
-sleeps() {
-	local state
-	read -r _ _ state _ <"/proc/$1/stat" && [ "$state" = S ]
-}
 has_said() { grep -q -- "$1" "$server_out"; }
 
 # server_ready HOW WHAT: true when it is, or when there is no server any more to wait for
@@ -48,9 +44,7 @@ server_ready() {
 	group_leader_gone "$server_pid" && return 0
 	case $1 in
 	tcp) tcp_listens "$2" ;;
-	# It is in that state before it is told of requests, so its owner must have gone to sleep, too: he waits for them
-	cm) cm_listens "$2" && sleeps "$server_pid" ;;
-	spins) cm_listens "$2" ;;
+	cm) cm_listens "$2" ;;
 	says) has_said "$2" ;;
 	esac
 }
@@ -158,7 +152,7 @@ run_client() {
 exec_client() { exec "$@"; }
 
 # pair HOW WHAT SERVER COMMAND... -- CLIENT COMMAND...: both must succeed. HOW and WHAT say when the server is ready:
-# tcp PORT, cm PORT, spins PORT (cm, and it never sleeps), says TEXT. Leaves $server_out and $client_out to be checked.
+# tcp PORT, cm PORT, says TEXT. Leaves $server_out and $client_out to be checked.
 pair() {
 	local how=$1 what=$2 server=() client_status=0 server_status=0
 	shift 2

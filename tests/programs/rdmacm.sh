@@ -43,7 +43,7 @@ stream_pair() {
 	local program=$1 port
 	shift
 	next_port
-	pair spins "$port" "$program" -p "$port" "$@" -- "$program" -s "$SERVER" -p "$port" "$@" || return
+	pair cm "$port" "$program" -p "$port" "$@" -- "$program" -s "$SERVER" -p "$port" "$@" || return
 	expect "^custom .*[0-9]$" "$client_out"
 }
 
