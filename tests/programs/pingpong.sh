@@ -31,7 +31,7 @@ xsrq_pingpong() {
 }
 
 # few_at_a_time KIND: between two guests 16 queue pairs with a MiB each take longer than the program waits for an
-# acknowledgement, and rdma_rxe, which takes what is late for lost, may then wait for ever
+# acknowledgement; rdma_rxe takes what is late for lost, and has been seen to wait for ever
 few_at_a_time() { in_one_guest || [ "$1 $UNIV_LINK" != "srq rxe" ] || echo -q 2; }
 
 for kind in rc uc srq; do
