@@ -3,7 +3,6 @@
 #
 # In a guest: what looks for mistakes by force, over rings that the driver takes (uroce), then over rings that the core
 # takes (rxe): each fuzzer for half a minute, so that each has its minute, and every allocation that fails.
-# rxe comes last, since in its place failing allocations find a mistake that makes lockdep give up until the next boot.
 
 for UNIV_LINK in uroce rxe; do
 	# Of the other kind, from a script before this one
