@@ -183,10 +183,13 @@ static void receive_one(const struct family *f, struct uroce_dev *dev,
 		uroce_net_damaged(dev);
 }
 
-/* To where the next one for this processor is taken from. Context: bottom halves off. */
+/*
+ * To where the next one for this processor is taken from; but what a program has
+ * held in a queue of netfilter's comes in its system call, bottom halves on.
+ */
 static void done_with(struct sk_buff *skb)
 {
-	napi_consume_skb(skb, 1);
+	napi_consume_skb(skb, !!in_softirq());
 }
 
 /* One of many, which has to be of the first one's flow */
