@@ -73,8 +73,8 @@ struct uroce_dev *uroce_dev_by_netdev(const struct net_device *netdev)
 	struct uroce_dev *dev;
 
 	list_for_each_entry_rcu(dev, &uroce_devices, link)
-		if (dev->netdev == netdev)
-			return READ_ONCE(dev->gone) ? NULL : dev;
+		if (dev->netdev == netdev && !READ_ONCE(dev->gone))
+			return dev;
 	return NULL;
 }
 
@@ -98,7 +98,10 @@ int uroce_dev_enable(struct ib_device *ib)
 	return 0;
 }
 
-/* Once: at the end of the netdev, whose namespace may follow, or of the device */
+/*
+ * Once: at the end of the netdev, whose namespace may follow, or of the device.
+ * Context: RTNL.
+ */
 static void dev_leave_net(struct uroce_dev *dev)
 {
 	struct net *net = xchg(&dev->net, NULL);
@@ -108,11 +111,17 @@ static void dev_leave_net(struct uroce_dev *dev)
 		uroce_net_leave(net);
 }
 
-/* Its objects are gone, or it never had any */
+/*
+ * Its objects are gone, or it never had any. While it is in the list others reach
+ * the netdev, which nothing holds any more, so @gone comes first.
+ */
 void uroce_dev_dealloc(struct ib_device *ib)
 {
 	struct uroce_dev *dev = to_udev(ib);
 
+	rtnl_lock();
+	dev_leave_net(dev);
+	rtnl_unlock();
 	if (dev->id) {
 		spin_lock(&devices_lock);
 		list_del_rcu(&dev->link);
@@ -121,7 +130,6 @@ void uroce_dev_dealloc(struct ib_device *ib)
 	}
 	uroce_fault_remove(dev);
 	uroce_mirror_remove(dev);
-	dev_leave_net(dev);
 	univ_queue_unregister(ib);
 	uroce_mr_exit(dev);
 	free_percpu(dev->counters);
@@ -137,7 +145,8 @@ static void dev_name_guid(struct uroce_dev *dev)
 	addrconf_addr_eui48((u8 *)&dev->ib.node_guid, addr);
 }
 
-static int dev_register(struct uroce_dev *dev, const char *name)
+static int dev_register(struct uroce_dev *dev, const char *name,
+			struct net *net)
 {
 	struct ib_device *ib = &dev->ib;
 	int ret;
@@ -151,10 +160,10 @@ static int dev_register(struct uroce_dev *dev, const char *name)
 	ret = ib_device_set_netdev(ib, dev->netdev, 1);
 	if (ret)
 		return ret;
-	ret = uroce_net_join(dev_net(dev->netdev));
+	ret = uroce_net_join(net);
 	if (ret)
 		return ret;
-	dev->net = dev_net(dev->netdev);
+	dev->net = net;
 	ret = univ_queue_register(ib, &uroce_queue_ops);
 	return ret ? ret : ib_register_device(ib, name, NULL);
 }
@@ -183,15 +192,7 @@ static int dev_settle(struct uroce_dev *dev)
 	return ret;
 }
 
-/**
- * uroce_dev_new() - make a device
- * @name: of the device
- * @netdev: held by the caller
- *
- * Context: may sleep, no locks. Return: 0; -EEXIST: the netdev has one;
- * -ESHUTDOWN: it went, or moved on, meanwhile.
- */
-int uroce_dev_new(const char *name, struct net_device *netdev)
+static int dev_new(const char *name, struct net_device *netdev, struct net *net)
 {
 	struct ib_device *exists;
 	struct uroce_dev *dev;
@@ -220,12 +221,38 @@ int uroce_dev_new(const char *name, struct net_device *netdev)
 	dev->counters = __alloc_percpu(UROCE_COUNTERS * sizeof(u64),
 				       sizeof(u64));
 	get_device(&dev->ib.dev);
-	ret = dev->counters ? dev_register(dev, name) : -ENOMEM;
+	ret = dev->counters ? dev_register(dev, name, net) : -ENOMEM;
 	if (ret)
 		ib_dealloc_device(&dev->ib);
 	else
 		ret = dev_settle(dev);
 	put_device(&dev->ib.dev);
+	return ret;
+}
+
+/**
+ * uroce_dev_new() - make a device
+ * @name: of the device
+ * @netdev: held by the caller
+ *
+ * The netdev may move all the while. The namespace that it was in at first is held,
+ * for until dev_settle() nothing else would make the device leave it.
+ *
+ * Context: may sleep, no locks. Return: 0; -EEXIST: the netdev has one;
+ * -ENODEV: its namespace ends; -ESHUTDOWN: it went, or moved on, meanwhile.
+ */
+int uroce_dev_new(const char *name, struct net_device *netdev)
+{
+	struct net *net;
+	int ret;
+
+	rtnl_lock();
+	net = maybe_get_net(dev_net(netdev));
+	rtnl_unlock();
+	if (!net)
+		return -ENODEV;
+	ret = dev_new(name, netdev, net);
+	put_net(net);
 	return ret;
 }
 
@@ -243,11 +270,30 @@ void uroce_port_event(struct uroce_dev *dev)
 	ib_dispatch_event(&event);
 }
 
+/*
+ * All that know it: the core does not find one that is being unregistered, which
+ * still is in our list. Its end waits for RTNL, that is for us.
+ */
+static void netdev_ends(const struct net_device *netdev)
+{
+	struct uroce_dev *dev;
+
+	do {
+		rcu_read_lock();
+		dev = uroce_dev_by_netdev(netdev);
+		rcu_read_unlock();
+		if (dev)
+			dev_leave_net(dev);
+	} while (dev);
+}
+
 static int netdev_event(struct notifier_block *nb, unsigned long what, void *arg)
 {
 	struct net_device *netdev = netdev_notifier_info_to_dev(arg);
 	struct ib_device *ib;
 
+	if (what == NETDEV_UNREGISTER)
+		netdev_ends(netdev);
 	ib = ib_device_get_by_netdev(netdev, uroce_dev_ops.driver_id);
 	if (!ib)
 		return NOTIFY_OK;
