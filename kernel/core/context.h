@@ -11,12 +11,14 @@
  *	> mmap_lock (registration pins pages)
  *	> univ_context.doorbell_lock, and the tables' own locks
  *
+ *	univ_context.live > univ_poller.lock > feed locks of rings
+ *
  *	and, with interrupts off:
  *	feed locks of rings > (the device's own) > univ_cq.lock
  *	> univ_recv_queue.retire_lock, univ_event_queue.lock
  *
- * univ_device.lock and its events_lock, and univ_context.channels_lock, are
- * held around nothing but their lists and event queues' locks;
+ * univ_device.lock is held around its lists and the charge for a context, its
+ * events_lock and univ_context.channels_lock around lists and event queues' locks;
  * univ_device.domains_lock under a live lock, around making and freeing domains.
  * mmap() runs under mmap_lock and so takes none of the sleeping locks above it.
  */

@@ -24,10 +24,10 @@
  *	uroce_resp.lock		the responder: receive queue, expected PSN, and
  *				uroce_qp.state. A requester takes its peer's, or
  *				its own, never two at once.
- *	uroce_recvq.lock	a shared receive queue's head
- *	uroce_*.post		the tail of a private ring; interrupts off
  *	uroce_mw.lock		a memory window, for as long as a copy goes through
  *	uroce_dev.bound_lock	which windows a queue pair has bound
+ *	uroce_recvq.lock	a shared receive queue's head
+ *	uroce_*.post		the tail of a private ring; interrupts off
  *	uroce_cq.lock, univ_cq.lock	interrupts off
  *
  * Lifetime. struct uroce_qp is freed after a grace period, so a look-up by
