@@ -403,7 +403,7 @@ static bool child_ended(int status, unsigned int *died)
 	}
 	/* It hit itself */
 	input_save(&fuzz->current, "died", fuzz->runs);
-	if (++*died < 1000)
+	if (++*died < 20 + fuzz->runs / 10)
 		return true;
 	FAIL("too many children die");
 	return false;

@@ -23,8 +23,11 @@ user_test() {
 	run_test "$name${*:+ $*}${rows:+ (${rows% })}" "$limit" program "$name" "$@"
 }
 
-# The number of objects of each kind on all devices, however long their destruction takes in the kernel
-resources_now() { rdma resource show; }
+# The number of objects of each kind on all devices and what tests/vm/suite is charged for, however long their destruction takes in the kernel
+resources_now() {
+	rdma resource show
+	cat /sys/fs/cgroup/suite/rdma.current
+}
 
 resources_mark() { resources_now >"$UNIV_STATE/resources"; }
 

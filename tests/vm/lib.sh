@@ -161,7 +161,7 @@ klog_bad='WARNING:|BUG:|BUG |Oops|KASAN|KCSAN|UBSAN|KFENCE|general protection|un
 klog_bad+='|INFO: (possible|inconsistent|trying to)|(possible|inconsistent).*(lock|recursi)|suspicious RCU'
 klog_bad+='|rcu.*stall|soft lockup|hard LOCKUP|refcount_t|list_(add|del) corruption|scheduling while atomic'
 klog_bad+='|sleeping function|Kernel panic|cut here|stack-protector|nobody cared|Bad page|[Ll]eak'
-klog_bad+='|Disabling lock debugging|ODEBUG: Out of memory'
+klog_bad+='|Disabling lock debugging|ODEBUG: Out of memory|pagealloc:'
 
 klog_mark() {
 	local mark="univ-test mark $BASHPID $EPOCHREALTIME"
@@ -226,14 +226,15 @@ klog_check() {
 
 # kmemleak_check: on kernels that look for lost memory, look twice, since one look may see a pointer in flight
 kmemleak_check() {
-	local file=/sys/kernel/debug/kmemleak
+	local file=/sys/kernel/debug/kmemleak leaks
 	[ -w $file ] || return 0
-	echo scan >$file
-	sleep 6
-	echo scan >$file
-	[ -s $file ] || return 0
+	# Refused once it has given up
+	{ echo scan >$file && sleep 6 && echo scan >$file; } || { note "kmemleak no longer looks"; return 1; }
+	# Such a file has no size, whatever there is to read
+	leaks=$(head -n 60 $file)
+	[ -n "$leaks" ] || return 0
 	note "memory leaked:"
-	head -n 60 $file | sed 's/^/# /'
+	sed 's/^/# /' <<<"$leaks"
 	echo clear >$file
 	return 1
 }
@@ -361,6 +362,7 @@ finish_tests() {
 	local passed failed
 	lockdep_check || report "not ok" "lockdep looked to the end"
 	kmemleak_check || report "not ok" "no memory leaked"
+	klog_check || report "not ok" "the kernel log says nothing more"
 	counted passed; passed=$counted
 	counted failed; failed=$counted
 	counted skipped

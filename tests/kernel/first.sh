@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# The first script on the test kernel: what finds mistakes is there and at work. All of it would be missed in silence.
+
+at_work() {
+	local debug=/sys/kernel/debug file
+	for file in /proc/lockdep_stats $debug/{kmemleak,kcov,kunit,failslab,fail_page_alloc,fail_usercopy}; do
+		[ -e "$file" ] || { echo "there is no $file"; return 1; }
+	done
+	# Refused if it has given up
+	echo stack=on >$debug/kmemleak && lockdep_check || return
+	! dmesg | grep -E 'ODEBUG disabled|leak detector disabled'
+}
+
+run_test "what finds mistakes is at work" 60 at_work
