@@ -38,9 +38,12 @@ same_by_both() {
 if [ "${UNIV_SLOW:-1}" -gt 1 ]; then
 	run_test "by copying as by packets: all exchanges" 200 same_by_both ""
 else
+	exchanges=0
 	while read -r exchange; do
+		exchanges=$((exchanges + 1))
 		run_test "by copying as by packets: $exchange" 100 same_by_both "$exchange" </dev/null
 	done < <(sed -n 's/^\t{ "\([a-z_]*\)".*/\1/p' "$UNIV_REPO/tests/user/seen.c")
+	[ $exchanges -gt 0 ] || report "not ok" "by copying as by packets: no exchange was found in seen.c"
 fi
 
 # Both paths ask the same function whether a peer may, but each has its own way of asking

@@ -55,7 +55,7 @@ to_and_fro() {
 	while ((n-- > 0)); do
 		ip link set m1-net netns blue && ip -n blue link set m1-net netns first || return
 	done
-	wait_until 20 moved first m1 && addressed first m1 && talks_in first m1
+	wait_until 20 moved first m1 && addressed first m1 && talks_in first m1 || return
 	[ "$(rdma link | grep -c m1)" = 1 ]
 }
 

@@ -16,3 +16,11 @@ for name in tutorial api_device api_cq api_qp api_srq api_event odd_memory bad_l
 		cq_overrun threads forked races many; do
 	run_test "$name with addresses and undefined behaviour checked" 300 program "$name"
 done
+
+# What rdma_rxe does not offer
+UNIV_LINK=uroce setup_rxe u0 || exit 1
+export UNIV_TEST_DEVICE=u0
+for name in api_rereg atomic_write windows windows_bad xrc xrc_bad; do
+	run_test "$name over uroce with addresses and undefined behaviour checked" 300 program "$name"
+done
+remove_rxe u0

@@ -21,3 +21,11 @@ for name in tutorial defined api_srq; do
 	run_test "$name under valgrind" 300 checked "$name"
 done
 run_test "api_qp under valgrind" 300 checked api_qp rc_send rc_chain ud_message
+
+# What rdma_rxe does not offer
+UNIV_LINK=uroce setup_rxe u0 || exit 1
+export UNIV_TEST_DEVICE=u0
+for name in api_rereg windows xrc; do
+	run_test "$name over uroce under valgrind" 300 checked "$name"
+done
+remove_rxe u0

@@ -411,7 +411,8 @@ static void run_round(enum mode mode, const char *name)
 	env.seed = rnd_seed();
 	status = in_child(abuse, 30);
 	printf("%s: child ended with status %#x\n", name, status);
-	CHECK(WIFEXITED(status) || WTERMSIG(status) != SIGKILL, "%s: killed", name);
+	CHECK(WIFEXITED(status) ? !WEXITSTATUS(status) : WTERMSIG(status) != SIGKILL,
+	      "%s: the child did not get to it, or was killed: status %#x", name, status);
 	check_fresh(name);
 }
 
@@ -437,6 +438,7 @@ static void library(void)
 	env.seed = rnd_seed();
 	status = in_child(abuse_library, 30);
 	printf("library: child ended with status %#x\n", status);
+	CHECK(!WIFEXITED(status) || !WEXITSTATUS(status), "the child did not get to it");
 	check_fresh("abuse of the library's rings");
 }
 

@@ -518,6 +518,8 @@ static const struct test_case exchanges[] = {
 
 int main(int argc, char **argv)
 {
+	bool ran = false;
+
 	test_program = "seen";
 	for (size_t i = 0; i < ARRAY_SIZE(exchanges); i++) {
 		if (!test_wanted(argc, argv, exchanges[i].name))
@@ -527,6 +529,8 @@ int main(int argc, char **argv)
 		printf("%s\n", exchanges[i].name);
 		fflush(stdout);
 		exchanges[i].run();
+		ran = true;
 	}
+	CHECK(ran, "no such exchange");
 	return test_failures ? 1 : 0;
 }
