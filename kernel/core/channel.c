@@ -14,6 +14,7 @@ static void channel_release(struct kref *ref)
 	struct univ_channel *channel =
 		container_of(ref, struct univ_channel, ref);
 
+	univ_event_queue_destroy(&channel->events);
 	univ_context_put(channel->ctx);
 	kfree(channel);
 }

@@ -117,6 +117,7 @@ static void context_release(struct kref *ref)
 {
 	struct univ_context *ctx = container_of(ref, struct univ_context, ref);
 
+	univ_event_queue_destroy(&ctx->events);
 	univ_doorbell_free(ctx);
 	rhashtable_destroy(&ctx->qps);
 	xa_destroy(&ctx->objects);

@@ -6,12 +6,26 @@
 #include "event.h"
 #include "univerbs.h"
 
+/*
+ * Before 6.1.176 signalling a group of processes takes tasklist_lock, which others
+ * hold with interrupts on; whoever raises an event may hold a lock of ours, or of a
+ * driver's, that interrupts take.
+ */
+static void event_sigio(struct work_struct *work)
+{
+	struct univ_event_queue *queue =
+		container_of(work, struct univ_event_queue, sigio);
+
+	kill_fasync(&queue->fasync, SIGIO, POLL_IN);
+}
+
 void univ_event_queue_init(struct univ_event_queue *queue)
 {
 	spin_lock_init(&queue->lock);
 	INIT_LIST_HEAD(&queue->ready);
 	init_waitqueue_head(&queue->wait);
 	queue->fasync = NULL;
+	INIT_WORK(&queue->sigio, event_sigio);
 	queue->dead = false;
 }
 
@@ -35,7 +49,8 @@ static void event_ready(struct univ_event_queue *queue,
 static void event_wake(struct univ_event_queue *queue)
 {
 	wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
-	kill_fasync(&queue->fasync, SIGIO, POLL_IN);
+	if (READ_ONCE(queue->fasync))
+		schedule_work(&queue->sigio);
 }
 
 /* An asynchronous event, enum ib_event_type. Any context. */
@@ -89,6 +104,12 @@ void univ_event_queue_kill(struct univ_event_queue *queue)
 	spin_unlock_irqrestore(&queue->lock, flags);
 	wake_up_poll(&queue->wait, EPOLLIN | EPOLLERR | EPOLLHUP);
 	kill_fasync(&queue->fasync, SIGIO, POLL_HUP);
+}
+
+/* No file and no source is left. Context: may sleep. */
+void univ_event_queue_destroy(struct univ_event_queue *queue)
+{
+	cancel_work_sync(&queue->sigio);
 }
 
 /* The oldest source's next event; NULL when there is none. */

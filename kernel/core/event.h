@@ -13,12 +13,14 @@
 #include <linux/poll.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 
 struct univ_event_queue {
 	spinlock_t lock;		/* what follows, and its sources */
 	struct list_head ready;
 	wait_queue_head_t wait;
 	struct fasync_struct *fasync;
+	struct work_struct sigio;	/* events are raised under locks */
 	bool dead;			/* ENODEV once @ready is empty */
 };
 
@@ -47,6 +49,7 @@ struct univ_event_source {
 
 void univ_event_queue_init(struct univ_event_queue *queue);
 void univ_event_queue_kill(struct univ_event_queue *queue);
+void univ_event_queue_destroy(struct univ_event_queue *queue);
 void univ_event_source_init(struct univ_event_source *source, u64 cookie,
 			    u32 port_num);
 void univ_event_raise(struct univ_event_queue *queue,
