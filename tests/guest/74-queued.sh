@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# uroce's packets, held by a program in a queue of netfilter's and given back: they arrive in its system call, where bottom
+# halves are on. A kernel that looks at that (CONFIG_DEBUG_NET, CONFIG_DEBUG_PREEMPT) tells what is not allowed there.
+
+# shellcheck source=tests/user/guest.sh
+. "$UNIV_REPO/tests/user/guest.sh"
+# shellcheck source=tests/user/network.sh
+. "$UNIV_REPO/tests/user/network.sh"
+
+queue=74 state=/proc/net/netfilter/nfnetlink_queue
+
+# rule NAMESPACE: what comes there is for the queue
+rule() {
+	ip netns exec "$1" nft -f - <<-RULE
+		table inet held {
+			chain in {
+				type filter hook input priority 0;
+				udp dport 4791 queue to $queue
+			}
+		}
+	RULE
+}
+
+no_rule() { ip netns exec "$1" nft delete table inet held; }
+
+# They may be built in
+modprobe -a nfnetlink_queue nf_tables nft_queue 2>/dev/null
+[ -e $state ] || skip "this kernel has no queues of netfilter's for programs (nfnetlink_queue)"
+# shellcheck disable=SC2119
+load_univerbs || exit 1
+UNIV_LINK=uroce load_link || exit 1
+far_and_near || { report "not ok" "two namespaces with a device each"; exit 1; }
+if ! rule w-near || ! rule w-far; then
+	far_gone
+	skip "this kernel has no rules that queue packets (nft_queue)"
+fi
+export UNIV_TEST_DEVICE=w-near UNIV_TEST_PEER=w-far LOSSY_TIMEOUT=16 LOSSY_MESSAGES=60
+resources_mark
+
+# held [OPTION]... -- PROGRAM [CASE]...: a program of tests/user, while both namespaces' packets are held; sets $said
+held() {
+	local options=() status
+	while [ "$1" != -- ]; do
+		options+=("$1")
+		shift
+	done
+	said=$(univ ip netns exec w-far "$TEST_BIN/nfqueue" "${options[@]}" $queue \
+		ip netns exec w-near "$TEST_BIN/nfqueue" "${options[@]}" $queue "$TEST_BIN/$2" "${@:3}" 2>&1)
+	status=$?
+	echo "$said"
+	return $status
+}
+
+super_packets='[1-9][0-9]* of them super-packets'
+
+held_whole() { held -- lossy "$@" && [[ $said =~ $super_packets ]]; }
+
+held_cut() { held -c -- lossy "$@" && [[ ! $said =~ $super_packets ]]; }
+
+# What a program sees is the same by copying, without a packet, as by packets that are held; the device talks to itself
+same_as_copied() {
+	local local=/sys/module/uroce/parameters/local status
+	program seen "$@" >"$UNIV_STATE/seen.copied" || return
+	echo 0 >$local
+	program nfqueue $queue "$TEST_BIN/seen" "$@" >"$UNIV_STATE/seen.held"
+	status=$?
+	echo 1 >$local
+	[ $status -eq 0 ] && diff -u --label copied --label held "$UNIV_STATE/seen.copied" "$UNIV_STATE/seen.held"
+}
+
+# Nobody asks for them any more, and the rules are still there: the kernel drops them
+nobody_holds() {
+	LOSSY_TIMEOUT=8 LOSSY_MESSAGES=1 program lossy reads | grep -F "transport retry counter exceeded"
+}
+
+no_rules() { no_rule w-near && no_rule w-far && program lossy sends writes && still_works; }
+
+# Those that are still held go with the device that they came for, and keep nothing
+goes_while_held() {
+	rule w-far || return
+	# shellcheck disable=SC2016 # for that shell
+	univ ip netns exec w-far "$TEST_BIN/nfqueue" -k $queue ip netns exec w-near bash -c \
+		'"$1" destroyed && rdma link del w-far && rdma link del w-near && rmmod uroce' - "$TEST_BIN/lossy"
+}
+
+run_test "queued: super-packets are held as they are" 60 held_whole sends writes reads atomics
+run_test "queued: super-packets are cut before" 60 held_cut sends writes reads atomics
+for kind in rc uc ud; do
+	run_test "queued: a program sees the same, ${kind}_traffic" 60 same_as_copied ${kind}_traffic
+done
+run_test "queued: and lost without a program" 60 nobody_holds
+run_test "queued: no rule any more" 60 no_rules
+run_test "queued: nothing is left behind" 20 resources_unchanged
+run_test "queued: devices go while packets are held" 60 goes_while_held
+ip link del w-near
+ip netns del w-near
+ip netns del w-far
