@@ -379,16 +379,47 @@ static void unsealed_gone(void)
 		wake_up(&all_sealed);
 }
 
+/* From now on one like others, which shows what it is charged to */
+static void no_longer_listed(struct sk_buff *skb)
+{
+	skb->sk = skb_shinfo(skb)->destructor_arg;
+	skb->destructor = skb->sk ? sock_wfree : NULL;
+}
+
 /* Called once, by whoever takes the list apart, though the kernel leaves it there */
 static void release_unsealed(struct sk_buff *skb)
 {
 	seal_late(skb);
-	skb->destructor = NULL;
-	if (skb->sk) {
-		sock_wfree(skb);
-		skb->sk = NULL;
-	}
+	no_longer_listed(skb);
+	skb_orphan(skb);
 	unsealed_gone();
+}
+
+/*
+ * Where the kernel takes a list apart it expects that none has a socket: what it
+ * is charged to waits where the kernel does not look.
+ */
+static void set_unsealed(struct sk_buff *skb, struct sock *sk)
+{
+	if (sk)
+		skb_set_owner_w(skb, sk);
+	skb->sk = NULL;
+	skb_shinfo(skb)->destructor_arg = sk;
+	atomic_inc(&unsealed);
+	skb->destructor = release_unsealed;
+}
+
+/*
+ * Somebody else has it as well, who may look at it, or forget it for as long as he
+ * likes: it gets its checksum, and nobody is charged any more. Of two who find that
+ * out at once, on their ways with copies of the first one, one does it.
+ */
+static bool seal_shared(struct sk_buff *skb)
+{
+	if (cmpxchg(&skb->destructor, release_unsealed, NULL) != release_unsealed)
+		return false;
+	release_unsealed(skb);
+	return true;
 }
 
 /*
@@ -399,11 +430,10 @@ bool uroce_run_untouched(struct sk_buff *skb)
 {
 	if (skb->destructor != release_unsealed)
 		return false;
-	/* Others that have it as well may yet need the checksum */
-	if (!skb_shared(skb)) {
-		skb->destructor = skb->sk ? sock_wfree : NULL;
-		unsealed_gone();
-	}
+	if (skb_shared(skb))
+		return seal_shared(skb);
+	no_longer_listed(skb);
+	unsealed_gone();
 	return true;
 }
 
@@ -467,10 +497,7 @@ static void run_append(const struct uroce_flow *flow, struct uroce_run *run,
 	memset(uroce_net_put(skb, UROCE_ICRC_SIZE), 0, UROCE_ICRC_SIZE);
 	run->len += skb->len;
 	run->count++;
-	if (run->sk)
-		skb_set_owner_w(skb, run->sk);
-	atomic_inc(&unsealed);
-	skb->destructor = release_unsealed;
+	set_unsealed(skb, run->sk);
 	__skb_pull(skb, skb_transport_offset(skb) + sizeof(struct udphdr));
 	if (run->tail == run->head)
 		skb_shinfo(run->head)->frag_list = skb;
