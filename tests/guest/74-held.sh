@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# uroce's packets, held by a program in a queue of netfilter's and given back: they arrive in its system call, where bottom
-# halves are on. A kernel that looks at that (CONFIG_DEBUG_NET, CONFIG_DEBUG_PREEMPT) tells what is not allowed there.
+# uroce's packets in others' hands. A program holds them in a queue of netfilter's and gives them back: they arrive in its
+# system call, where bottom halves are on; a kernel that looks at that (CONFIG_DEBUG_NET, CONFIG_DEBUG_PREEMPT) tells what
+# is not allowed there. A sniffer never reads what it has seen.
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
@@ -36,7 +37,7 @@ if ! rule w-near || ! rule w-far; then
 	far_gone
 	skip "this kernel has no rules that queue packets (nft_queue)"
 fi
-export UNIV_TEST_DEVICE=w-near UNIV_TEST_PEER=w-far LOSSY_TIMEOUT=16 LOSSY_MESSAGES=60
+export UNIV_TEST_DEVICE=w-near UNIV_TEST_PEER=w-far UNIV_LINK=uroce LOSSY_TIMEOUT=16 LOSSY_MESSAGES=60
 resources_mark
 
 # held [OPTION]... -- PROGRAM [CASE]...: a program of tests/user, while both namespaces' packets are held; sets $said
@@ -77,6 +78,20 @@ nobody_holds() {
 
 no_rules() { no_rule w-near && no_rule w-far && program lossy sends writes && still_works; }
 
+# sniffed PROGRAM [ARG]...: while a sniffer in each namespace keeps all that is sent
+sniffed() {
+	univ ip netns exec w-far "$TEST_BIN/sniff" ip netns exec w-near "$TEST_BIN/sniff" "$@"
+}
+
+# Modules go however long somebody keeps what they sent
+goes_while_sniffed() {
+	# shellcheck disable=SC2016 # for that shell
+	sniffed bash -c '"$1" writes reads && rdma link del w-far && rdma link del w-near && rmmod uroce' - "$TEST_BIN/lossy" ||
+		return
+	load_link && ip netns exec w-far rdma link add w-far type uroce netdev w-far &&
+		rdma link add w-near type uroce netdev w-near && wait_until 5 gid_ready w-near && wait_until 5 gid_ready w-far
+}
+
 # Those that are still held go with the device that they came for, and keep nothing
 goes_while_held() {
 	rule w-far || return
@@ -92,7 +107,9 @@ for kind in rc uc ud; do
 done
 run_test "queued: and lost without a program" 60 nobody_holds
 run_test "queued: no rule any more" 60 no_rules
-run_test "queued: nothing is left behind" 20 resources_unchanged
+run_test "sniffed: nobody waits for the sniffer" 60 sniffed "$TEST_BIN/lossy" sends writes reads atomics
+run_test "sniffed: nothing is left behind" 20 resources_unchanged
+run_test "sniffed: modules go before the sniffer" 60 goes_while_sniffed
 run_test "queued: devices go while packets are held" 60 goes_while_held
 ip link del w-near
 ip netns del w-near
