@@ -359,14 +359,19 @@ static DECLARE_WAIT_QUEUE_HEAD(all_sealed);
 static void seal_late(struct sk_buff *skb)
 {
 	int ip_len = ip_len_of(skb);
-	int from = skb_network_offset(skb) + ip_len + (int)sizeof(struct udphdr);
+	const struct udphdr *udp = (void *)(skb_network_header(skb) + ip_len);
+	int from = skb_network_offset(skb) + ip_len + (int)sizeof(*udp);
 	int rest = from + (int)sizeof(struct uroce_bth);
 	int to = (int)skb->len - UROCE_ICRC_SIZE;
 	__le32 icrc;
 	u32 crc;
 
-	/* Not whole any more, and dropped */
-	if (from < 0 || rest > to)
+	/*
+	 * Not whole any more, and dropped; where it ends now may be the memory of a
+	 * process
+	 */
+	if (from < 0 || rest > to ||
+	    (int)skb->len - from + (int)sizeof(*udp) != ntohs(udp->len))
 		return;
 	crc = uroce_icrc_add_skb(crc_of_headers(skb, ip_len), skb, rest, to - rest);
 	icrc = uroce_icrc_end(crc);
@@ -379,10 +384,16 @@ static void unsealed_gone(void)
 		wake_up(&all_sealed);
 }
 
-/* From now on one like others, which shows what it is charged to */
+/*
+ * From now on one like others, which shows what it is charged to. Whoever pulled or
+ * trimmed it in between took it for one that nobody is charged for.
+ */
 static void no_longer_listed(struct sk_buff *skb)
 {
-	skb->sk = skb_shinfo(skb)->destructor_arg;
+	const struct skb_shared_info *info = skb_shinfo(skb);
+
+	skb->truesize = info->tskey;
+	skb->sk = info->destructor_arg;
 	skb->destructor = skb->sk ? sock_wfree : NULL;
 }
 
@@ -397,7 +408,7 @@ static void release_unsealed(struct sk_buff *skb)
 
 /*
  * Where the kernel takes a list apart it expects that none has a socket: what it
- * is charged to waits where the kernel does not look.
+ * is charged to, and for how much, waits where the kernel does not look.
  */
 static void set_unsealed(struct sk_buff *skb, struct sock *sk)
 {
@@ -405,6 +416,7 @@ static void set_unsealed(struct sk_buff *skb, struct sock *sk)
 		skb_set_owner_w(skb, sk);
 	skb->sk = NULL;
 	skb_shinfo(skb)->destructor_arg = sk;
+	skb_shinfo(skb)->tskey = skb->truesize;
 	atomic_inc(&unsealed);
 	skb->destructor = release_unsealed;
 }
@@ -412,13 +424,22 @@ static void set_unsealed(struct sk_buff *skb, struct sock *sk)
 /*
  * Somebody else has it as well, who may look at it, or forget it for as long as he
  * likes: it gets its checksum, and nobody is charged any more. Of two who find that
- * out at once, on their ways with copies of the first one, one does it.
+ * out at once, on their ways with copies of the first one, one does it. Its sk stays
+ * NULL, since others look at that meanwhile.
  */
 static bool seal_shared(struct sk_buff *skb)
 {
+	struct sk_buff charged = {
+		.sk = skb_shinfo(skb)->destructor_arg,
+		.truesize = skb_shinfo(skb)->tskey,
+	};
+
 	if (cmpxchg(&skb->destructor, release_unsealed, NULL) != release_unsealed)
 		return false;
-	release_unsealed(skb);
+	seal_late(skb);
+	if (charged.sk)
+		sock_wfree(&charged);
+	unsealed_gone();
 	return true;
 }
 
@@ -428,10 +449,12 @@ static bool seal_shared(struct sk_buff *skb)
  */
 bool uroce_run_untouched(struct sk_buff *skb)
 {
-	if (skb->destructor != release_unsealed)
-		return false;
 	if (skb_shared(skb))
 		return seal_shared(skb);
+	/* Who had it as well has let it go, with release semantics, after sealing it */
+	smp_rmb();
+	if (READ_ONCE(skb->destructor) != release_unsealed)
+		return false;
 	no_longer_listed(skb);
 	unsealed_gone();
 	return true;

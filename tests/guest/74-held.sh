@@ -78,6 +78,25 @@ nobody_holds() {
 
 no_rules() { no_rule w-near && no_rule w-far && program lossy sends writes && still_works; }
 
+# Somebody on the way makes super-packets end in the middle of their second packet: its payload's pages are the sender's,
+# and what is put behind packets late has to stay out of them. Those are lost; what is sent again goes packet by packet.
+cut_short() {
+	local status
+	ip netns exec w-near nft -f - <<-RULE || return
+		table inet short {
+			chain out {
+				type filter hook output priority 0;
+				udp dport 4791 ip length > 6000 counter ip length set 6000
+			}
+		}
+	RULE
+	program lossy writes sends
+	status=$?
+	ip netns exec w-near nft list table inet short | grep -E 'counter packets [1-9]' || { echo "none was cut"; status=1; }
+	ip netns exec w-near nft delete table inet short
+	return $status
+}
+
 # sniffed PROGRAM [ARG]...: while a sniffer in each namespace keeps all that is sent
 sniffed() {
 	univ ip netns exec w-far "$TEST_BIN/sniff" ip netns exec w-near "$TEST_BIN/sniff" "$@"
@@ -107,6 +126,7 @@ for kind in rc uc ud; do
 done
 run_test "queued: and lost without a program" 60 nobody_holds
 run_test "queued: no rule any more" 60 no_rules
+run_test "cut short: the sender's memory stays as it is" 60 cut_short
 run_test "sniffed: nobody waits for the sniffer" 60 sniffed "$TEST_BIN/lossy" sends writes reads atomics
 run_test "sniffed: nothing is left behind" 20 resources_unchanged
 run_test "sniffed: modules go before the sniffer" 60 goes_while_sniffed
