@@ -299,6 +299,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long what, void *arg
 		return NOTIFY_OK;
 	switch (what) {
 	case NETDEV_UNREGISTER:
+		/* Not in our list yet, if it is only just being made */
 		dev_leave_net(to_udev(ib));
 		if (!uroce_move(to_udev(ib)))
 			ib_unregister_device_queued(ib);

@@ -10,9 +10,9 @@
  * A region counts what is bound to it, and is neither deregistered nor altered
  * meanwhile: ibv_dereg_mr(3) fails then, and so a window never outlives its memory.
  *
- * Locks: whoever copies through a window holds its lock for reading; so
- * once a bind or an invalidation has completed, nobody copies by the former key any
- * more. uroce_dev.bound_lock comes below it.
+ * Locks: whoever copies through a window holds its lock for reading; so once a bind
+ * or an invalidation has completed, nobody copies by the former key any more. What
+ * comes below it is in uroce.h.
  */
 #include <linux/slab.h>
 

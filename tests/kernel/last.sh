@@ -14,7 +14,10 @@ all_gone() {
 }
 
 # Charges to the rdma cgroup that nobody owns any more
-no_charges() { [ -e /sys/fs/cgroup/suite/rdma.current ] && ! find /sys/fs/cgroup -name rdma.current -exec grep -HE '=[1-9]' {} + | grep .; }
+no_charges() {
+	[ -e /sys/fs/cgroup/suite/rdma.current ] || { echo "nothing is charged where it can be read"; return 1; }
+	! find /sys/fs/cgroup -name rdma.current -exec grep -HE '=[1-9]' {} + | grep .
+}
 
 # Pages of processes that were pinned for devices, as the kernel counts them in and out; it adds its processors' counts
 # up now and then
