@@ -42,11 +42,11 @@ enum univ_reason {
 	UNIV_REASON_SIZE,		/* struct too short: value given, bound least */
 	UNIV_REASON_TAIL,		/* non-zero bytes behind the known ones: value given, bound known */
 	UNIV_REASON_RESERVED,		/* reserved field not zero: value its offset */
-	UNIV_REASON_FLAGS,		/* unknown flag: value the flags, bound the known ones */
+	UNIV_REASON_FLAGS,		/* unknown flag: detail enum univ_flags (library), value the flags, bound the known ones */
 	UNIV_REASON_FAULT,		/* the struct or a buffer cannot be read or written */
-	UNIV_REASON_DEVICE_GONE,	/* the device was removed */
-	UNIV_REASON_DEVICE_REFUSED,	/* the device's driver said no: value its errno */
-	UNIV_REASON_UNSUPPORTED,	/* the device has no such operation */
+	UNIV_REASON_DEVICE_GONE,	/* the device was removed; of UNIV_*_DESTROY: value completion events read, bound others */
+	UNIV_REASON_DEVICE_REFUSED,	/* the device's driver said no: value its errno, bound (library) the IBV_QP_* bits given */
+	UNIV_REASON_UNSUPPORTED,	/* the device has no such operation: bound (library) the IBV_QP_* bits given */
 	UNIV_REASON_HANDLE,		/* no such object: detail enum univ_object_type, value handle */
 	UNIV_REASON_HANDLE_TYPE,	/* another kind: detail wanted type, value handle, bound its type */
 	UNIV_REASON_NOT_ATTACHED,	/* not attached to that multicast group: value LID */
@@ -73,7 +73,7 @@ enum univ_reason {
 	UNIV_REASON_NO_GRH,		/* RoCE needs a global route header */
 	UNIV_REASON_NOT_MULTICAST,	/* the GID is not a multicast address */
 	UNIV_REASON_CQ_SHRINK,		/* more completions wait than would fit: value asked, bound waiting */
-	UNIV_REASON_FD,			/* not a completion channel of this device: value fd */
+	UNIV_REASON_FD,			/* not a completion channel of this context: value fd */
 	UNIV_REASON_VECTOR,		/* no such completion vector: value given, bound vectors */
 	/* Data path; told in struct univ_cqe.reason and by the library. */
 	UNIV_REASON_RING_CORRUPT,	/* ring index out of bounds: value index */
@@ -94,6 +94,27 @@ enum univ_reason {
 	UNIV_REASON_XRCD_FILE,		/* no such file, or one that O_CREAT and O_EXCL of the call do not suit: detail enum univ_xrcd_file, value fd */
 	UNIV_REASON_XRC_QPN,		/* no XRC receive queue pair in that domain: value number */
 	UNIV_REASON_NOT_XRC,		/* library: the shared receive queue has no number */
+	UNIV_REASON_SRQ_OF_XRC,		/* the shared receive queue is for XRC alone: value handle */
+	UNIV_REASON_KEY_UNKNOWN,	/* completion: no region of the queue pair's domain has the key */
+	UNIV_REASON_KEY_RANGE,		/* completion: not all of the bytes lie in the key's region */
+	UNIV_REASON_KEY_ACCESS,		/* completion: the key's region does not grant the access */
+	UNIV_REASON_QP_ACCESS,		/* completion: the peer's qp_access_flags do not allow the operation */
+	UNIV_REASON_RECV_SHORT,		/* completion: the message is longer than the receive's memory; library: datagrams of the port were: value how many, bound queue pair */
+	UNIV_REASON_FLAGS_MISSING,	/* library: flags that must be added: detail enum univ_flags, value those */
+	UNIV_REASON_WR_NOT_ASKED,	/* library: send_ops_flags at creation lack the operation: value opcode */
+	UNIV_REASON_WR_DEVICE,		/* library: the device has no such operation: value opcode */
+	UNIV_REASON_WR_BATCH,		/* library: only ibv_wr_*(3) has the operation: value opcode */
+	UNIV_REASON_ATOMIC,		/* library: not 8 bytes at a multiple of 8: value address, bound length */
+	UNIV_REASON_CONTEXT,		/* library: an object of another context: detail enum univ_object_type */
+	UNIV_REASON_NO_VERBS,		/* library: the module is loaded and has no node for the device */
+	UNIV_REASON_UNACKNOWLEDGED,	/* library: destroying waits: detail enum univ_object_type, value events */
+	UNIV_REASON_NOT_ARMED,		/* library: an event is waited for that nothing was armed for */
+	UNIV_REASON_UNSIGNALED,		/* library: polled for requests none of which is signaled: value how many, bound queue pair */
+	UNIV_REASON_NO_TIMEOUT,		/* library: polled for an answer with a timeout of 0: value how many, bound queue pair */
+	UNIV_REASON_LEFT_OBJECTS,	/* library: the context was closed with objects: value how many */
+	UNIV_REASON_FORKED,		/* library: the queue is the parent's of this child of fork() */
+	UNIV_REASON_DRIVER_UNCHECKED,	/* library: the device has no node, since univerbs does not serve its driver */
+	UNIV_REASON_QKEY,		/* library: datagrams of the port had another Q_Key than their receiver: value how many, bound queue pair */
 	UNIV_REASON_COUNT
 };
 
@@ -126,7 +147,27 @@ enum univ_limit {
 	UNIV_LIMIT_RINGS,		/* bytes of ring memory; bound: bytes left */
 	UNIV_LIMIT_CONTEXTS,		/* told by the library: open said ENFILE */
 	UNIV_LIMIT_POLLERS,		/* poller threads */
+	UNIV_LIMIT_MW_LENGTH,
 	UNIV_LIMIT_COUNT
+};
+
+/**
+ * enum univ_flags - which word a %UNIV_REASON_FLAGS or a
+ *	%UNIV_REASON_FLAGS_MISSING of the library speaks of
+ */
+enum univ_flags {
+	UNIV_FLAGS_NONE,		/* one whose bits have no names here */
+	UNIV_FLAGS_QP_MASK,		/* comp_mask of ibv_create_qp_ex(3) */
+	UNIV_FLAGS_SRQ_MASK,		/* comp_mask of ibv_create_srq_ex(3) */
+	UNIV_FLAGS_CQ_MASK,		/* comp_mask of ibv_create_cq_ex(3) */
+	UNIV_FLAGS_XRCD_MASK,		/* comp_mask of ibv_open_xrcd(3) */
+	UNIV_FLAGS_OPEN_MASK,		/* comp_mask of ibv_open_qp(3) */
+	UNIV_FLAGS_SEND_OPS,		/* send_ops_flags */
+	UNIV_FLAGS_WC,			/* wc_flags of ibv_create_cq_ex(3) */
+	UNIV_FLAGS_CQ,			/* flags of ibv_create_cq_ex(3) */
+	UNIV_FLAGS_REREG,		/* flags of ibv_rereg_mr(3) */
+	UNIV_FLAGS_MR_MASK,		/* comp_mask of ibv_reg_mr_ex(3) */
+	UNIV_FLAGS_COUNT
 };
 
 enum univ_object_type {

@@ -207,12 +207,20 @@ struct univ_recv_wr {
 	struct univ_sge sge[3];
 };
 
+/* Values are those of enum ibv_wc_flags. */
+enum univ_wc_flags {
+	UNIV_WC_GRH		= 1 << 0,
+	UNIV_WC_WITH_IMM	= 1 << 1,
+	UNIV_WC_IP_CSUM_OK	= 1 << 2,
+	UNIV_WC_WITH_INV	= 1 << 3,
+};
+
 /**
  * struct univ_cqe - a slot of a completion ring
  * @wr_id: of the work request
  * @status: enum ibv_wc_status
  * @opcode: enum ibv_wc_opcode; meaningful when @status is success
- * @wc_flags: enum ibv_wc_flags
+ * @wc_flags: enum univ_wc_flags
  * @byte_len: bytes received, read or exchanged
  * @imm: immediate data in network order, or the invalidated remote key
  * @qp_num: local queue pair
@@ -220,7 +228,9 @@ struct univ_recv_wr {
  * @slid: datagrams: the sender's LID
  * @pkey_index: index of the P_Key, GSI only
  * @vendor_err: the device's own word for an error
- * @sl: service level
+ * @sl: service level; in that of a datagram over RoCE the lower two bits say what
+ *	header its buffer begins with: 1 for IPv6, 2 for IPv4, 0 if the device does
+ *	not tell
  * @dlid_path_bits: destination LID path bits
  * @reason: enum univ_reason; why @status is not success, as far as known
  * @timestamp: monotonic nanoseconds, when asked for at creation
