@@ -65,7 +65,6 @@ static const struct file_operations channel_fops = {
 	.poll = channel_poll,
 	.fasync = channel_fasync,
 	.release = channel_close,
-	.llseek = no_llseek,
 };
 
 static struct univ_channel *channel_alloc(struct univ_context *ctx)
@@ -143,17 +142,20 @@ struct univ_channel *univ_channel_get(struct univ_context *ctx, int fd,
 				      struct univ_hdr *hdr)
 {
 	struct univ_channel *channel = NULL;
-	struct fd f = fdget(fd);
+	struct file *file = fget(fd);
 
-	if (f.file && f.file->f_op == &channel_fops)
-		channel = f.file->private_data;
+	if (!file)
+		goto none;
+	if (file->f_op == &channel_fops)
+		channel = file->private_data;
 	if (channel && channel->ctx->dev != ctx->dev)
 		channel = NULL;
 	if (channel)
 		kref_get(&channel->ref);
-	fdput(f);
+	fput(file);
 	if (channel)
 		return channel;
+none:
 	return ERR_PTR(univ_explain(hdr, -EBADF, UNIV_REASON_FD, 0, (u32)fd,
 				    0));
 }

@@ -326,7 +326,6 @@ static const struct file_operations univ_fops = {
 	.mmap = univ_mmap,
 	.unlocked_ioctl = univ_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
-	.llseek = no_llseek,
 };
 
 static void device_release(struct device *device)

@@ -8,6 +8,7 @@
 #include <linux/capability.h>
 #include <rdma/ib_verbs.h>
 
+#include "compat.h"
 #include "context.h"
 #include "qp.h"
 #include "query.h"
@@ -192,7 +193,8 @@ static int qp_check_bounds(struct univ_qp *qp, const struct univ_qp_attr *attr,
 	const struct ib_device_attr *dev = &qp->ib->device->attrs;
 	const u32 access = IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |
 			   IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_LOCAL_WRITE |
-			   IB_ACCESS_MW_BIND;
+			   IB_ACCESS_MW_BIND |
+			   univ_flush_access(qp->ib->device);
 	const struct qp_bound bounds[] = {
 		{ IB_QP_PATH_MTU, attr->path_mtu, IB_MTU_4096, IB_MTU_256 },
 		{ IB_QP_RETRY_CNT, attr->retry_cnt, 7 },

@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 
 #include "ah.h"
+#include "compat.h"
 #include "context.h"
 #include "cq.h"
 #include "native.h"
@@ -42,7 +43,7 @@ int univ_queue_register(struct ib_device *ib, const struct univ_queue_ops *ops)
 	mutex_unlock(&drivers_lock);
 	return 0;
 }
-EXPORT_SYMBOL_NS_GPL(univ_queue_register, UNIVERBS);
+EXPORT_SYMBOL_NS_GPL(univ_queue_register, UNIVERBS_NS);
 
 static struct queue_driver *queue_find(struct ib_device *ib)
 {
@@ -70,7 +71,7 @@ void univ_queue_unregister(struct ib_device *ib)
 	mutex_unlock(&drivers_lock);
 	kfree(driver);
 }
-EXPORT_SYMBOL_NS_GPL(univ_queue_unregister, UNIVERBS);
+EXPORT_SYMBOL_NS_GPL(univ_queue_unregister, UNIVERBS_NS);
 
 /* How the device takes rings, or NULL for one that the pump serves. */
 const struct univ_queue_ops *univ_queue_ops(struct ib_device *ib)
@@ -122,7 +123,7 @@ bool univ_queue_complete(struct univ_cq *cq, const struct univ_cqe *cqe,
 {
 	return queue_write(cq, cqe, solicited, false);
 }
-EXPORT_SYMBOL_NS_GPL(univ_queue_complete, UNIVERBS);
+EXPORT_SYMBOL_NS_GPL(univ_queue_complete, UNIVERBS_NS);
 
 /**
  * univ_queue_complete_last() - write a completion, and raise the event
@@ -140,7 +141,7 @@ bool univ_queue_complete_last(struct univ_cq *cq, const struct univ_cqe *cqe,
 {
 	return queue_write(cq, cqe, solicited, true);
 }
-EXPORT_SYMBOL_NS_GPL(univ_queue_complete_last, UNIVERBS);
+EXPORT_SYMBOL_NS_GPL(univ_queue_complete_last, UNIVERBS_NS);
 
 /**
  * univ_queue_notify() - raise the event if the process armed the queue
@@ -160,7 +161,7 @@ void univ_queue_notify(struct univ_cq *cq)
 		univ_cq_notify(cq);
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
-EXPORT_SYMBOL_NS_GPL(univ_queue_notify, UNIVERBS);
+EXPORT_SYMBOL_NS_GPL(univ_queue_notify, UNIVERBS_NS);
 
 /**
  * univ_queue_ah_get() - the address handle that a request names
@@ -188,7 +189,7 @@ bool univ_queue_ah_get(struct univ_qp *qp, u32 handle, struct univ_queue_ah *ah)
 	univ_object_put(obj);
 	return false;
 }
-EXPORT_SYMBOL_NS_GPL(univ_queue_ah_get, UNIVERBS);
+EXPORT_SYMBOL_NS_GPL(univ_queue_ah_get, UNIVERBS_NS);
 
 /**
  * univ_queue_ah_put() - let go of an address handle
@@ -198,7 +199,7 @@ void univ_queue_ah_put(const struct univ_queue_ah *ah)
 {
 	univ_object_put(ah->held);
 }
-EXPORT_SYMBOL_NS_GPL(univ_queue_ah_put, UNIVERBS);
+EXPORT_SYMBOL_NS_GPL(univ_queue_ah_put, UNIVERBS_NS);
 
 /*
  * The poller's turn at the send ring of a queue pair. The device reads its own

@@ -276,7 +276,7 @@ int univ_region_mmap(struct univ_context *ctx, struct vm_area_struct *vma)
 	ret = region_check(region, vma);
 	if (ret)
 		goto put;
-	univ_vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP,
+	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP,
 			  VM_MAYEXEC | (region->read_only ? VM_MAYWRITE : 0));
 	ret = region_insert(region, vma);
 	if (ret)

@@ -1,42 +1,200 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What differs between the kernels that univerbs builds on: 6.1 and later. */
+/*
+ * What differs between the kernels that univerbs builds on, 6.1 to 7.3.
+ *
+ * The code is written for the newest kernel; what an older one lacks is made
+ * here, under the kernel's own name where that can be. The Kbuild file beside
+ * this one defines UNIV_HAS_* from the headers of the kernel at hand. The
+ * versions named are those of the mainline kernel.
+ */
 #ifndef UNIV_COMPAT_H
 #define UNIV_COMPAT_H
 
+#include <linux/compiler.h>
 #include <linux/device.h>
+#include <linux/hrtimer.h>
 #include <linux/mm.h>
-#include <linux/version.h>
+#include <linux/netdevice.h>
+#include <linux/timer.h>
+#include <net/gro.h>
+#include <net/udp_tunnel.h>
+#include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/restrack.h>
 
-/* What cuts super-packets; before, linux/netdevice.h has it */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+/* 6.5 moved the cutting of super-packets here from linux/netdevice.h */
+#ifndef UNIV_HAS_NETDEVICE_GSO
 #include <net/gso.h>
 #endif
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
-static inline void univ_vm_flags_mod(struct vm_area_struct *vma,
-				     vm_flags_t set, vm_flags_t clear)
+/* 6.13 takes the names of symbol namespaces as strings */
+#ifdef UNIV_HAS_STRING_NS
+#define UNIVERBS_NS "UNIVERBS"
+#else
+#define UNIVERBS_NS UNIVERBS
+#endif
+
+/* Memory and devices */
+
+/* 6.2 */
+#ifdef UNIV_HAS_CONST_DEVNODE
+#define univ_devnode_dev const struct device
+#else
+#define univ_devnode_dev struct device
+#endif
+
+/* 6.3 */
+#ifndef UNIV_HAS_VM_FLAGS_MOD
+static inline void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set,
+				vm_flags_t clear)
 {
 	vma->vm_flags = (vma->vm_flags | set) & ~clear;
 }
-#else
-static inline void univ_vm_flags_mod(struct vm_area_struct *vma,
-				     vm_flags_t set, vm_flags_t clear)
+#endif
+
+/* Timers */
+
+/* 6.2 */
+#ifndef UNIV_HAS_TIMER_DELETE
+#define timer_delete(timer)		del_timer(timer)
+#define timer_delete_sync(timer)	del_timer_sync(timer)
+#endif
+
+/* 6.16 */
+#ifndef timer_container_of
+#define timer_container_of(var, timer, field)	from_timer(var, timer, field)
+#endif
+
+/* 6.13 */
+#ifndef UNIV_HAS_HRTIMER_SETUP
+static inline void hrtimer_setup(struct hrtimer *timer,
+				 enum hrtimer_restart (*function)(struct hrtimer *),
+				 clockid_t clock, enum hrtimer_mode mode)
 {
-	vm_flags_mod(vma, set, clear);
+	hrtimer_init(timer, clock, mode);
+	timer->function = function;
 }
 #endif
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
-#define univ_devnode_dev struct device
+/* Network */
+
+/* A bit-field before 6.9, which READ_ONCE() does not take */
+static inline bool univ_netdev_registered(const struct net_device *dev)
+{
+	return data_race(dev->reg_state) == NETREG_REGISTERED;
+}
+
+/*
+ * The IP header of a packet that is not encapsulated, seen from a UDP socket's
+ * gro_receive(), and where it is in others of its list. 6.10 has a place for each of
+ * two headers, and skb_gro_network_header() takes the inner one's there.
+ */
+static inline int univ_gro_ip_offset(const struct sk_buff *skb)
+{
+#ifdef UNIV_HAS_GRO_NETWORK_OFFSET
+	return NAPI_GRO_CB(skb)->network_offset;
 #else
-#define univ_devnode_dev const struct device
+	return skb_network_offset(skb);
+#endif
+}
+
+static inline const void *univ_gro_ip(struct sk_buff *skb)
+{
+#ifdef UNIV_HAS_GRO_NETWORK_OFFSET
+	if (skb_gro_may_pull(skb, skb_gro_offset(skb)))
+		return skb_gro_header_fast(skb, univ_gro_ip_offset(skb));
+	return skb->data + univ_gro_ip_offset(skb);
+#else
+	return skb_gro_network_header(skb);
+#endif
+}
+
+/* 7.2 takes the socket's inner part */
+static inline void univ_setup_udp_tunnel_sock(struct net *net,
+					      struct socket *sock,
+					      struct udp_tunnel_sock_cfg *cfg)
+{
+#ifdef UNIV_HAS_TUNNEL_SOCK_SK
+	setup_udp_tunnel_sock(net, sock->sk, cfg);
+#else
+	setup_udp_tunnel_sock(net, sock, cfg);
+#endif
+}
+
+/* Tracepoints: 6.10 takes the string from __string() */
+#ifdef UNIV_HAS_ASSIGN_STR_ALONE
+#define univ_assign_str(dst, src)	__assign_str(dst)
+#else
+#define univ_assign_str(dst, src)	__assign_str(dst, src)
+#endif
+
+/* Kernel verbs, and the operations of a driver */
+
+/* 6.11: the last argument of create_cq(), which nobody here looks at */
+#ifdef UNIV_HAS_CREATE_CQ_ATTRS
+#define univ_cq_attrs uverbs_attr_bundle
+#else
+#define univ_cq_attrs ib_udata
+#endif
+
+/*
+ * 6.2 knows remote flushes. The connection manager allows both kinds on a queue
+ * pair whose device has one of them, as rdma_rxe does.
+ */
+static inline u32 univ_flush_access(const struct ib_device *dev)
+{
+#ifdef UNIV_HAS_FLUSH
+	if (dev->attrs.device_cap_flags &
+	    (IB_DEVICE_FLUSH_GLOBAL | IB_DEVICE_FLUSH_PERSISTENT))
+		return IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT;
+#endif
+	return 0;
+}
+
+/*
+ * 6.17: reg_user_mr() is told how a device is to reach the memory. It comes from
+ * alloc_dmah() of the same driver, which neither uroce nor the sample has.
+ */
+#ifdef UNIV_HAS_DMAH
+#define UNIV_DMAH_ARG struct ib_dmah *dmah,
+#else
+#define UNIV_DMAH_ARG
+#endif
+
+/* 7.2 has several ways to name the memory of a process; this is the old one */
+#ifndef UNIV_HAS_UMEM_GET_VA
+static inline struct ib_umem *ib_umem_get_va(struct ib_device *device,
+					     unsigned long addr, size_t size,
+					     int access)
+{
+	return ib_umem_get(device, addr, size, access);
+}
+#endif
+
+/*
+ * 7.2 took the kernel verb away. The driver's operation that is left,
+ * resize_user_cq(), expects the queue of a process of the stock stack.
+ */
+#ifdef UNIV_HAS_RESIZE_CQ
+static inline bool univ_can_resize_cq(const struct ib_cq *cq)
+{
+	return cq->device->ops.resize_cq;
+}
+#else
+static inline bool univ_can_resize_cq(const struct ib_cq *cq)
+{
+	return false;
+}
+
+static inline int ib_resize_cq(struct ib_cq *cq, int cqe)
+{
+	return -EOPNOTSUPP;
+}
 #endif
 
 /*
  * What ib_client.get_nl_info() fills. Every client module needs it, but the
- * kernel keeps it in a private header of its core. Unchanged since 5.3.
+ * kernel keeps it in a private header of its core. Unchanged from 5.3 to 7.3.
  */
 struct ib_client_nl_info {
 	struct sk_buff *nl_msg;
@@ -47,7 +205,7 @@ struct ib_client_nl_info {
 
 /*
  * Exported by the core for modules that make tracked objects, as ib_uverbs
- * does, but declared in its private restrack.h. Unchanged since 5.11.
+ * does, but declared in its private restrack.h. Unchanged from 5.11 to 7.3.
  */
 void rdma_restrack_new(struct rdma_restrack_entry *res,
 		       enum rdma_restrack_type type);
@@ -57,11 +215,11 @@ void rdma_restrack_add(struct rdma_restrack_entry *res);
 
 /*
  * Likewise for those who make XRC targets, declared in its private core_priv.h.
- * Unchanged since 5.15.
+ * @udata is NULL here: a struct ib_udata since 5.15, of 7.2 a struct
+ * uverbs_attr_bundle.
  */
 struct ib_qp *ib_create_qp_user(struct ib_device *dev, struct ib_pd *pd,
-				struct ib_qp_init_attr *attr,
-				struct ib_udata *udata,
+				struct ib_qp_init_attr *attr, void *udata,
 				struct ib_uqp_object *uobj, const char *caller);
 
 #endif

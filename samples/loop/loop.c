@@ -16,6 +16,7 @@
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 
+#include "compat.h"
 #include "queue.h"
 
 #define MAX_WR		4096
@@ -80,7 +81,7 @@ static struct loop_qp *to_qp(struct ib_qp *ib)
 /* ---- memory: step 3 ----------------------------------------------------------- */
 
 static struct ib_mr *mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
-			    int access, struct ib_udata *udata)
+			    int access, UNIV_DMAH_ARG struct ib_udata *udata)
 {
 	struct loop_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	int ret;
@@ -91,7 +92,7 @@ static struct ib_mr *mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 	mr->length = length;
 	mr->access = access;
 	mr->ib.pd = pd;
-	mr->umem = ib_umem_get(pd->device, start, length, access);
+	mr->umem = ib_umem_get_va(pd->device, start, length, access);
 	if (IS_ERR(mr->umem)) {
 		ret = PTR_ERR(mr->umem);
 		goto free;
@@ -345,7 +346,7 @@ static const struct univ_queue_ops loop_queue_ops = {
 };
 
 static int cq_create(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
-		     struct ib_udata *udata)
+		     struct univ_cq_attrs *attrs)
 {
 	ib->cqe = attr->cqe;
 	return attr->cqe > MAX_WR * 2 ? -EINVAL : 0;
@@ -562,4 +563,4 @@ module_exit(loop_exit);
 MODULE_DESCRIPTION("Sample of a driver that takes the rings itself");
 MODULE_AUTHOR("univerbs maintainers");
 MODULE_LICENSE("GPL");
-MODULE_IMPORT_NS(UNIVERBS);
+MODULE_IMPORT_NS(UNIVERBS_NS);
