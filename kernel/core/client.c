@@ -5,6 +5,7 @@
 
 #include "compat.h"
 #include "context.h"
+#include "driver.h"
 #include "native.h"
 #include "univerbs.h"
 
@@ -56,11 +57,16 @@ static void client_event(struct ib_event_handler *handler,
 	}
 }
 
+/* Our data of a device without a node. An errno is nothing that an xarray keeps. */
+static char client_refused __aligned(sizeof(long));
+
 static int client_get_nl_info(struct ib_device *ib, void *client_data,
 			      struct ib_client_nl_info *res)
 {
 	struct univ_device *dev = client_data;
 
+	if (client_data == &client_refused)
+		return -EKEYREJECTED;
 	if (res->port != U32_MAX)
 		return -EINVAL;
 	res->abi = UNIV_ABI_VERSION;
@@ -80,19 +86,36 @@ static struct ib_client univ_client = {
 	.no_kverbs_req = true,
 };
 
+/*
+ * The device gets no node. Whoever asks netlink for it is told EKEYREJECTED, which the
+ * library explains.
+ */
+static int client_refuse(struct ib_device *ib)
+{
+	ib_set_client_data(ib, &univ_client, &client_refused);
+	return 0;
+}
+
 static int client_add(struct ib_device *ib)
 {
 	const struct univ_queue_ops *queue = univ_queue_ops(ib);
+	const struct univ_driver *driver = NULL;
 	struct univ_device *dev;
 	int ret;
 
 	/* The pump stands on kernel verbs */
 	if (!queue && !ib->kverbs_provider)
 		return -EOPNOTSUPP;
+	if (!queue) {
+		driver = univ_driver_find(ib);
+		if (!driver)
+			return client_refuse(ib);
+	}
 	dev = univ_device_alloc(ib);
 	if (!dev)
 		return -ENOMEM;
 	dev->queue = queue;
+	dev->polls_in_handler = driver && driver->polls_in_handler;
 	ret = univ_chardev_add(dev);
 	if (ret) {
 		put_device(&dev->dev);
@@ -135,6 +158,8 @@ static void client_remove(struct ib_device *ib, void *client_data)
 	struct univ_device *dev = client_data;
 	struct univ_context *ctx;
 
+	if (client_data == &client_refused)
+		return;
 	ib_unregister_event_handler(&dev->event_handler);
 	univ_chardev_remove(dev);
 	mutex_lock(&dev->lock);

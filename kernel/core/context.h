@@ -54,6 +54,7 @@ struct univ_device {
 	struct cdev cdev;
 	struct ib_device *ib;
 	const struct univ_queue_ops *queue; /* takes rings; NULL: the pump */
+	bool polls_in_handler;		/* see driver.h */
 	struct ib_event_handler event_handler;
 	struct mutex lock;		/* contexts, num_contexts, dead */
 	spinlock_t events_lock;		/* contexts, for the event handler */

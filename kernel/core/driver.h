@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Which drivers the pump serves.
+ *
+ * The pump makes its objects as a user in the kernel does, and hands keys through
+ * that a process has chosen. A driver may trust such a user with keys that reach all
+ * of the kernel's memory, or expect a process's context where there is none. So
+ * each driver's source is read before it is served; Documentation/drivers.rst has
+ * what was read and what was found.
+ */
+#ifndef UNIV_DRIVER_H
+#define UNIV_DRIVER_H
+
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+/**
+ * struct univ_driver - what is known of a driver
+ * @id: ib_device_ops.driver_id
+ * @polls_in_handler: holds no lock when it calls a completion handler, neither of
+ *	those that its poll and notify functions take nor of those that its functions
+ *	to post receives take, so a handler may call them
+ */
+struct univ_driver {
+	enum rdma_driver_id id;
+	bool polls_in_handler;
+};
+
+const struct univ_driver *univ_driver_find(struct ib_device *ib);
+
+#endif
