@@ -68,17 +68,8 @@ int univ_ah_create_ioctl(struct univ_call *call, void *arg)
 		goto put;
 	}
 	cmd->handle = ah->obj.handle;
-	ret = univ_call_reply(call);
-	if (ret)
-		goto destroy;
 	univ_object_depend(&pd->obj);
-	univ_object_publish(&ah->obj);
-	univ_object_put(&pd->obj);
-	return 0;
-
-destroy:
-	rdma_destroy_ah_user(ah->ib, RDMA_DESTROY_AH_SLEEPABLE, NULL);
-	univ_object_release(&ah->obj);
+	ret = univ_object_announce(call, &ah->obj, univ_ah_destroy);
 put:
 	univ_object_put(&pd->obj);
 	return ret;

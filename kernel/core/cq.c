@@ -197,14 +197,8 @@ int univ_cq_create_ioctl(struct univ_call *call, void *arg)
 	if (ret)
 		goto destroy_region;
 	cq_reply(cq, cmd, &map);
-	ret = univ_call_reply(call);
-	if (ret)
-		goto destroy_ib;
-	univ_object_publish(&cq->obj);
-	return 0;
+	return univ_object_announce(call, &cq->obj, univ_cq_destroy);
 
-destroy_ib:
-	ib_destroy_cq_user(cq->ib, NULL);
 destroy_region:
 	univ_region_destroy(call->ctx, cq->region);
 put_channel:

@@ -141,8 +141,8 @@ static const struct univ_ioctl ioctls[] = {
 };
 
 /*
- * Copy the result to the process. A handler that creates something calls this
- * before it publishes: what the process was not told of must not exist (adv09).
+ * Copy the result to the process. What makes something that has to be undone
+ * when the process cannot be told calls this; see univ_object_announce().
  *
  * The live lock is held, and whoever holds it keeps the device from being
  * removed; so this does not wait for a page, which a process can withhold

@@ -145,17 +145,8 @@ int univ_mr_reg_ioctl(struct univ_call *call, void *arg)
 	cmd->handle = mr->obj.handle;
 	cmd->lkey = mr->ib->lkey;
 	cmd->rkey = mr->ib->rkey;
-	ret = univ_call_reply(call);
-	if (ret)
-		goto dereg;
 	univ_object_depend(&pd->obj);
-	univ_object_publish(&mr->obj);
-	univ_object_put(&pd->obj);
-	return 0;
-
-dereg:
-	ib_dereg_mr_user(mr->ib, NULL);
-	univ_object_release(&mr->obj);
+	ret = univ_object_announce(call, &mr->obj, univ_mr_destroy);
 put:
 	univ_object_put(&pd->obj);
 	return ret;

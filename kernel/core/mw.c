@@ -107,17 +107,8 @@ int univ_mw_alloc_ioctl(struct univ_call *call, void *arg)
 	}
 	cmd->handle = mw->obj.handle;
 	cmd->rkey = mw->ib->rkey;
-	ret = univ_call_reply(call);
-	if (ret)
-		goto free;
 	univ_object_depend(&pd->obj);
-	univ_object_publish(&mw->obj);
-	univ_object_put(&pd->obj);
-	return 0;
-
-free:
-	mw_free(mw->ib);
-	univ_object_release(&mw->obj);
+	ret = univ_object_announce(call, &mw->obj, univ_mw_destroy);
 put:
 	univ_object_put(&pd->obj);
 	return ret;

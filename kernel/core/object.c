@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Handles: reserve, publish, get, put, unpublish. See object.h for the life. */
+/* Handles: reserve, announce, get, put, unpublish. See object.h for the life. */
 #include <linux/cgroup_rdma.h>
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -198,6 +198,27 @@ void univ_object_release(struct univ_object *obj)
 	xa_erase(&obj->ctx->objects, obj->handle);
 	object_uncharge(obj);
 	kfree_rcu(obj, rcu);
+}
+
+/*
+ * The end of every creating ioctl: copy the result to the process and publish.
+ * Publishing cannot fail; if the copy does, @destroy ends the object as it would
+ * a published one. Less would not do: others may have found the object already,
+ * by the number of its ring's mapping or by the device's own name for it, and
+ * left events in it or work for it. A device may even refuse to give it back: a
+ * window may be bound to a region. Such an object stays the context's.
+ * Returns 0 or -EFAULT; @obj may be gone either way.
+ */
+int univ_object_announce(struct univ_call *call, struct univ_object *obj,
+			 int (*destroy)(struct univ_object *obj))
+{
+	int ret = univ_call_reply(call);
+
+	if (ret && !destroy(obj))
+		univ_object_release(obj);
+	else
+		univ_object_publish(obj);
+	return ret;
 }
 
 /*

@@ -3,8 +3,8 @@
  * Handles. Life of an object:
  *
  *	reserve (handle taken, cgroup charged, nobody finds it)
- *	... built by its noun's file, result copied to the process ...
- *	publish (cannot fail)
+ *	... built by its noun's file ...
+ *	announce: the result is copied to the process, then the object published
  *	get/put by calls; depend/undepend by the objects that are built on it
  *	unpublish (nobody finds it any more, the last call has left)
  *	... destroyed by its noun's file ...
@@ -63,6 +63,8 @@ struct univ_object *univ_object_unpublish(struct univ_context *ctx, u32 handle,
 					  enum univ_object_type type,
 					  struct univ_hdr *hdr);
 void univ_object_republish(struct univ_object *obj);
+int univ_object_announce(struct univ_call *call, struct univ_object *obj,
+			 int (*destroy)(struct univ_object *obj));
 void univ_object_release(struct univ_object *obj);
 int univ_object_destroy(struct univ_call *call, struct univ_destroy *cmd,
 			enum univ_object_type type,

@@ -65,14 +65,8 @@ int univ_pd_alloc_ioctl(struct univ_call *call, void *arg)
 		goto release;
 	}
 	cmd->handle = pd->obj.handle;
-	ret = univ_call_reply(call);
-	if (ret)
-		goto dealloc;
-	univ_object_publish(&pd->obj);
-	return 0;
+	return univ_object_announce(call, &pd->obj, univ_pd_destroy);
 
-dealloc:
-	ib_dealloc_pd_user(pd->ib, NULL);
 release:
 	univ_object_release(&pd->obj);
 	return ret;

@@ -446,19 +446,14 @@ static int qp_build(struct univ_qp *qp, struct univ_call *call,
 		goto destroy_ib;
 	}
 	qp_reply(qp, cmd);
-	ret = univ_call_reply(call);
-	if (ret)
-		goto table_remove;
 	qp_parents(qp, univ_object_depend);
 	qp_set_eager(qp, true);
 	qp_polled(qp, true);
-	univ_object_publish(&qp->obj);
-	return 0;
+	return univ_object_announce(call, &qp->obj, univ_qp_destroy);
 
-table_remove:
-	qp_table_remove(qp);
 destroy_ib:
 	ib_destroy_qp_user(qp->ib, NULL);
+	univ_event_forget(&call->ctx->events, &qp->events);
 destroy_rings:
 	qp_destroy_rings(qp);
 release:

@@ -194,19 +194,16 @@ static int srq_build(struct univ_srq *srq, struct univ_call *call,
 		}
 	}
 	srq->max_wr = cmd->max_wr;
-	univ_recv_queue_limit(&srq->rq, cmd->limit);
 	cmd->handle = srq->obj.handle;
-	ret = univ_call_reply(call);
-	if (ret)
-		goto destroy_ib;
 	srq_parents(srq, univ_object_depend);
 	if (!call->ctx->dev->queue)
 		univ_poller_add(call->ctx, &srq->rq.feed);
-	univ_object_publish(&srq->obj);
-	return 0;
+	univ_recv_queue_limit(&srq->rq, cmd->limit);
+	return univ_object_announce(call, &srq->obj, univ_srq_destroy);
 
 destroy_ib:
 	srq_destroy_ib(srq);
+	univ_event_forget(&call->ctx->events, &srq->events);
 destroy_region:
 	univ_region_destroy(call->ctx, srq->region);
 release:

@@ -79,15 +79,10 @@ static int target_finish(struct univ_qp *qp, struct univ_call *call,
 	}
 	qp->num = qp->ib->qp_num;
 	*handle = qp->obj.handle;
-	ret = univ_call_reply(call);
-	if (ret)
-		goto close;
 	univ_object_depend(domain);
-	univ_object_publish(&qp->obj);
+	ret = univ_object_announce(call, &qp->obj, univ_qp_destroy);
 	goto put;
 
-close:
-	target_close(qp);
 release:
 	univ_object_release(&qp->obj);
 put:

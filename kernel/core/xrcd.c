@@ -156,20 +156,11 @@ static int xrcd_build(struct univ_xrcd *xrcd, struct univ_call *call,
 	xrcd->domain = domain_get(dev, cmd);
 	if (IS_ERR(xrcd->domain)) {
 		ret = univ_explain_driver(&cmd->hdr, PTR_ERR(xrcd->domain));
-		goto release;
+		univ_object_release(&xrcd->obj);
+		return ret;
 	}
 	cmd->handle = xrcd->obj.handle;
-	ret = univ_call_reply(call);
-	if (ret)
-		goto put;
-	univ_object_publish(&xrcd->obj);
-	return 0;
-
-put:
-	domain_put(dev, xrcd->domain);
-release:
-	univ_object_release(&xrcd->obj);
-	return ret;
+	return univ_object_announce(call, &xrcd->obj, univ_xrcd_destroy);
 }
 
 int univ_xrcd_open_ioctl(struct univ_call *call, void *arg)
