@@ -120,7 +120,7 @@ static void context_release(struct kref *ref)
 	univ_event_queue_destroy(&ctx->events);
 	univ_doorbell_free(ctx);
 	rhashtable_destroy(&ctx->qps);
-	xa_destroy(&ctx->objects);
+	univ_objects_free(ctx);
 	xa_destroy(&ctx->regions);
 	put_device(&ctx->dev->dev);
 	kfree(ctx->ports);
@@ -197,7 +197,7 @@ static const struct {
 	{ UNIV_OBJECT_PD, univ_pd_destroy },
 };
 
-static void context_destroy_objects(struct univ_context *ctx)
+static void context_destroy_objects(struct univ_context *ctx, bool unplugged)
 {
 	struct univ_object *obj;
 	unsigned long handle;
@@ -211,7 +211,10 @@ static void context_destroy_objects(struct univ_context *ctx)
 				continue;
 			/* A driver that refuses here keeps its own object. */
 			WARN_ON_ONCE(teardown[i].destroy(obj));
-			univ_object_release(obj);
+			if (unplugged)
+				univ_object_bury(obj);
+			else
+				univ_object_release(obj);
 			cond_resched();
 		}
 	}
@@ -264,7 +267,7 @@ void univ_context_kill(struct univ_context *ctx, bool unplugged)
 		context_flush(ctx);
 		univ_doorbell_kill(ctx);
 	}
-	context_destroy_objects(ctx);
+	context_destroy_objects(ctx, unplugged);
 	context_uncharge(ctx);
 	ctx->dead = true;
 	univ_event_queue_kill(&ctx->events);

@@ -43,6 +43,7 @@ struct univ_ioctl {
 	int (*handler)(struct univ_call *call, void *arg);
 	u16 size;
 	u16 min;
+	bool destroys;		/* takes a struct univ_destroy */
 	struct univ_field reserved[4];
 };
 
@@ -72,6 +73,12 @@ union univ_arg {
 	[_IOC_NR(cmd)] = { .handler = fn, .size = ROW_SIZE(type),	\
 			   .min = sizeof(struct type),			\
 			   .reserved = { FIELD(type, field) } }
+/* One that destroys an object */
+#define ROW_DESTROY(cmd, fn)						\
+	[_IOC_NR(cmd)] = { .handler = fn, .destroys = true,		\
+			   .size = ROW_SIZE(univ_destroy),		\
+			   .min = sizeof(struct univ_destroy),		\
+			   .reserved = { FIELD(univ_destroy, reserved) } }
 
 static const struct univ_ioctl ioctls[] = {
 	ROW_RESERVED(UNIV_CONTEXT_QUERY, univ_context_query_ioctl,
@@ -88,37 +95,30 @@ static const struct univ_ioctl ioctls[] = {
 		     univ_poller_start, reserved),
 	ROW_RESERVED(UNIV_PD_ALLOC, univ_pd_alloc_ioctl, univ_pd_alloc,
 		     reserved),
-	ROW_RESERVED(UNIV_PD_DEALLOC, univ_pd_dealloc_ioctl, univ_destroy,
-		     reserved),
+	ROW_DESTROY(UNIV_PD_DEALLOC, univ_pd_dealloc_ioctl),
 	ROW_RESERVED(UNIV_XRCD_OPEN, univ_xrcd_open_ioctl, univ_xrcd_open,
 		     reserved),
-	ROW_RESERVED(UNIV_XRCD_CLOSE, univ_xrcd_close_ioctl, univ_destroy,
-		     reserved),
+	ROW_DESTROY(UNIV_XRCD_CLOSE, univ_xrcd_close_ioctl),
 	ROW_RESERVED(UNIV_MR_REG, univ_mr_reg_ioctl, univ_mr_reg, reserved),
 	ROW(UNIV_MR_REREG, univ_mr_rereg_ioctl, univ_mr_rereg),
-	ROW_RESERVED(UNIV_MR_DEREG, univ_mr_dereg_ioctl, univ_destroy,
-		     reserved),
+	ROW_DESTROY(UNIV_MR_DEREG, univ_mr_dereg_ioctl),
 	ROW_RESERVED(UNIV_AH_CREATE, univ_ah_create_ioctl, univ_ah_create,
 		     attr.reserved),
-	ROW_RESERVED(UNIV_AH_DESTROY, univ_ah_destroy_ioctl, univ_destroy,
-		     reserved),
+	ROW_DESTROY(UNIV_AH_DESTROY, univ_ah_destroy_ioctl),
 	ROW(UNIV_MW_ALLOC, univ_mw_alloc_ioctl, univ_mw_alloc),
-	ROW_RESERVED(UNIV_MW_DEALLOC, univ_mw_dealloc_ioctl, univ_destroy,
-		     reserved),
+	ROW_DESTROY(UNIV_MW_DEALLOC, univ_mw_dealloc_ioctl),
 	ROW_RESERVED(UNIV_CHANNEL_CREATE, univ_channel_create_ioctl,
 		     univ_channel_create, reserved),
 	ROW_RESERVED(UNIV_CQ_CREATE, univ_cq_create_ioctl, univ_cq_create,
 		     reserved),
 	ROW(UNIV_CQ_RESIZE, univ_cq_resize_ioctl, univ_cq_resize),
 	ROW(UNIV_CQ_MODERATE, univ_cq_moderate_ioctl, univ_cq_moderate),
-	ROW_RESERVED(UNIV_CQ_DESTROY, univ_cq_destroy_ioctl, univ_destroy,
-		     reserved),
+	ROW_DESTROY(UNIV_CQ_DESTROY, univ_cq_destroy_ioctl),
 	ROW_GROWN(UNIV_SRQ_CREATE, univ_srq_create_ioctl, univ_srq_create,
 		  ring, FIELD(univ_srq_create, reserved)),
 	ROW(UNIV_SRQ_MODIFY, univ_srq_modify_ioctl, univ_srq_modify),
 	ROW(UNIV_SRQ_QUERY, univ_srq_query_ioctl, univ_srq_query),
-	ROW_RESERVED(UNIV_SRQ_DESTROY, univ_srq_destroy_ioctl, univ_destroy,
-		     reserved),
+	ROW_DESTROY(UNIV_SRQ_DESTROY, univ_srq_destroy_ioctl),
 	ROW_GROWN(UNIV_QP_CREATE, univ_qp_create_ioctl, univ_qp_create, rq,
 		  FIELD(univ_qp_create, reserved)),
 	ROW(UNIV_QP_OPEN, univ_qp_open_ioctl, univ_qp_open),
@@ -132,8 +132,7 @@ static const struct univ_ioctl ioctls[] = {
 			      FIELD(univ_qp_modify, attr.alt_ah.reserved) },
 	},
 	ROW(UNIV_QP_QUERY, univ_qp_query_ioctl, univ_qp_query),
-	ROW_RESERVED(UNIV_QP_DESTROY, univ_qp_destroy_ioctl, univ_destroy,
-		     reserved),
+	ROW_DESTROY(UNIV_QP_DESTROY, univ_qp_destroy_ioctl),
 	ROW_RESERVED(UNIV_MCAST_ATTACH, univ_mcast_attach_ioctl, univ_mcast,
 		     reserved),
 	ROW_RESERVED(UNIV_MCAST_DETACH, univ_mcast_detach_ioctl, univ_mcast,
@@ -242,6 +241,19 @@ static int call_prepare(const struct univ_ioctl *row, struct univ_call *call,
 	return call_check(row, hdr);
 }
 
+/* What is destroyed has gone already; the process may have its events still. */
+static int call_dead(const struct univ_ioctl *row, struct univ_call *call)
+{
+	int ret = univ_explain(call->hdr, -ENODEV, UNIV_REASON_DEVICE_GONE, 0,
+			       0, 0);
+
+	if (row->destroys)
+		univ_object_remembered(call->ctx,
+				       container_of(call->hdr,
+						    struct univ_destroy, hdr));
+	return ret;
+}
+
 static int call_locked(const struct univ_ioctl *row, struct univ_call *call)
 {
 	struct univ_context *ctx = call->ctx;
@@ -249,8 +261,7 @@ static int call_locked(const struct univ_ioctl *row, struct univ_call *call)
 
 	down_read(&ctx->live);
 	if (ctx->dead)
-		ret = univ_explain(call->hdr, -ENODEV,
-				   UNIV_REASON_DEVICE_GONE, 0, 0, 0);
+		ret = call_dead(row, call);
 	else
 		ret = row->handler(call, call->hdr);
 	up_read(&ctx->live);

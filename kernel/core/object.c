@@ -222,6 +222,48 @@ int univ_object_announce(struct univ_call *call, struct univ_object *obj,
 }
 
 /*
+ * The device goes. Of an object whose events were read the numbers are kept for
+ * the process, which must not free its own half of it before all of them are
+ * acknowledged: univ_object_remembered(). Nobody finds the object otherwise: every
+ * call but that one sees that the context is dead.
+ * Context: live lock held for writing, no call holds the object.
+ */
+void univ_object_bury(struct univ_object *obj)
+{
+	lockdep_assert_held_write(&obj->ctx->live);
+	if (!obj->comp_events && !obj->async_events) {
+		univ_object_release(obj);
+		return;
+	}
+	object_uncharge(obj);
+}
+
+/*
+ * An object is to be destroyed that went with the device: say how many of its
+ * events were read. Context: live lock held, context dead.
+ */
+void univ_object_remembered(struct univ_context *ctx, struct univ_destroy *cmd)
+{
+	struct univ_object *obj = xa_load(&ctx->objects, cmd->handle);
+
+	if (!obj)
+		return;
+	cmd->hdr.value = obj->comp_events;
+	cmd->hdr.bound = obj->async_events;
+}
+
+/* The context's memory goes: so do the objects that were kept. */
+void univ_objects_free(struct univ_context *ctx)
+{
+	struct univ_object *obj;
+	unsigned long handle;
+
+	xa_for_each(&ctx->objects, handle, obj)
+		kfree_rcu(obj, rcu);
+	xa_destroy(&ctx->objects);
+}
+
+/*
  * The destroying ioctl of every noun. @destroy ends the device's object and
  * drops what the object was built on; if it fails nothing has happened.
  */

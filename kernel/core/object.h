@@ -66,6 +66,9 @@ void univ_object_republish(struct univ_object *obj);
 int univ_object_announce(struct univ_call *call, struct univ_object *obj,
 			 int (*destroy)(struct univ_object *obj));
 void univ_object_release(struct univ_object *obj);
+void univ_object_bury(struct univ_object *obj);
+void univ_object_remembered(struct univ_context *ctx, struct univ_destroy *cmd);
+void univ_objects_free(struct univ_context *ctx);
 int univ_object_destroy(struct univ_call *call, struct univ_destroy *cmd,
 			enum univ_object_type type,
 			int (*destroy)(struct univ_object *obj));
