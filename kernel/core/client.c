@@ -163,7 +163,8 @@ static void client_remove(struct ib_device *ib, void *client_data)
 	ib_unregister_event_handler(&dev->event_handler);
 	univ_chardev_remove(dev);
 	mutex_lock(&dev->lock);
-	dev->dead = true;
+	/* univ_call_lock() reads it without the lock: calls in line leave then */
+	WRITE_ONCE(dev->dead, true);
 	mutex_unlock(&dev->lock);
 
 	while ((ctx = client_next_context(dev))) {

@@ -309,9 +309,11 @@ int univ_cq_resize_ioctl(struct univ_call *call, void *arg)
 	cq = univ_cq_get(call->ctx, cmd->handle, &cmd->hdr);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
-	mutex_lock(&cq->resize);
-	ret = cq_resize(cq, call, cmd);
-	mutex_unlock(&cq->resize);
+	ret = univ_call_lock(call, &cq->resize);
+	if (!ret) {
+		ret = cq_resize(cq, call, cmd);
+		mutex_unlock(&cq->resize);
+	}
 	univ_object_put(&cq->obj);
 	return ret;
 }

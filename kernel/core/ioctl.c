@@ -254,6 +254,22 @@ static int call_dead(const struct univ_ioctl *row, struct univ_call *call)
 	return ret;
 }
 
+/*
+ * Take a lock whose holder may sleep for long, as ib_modify_qp() does, which resolves
+ * an address. client_remove() waits for all calls in line for the lock, of any context,
+ * so they leave the line when the device goes. A process that is killed leaves it too.
+ * Returns 0, -EINTR or -ENODEV.
+ */
+int univ_call_lock(struct univ_call *call, struct mutex *lock)
+{
+	if (mutex_lock_killable(lock))
+		return -EINTR;
+	if (likely(!READ_ONCE(call->ctx->dev->dead)))
+		return 0;
+	mutex_unlock(lock);
+	return univ_explain(call->hdr, -ENODEV, UNIV_REASON_DEVICE_GONE, 0, 0, 0);
+}
+
 static int call_locked(const struct univ_ioctl *row, struct univ_call *call)
 {
 	struct univ_context *ctx = call->ctx;

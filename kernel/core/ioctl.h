@@ -4,6 +4,7 @@
 
 #include <linux/types.h>
 
+struct mutex;
 struct univ_context;
 struct univ_hdr;
 
@@ -32,5 +33,6 @@ struct univ_call {
 };
 
 int univ_call_reply(struct univ_call *call);
+int univ_call_lock(struct univ_call *call, struct mutex *lock);
 
 #endif

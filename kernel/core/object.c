@@ -159,9 +159,26 @@ static struct univ_object *object_hide(struct univ_context *ctx, u32 handle,
 }
 
 /*
- * Hide the object and wait until the calls that hold it have left; none of them
- * blocks for long. One of them may have built something on the object
- * meanwhile: then it is shown again and the answer is -EBUSY.
+ * Wait until the calls that hold a hidden object have left. A call that pins memory
+ * takes as long as a FUSE server wants, which brings in the pages, so a process that is
+ * killed waits no longer: -EINTR.
+ */
+static int object_wait_idle(struct univ_object *obj)
+{
+	if (refcount_dec_and_test(&obj->users) ||
+	    !wait_for_completion_killable(&obj->idle))
+		return 0;
+	if (refcount_inc_not_zero(&obj->users))
+		return -EINTR;
+	/* The last call has left meanwhile, or is about to say so */
+	wait_for_completion(&obj->idle);
+	return 0;
+}
+
+/*
+ * Hide the object and wait until the calls that hold it have left. One of them may
+ * have built something on the object meanwhile: then it is shown again and the
+ * answer is -EBUSY.
  * On success the caller owns the object: destroy and univ_object_release(), or
  * univ_object_republish().
  */
@@ -173,8 +190,10 @@ struct univ_object *univ_object_unpublish(struct univ_context *ctx, u32 handle,
 
 	if (IS_ERR(obj))
 		return obj;
-	if (!refcount_dec_and_test(&obj->users))
-		wait_for_completion(&obj->idle);
+	if (object_wait_idle(obj)) {
+		univ_object_publish(obj);
+		return ERR_PTR(-EINTR);
+	}
 	if (!atomic_read(&obj->dependants))
 		return obj;
 	univ_object_republish(obj);

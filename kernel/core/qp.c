@@ -106,6 +106,19 @@ static void qp_lock(struct univ_qp *qp)
 		univ_target_lock(qp);
 }
 
+/* qp_lock() for a call; returns what univ_call_lock() does */
+static int qp_lock_for(struct univ_call *call, struct univ_qp *qp)
+{
+	int ret = univ_call_lock(call, &qp->mutex);
+
+	if (ret || !qp->xrcd)
+		return ret;
+	ret = univ_target_lock_for(call, qp);
+	if (ret)
+		mutex_unlock(&qp->mutex);
+	return ret;
+}
+
 static void qp_unlock(struct univ_qp *qp)
 {
 	if (qp->xrcd)
@@ -555,9 +568,11 @@ int univ_qp_call(struct univ_call *call, u32 handle, void *arg,
 
 	if (IS_ERR(obj))
 		return PTR_ERR(obj);
-	qp_lock(qp);
-	ret = op(qp, arg);
-	qp_unlock(qp);
+	ret = qp_lock_for(call, qp);
+	if (!ret) {
+		ret = op(qp, arg);
+		qp_unlock(qp);
+	}
 	univ_object_put(obj);
 	return ret;
 }

@@ -70,6 +70,7 @@ int univ_qp_destroy(struct univ_object *obj);
 int univ_target_create(struct univ_call *call, struct univ_qp_create *cmd);
 int univ_qp_open_ioctl(struct univ_call *call, void *arg);
 void univ_target_lock(struct univ_qp *qp);
+int univ_target_lock_for(struct univ_call *call, struct univ_qp *qp);
 void univ_target_unlock(struct univ_qp *qp);
 int univ_target_destroy(struct univ_qp *qp);
 

@@ -269,9 +269,11 @@ int univ_srq_modify_ioctl(struct univ_call *call, void *arg)
 	srq = univ_srq_get(call->ctx, cmd->handle, &cmd->hdr);
 	if (IS_ERR(srq))
 		return PTR_ERR(srq);
-	mutex_lock(&srq->mutex);
-	ret = srq_modify(srq, cmd);
-	mutex_unlock(&srq->mutex);
+	ret = univ_call_lock(call, &srq->mutex);
+	if (!ret) {
+		ret = srq_modify(srq, cmd);
+		mutex_unlock(&srq->mutex);
+	}
 	univ_object_put(&srq->obj);
 	return ret;
 }

@@ -177,18 +177,33 @@ int univ_qp_open_ioctl(struct univ_call *call, void *arg)
 	return target_finish(qp, call, &cmd->handle);
 }
 
+static void target_look(struct univ_qp *qp)
+{
+	struct ib_qp_init_attr init = {};
+	struct ib_qp_attr attr = {};
+
+	if (!ib_query_qp(qp->ib, &attr, IB_QP_STATE, &init))
+		WRITE_ONCE(qp->state, attr.qp_state);
+}
+
 /*
  * Others may modify it by handles of their own: one at a time, and each looks
  * first what became of it.
  */
 void univ_target_lock(struct univ_qp *qp)
 {
-	struct ib_qp_init_attr init = {};
-	struct ib_qp_attr attr = {};
-
 	mutex_lock(&qp->xrcd->domain->lock);
-	if (!ib_query_qp(qp->ib, &attr, IB_QP_STATE, &init))
-		WRITE_ONCE(qp->state, attr.qp_state);
+	target_look(qp);
+}
+
+/* univ_target_lock() for a call; returns what univ_call_lock() does */
+int univ_target_lock_for(struct univ_call *call, struct univ_qp *qp)
+{
+	int ret = univ_call_lock(call, &qp->xrcd->domain->lock);
+
+	if (!ret)
+		target_look(qp);
+	return ret;
 }
 
 void univ_target_unlock(struct univ_qp *qp)
