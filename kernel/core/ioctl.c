@@ -304,7 +304,8 @@ static int call_run(const struct univ_ioctl *row, struct univ_call *call,
 		ret = call_locked(row, call);
 		if (!call->faulted)
 			break;
-		if (fault_in_writeable(call->uarg, call->size))
+		/* Not fault_in_writeable(): that writes into the arguments */
+		if (fault_in_safe_writeable(call->uarg, call->size))
 			break;
 	}
 	if (call->faulted)
