@@ -67,18 +67,17 @@ static void context_uncharge(struct univ_context *ctx)
 
 static int context_init_ports(struct univ_context *ctx)
 {
-	u32 port;
+	u32 port, num = ctx->dev->num_ports;
 
-	ctx->num_ports = ctx->dev->ib->phys_port_cnt;
-	ctx->ports = kcalloc(ctx->num_ports, sizeof(*ctx->ports),
-			     GFP_KERNEL_ACCOUNT);
+	ctx->ports = kcalloc(num, sizeof(*ctx->ports), GFP_KERNEL_ACCOUNT);
 	if (!ctx->ports)
 		return -ENOMEM;
-	for (port = 0; port < ctx->num_ports; port++)
+	for (port = 0; port < num; port++)
 		univ_event_source_init(&ctx->ports[port], 0, port + 1);
 	return 0;
 }
 
+/* The device may have gone already: dev->ib is not looked at. */
 static struct univ_context *context_alloc(struct univ_device *dev)
 {
 	struct univ_context *ctx;
@@ -356,6 +355,7 @@ struct univ_device *univ_device_alloc(struct ib_device *ib)
 		return NULL;
 	}
 	dev->ib = ib;
+	dev->num_ports = ib->phys_port_cnt;
 	mutex_init(&dev->lock);
 	spin_lock_init(&dev->events_lock);
 	INIT_LIST_HEAD(&dev->contexts);

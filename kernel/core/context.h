@@ -65,6 +65,7 @@ struct univ_device {
 	struct list_head domains;	/* XRC, of files; see xrcd.h */
 	bool dead;
 	int minor;
+	u32 num_ports;			/* of @ib, for who may not look at it */
 };
 
 /*
@@ -107,8 +108,7 @@ struct univ_context {
 
 	struct univ_event_queue events;
 	struct univ_event_source fatal;
-	struct univ_event_source *ports; /* one for each port, from 1 */
-	u32 num_ports;
+	struct univ_event_source *ports; /* one for each of dev->num_ports */
 
 	spinlock_t channels_lock;	/* channels */
 	struct list_head channels;
