@@ -53,29 +53,50 @@ static void event_wake(struct univ_event_queue *queue)
 		schedule_work(&queue->sigio);
 }
 
+/* Take the event at @index out of those that wait. */
+static void event_remove(struct univ_event_source *source, u32 index)
+{
+	u8 *at = source->pending + index;
+
+	memmove(at, at + 1, --source->num_pending - index);
+}
+
+static void event_append(struct univ_event_source *source, u8 type)
+{
+	u8 *same = memchr(source->pending, type, source->num_pending);
+
+	if (same)
+		event_remove(source, same - source->pending);
+	source->pending[source->num_pending++] = type;
+}
+
 /* An asynchronous event, enum ib_event_type. Any context. */
 void univ_event_raise(struct univ_event_queue *queue,
 		      struct univ_event_source *source, u32 type)
 {
 	unsigned long flags;
 
-	if (type >= BITS_PER_TYPE(source->pending))
+	if (type >= UNIV_EVENT_TYPES)
 		return;
 	spin_lock_irqsave(&queue->lock, flags);
-	source->pending |= BIT(type);
+	event_append(source, type);
 	event_ready(queue, source);
 	spin_unlock_irqrestore(&queue->lock, flags);
 	event_wake(queue);
 }
 
-/* A completion event. Any context. */
+/*
+ * A completion event. The count of unread ones stops at its limit: if it wrapped, a
+ * source without an event would be among the ready ones. Any context.
+ */
 void univ_event_complete(struct univ_event_queue *queue,
 			 struct univ_event_source *source)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	source->completions++;
+	if (likely(source->completions != U32_MAX))
+		source->completions++;
 	event_ready(queue, source);
 	spin_unlock_irqrestore(&queue->lock, flags);
 	event_wake(queue);
@@ -89,7 +110,7 @@ void univ_event_forget(struct univ_event_queue *queue,
 
 	spin_lock_irqsave(&queue->lock, flags);
 	list_del_init(&source->link);
-	source->pending = 0;
+	source->num_pending = 0;
 	source->completions = 0;
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
@@ -130,13 +151,13 @@ static struct univ_event_source *event_next(struct univ_event_queue *queue,
 		source->completions--;
 		source->delivered++;
 	} else {
-		event->type = __ffs(source->pending);
-		source->pending &= ~BIT(event->type);
+		event->type = source->pending[0];
+		event_remove(source, 0);
 		source->delivered_async++;
 	}
 	/* To the back, so that a busy source does not hide the others. */
 	list_del_init(&source->link);
-	if (source->completions || source->pending)
+	if (source->completions || source->num_pending)
 		list_add_tail(&source->link, &queue->ready);
 	return source;
 }
@@ -211,7 +232,9 @@ ssize_t univ_event_read(struct univ_event_queue *queue, struct file *file,
 		if (copy_to_user(buf + done, &event, sizeof(event)))
 			return done ? done : -EFAULT;
 		done += sizeof(event);
-	} while (len - done >= sizeof(event) && event_take(queue, &event));
+		cond_resched();
+	} while (len - done >= sizeof(event) && !fatal_signal_pending(current) &&
+		 event_take(queue, &event));
 	return done;
 }
 

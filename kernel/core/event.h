@@ -3,7 +3,9 @@
  * Events: queues that a file reads, and sources that wait in them. A source is
  * part of the object that it speaks of, so raising an event needs no memory
  * and nothing is lost: equal asynchronous events of one object that were not
- * read yet are one, completion events are counted.
+ * read yet are one, and the latest of them counts; completion events are counted.
+ * The events of one source are read in the order in which they were raised, so
+ * that the last one says how things are.
  */
 #ifndef UNIV_EVENT_H
 #define UNIV_EVENT_H
@@ -14,6 +16,9 @@
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
+
+/* Of enum ib_event_type; has room for some more. */
+#define UNIV_EVENT_TYPES 32
 
 struct univ_event_queue {
 	spinlock_t lock;		/* what follows, and its sources */
@@ -27,7 +32,8 @@ struct univ_event_queue {
 /**
  * struct univ_event_source - something that events happen to
  * @link: in univ_event_queue.ready while anything is pending
- * @pending: bit for each enum ib_event_type
+ * @pending: enum ib_event_type of each event that was not read, oldest first
+ * @num_pending: how many
  * @completions: completion events pending
  * @delivered: completion events that were read
  * @delivered_async: other events that were read
@@ -39,7 +45,8 @@ struct univ_event_queue {
 struct univ_event_source {
 	struct list_head link;
 	void (*settle)(struct univ_event_source *source);
-	u32 pending;
+	u8 pending[UNIV_EVENT_TYPES];
+	u32 num_pending;
 	u32 completions;
 	u32 delivered;
 	u32 delivered_async;
