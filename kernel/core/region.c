@@ -82,17 +82,26 @@ static void region_release(struct kref *ref)
 	kfree(region);
 }
 
-/* Charge @region to the context, which it then keeps until its end. */
-static int region_charge(struct univ_region *region, struct univ_context *ctx,
-			 struct univ_hdr *hdr)
+/*
+ * A region that is charged to the context, and keeps that until its end. Charged
+ * first, so that the limit bounds what is allocated at any time.
+ */
+static struct univ_region *region_charged(struct univ_context *ctx, size_t size,
+					  struct univ_hdr *hdr)
 {
-	int ret = univ_limit_charge_rings(ctx, region->size, hdr);
+	struct univ_region *region;
 
-	if (ret)
-		return ret;
-	univ_context_get(ctx);
-	region->ctx = ctx;
-	return 0;
+	if (univ_limit_charge_rings(ctx, size, hdr))
+		return NULL;
+	region = region_alloc(size);
+	if (region) {
+		univ_context_get(ctx);
+		region->ctx = ctx;
+		return region;
+	}
+	univ_limit_uncharge_rings(ctx, size);
+	univ_explain(hdr, -ENOMEM, UNIV_REASON_NO_MEMORY, 0, size, 0);
+	return NULL;
 }
 
 /*
@@ -104,25 +113,22 @@ static int region_charge(struct univ_region *region, struct univ_context *ctx,
 struct univ_region *univ_region_create(struct univ_context *ctx, size_t size,
 				       struct univ_hdr *hdr)
 {
-	struct univ_region *region = NULL;
+	struct univ_region *region;
 	int ret;
 
-	if (size <= REGION_MAX_SIZE)
-		region = region_alloc(size);
+	if (size > REGION_MAX_SIZE) {
+		univ_explain(hdr, -ENOMEM, UNIV_REASON_NO_MEMORY, 0, size, 0);
+		return NULL;
+	}
+	region = region_charged(ctx, PAGE_ALIGN(size), hdr);
 	if (!region)
-		goto no_memory;
-	if (region_charge(region, ctx, hdr))
-		goto put;
+		return NULL;
 	ret = xa_alloc(&ctx->regions, &region->id, region,
 		       XA_LIMIT(1, REGION_MAX_ID), GFP_KERNEL_ACCOUNT);
 	if (!ret)
 		return region;
 	univ_explain_driver(hdr, -ENOMEM);
-put:
 	kref_put(&region->ref, region_release);
-	return NULL;
-no_memory:
-	univ_explain(hdr, -ENOMEM, UNIV_REASON_NO_MEMORY, 0, size, 0);
 	return NULL;
 }
 
