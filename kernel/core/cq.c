@@ -41,15 +41,13 @@ void univ_cq_fire(struct univ_cq *cq, u32 arm)
 		univ_event_complete(&cq->channel->events, &cq->comp_events);
 }
 
-/* The device lost completions: the process must know. Any context. */
+/*
+ * The device lost completions: the process must know. Any context, and perhaps
+ * inside a lock that the device's poll function takes, which is called under ours.
+ */
 static void cq_event_handler(struct ib_event *event, void *context)
 {
-	struct univ_cq *cq = context;
-	unsigned long flags;
-
-	spin_lock_irqsave(&cq->lock, flags);
-	univ_cq_overrun(cq);
-	spin_unlock_irqrestore(&cq->lock, flags);
+	univ_pump_comp_lost(context);
 }
 
 /*
@@ -67,7 +65,7 @@ static void cq_settle(struct univ_event_source *source)
 	struct univ_cq *partner = READ_ONCE(cq->partner);
 
 	if (partner)
-		univ_pump_drain(partner);
+		univ_pump_settle(partner);
 }
 
 static int cq_check(struct univ_context *ctx, struct univ_cq_create *cmd)
@@ -120,6 +118,18 @@ static int cq_init_channel(struct univ_cq *cq, struct univ_cq_create *cmd,
 	return 0;
 }
 
+static void cq_set_closed(struct univ_cq *cq, bool closed)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	cq->closed = closed;
+	if (closed && cq->obj.ctx->doorbell_dead)
+		univ_ring_set_flags(&cq->ring,
+				    cq->ring.flags | UNIV_RING_DEAD);
+	spin_unlock_irqrestore(&cq->lock, flags);
+}
+
 /*
  * The device's queue. Armed at once, so that every completion is moved to the
  * process without its asking.
@@ -133,11 +143,16 @@ static int cq_create_ib(struct univ_cq *cq, struct univ_cq_create *cmd)
 	};
 	int ret;
 
-	cq->ib = __ib_create_cq(dev->ib, univ_pump_comp_handler,
+	/* A handler that comes before @ib is known has nothing to poll */
+	cq->closed = true;
+	cq->ib = __ib_create_cq(dev->ib,
+				dev->polls_in_handler ? univ_pump_comp_handler :
+							univ_pump_comp_defer,
 				cq_event_handler, cq, &attr,
 				cq->obj.ctx->name);
 	if (IS_ERR(cq->ib))
 		return univ_explain_driver(&cmd->hdr, PTR_ERR(cq->ib));
+	cq_set_closed(cq, false);
 	if (!dev->queue) {
 		ib_req_notify_cq(cq->ib, IB_CQ_NEXT_COMP);
 		return 0;
@@ -147,6 +162,25 @@ static int cq_create_ib(struct univ_cq *cq, struct univ_cq_create *cmd)
 		return 0;
 	ib_destroy_cq_user(cq->ib, NULL);
 	return univ_explain_driver(&cmd->hdr, ret);
+}
+
+/*
+ * Completions that come after the queue is closed stay in the device, which is not
+ * armed again.
+ */
+static int cq_destroy_ib(struct univ_cq *cq)
+{
+	int ret;
+
+	cq_set_closed(cq, true);
+	ret = ib_destroy_cq_user(cq->ib, NULL);
+	if (ret) {
+		cq_set_closed(cq, false);
+		univ_pump_comp_handler(cq->ib, cq);
+		return ret;
+	}
+	univ_pump_comp_end(cq);
+	return 0;
 }
 
 static void cq_reply(struct univ_cq *cq, struct univ_cq_create *cmd,
@@ -176,6 +210,7 @@ int univ_cq_create_ioctl(struct univ_call *call, void *arg)
 		return univ_explain_driver(&cmd->hdr, -ENOMEM);
 	spin_lock_init(&cq->lock);
 	mutex_init(&cq->resize);
+	univ_pump_comp_init(cq);
 	cq->flags = cmd->cq_flags;
 	univ_event_source_init(&cq->comp_events, cmd->cookie, 0);
 	cq->comp_events.settle = cq_settle;
@@ -200,6 +235,7 @@ int univ_cq_create_ioctl(struct univ_call *call, void *arg)
 	return univ_object_announce(call, &cq->obj, univ_cq_destroy);
 
 destroy_region:
+	univ_pump_comp_end(cq);
 	univ_region_destroy(call->ctx, cq->region);
 put_channel:
 	univ_channel_put(cq->channel);
@@ -332,18 +368,6 @@ int univ_cq_moderate_ioctl(struct univ_call *call, void *arg)
 	return ret ? univ_explain_driver(&cmd->hdr, ret) : 0;
 }
 
-static void cq_set_closed(struct univ_cq *cq, bool closed)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&cq->lock, flags);
-	cq->closed = closed;
-	if (closed && cq->obj.ctx->doorbell_dead)
-		univ_ring_set_flags(&cq->ring,
-				    cq->ring.flags | UNIV_RING_DEAD);
-	spin_unlock_irqrestore(&cq->lock, flags);
-}
-
 /* Its queue pairs are gone, so nothing completes here any more. */
 int univ_cq_destroy(struct univ_object *obj)
 {
@@ -351,14 +375,9 @@ int univ_cq_destroy(struct univ_object *obj)
 	struct univ_context *ctx = obj->ctx;
 	int ret;
 
-	cq_set_closed(cq, true);
-	ret = ib_destroy_cq_user(cq->ib, NULL);
-	if (ret) {
-		cq_set_closed(cq, false);
-		/* What came meanwhile was left, and the device unarmed. */
-		univ_pump_comp_handler(cq->ib, cq);
+	ret = cq_destroy_ib(cq);
+	if (ret)
 		return ret;
-	}
 	if (cq->channel)
 		univ_event_forget(&cq->channel->events, &cq->comp_events);
 	univ_event_forget(&ctx->events, &cq->async_events);

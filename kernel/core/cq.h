@@ -2,8 +2,10 @@
 #ifndef UNIV_CQ_H
 #define UNIV_CQ_H
 
+#include <linux/irq_work.h>
 #include <linux/ktime.h>
 #include <linux/mutex.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
 #include "event.h"
@@ -22,6 +24,9 @@ struct univ_cq {
 	struct univ_channel *channel;	/* counted; NULL for none */
 	struct mutex resize;		/* region */
 	struct univ_region *region;
+	struct irq_work soon;		/* univ_pump_comp_soon() */
+	struct work_struct later;	/* goes on where @soon has done enough */
+	bool lost;			/* for @soon: completions in the device */
 
 	/*
 	 * Everything below, the sends' retired indices of the queue pairs that

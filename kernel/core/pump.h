@@ -8,10 +8,15 @@
  *	pump_recv.c	receive and shared receive rings
  *	pump_comp.c	completions
  *
- * A ring is fed by whoever comes: the kick of a process, the poller, or the
- * completion handler in interrupt context. One of them does the work; one that finds
+ * A ring is fed by whoever comes: the kick of a process, the poller, or whoever
+ * moves completions, in interrupt context. One of them does the work; one that finds
  * another at it leaves word in @again and goes. So a completion handler that
  * the device calls from inside our own post never waits for our lock.
+ *
+ * A handler may be called with locks of the driver held, those that its poll and
+ * post functions take among them. Unless the driver is known to hold none
+ * (driver.c) a handler takes no lock of ours and calls nothing of the driver: it
+ * asks for an interrupt of its own, which does the work.
  */
 #ifndef UNIV_PUMP_H
 #define UNIV_PUMP_H
@@ -166,8 +171,13 @@ void univ_recv_queue_relax(struct univ_recv_queue *rq);
 void univ_recv_queue_limit(struct univ_recv_queue *rq, bool armed);
 
 /* pump_comp.c */
+void univ_pump_comp_init(struct univ_cq *cq);
+void univ_pump_comp_end(struct univ_cq *cq);
 void univ_pump_comp_handler(struct ib_cq *ib, void *context);
+void univ_pump_comp_defer(struct ib_cq *ib, void *context);
+void univ_pump_comp_lost(struct univ_cq *cq);
 void univ_pump_drain(struct univ_cq *cq);
+void univ_pump_settle(struct univ_cq *cq);
 void univ_pump_refuse_send(struct univ_qp *qp, u32 index, u64 wr_id, u8 status,
 			   u16 reason);
 void univ_pump_corrupt_send(struct univ_qp *qp);

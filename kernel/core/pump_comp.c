@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Completions on their way from the device to the process. */
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
 #include "context.h"
@@ -8,6 +10,13 @@
 #include "pump.h"
 #include "qp.h"
 #include "srq.h"
+
+/*
+ * Batches that one caller takes, in interrupt context or under RCU. Several
+ * processors that post to queue pairs of one completion queue must not keep a
+ * handler that takes what they complete.
+ */
+#define COMP_ROUNDS 16
 
 /* Receive queues that lost a request in one batch, to be fed afterwards. */
 struct comp_touched {
@@ -236,27 +245,127 @@ out:
 	return more;
 }
 
-/*
- * The device's completion handler: interrupt context. @context is freed after a
- * grace period only, so a handler that comes late finds it closed.
- */
-void univ_pump_comp_handler(struct ib_cq *ib, void *context)
+/* Let a worker go on. One that is asked for after the queue was closed is not. */
+static void comp_go_on(struct univ_cq *cq)
 {
-	struct univ_cq *cq = context;
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	if (!cq->closed)
+		queue_work(system_unbound_wq, &cq->later);
+	spin_unlock_irqrestore(&cq->lock, flags);
+}
+
+static void comp_run(struct univ_cq *cq)
+{
+	u32 rounds = 1;
 
 	rcu_read_lock();
-	while (comp_round(cq, true))
-		;
+	while (comp_round(cq, true)) {
+		if (rounds++ < COMP_ROUNDS)
+			continue;
+		comp_go_on(cq);
+		break;
+	}
 	rcu_read_unlock();
 }
 
-/* Take everything that the device has, now. Process context. */
+static void comp_later(struct work_struct *work)
+{
+	comp_run(container_of(work, struct univ_cq, later));
+}
+
+/*
+ * An interrupt of our own: none of the driver's locks is held. It comes as soon as
+ * interrupts are on again on the processor that asked for it, so a completion
+ * that a worker of the driver has made waits for no other thread.
+ */
+static void comp_soon(struct irq_work *work)
+{
+	struct univ_cq *cq = container_of(work, struct univ_cq, soon);
+	unsigned long flags;
+
+	if (READ_ONCE(cq->lost)) {
+		WRITE_ONCE(cq->lost, false);
+		spin_lock_irqsave(&cq->lock, flags);
+		univ_cq_overrun(cq);
+		spin_unlock_irqrestore(&cq->lock, flags);
+	}
+	if (!cq->obj.ctx->dev->queue)
+		comp_run(cq);
+}
+
+void univ_pump_comp_init(struct univ_cq *cq)
+{
+	init_irq_work(&cq->soon, comp_soon);
+	INIT_WORK(&cq->later, comp_later);
+}
+
+/*
+ * The device's queue is gone, and ours is closed: no handler runs any more, and
+ * what the last ones asked for is not to come later. Sleeps.
+ */
+void univ_pump_comp_end(struct univ_cq *cq)
+{
+	irq_work_sync(&cq->soon);
+	cancel_work_sync(&cq->later);
+}
+
+/*
+ * The completion handler of a device whose queue may be polled, and whose receive
+ * queues may be posted to, from inside it. @context is freed after a grace period
+ * only, so a handler that comes late finds it closed.
+ */
+void univ_pump_comp_handler(struct ib_cq *ib, void *context)
+{
+	comp_run(context);
+}
+
+/*
+ * That of every other device. rdma_rxe since 6.5, for one, calls it with the lock
+ * held that its poll function takes.
+ */
+void univ_pump_comp_defer(struct ib_cq *ib, void *context)
+{
+	struct univ_cq *cq = context;
+
+	irq_work_queue(&cq->soon);
+}
+
+/* The device lost completions. As for a completion, and for the same reason. */
+void univ_pump_comp_lost(struct univ_cq *cq)
+{
+	WRITE_ONCE(cq->lost, true);
+	irq_work_queue(&cq->soon);
+}
+
+/*
+ * Take everything that the device has, now: no more than its queue holds, however
+ * fast others add to it. Process context; the caller holds the queue.
+ */
 void univ_pump_drain(struct univ_cq *cq)
 {
-	rcu_read_lock();
-	while (comp_round(cq, false))
+	u32 rounds = cq->ib->cqe / UNIV_WC_BATCH + 1;
+	bool more;
+
+	do {
+		rcu_read_lock();
+		more = comp_round(cq, false);
+		rcu_read_unlock();
+		cond_resched();
+	} while (more && --rounds);
+}
+
+/*
+ * Take what the device has of a queue that may be going. Context: an RCU section,
+ * which keeps it.
+ */
+void univ_pump_settle(struct univ_cq *cq)
+{
+	u32 rounds = COMP_ROUNDS;
+
+	while (comp_round(cq, false) && --rounds)
 		;
-	rcu_read_unlock();
 }
 
 static void comp_fail(struct univ_cq *cq, struct univ_qp *qp, u64 wr_id,
