@@ -33,6 +33,7 @@ struct univ_poller {
 	struct list_head feeds;		/* of struct univ_feed */
 	wait_queue_head_t wait;
 	u64 idle_ns;
+	bool ends;			/* no pass is to be finished */
 	bool awake;
 	bool nudged;			/* kicked since it began to fall asleep */
 };
@@ -50,7 +51,26 @@ void univ_poller_wake(struct univ_poller *poller)
 	wake_up(&poller->wait);
 }
 
-/* Feed all rings once. Returns whether there was anything to feed. */
+/* One ring's turn. Returns whether there was anything to feed, or there is more. */
+static bool poller_turn(struct univ_feed *feed)
+{
+	bool more = false;
+
+	if (feed->look)
+		feed->look(feed);
+	else
+		more = univ_feed_turn(feed);
+	if (!READ_ONCE(feed->moved))
+		return more;
+	WRITE_ONCE(feed->moved, false);
+	return true;
+}
+
+/*
+ * One turn of each ring. Returns whether there was anything to feed. A process may
+ * have very many rings: others run in between, and nobody waits for the rest of the
+ * pass when the context ends.
+ */
 static bool poller_pass(struct univ_poller *poller)
 {
 	struct univ_feed *feed;
@@ -58,14 +78,10 @@ static bool poller_pass(struct univ_poller *poller)
 
 	mutex_lock(&poller->lock);
 	list_for_each_entry(feed, &poller->feeds, polled) {
-		if (feed->look)
-			feed->look(feed);
-		else
-			univ_feed_kick(feed);
-		if (!READ_ONCE(feed->moved))
-			continue;
-		WRITE_ONCE(feed->moved, false);
-		moved = true;
+		if (READ_ONCE(poller->ends))
+			break;
+		moved |= poller_turn(feed);
+		cond_resched();
 	}
 	mutex_unlock(&poller->lock);
 	return moved;
@@ -206,6 +222,7 @@ void univ_poller_stop(struct univ_context *ctx)
 	lockdep_assert_held_write(&ctx->live);
 	if (!poller)
 		return;
+	WRITE_ONCE(poller->ends, true);
 	mutex_lock(&poller->lock);
 	list_for_each_entry_safe(feed, next, &poller->feeds, polled) {
 		list_del_init(&feed->polled);

@@ -16,9 +16,18 @@
  */
 #define FEED_TURNS 16
 
+/*
+ * The caller that queued this work may still hold the lock, and takes no further step
+ * when it lets go. Were the lock only tried here, the request to go on would be lost.
+ */
 static void feed_later(struct work_struct *work)
 {
-	univ_feed_kick(container_of(work, struct univ_feed, later));
+	struct univ_feed *feed = container_of(work, struct univ_feed, later);
+	unsigned long flags;
+
+	spin_lock_irqsave(&feed->lock, flags);
+	spin_unlock_irqrestore(&feed->lock, flags);
+	univ_feed_kick(feed);
 }
 
 /* @step feeds a bounded piece and returns true when there is more. */
@@ -101,6 +110,30 @@ void univ_feed_run(struct univ_feed *feed)
 		spin_unlock_irqrestore(&feed->lock, flags);
 		smp_mb();
 	}
+}
+
+/*
+ * One step, for the poller: it has other rings to look at, and comes back. It does
+ * not leave word for a holder of the lock either: who is at the ring feeds it, and
+ * who finds it empty sets its flag and looks again. Process context. Returns
+ * whether there is something left to do at once.
+ */
+bool univ_feed_turn(struct univ_feed *feed)
+{
+	unsigned long flags;
+	bool more = true;
+
+	local_bh_disable();
+	if (spin_trylock_irqsave(&feed->lock, flags)) {
+		smp_store_mb(feed->again, false);
+		more = !feed->closed && feed->step(feed);
+		spin_unlock_irqrestore(&feed->lock, flags);
+		/* As in univ_feed_run(): who came meanwhile has left word and gone */
+		smp_mb();
+		more |= READ_ONCE(feed->again);
+	}
+	local_bh_enable();
+	return more;
 }
 
 /*

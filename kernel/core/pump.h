@@ -148,6 +148,7 @@ void univ_feed_reopen(struct univ_feed *feed);
 void univ_feed_leave_poller(struct univ_feed *feed);
 void univ_feed_run(struct univ_feed *feed);
 void univ_feed_kick(struct univ_feed *feed);
+bool univ_feed_turn(struct univ_feed *feed);
 void univ_pump_kick(struct univ_object *obj, u32 which);
 size_t univ_ring_place(struct univ_ring_map *map, size_t offset, u32 slots,
 		       u32 stride);
