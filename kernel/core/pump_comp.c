@@ -37,13 +37,13 @@ static u16 comp_flags(int ib)
 	u16 flags = 0;
 
 	if (ib & IB_WC_GRH)
-		flags |= 1 << 0;
+		flags |= UNIV_WC_GRH;
 	if (ib & IB_WC_WITH_IMM)
-		flags |= 1 << 1;
+		flags |= UNIV_WC_WITH_IMM;
 	if (ib & IB_WC_IP_CSUM_OK)
-		flags |= 1 << 2;
+		flags |= UNIV_WC_IP_CSUM_OK;
 	if (ib & IB_WC_WITH_INVALIDATE)
-		flags |= 1 << 3;
+		flags |= UNIV_WC_WITH_INV;
 	return flags;
 }
 
@@ -80,7 +80,25 @@ static void comp_fill(struct univ_cqe *cqe, const struct univ_qp *qp, u64 wr_id,
 	cqe->reserved = 0;
 }
 
-static void comp_fill_recv(struct univ_cqe *cqe, const struct ib_wc *wc)
+/*
+ * Programs look for the kind of header in front of a datagram where mlx5 reports it, in
+ * the lower bits of the service level: 1 is IPv6, 2 is IPv4. Drivers tell their users in
+ * the kernel so in a field that libibverbs does not have.
+ */
+static u8 comp_sl(const struct univ_qp *qp, const struct ib_wc *wc)
+{
+	if (!qp->datagrams || !(wc->wc_flags & IB_WC_GRH) ||
+	    !(wc->wc_flags & IB_WC_WITH_NETWORK_HDR_TYPE))
+		return wc->sl;
+	if (wc->network_hdr_type == RDMA_NETWORK_IPV4)
+		return wc->sl | 2;
+	if (wc->network_hdr_type == RDMA_NETWORK_IPV6)
+		return wc->sl | 1;
+	return wc->sl;
+}
+
+static void comp_fill_recv(struct univ_cqe *cqe, const struct univ_qp *qp,
+			   const struct ib_wc *wc)
 {
 	cqe->opcode = wc->opcode;
 	cqe->wc_flags = comp_flags(wc->wc_flags);
@@ -92,7 +110,7 @@ static void comp_fill_recv(struct univ_cqe *cqe, const struct ib_wc *wc)
 	cqe->src_qp = wc->src_qp;
 	cqe->slid = wc->slid;
 	cqe->pkey_index = wc->pkey_index;
-	cqe->sl = wc->sl;
+	cqe->sl = comp_sl(qp, wc);
 	cqe->dlid_path_bits = wc->dlid_path_bits;
 }
 
@@ -169,7 +187,7 @@ static void comp_recv(struct univ_cq *cq, struct univ_qp *qp,
 		return comp_lost(qp);
 	comp_fill(cqe, qp, wc->wr_id, wc->status, IB_WC_RECV, 0);
 	if (wc->status == IB_WC_SUCCESS)
-		comp_fill_recv(cqe, wc);
+		comp_fill_recv(cqe, qp, wc);
 	cqe->vendor_err = wc->vendor_err;
 	univ_cq_commit(cq, cqe, true);
 }

@@ -481,6 +481,7 @@ static void qp_init(struct univ_qp *qp, const struct univ_qp_create *cmd)
 	INIT_WORK(&qp->error_work, qp_error_work);
 	univ_event_source_init(&qp->events, cmd->cookie, 0);
 	qp->state = IB_QPS_RESET;
+	qp->datagrams = cmd->qp_type == IB_QPT_UD;
 	qp->sq.sig_all = cmd->sq_sig_all;
 	INIT_DELAYED_WORK(&qp->retry_work, qp_retry_work);
 }

@@ -35,6 +35,7 @@ struct univ_qp {
 
 	struct mutex mutex;		/* state, groups, modify and query */
 	enum ib_qp_state state;
+	bool datagrams;			/* of type UD; @ib may be gone */
 	bool dying;			/* @ib is being destroyed */
 	bool failed;			/* what error_work is for; not @mutex */
 	/*
