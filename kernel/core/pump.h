@@ -22,6 +22,8 @@
 #define UNIV_PUMP_H
 
 #include <linux/atomic.h>
+#include <linux/errno.h>
+#include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -93,6 +95,7 @@ struct univ_send_record {
  * @sig_all: every request is signaled
  * @owed: the next request must be signaled to the device, because a completion
  *	is owed for one before it that was not
+ * @busy: how often in a row the device was not ready to look at a request
  * @broken: a request was refused; nothing is fed until the queue pair is in
  *	error
  * @corrupt: the ring's index made no sense; nothing is fed until reset
@@ -106,6 +109,7 @@ struct univ_send_queue {
 	struct univ_send_record *records;
 	bool sig_all;
 	bool owed;
+	u8 busy;
 	bool broken;
 	bool corrupt;
 };
@@ -124,6 +128,7 @@ struct univ_send_queue {
  *	once, so that each post needs a kick
  * @limited: a limit event is armed, with the same consequence
  * @max_sge: of a request
+ * @busy: as of a send queue
  * @corrupt: the ring's contents made no sense; nothing is fed until reset
  */
 struct univ_recv_queue {
@@ -137,6 +142,7 @@ struct univ_recv_queue {
 	atomic_t eager;
 	bool limited;
 	u32 max_sge;
+	u8 busy;
 	bool corrupt;
 };
 
@@ -183,6 +189,24 @@ void univ_pump_refuse_send(struct univ_qp *qp, u32 index, u64 wr_id, u8 status,
 			   u16 reason);
 void univ_pump_corrupt_send(struct univ_qp *qp);
 void univ_pump_fail_recv(struct univ_recv_queue *rq, u64 wr_id, u16 reason);
+
+/*
+ * When the device is full for once, or is not ready to look: siw fails a post with
+ * ENOTCONN while somebody changes the queue pair's state. One that stays so is taken
+ * for a refusal.
+ */
+#define UNIV_POST_RETRY	msecs_to_jiffies(1)
+#define UNIV_POST_TRIES	200
+
+static inline bool univ_post_busy(int ret, u8 *busy)
+{
+	if (ret != -ENOTCONN)
+		return false;
+	if (++*busy <= UNIV_POST_TRIES)
+		return true;
+	*busy = 0;
+	return false;
+}
 
 /*
  * At most so many completed sends wait for the completion of one behind them;

@@ -103,10 +103,16 @@ static bool recv_post(struct univ_recv_queue *rq, struct recv_batch *batch)
 		ret = ib_post_recv(rq->qp->ib, batch->wr, &bad);
 	taken = ret ? recv_taken(batch, bad) : batch->count;
 	rq->fed += taken;
-	if (!ret)
+	if (!ret) {
+		rq->busy = 0;
 		goto done;
+	}
 	/* Full: each completion makes room and looks again. */
-	if (ret != -ENOMEM)
+	if (ret == -ENOMEM)
+		goto done;
+	if (rq->qp && univ_post_busy(ret, &rq->busy))
+		schedule_delayed_work(&rq->qp->retry_work, UNIV_POST_RETRY);
+	else
 		recv_break(rq, batch->wr[taken].wr_id, UNIV_REASON_WR_REFUSED);
 done:
 	batch->count = 0;

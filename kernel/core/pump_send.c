@@ -30,8 +30,6 @@
 
 /* Longest request whose completion may stand for those before it, in bytes. */
 #define SEND_COALESCE	4096
-/* When the device is full for once. */
-#define SEND_RETRY	msecs_to_jiffies(1)
 
 #define SEND_WR_HEAD	offsetof(struct univ_send_wr, data)
 
@@ -170,6 +168,23 @@ static u16 send_add_ah(struct univ_qp *qp, struct send_batch *batch,
 	return 0;
 }
 
+/*
+ * An atomic brings back eight bytes. A process may offer more room, which
+ * rdma_rxe takes from a process, but from 6.4 on no more from the kernel.
+ */
+static void send_shorten(struct ib_send_wr *ib, u32 length)
+{
+	struct ib_sge *sge = ib->sg_list;
+	int i;
+
+	for (i = 0; i < ib->num_sge && length; i++) {
+		sge[i].length = min(sge[i].length, length);
+		length -= sge[i].length;
+	}
+	ib->num_sge = i;
+}
+
+/* After the list of memory was added. */
 static u16 send_add_remote(struct univ_qp *qp, struct send_batch *batch,
 			   const struct univ_send_wr *wr)
 {
@@ -189,6 +204,7 @@ static u16 send_add_remote(struct univ_qp *qp, struct send_batch *batch,
 		atomic->rkey = wr->rkey;
 		atomic->compare_add = wr->atomic.compare_add;
 		atomic->swap = wr->atomic.swap;
+		send_shorten(&atomic->wr, sizeof(u64));
 		return 0;
 	default:
 		if (qp->ib->qp_type != IB_QPT_UD)
@@ -271,15 +287,15 @@ static u16 send_add(struct univ_qp *qp, struct send_batch *batch, u32 index,
 	struct univ_send_queue *sq = &qp->sq;
 	struct univ_send_record *record = send_record(sq, index);
 	struct ib_send_wr *ib = &batch->wr[batch->count].send;
-	u16 reason = send_add_remote(qp, batch, wr);
 	bool signal;
+	u16 reason;
 
-	if (reason)
-		return reason;
 	if (wr->flags & UNIV_WR_INLINE)
 		reason = send_add_inline(batch, ib, wr, slot);
 	else
 		reason = send_add_sges(qp, batch, ib, wr, slot);
+	if (!reason)
+		reason = send_add_remote(qp, batch, wr);
 	if (reason)
 		return reason;
 
@@ -343,13 +359,16 @@ static bool send_post(struct univ_qp *qp, struct send_batch *batch)
 	batch->count = 0;
 	batch->sges = 0;
 	batch->ahs = 0;
-	if (!ret)
+	if (!ret) {
+		sq->busy = 0;
 		return true;
+	}
 
 	/* What was taken may have left its signal to one that was not. */
 	sq->owed = true;
-	if (ret == -ENOMEM && sq->fed != READ_ONCE(sq->retired))
-		schedule_delayed_work(&qp->retry_work, SEND_RETRY);
+	if ((ret == -ENOMEM && sq->fed != READ_ONCE(sq->retired)) ||
+	    univ_post_busy(ret, &sq->busy))
+		schedule_delayed_work(&qp->retry_work, UNIV_POST_RETRY);
 	else
 		send_break(qp, send_record(sq, sq->fed)->wr_id,
 			   UNIV_REASON_WR_REFUSED);

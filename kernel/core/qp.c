@@ -175,6 +175,7 @@ static void qp_retry_work(struct work_struct *work)
 		container_of(work, struct univ_qp, retry_work.work);
 
 	univ_send_queue_feed(&qp->sq);
+	univ_recv_queue_feed(&qp->rq);
 }
 
 static int qp_check_type(struct univ_context *ctx, struct univ_qp_create *cmd)
