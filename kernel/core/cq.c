@@ -3,6 +3,7 @@
 #include <linux/slab.h>
 
 #include "channel.h"
+#include "compat.h"
 #include "context.h"
 #include "cq.h"
 #include "ioctl.h"
@@ -118,6 +119,18 @@ static int cq_init_channel(struct univ_cq *cq, struct univ_cq_create *cmd,
 	return 0;
 }
 
+/* What the device is asked for: as much as the ring takes, if it can. */
+static u32 cq_device_size(const struct univ_device *dev, u32 slots)
+{
+	return min_t(u32, slots, dev->ib->attrs.max_cqe);
+}
+
+/* What the process may have in it: what both the ring and the device take. */
+static u32 cq_size(const struct univ_cq *cq, u32 slots)
+{
+	return min_t(u32, slots, cq->ib->cqe);
+}
+
 static void cq_set_closed(struct univ_cq *cq, bool closed)
 {
 	unsigned long flags;
@@ -138,7 +151,7 @@ static int cq_create_ib(struct univ_cq *cq, struct univ_cq_create *cmd)
 {
 	struct univ_device *dev = cq->obj.ctx->dev;
 	struct ib_cq_init_attr attr = {
-		.cqe = cmd->cqe,
+		.cqe = cq_device_size(dev, cq->ring.count),
 		.comp_vector = cmd->comp_vector,
 	};
 	int ret;
@@ -186,7 +199,7 @@ static int cq_destroy_ib(struct univ_cq *cq)
 static void cq_reply(struct univ_cq *cq, struct univ_cq_create *cmd,
 		     const struct univ_ring_map *map)
 {
-	cmd->cqe = map->slots;
+	cmd->cqe = cq_size(cq, map->slots);
 	cmd->handle = cq->obj.handle;
 	cmd->map_offset = univ_region_offset(cq->region);
 	cmd->map_length = cq->region->size;
@@ -247,21 +260,46 @@ free:
 	return ret;
 }
 
+/* Completions that are moved to a new ring before others may run. */
+#define CQ_MOVE_STEP	4096
+/* The last of them, with interrupts off. */
+#define CQ_MOVE_LAST	64
+
+/* The oldest completion that the process has not taken; its word is bounded. */
+static u32 cq_oldest(struct univ_cq *cq)
+{
+	unsigned long flags;
+	u32 oldest;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	oldest = cq->index - min(cq->index - univ_ring_published(&cq->ring),
+				 cq->ring.count);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return oldest;
+}
+
 /*
- * Move what the process has not taken to the new ring and continue there. The
- * old slots' contents are the process's to spoil; we only copy bytes.
+ * Copy @count completions from @from of the present ring to @to of another. The
+ * slots' contents are the process's to spoil; we only copy bytes.
  */
-static void cq_switch_ring(struct univ_cq *cq, struct univ_ring *ring, u32 head)
+static void cq_copy(struct univ_cq *cq, u32 from, struct univ_ring *ring,
+		    u32 to, u32 count)
 {
 	struct univ_cqe *slot;
-	u32 index = 0;
 
-	for (; head != cq->index; head++, index++) {
-		slot = univ_ring_slot(ring, index);
-		memcpy(slot, univ_ring_slot(&cq->ring, head),
+	for (; count; count--, from++, to++) {
+		slot = univ_ring_slot(ring, to);
+		memcpy(slot, univ_ring_slot(&cq->ring, from),
 		       offsetof(struct univ_cqe, phase));
-		univ_cq_ring_show(ring, slot, index);
+		univ_cq_ring_show(ring, slot, to);
 	}
+}
+
+/* Continue in @ring, where the next completion is @index. */
+static void cq_switch_ring(struct univ_cq *cq, struct univ_ring *ring,
+			   u32 index)
+{
+	lockdep_assert_held(&cq->lock);
 	univ_ring_set_flags(ring, cq->ring.flags);
 	/* An event that is asked for is still asked for. */
 	WRITE_ONCE(ring->head->user.arm, READ_ONCE(cq->ring.head->user.arm));
@@ -270,29 +308,60 @@ static void cq_switch_ring(struct univ_cq *cq, struct univ_ring *ring, u32 head)
 	cq->index = index;
 }
 
-/* Returns false when the waiting completions do not fit; then nothing changed. */
+/*
+ * Move what the process has not taken to the new ring and continue there. Most
+ * is copied with interrupts on: completions that are there do not change, and
+ * those that come meanwhile are next. Returns false when they do not fit; then
+ * nothing changed. Context: cq->resize held.
+ */
 static bool cq_try_switch(struct univ_cq *cq, struct univ_region *region,
 			  const struct univ_ring_map *map, u32 *waiting)
 {
+	u32 oldest = cq_oldest(cq), done = 0, todo;
 	struct univ_ring ring;
 	unsigned long flags;
-	u32 head;
+	bool fits, last;
 
 	univ_ring_init(&ring, region->vaddr, map);
-	spin_lock_irqsave(&cq->lock, flags);
-	head = univ_ring_published(&cq->ring);
-	*waiting = min(cq->index - head, cq->ring.count);
-	head = cq->index - *waiting;
-	if (*waiting <= ring.count)
-		cq_switch_ring(cq, &ring, head);
-	spin_unlock_irqrestore(&cq->lock, flags);
-	return *waiting <= map->slots;
+	for (;;) {
+		spin_lock_irqsave(&cq->lock, flags);
+		*waiting = cq->index - oldest;
+		todo = *waiting - done;
+		fits = *waiting <= ring.count;
+		last = fits && todo <= CQ_MOVE_LAST;
+		if (last) {
+			cq_copy(cq, oldest + done, &ring, done, todo);
+			cq_switch_ring(cq, &ring, *waiting);
+		}
+		spin_unlock_irqrestore(&cq->lock, flags);
+		if (last || !fits)
+			return fits;
+		todo = min_t(u32, todo, CQ_MOVE_STEP);
+		cq_copy(cq, oldest + done, &ring, done, todo);
+		done += todo;
+		cond_resched();
+	}
+}
+
+/* The least that the device's queue has: moving its completions takes a moment */
+#define DEVICE_CQE_MIN 32
+
+/* A device that takes rings itself has no queue but ours */
+static int cq_resize_ib(struct univ_cq *cq, u32 slots)
+{
+	struct univ_device *dev = cq->obj.ctx->dev;
+
+	if (dev->queue) {
+		cq->ib->cqe = cq_device_size(dev, slots);
+		return 0;
+	}
+	slots = max_t(u32, slots, DEVICE_CQE_MIN);
+	return ib_resize_cq(cq->ib, cq_device_size(dev, slots));
 }
 
 /*
- * The device's queue first, then ours, which can only fail if it is too small
- * for what waits; a device's queue is drained at once, so its size matters for
- * bursts alone.
+ * The device's queue is never smaller than what the process was told: it grows
+ * before the ring and shrinks after it. If it then refuses to, nobody minds.
  */
 static int cq_resize(struct univ_cq *cq, struct univ_call *call,
 		     struct univ_cq_resize *cmd)
@@ -300,19 +369,22 @@ static int cq_resize(struct univ_cq *cq, struct univ_call *call,
 	struct univ_context *ctx = call->ctx;
 	struct univ_region *region, *old = cq->region;
 	struct univ_ring_map map;
-	u32 asked = cmd->cqe;
+	u32 asked = cmd->cqe, had = cq->ring.count;
 	u32 waiting;
-	int ret;
+	int ret = 0;
 
+	if (!ctx->dev->queue && !univ_can_resize_cq(cq->ib))
+		return univ_explain_driver(&cmd->hdr, -EOPNOTSUPP);
 	region = cq_ring_create(ctx, asked, &map, &cmd->hdr);
 	if (!region)
 		return -ENOMEM;
-	ret = ib_resize_cq(cq->ib, asked);
+	if (map.slots >= had)
+		ret = cq_resize_ib(cq, map.slots);
 	if (ret) {
 		univ_explain_driver(&cmd->hdr, ret);
 		goto destroy;
 	}
-	cmd->cqe = map.slots;
+	cmd->cqe = cq_size(cq, map.slots);
 	cmd->map_offset = univ_region_offset(region);
 	cmd->map_length = region->size;
 	cmd->ring = map;
@@ -326,6 +398,8 @@ static int cq_resize(struct univ_cq *cq, struct univ_call *call,
 	}
 	cq->region = region;
 	univ_region_destroy(ctx, old);
+	if (map.slots < had)
+		cq_resize_ib(cq, map.slots);
 	return 0;
 
 destroy:
