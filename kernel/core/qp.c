@@ -64,8 +64,9 @@ static int qp_table_insert(struct univ_qp *qp)
 {
 	int ret;
 
-	while ((ret = rhashtable_insert_fast(&qp->obj.ctx->qps, &qp->by_ib,
-					     qp_table_params)) == -EEXIST)
+	while ((ret = rhashtable_lookup_insert_fast(&qp->obj.ctx->qps,
+						    &qp->by_ib,
+						    qp_table_params)) == -EEXIST)
 		usleep_range(10, 100);
 	return ret;
 }
@@ -84,18 +85,26 @@ static void qp_forget(struct univ_cq *cq, const struct univ_qp *qp)
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
-/* Its completions have been drained: nobody asks for it any more. */
+/*
+ * Its completions have been drained: nobody asks for it any more. It leaves the table
+ * last: from then on its name may be another queue pair's, which nobody may find in
+ * the completion queues' memory as this one.
+ */
 static void qp_table_remove(struct univ_qp *qp)
 {
-	rhashtable_remove_fast(&qp->obj.ctx->qps, &qp->by_ib, qp_table_params);
 	qp_forget(qp->send_cq, qp);
 	qp_forget(qp->recv_cq, qp);
+	rhashtable_remove_fast(&qp->obj.ctx->qps, &qp->by_ib, qp_table_params);
 }
 
 void univ_qp_event_handler(struct ib_event *event, void *context)
 {
 	struct univ_qp *qp = context;
 
+	/* It says that its last receive was taken, which qp_take_receives() asked for */
+	if (READ_ONCE(qp->dying) &&
+	    event->event == IB_EVENT_QP_LAST_WQE_REACHED)
+		return;
 	univ_event_raise(&qp->obj.ctx->events, &qp->events, event->event);
 }
 
@@ -530,14 +539,19 @@ int univ_qp_create_ioctl(struct univ_call *call, void *arg)
 	return ret;
 }
 
+static void qp_drain_queues(struct univ_qp *qp)
+{
+	univ_pump_drain(qp->send_cq);
+	if (qp->recv_cq != qp->send_cq)
+		univ_pump_drain(qp->recv_cq);
+}
+
 /* Move to the process what the device still has of this queue pair's. */
 static void qp_drain(struct univ_qp *qp)
 {
 	if (qp->obj.ctx->dev->queue)
 		return;
-	univ_pump_drain(qp->send_cq);
-	if (qp->recv_cq != qp->send_cq)
-		univ_pump_drain(qp->recv_cq);
+	qp_drain_queues(qp);
 	if (qp->srq)
 		univ_recv_queue_credit(&qp->srq->rq);
 }
@@ -694,6 +708,23 @@ static void qp_set_dying(struct univ_qp *qp, bool dying)
 }
 
 /*
+ * A device may throw away the completions of a queue pair that it destroys, as mlx4
+ * and mlx5 do for users in the kernel. Each of a receive is a request that the
+ * shared queue has back; without it the ring would be shorter by one for good. So
+ * the queue pair takes no more receives, and those that it took are drained first.
+ */
+static void qp_take_receives(struct univ_qp *qp)
+{
+	if (!qp->srq || qp->obj.ctx->dev->queue)
+		return;
+	mutex_lock(&qp->mutex);
+	if (qp->state != IB_QPS_RESET)
+		qp_to_error(qp);
+	mutex_unlock(&qp->mutex);
+	qp_drain_queues(qp);
+}
+
+/*
  * The device's queue pair goes first, then its last completions are drained;
  * only then can nothing find ours any more. Not reset before: on rdma_rxe a
  * reset races with packets that arrive (Documentation/architecture.rst).
@@ -708,6 +739,7 @@ int univ_qp_destroy(struct univ_object *obj)
 	qp_polled(qp, false);
 	qp_set_dying(qp, true);
 	univ_mcast_detach_all(qp);
+	qp_take_receives(qp);
 	ret = ib_destroy_qp_user(qp->ib, NULL);
 	if (ret) {
 		qp_set_dying(qp, false);
