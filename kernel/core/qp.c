@@ -147,16 +147,32 @@ static int qp_to_error(struct univ_qp *qp)
 	return ret;
 }
 
+/* Before a look whether the queue pair is free for the error state */
+#define QP_ERROR_RETRY msecs_to_jiffies(10)
+
+static void qp_queue_error(struct univ_qp *qp, unsigned long delay)
+{
+	queue_delayed_work(system_unbound_wq, &qp->error_work, delay);
+}
+
 /*
  * A request was refused or a completion lost, found out where one cannot sleep.
  * In error the device flushes what it has; what is still in the ring follows.
+ *
+ * Whoever modifies the queue pair may take a second, to resolve an address. A
+ * worker does not wait for that: with many queue pairs a process could have all
+ * that the kernel runs at once.
  */
 static void qp_error_work(struct work_struct *work)
 {
-	struct univ_qp *qp = container_of(work, struct univ_qp, error_work);
+	struct univ_qp *qp =
+		container_of(work, struct univ_qp, error_work.work);
 	unsigned long flags;
 
-	mutex_lock(&qp->mutex);
+	if (!mutex_trylock(&qp->mutex)) {
+		qp_queue_error(qp, QP_ERROR_RETRY);
+		return;
+	}
 	if (!qp->dying && qp->state != IB_QPS_RESET && READ_ONCE(qp->failed))
 		qp_to_error(qp);
 	mutex_unlock(&qp->mutex);
@@ -175,7 +191,7 @@ static void qp_error_work(struct work_struct *work)
 void univ_qp_fail(struct univ_qp *qp)
 {
 	WRITE_ONCE(qp->failed, true);
-	schedule_work(&qp->error_work);
+	qp_queue_error(qp, 0);
 }
 
 static void qp_retry_work(struct work_struct *work)
@@ -488,7 +504,7 @@ static void qp_init(struct univ_qp *qp, const struct univ_qp_create *cmd)
 {
 	mutex_init(&qp->mutex);
 	INIT_LIST_HEAD(&qp->groups);
-	INIT_WORK(&qp->error_work, qp_error_work);
+	INIT_DELAYED_WORK(&qp->error_work, qp_error_work);
 	univ_event_source_init(&qp->events, cmd->cookie, 0);
 	qp->state = IB_QPS_RESET;
 	qp->datagrams = cmd->qp_type == IB_QPT_UD;
@@ -750,7 +766,7 @@ int univ_qp_destroy(struct univ_object *obj)
 	qp_table_remove(qp);
 	qp_set_eager(qp, false);
 	/* Nothing schedules them any more. */
-	cancel_work_sync(&qp->error_work);
+	cancel_delayed_work_sync(&qp->error_work);
 	cancel_delayed_work_sync(&qp->retry_work);
 	univ_event_forget(&obj->ctx->events, &qp->events);
 	obj->async_events = qp->events.delivered_async;

@@ -49,7 +49,7 @@ struct univ_qp {
 
 	struct univ_send_queue sq;
 	struct univ_recv_queue rq;	/* no slots with a shared one */
-	struct work_struct error_work;	/* to the error state, from interrupts */
+	struct delayed_work error_work;	/* to the error state, from interrupts */
 	struct delayed_work retry_work;	/* feeds when the device was full */
 	struct univ_event_source events;
 };
