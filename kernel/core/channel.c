@@ -136,7 +136,7 @@ put_fd:
 
 /*
  * The channel behind a process's fd, counted, or ERR_PTR(-EBADF) when it is
- * anything else or belongs to another device.
+ * anything else or belongs to another context.
  */
 struct univ_channel *univ_channel_get(struct univ_context *ctx, int fd,
 				      struct univ_hdr *hdr)
@@ -148,7 +148,7 @@ struct univ_channel *univ_channel_get(struct univ_context *ctx, int fd,
 		goto none;
 	if (file->f_op == &channel_fops)
 		channel = file->private_data;
-	if (channel && channel->ctx->dev != ctx->dev)
+	if (channel && channel->ctx != ctx)
 		channel = NULL;
 	if (channel)
 		kref_get(&channel->ref);

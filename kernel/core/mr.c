@@ -64,8 +64,12 @@ static int mr_check_range(struct ib_device *ib, struct univ_hdr *hdr,
 	return 0;
 }
 
-/* ENOMEM is memlock unless the process has room left. */
-static int mr_explain_memory(struct univ_hdr *hdr, const struct mr_range *range)
+/*
+ * ENOMEM is memlock unless the process has room left. One that may lock nothing at
+ * all is told EPERM.
+ */
+static int mr_explain_memory(struct univ_hdr *hdr, const struct mr_range *range,
+			     int err)
 {
 	u64 limit = rlimit(RLIMIT_MEMLOCK);
 	u64 pinned = (u64)atomic64_read(&current->mm->pinned_vm) << PAGE_SHIFT;
@@ -74,16 +78,16 @@ static int mr_explain_memory(struct univ_hdr *hdr, const struct mr_range *range)
 	u64 left = limit > pinned ? round_down(limit - pinned, PAGE_SIZE) : 0;
 
 	if (asked > left && limit != RLIM_INFINITY && !capable(CAP_IPC_LOCK))
-		return univ_explain(hdr, -ENOMEM, UNIV_REASON_MEMLOCK, 0, asked,
+		return univ_explain(hdr, err, UNIV_REASON_MEMLOCK, 0, asked,
 				    left);
-	return univ_explain(hdr, -ENOMEM, UNIV_REASON_NO_MEMORY, 0, asked, 0);
+	return univ_explain(hdr, err, UNIV_REASON_NO_MEMORY, 0, asked, 0);
 }
 
 static int mr_explain(struct univ_hdr *hdr, const struct mr_range *range,
 		      int err)
 {
-	if (err == -ENOMEM)
-		return mr_explain_memory(hdr, range);
+	if (err == -ENOMEM || (err == -EPERM && !can_do_mlock()))
+		return mr_explain_memory(hdr, range, err);
 	if (err == -EFAULT)
 		return univ_explain(hdr, err, UNIV_REASON_ADDRESS, 0,
 				    range->addr, range->length);

@@ -271,6 +271,19 @@ static int qp_check(struct univ_context *ctx, struct univ_qp_create *cmd)
 	return ret ? ret : qp_check_caps(ctx, cmd);
 }
 
+/* One of XRC has a protection domain and a completion queue of its own. */
+static struct univ_srq *qp_get_srq(struct univ_context *ctx,
+				   struct univ_qp_create *cmd)
+{
+	struct univ_srq *srq = univ_srq_get(ctx, cmd->srq, &cmd->hdr);
+
+	if (IS_ERR(srq) || !srq->xrcd)
+		return srq;
+	univ_object_put(&srq->obj);
+	return ERR_PTR(univ_explain(&cmd->hdr, -EINVAL, UNIV_REASON_SRQ_OF_XRC,
+				    0, cmd->srq, 0));
+}
+
 /* Find what the queue pair is built on; each is held. */
 static int qp_get_parents(struct univ_qp *qp, struct univ_call *call,
 			  struct univ_qp_create *cmd)
@@ -296,7 +309,7 @@ static int qp_get_parents(struct univ_qp *qp, struct univ_call *call,
 		qp->partner = qp->send_cq;
 	if (!cmd->srq)
 		return 0;
-	qp->srq = univ_srq_get(ctx, cmd->srq, &cmd->hdr);
+	qp->srq = qp_get_srq(ctx, cmd);
 	if (!IS_ERR(qp->srq))
 		return 0;
 	ret = PTR_ERR(qp->srq);
