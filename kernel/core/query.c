@@ -3,6 +3,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <rdma/ib_cache.h>
+#include <rdma/opa_addr.h>
 
 #include "context.h"
 #include "ioctl.h"
@@ -16,8 +17,22 @@
 /* Most entries of all GID tables that one call returns. */
 #define UNIV_MAX_GID_ENTRIES 4096
 
-/* What the device can do and a process cannot have from us. */
-#define UNIV_CAPS_NOT_OFFERED IB_DEVICE_MEM_MGT_EXTENSIONS
+/* Both kinds of IB_DEVICE_FLUSH_*, which the kernel knows from 6.2 on. */
+#define UNIV_CAPS_FLUSH (3ull << 38)
+
+/*
+ * What the device can do and a process cannot have from us: no size of a queue
+ * pair or a shared receive queue changes (kernel verbs offer it, but the rings
+ * do not), no flows, no raw packets, no checksums, no flushes, no requests on
+ * regions.
+ */
+#define UNIV_CAPS_NOT_OFFERED						\
+	(IB_DEVICE_RESIZE_MAX_WR | IB_DEVICE_SRQ_RESIZE |		\
+	 IB_DEVICE_RAW_MULTI | IB_DEVICE_UD_IP_CSUM |			\
+	 IB_DEVICE_RC_IP_CSUM | IB_DEVICE_RAW_IP_CSUM |			\
+	 IB_DEVICE_MANAGED_FLOW_STEERING | IB_DEVICE_RAW_SCATTER_FCS |	\
+	 IB_DEVICE_PCI_WRITE_END_PADDING | IB_DEVICE_MEM_MGT_EXTENSIONS |	\
+	 UNIV_CAPS_FLUSH)
 
 /* What it cannot have either where univ_mw_offered() says no. */
 #define UNIV_CAPS_WINDOWS						\
@@ -160,6 +175,25 @@ int univ_device_query_ioctl(struct univ_call *call, void *arg)
 	return 0;
 }
 
+/*
+ * Bit 26 is one of the specification's that no kernel passed on; ib_uverbs says
+ * by it that GIDs are made of IP addresses, and programs know it as
+ * IBV_PORT_IP_BASED_GIDS.
+ */
+static u32 port_cap_flags(const struct ib_port_attr *attr)
+{
+	u32 flags = attr->port_cap_flags & ~(u32)IB_UVERBS_PCF_IP_BASED_GIDS;
+
+	return attr->ip_gids ? flags | IB_UVERBS_PCF_IP_BASED_GIDS : flags;
+}
+
+/* Of Omni-Path, whose LIDs are longer: none where 16 bits do not hold it. */
+static u16 port_lid(struct ib_device *ib, u32 port, u32 lid)
+{
+	return rdma_cap_opa_ah(ib, port) ? OPA_TO_IB_UCAST_LID(lid) :
+					   ib_lid_cpu16(lid);
+}
+
 static void port_query_fill(struct univ_port_query *cmd, struct ib_device *ib,
 			    const struct ib_port_attr *attr)
 {
@@ -167,14 +201,14 @@ static void port_query_fill(struct univ_port_query *cmd, struct ib_device *ib,
 	cmd->max_mtu = attr->max_mtu;
 	cmd->active_mtu = attr->active_mtu;
 	cmd->gid_tbl_len = attr->gid_tbl_len;
-	cmd->port_cap_flags = attr->port_cap_flags;
+	cmd->port_cap_flags = port_cap_flags(attr);
 	cmd->max_msg_sz = attr->max_msg_sz;
 	cmd->bad_pkey_cntr = attr->bad_pkey_cntr;
 	cmd->qkey_viol_cntr = attr->qkey_viol_cntr;
 	cmd->pkey_tbl_len = attr->pkey_tbl_len;
 	cmd->port_cap_flags2 = attr->port_cap_flags2;
-	cmd->lid = attr->lid;
-	cmd->sm_lid = attr->sm_lid;
+	cmd->lid = port_lid(ib, cmd->port_num, attr->lid);
+	cmd->sm_lid = port_lid(ib, cmd->port_num, attr->sm_lid);
 	cmd->lmc = attr->lmc;
 	cmd->max_vl_num = attr->max_vl_num;
 	cmd->sm_sl = attr->sm_sl;
