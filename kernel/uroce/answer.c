@@ -6,6 +6,7 @@
 #include <linux/ktime.h>
 #include <linux/skbuff.h>
 
+#include "compat.h"
 #include "resp.h"
 
 /* A peer is told of congestion so often at most, as devices in hardware do it */

@@ -2,6 +2,7 @@
 /* Connections: beginning, end, and what both sides need. */
 #include <linux/skbuff.h>
 
+#include "compat.h"
 #include "conn.h"
 
 void uroce_conn_init(struct uroce_conn *conn, const struct uroce_conn_ops *ops,
@@ -16,8 +17,8 @@ void uroce_conn_init(struct uroce_conn *conn, const struct uroce_conn_ops *ops,
 /* Both sides are halted already. On return no timer runs any more. */
 void uroce_conn_stop(struct uroce_conn *conn)
 {
-	del_timer_sync(&conn->req.timer);
 	del_timer_sync(&conn->resp.timer);
+	timer_delete_sync(&conn->req.timer);
 }
 
 static bool is_of_service(const struct uroce_conn *conn, u8 opcode)

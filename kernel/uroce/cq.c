@@ -58,7 +58,7 @@ static void cq_task(struct tasklet_struct *task)
 }
 
 int uroce_cq_create(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
-		    struct ib_udata *udata)
+		    struct univ_cq_attrs *attrs)
 {
 	struct uroce_cq *cq = to_ucq(ib);
 
@@ -105,15 +105,6 @@ int uroce_cq_destroy(struct ib_cq *ib, struct ib_udata *udata)
 	tasklet_kill(&cq->task);
 	kvfree(cq->cqes);
 	kvfree(cq->qps);
-	return 0;
-}
-
-/* Only that of a process, whose ring is not ours */
-int uroce_cq_resize(struct ib_cq *ib, int cqe, struct ib_udata *udata)
-{
-	if (!to_ucq(ib)->core)
-		return -EOPNOTSUPP;
-	ib->cqe = cqe;
 	return 0;
 }
 

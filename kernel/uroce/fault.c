@@ -242,8 +242,8 @@ void uroce_fault_prepare(struct uroce_dev *dev)
 
 	f->delay_us = DELAY_US;
 	skb_queue_head_init(&f->held);
-	hrtimer_init(&f->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-	f->timer.function = held_timer;
+	hrtimer_setup(&f->timer, held_timer, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_ABS_SOFT);
 }
 
 /* It has its name. Without debugfs there are no knobs, and that is no error. */

@@ -12,6 +12,7 @@
 #include <net/sock.h>
 #include <net/udp_tunnel.h>
 
+#include "compat.h"
 #include "gro.h"
 #include "net.h"
 
@@ -26,7 +27,7 @@ static bool yielded;
 /* Only ours: what a router passes on has to leave as it came */
 static bool is_ours(struct sk_buff *skb)
 {
-	const struct iphdr *ip = skb_gro_network_header(skb);
+	const struct iphdr *ip = univ_gro_ip(skb);
 	struct in6_addr dst;
 
 	if (ip->version == 4)
@@ -147,7 +148,7 @@ static struct socket *gro_listen(struct net *net, u8 family)
 
 	if (READ_ONCE(yielded) || udp_sock_create(net, &port, &sock))
 		return NULL;
-	setup_udp_tunnel_sock(net, sock, &cfg);
+	univ_setup_udp_tunnel_sock(net, sock, &cfg);
 	return sock;
 }
 

@@ -174,7 +174,7 @@ static int dev_register(struct uroce_dev *dev, const char *name,
  */
 static bool dev_missed_event(struct uroce_dev *dev)
 {
-	return READ_ONCE(dev->netdev->reg_state) != NETREG_REGISTERED ||
+	return !univ_netdev_registered(dev->netdev) ||
 	       dev->net != dev_net(dev->netdev);
 }
 
@@ -380,4 +380,4 @@ MODULE_DESCRIPTION("Software RoCEv2 HCA with native rings");
 MODULE_AUTHOR("univerbs maintainers");
 MODULE_LICENSE("GPL");
 MODULE_ALIAS_RDMA_LINK("uroce");
-MODULE_IMPORT_NS(UNIVERBS);
+MODULE_IMPORT_NS(UNIVERBS_NS);

@@ -111,6 +111,7 @@ static int mr_list_pages(struct uroce_mr *mr)
 	struct sg_table *table = &mr->umem->sgt_append.sgt;
 	struct scatterlist *sg;
 	u32 n = 0, i, run;
+	void *first;
 	int s;
 
 	mr->npages = ib_umem_num_pages(mr->umem);
@@ -119,8 +120,9 @@ static int mr_list_pages(struct uroce_mr *mr)
 		return -ENOMEM;
 	for_each_sgtable_sg(table, sg, s) {
 		run = PAGE_ALIGN(sg->offset + sg->length) >> PAGE_SHIFT;
+		first = page_address(sg_page(sg));
 		for (i = 0; i < run && n < mr->npages; i++)
-			mr->pages[n++] = page_address(nth_page(sg_page(sg), i));
+			mr->pages[n++] = first + i * PAGE_SIZE;
 	}
 	return n == mr->npages ? 0 : -EINVAL;
 }
@@ -136,7 +138,7 @@ static void mr_free(struct uroce_mr *mr)
 /* Pin the pages of a process; what was pinned goes with mr_free() */
 static int mr_pin(struct uroce_mr *mr, u64 start, u64 length, u64 iova)
 {
-	mr->umem = ib_umem_get(mr->ib.device, start, length, mr->access);
+	mr->umem = ib_umem_get_va(mr->ib.device, start, length, mr->access);
 	if (IS_ERR(mr->umem)) {
 		int ret = PTR_ERR(mr->umem);
 
@@ -152,7 +154,7 @@ static int mr_pin(struct uroce_mr *mr, u64 start, u64 length, u64 iova)
 }
 
 struct ib_mr *uroce_mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
-			   int access, struct ib_udata *udata)
+			   int access, UNIV_DMAH_ARG struct ib_udata *udata)
 {
 	struct uroce_mr *mr = mr_new(pd, access);
 	int ret;

@@ -39,7 +39,7 @@ static void move_work(struct work_struct *work)
 	do
 		ret = READ_ONCE(ended) ? 0 : uroce_dev_new(name, move->netdev);
 	while (ret == -ESHUTDOWN &&
-	       READ_ONCE(move->netdev->reg_state) == NETREG_REGISTERED);
+	       univ_netdev_registered(move->netdev));
 	if (ret && ret != -ESHUTDOWN)
 		netdev_warn(move->netdev, "%s does not come along (%d)\n", name, ret);
 	netdev_put(move->netdev, &move->tracker);

@@ -67,6 +67,13 @@ static void ring_publish(struct univ_ring *ring, u32 tail)
 	smp_store_release(&ring->head->user.index, tail);
 }
 
+/*
+ * A slot reaches further than its struct, whose arrays are as long as the least
+ * slot. Later kernels (seen on 7.3) complain of a longer write to a field.
+ */
+#define slot_part(slot, member) \
+	((void *)(slot) + offsetof(typeof(*(slot)), member))
+
 static int post_inline(const struct ib_send_wr *wr, struct univ_send_wr *slot,
 		       u32 max)
 {
@@ -76,7 +83,7 @@ static int post_inline(const struct ib_send_wr *wr, struct univ_send_wr *slot,
 	for (i = 0; i < wr->num_sge; i++) {
 		if (wr->sg_list[i].length > max - len)
 			return -EINVAL;
-		memcpy(slot->data + len,
+		memcpy(slot_part(slot, data) + len,
 		       (void *)(uintptr_t)wr->sg_list[i].addr,
 		       wr->sg_list[i].length);
 		len += wr->sg_list[i].length;
@@ -154,7 +161,7 @@ static int post_one(struct uroce_qp *qp, const struct ib_send_wr *wr)
 	if (wr->send_flags & IB_SEND_INLINE)
 		ret = post_inline(wr, slot, sq->max_inline);
 	else if (wr->num_sge)
-		memcpy(slot->sge, wr->sg_list,
+		memcpy(slot_part(slot, sge), wr->sg_list,
 		       wr->num_sge * sizeof(*wr->sg_list));
 	if (!ret)
 		sq->tail++;
@@ -211,7 +218,7 @@ static int post_recv(struct uroce_recvq *rq, u32 max,
 		slot = univ_ring_slot(&rq->ring, rq->tail++);
 		slot->wr_id = wr->wr_id;
 		slot->count = wr->num_sge;
-		memcpy(slot->sge, wr->sg_list,
+		memcpy(slot_part(slot, sge), wr->sg_list,
 		       wr->num_sge * sizeof(*wr->sg_list));
 	}
 	if (rq->memory)

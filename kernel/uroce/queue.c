@@ -631,8 +631,8 @@ int uroce_queue_init(struct uroce_qp *qp)
 	qp->resp.recv.srq = qp->srq;
 	qp->resp.recv.pd = qp->ib->pd;
 	qp->resp.recv.cq = qp->recv_cq;
-	hrtimer_init(&sq->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
-	sq->timer.function = send_timer;
+	hrtimer_setup(&sq->timer, send_timer, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
 	sq->opcodes = send_opcodes(qp);
 	sq->datagrams = qp->type == IB_QPT_UD || qp->type == IB_QPT_GSI;
 	tasklet_setup(&sq->task, send_task);

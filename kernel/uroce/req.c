@@ -6,6 +6,7 @@
  */
 #include <linux/skbuff.h>
 
+#include "compat.h"
 #include "conn.h"
 
 /* An acknowledgement is asked for so often within long messages, or oftener */
@@ -413,7 +414,7 @@ static void req_set_timer(struct uroce_conn *conn, enum uroce_req_step step)
 	if (req->full)
 		mod_timer(&req->timer, jiffies + FULL_DELAY);
 	else if (req->una == req->high || !req->timeout)
-		del_timer(&req->timer);
+		timer_delete(&req->timer);
 	else if (!timer_pending(&req->timer))
 		mod_timer(&req->timer, jiffies + req->timeout);
 }
@@ -475,7 +476,7 @@ bool uroce_req_run(struct uroce_conn *conn, u32 posted)
 
 void uroce_req_timer(struct timer_list *timer)
 {
-	struct uroce_conn *conn = from_timer(conn, timer, req.timer);
+	struct uroce_conn *conn = timer_container_of(conn, timer, req.timer);
 
 	WRITE_ONCE(conn->req.expired, true);
 	conn->ops->rerun(conn, false);
@@ -518,7 +519,7 @@ void uroce_req_fail(struct uroce_conn *conn, enum ib_wc_status status)
 	struct uroce_requester *req = &conn->req;
 
 	req->running = false;
-	del_timer(&req->timer);
+	timer_delete(&req->timer);
 	if (req->done == req->posted)
 		return;
 	conn->ops->done(conn, msg_at(conn, req->done++), status);
@@ -571,5 +572,5 @@ void uroce_req_start(struct uroce_conn *conn, u32 psn)
 void uroce_req_halt(struct uroce_conn *conn)
 {
 	conn->req.running = false;
-	del_timer(&conn->req.timer);
+	timer_delete(&conn->req.timer);
 }

@@ -6,6 +6,7 @@
  */
 #include <linux/skbuff.h>
 
+#include "compat.h"
 #include "resp.h"
 
 static bool reliable(const struct uroce_conn *conn)

@@ -9,6 +9,8 @@
 #include <linux/tracepoint.h>
 #include <rdma/ib_verbs.h>
 
+#include "compat.h"
+
 #define UROCE_STATES			\
 	{ IB_QPS_RESET, "RESET" },	\
 	{ IB_QPS_INIT, "INIT" },	\
@@ -34,7 +36,7 @@ TRACE_EVENT(uroce_link,
 		__field(bool, up)
 	),
 	TP_fast_assign(
-		__assign_str(dev, dev_name(&ib->dev));
+		univ_assign_str(dev, dev_name(&ib->dev));
 		__entry->up = up;
 	),
 	TP_printk("dev=%s %s", __get_str(dev), __entry->up ? "up" : "down")
@@ -49,7 +51,7 @@ DECLARE_EVENT_CLASS(uroce_qp,
 		__field(int, what)
 	),
 	TP_fast_assign(
-		__assign_str(dev, dev_name(&ib->dev));
+		univ_assign_str(dev, dev_name(&ib->dev));
 		__entry->qpn = qpn;
 		__entry->what = what;
 	),
@@ -84,7 +86,7 @@ TRACE_EVENT(uroce_qp_state,
 		__field(int, to)
 	),
 	TP_fast_assign(
-		__assign_str(dev, dev_name(&ib->dev));
+		univ_assign_str(dev, dev_name(&ib->dev));
 		__entry->qpn = qpn;
 		__entry->from = from;
 		__entry->to = to;
@@ -104,8 +106,8 @@ TRACE_EVENT(uroce_transport,
 		__field(u32, qpn)
 	),
 	TP_fast_assign(
-		__assign_str(dev, dev_name(&ib->dev));
-		__assign_str(what, what);
+		univ_assign_str(dev, dev_name(&ib->dev));
+		univ_assign_str(what, what);
 		__entry->qpn = qpn;
 	),
 	TP_printk("dev=%s qpn=%u %s", __get_str(dev), __entry->qpn,
@@ -122,7 +124,7 @@ DECLARE_EVENT_CLASS(uroce_mr,
 		__field(u64, length)
 	),
 	TP_fast_assign(
-		__assign_str(dev, dev_name(&mr->device->dev));
+		univ_assign_str(dev, dev_name(&mr->device->dev));
 		__entry->key = mr->lkey;
 		__entry->iova = iova;
 		__entry->length = length;

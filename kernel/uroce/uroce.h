@@ -51,6 +51,7 @@
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
+#include "compat.h"
 #include "fault.h"
 #include "mem.h"
 #include "mirror.h"
@@ -691,15 +692,14 @@ static inline void uroce_recv_notify(struct uroce_qp *qp)
 
 int uroce_cq_private(struct uroce_cq *cq);
 int uroce_cq_create(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
-		    struct ib_udata *udata);
+		    struct univ_cq_attrs *attrs);
 int uroce_cq_destroy(struct ib_cq *ib, struct ib_udata *udata);
-int uroce_cq_resize(struct ib_cq *ib, int cqe, struct ib_udata *udata);
 int uroce_cq_poll(struct ib_cq *ib, int count, struct ib_wc *wc);
 int uroce_cq_arm(struct ib_cq *ib, enum ib_cq_notify_flags flags);
 
 /* mem.c, control path */
 struct ib_mr *uroce_mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
-			   int access, struct ib_udata *udata);
+			   int access, UNIV_DMAH_ARG struct ib_udata *udata);
 struct ib_mr *uroce_mr_rereg(struct ib_mr *ib, int flags, u64 start, u64 length,
 			     u64 iova, int access, struct ib_pd *pd,
 			     struct ib_udata *udata);

@@ -235,7 +235,6 @@ const struct ib_device_ops uroce_dev_ops = {
 	.reg_user_mr = uroce_mr_reg,
 	.req_notify_cq = uroce_cq_arm,
 	.rereg_user_mr = uroce_mr_rereg,
-	.resize_cq = uroce_cq_resize,
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, uroce_ah, ib),
 	INIT_RDMA_OBJ_SIZE(ib_cq, uroce_cq, ib),
