@@ -79,8 +79,8 @@ int uroce_cq_private(struct uroce_cq *cq)
 
 	if (cq->core || cq->cqes)
 		return 0;
-	cqes = kvcalloc(size, sizeof(*cqes), GFP_KERNEL);
-	qps = kvcalloc(size, sizeof(*qps), GFP_KERNEL);
+	cqes = kvcalloc(size, sizeof(*cqes), GFP_KERNEL_ACCOUNT);
+	qps = kvcalloc(size, sizeof(*qps), GFP_KERNEL_ACCOUNT);
 	if (!cqes || !qps) {
 		kvfree(cqes);
 		kvfree(qps);

@@ -52,7 +52,7 @@ int uroce_mcast_attach(struct ib_qp *ib, union ib_gid *gid, u16 lid)
 	bool twice;
 	int ret;
 
-	member = kzalloc(sizeof(*member), GFP_KERNEL);
+	member = kzalloc(sizeof(*member), GFP_KERNEL_ACCOUNT);
 	if (!member)
 		return -ENOMEM;
 	member->gid = *gid;

@@ -16,7 +16,7 @@
 
 static struct uroce_mr *mr_new(struct ib_pd *pd, int access)
 {
-	struct uroce_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	struct uroce_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 
 	if (!mr)
 		return NULL;
@@ -115,7 +115,8 @@ static int mr_list_pages(struct uroce_mr *mr)
 	int s;
 
 	mr->npages = ib_umem_num_pages(mr->umem);
-	mr->pages = kvmalloc_array(mr->npages, sizeof(*mr->pages), GFP_KERNEL);
+	mr->pages = kvmalloc_array(mr->npages, sizeof(*mr->pages),
+				   GFP_KERNEL_ACCOUNT);
 	if (!mr->pages)
 		return -ENOMEM;
 	for_each_sgtable_sg(table, sg, s) {
@@ -276,7 +277,8 @@ struct ib_mr *uroce_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max)
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->max_pages = max;
-	mr->pages = kvmalloc_array(max, sizeof(*mr->pages), GFP_KERNEL);
+	mr->pages = kvmalloc_array(max, sizeof(*mr->pages),
+				   GFP_KERNEL_ACCOUNT);
 	if (mr->pages)
 		ret = mr_publish(mr, false);
 	if (!ret)

@@ -273,7 +273,7 @@ static void mw_unpublish(struct uroce_mw *mw)
 
 int uroce_mw_alloc(struct ib_mw *ib, struct ib_udata *udata)
 {
-	struct uroce_mw *mw = kzalloc(sizeof(*mw), GFP_KERNEL);
+	struct uroce_mw *mw = kzalloc(sizeof(*mw), GFP_KERNEL_ACCOUNT);
 	int ret;
 
 	if (!mw)

@@ -703,15 +703,15 @@ static int wire_alloc_wqes(struct uroce_wire *w)
 	w->count = sq->ring.count;
 	if (!w->count)
 		return 0;
-	w->wqes = kvcalloc(w->count, sizeof(*w->wqes), GFP_KERNEL);
+	w->wqes = kvcalloc(w->count, sizeof(*w->wqes), GFP_KERNEL_ACCOUNT);
 	w->sges = kvcalloc(array_size(w->count, max_t(u32, sq->max_sge, 1)),
-			   sizeof(*w->sges), GFP_KERNEL);
+			   sizeof(*w->sges), GFP_KERNEL_ACCOUNT);
 	return w->wqes && w->sges ? 0 : -ENOMEM;
 }
 
 static struct uroce_wire *wire_alloc(struct uroce_qp *qp)
 {
-	struct uroce_wire *w = kzalloc(sizeof(*w), GFP_KERNEL);
+	struct uroce_wire *w = kzalloc(sizeof(*w), GFP_KERNEL_ACCOUNT);
 	struct uroce_conn *conn;
 
 	if (!w)

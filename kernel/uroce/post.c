@@ -18,7 +18,7 @@ static void *private_ring(struct univ_ring *ring, u32 slots, u32 stride)
 	void *memory;
 
 	memory = kvzalloc(map.slot_offset + (size_t)map.slots * map.stride,
-			  GFP_KERNEL);
+			  GFP_KERNEL_ACCOUNT);
 	if (memory)
 		univ_ring_init(ring, memory, &map);
 	return memory;

@@ -171,7 +171,7 @@ int uroce_qp_create(struct ib_qp *ib, struct ib_qp_init_attr *init,
 		ret = check_cap(init);
 	if (ret)
 		return ret;
-	qp = kzalloc(sizeof(*qp), GFP_KERNEL);
+	qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
 	if (!qp)
 		return -ENOMEM;
 	qp_fill(qp, ib, init);

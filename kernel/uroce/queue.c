@@ -604,9 +604,10 @@ void uroce_qp_fail(struct uroce_qp *qp, u32 event)
 
 static int alloc_lists(struct univ_sge **sge, struct uroce_vec *vec, u32 max)
 {
-	*sge = kcalloc(max, sizeof(**sge), GFP_KERNEL);
+	*sge = kcalloc(max, sizeof(**sge), GFP_KERNEL_ACCOUNT);
 	/* Inline data and remote memory are one piece */
-	vec->seg = kcalloc(max_t(u32, max, 1), sizeof(*vec->seg), GFP_KERNEL);
+	vec->seg = kcalloc(max_t(u32, max, 1), sizeof(*vec->seg),
+			   GFP_KERNEL_ACCOUNT);
 	return *sge && vec->seg ? 0 : -ENOMEM;
 }
 
