@@ -12,7 +12,7 @@
 static DEFINE_XARRAY_ALLOC(numbers);
 static u32 next_number = QPN_FIRST;
 
-atomic_t uroce_qp_ends;
+atomic64_t uroce_qp_ends;
 
 static int number_alloc(struct uroce_qp *qp)
 {
@@ -38,7 +38,7 @@ static void number_free(struct uroce_qp *qp)
 	else
 		xa_erase(&numbers, qp->num);
 	/* Full barrier: who sees the new count does not find it any more */
-	atomic_inc_return(&uroce_qp_ends);
+	atomic64_inc_return(&uroce_qp_ends);
 }
 
 struct uroce_qp *uroce_qp_find(u64 dev_id, u32 num)
@@ -55,7 +55,7 @@ struct uroce_qp *uroce_qp_find(u64 dev_id, u32 num)
 }
 
 /* For uroce_qp_peer(), when queue pairs have ended since it looked last */
-struct uroce_qp *uroce_qp_peer_again(struct uroce_qp *qp, u32 now)
+struct uroce_qp *uroce_qp_peer_again(struct uroce_qp *qp, u64 now)
 {
 	struct uroce_sendq *sq = &qp->sq;
 

@@ -273,7 +273,7 @@ struct uroce_sendq {
 	u32 head;
 	struct uroce_wqe wqe;
 	struct uroce_qp *peer;
-	u32 peer_seen;
+	u64 peer_seen;
 	u32 opcodes;
 	enum uroce_wait wait;
 	bool due;			/* the timer has been */
@@ -713,9 +713,9 @@ int uroce_mr_invalidate(struct ib_pd *pd, u32 key);
 
 /* qp.c: look-up, under RCU; of the connected peer, with sq.lock */
 struct uroce_qp *uroce_qp_find(u64 dev_id, u32 num);
-struct uroce_qp *uroce_qp_peer_again(struct uroce_qp *qp, u32 now);
-/* How many queue pairs have gone */
-extern atomic_t uroce_qp_ends;
+struct uroce_qp *uroce_qp_peer_again(struct uroce_qp *qp, u64 now);
+/* How many queue pairs have gone; 64 bits, which no uptime makes come round */
+extern atomic64_t uroce_qp_ends;
 
 /*
  * The queue pair that this one is connected to, if it is of this host. What was
@@ -726,7 +726,7 @@ static inline struct uroce_qp *uroce_qp_peer(struct uroce_qp *qp)
 {
 	struct uroce_sendq *sq = &qp->sq;
 	/* Acquire: pairs with the barrier in number_free() */
-	u32 now = atomic_read_acquire(&uroce_qp_ends);
+	u64 now = atomic64_read_acquire(&uroce_qp_ends);
 
 	lockdep_assert_held(&sq->lock);
 	if (likely(sq->peer && sq->peer_seen == now))
