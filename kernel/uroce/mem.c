@@ -28,6 +28,11 @@ static struct uroce_mr *mr_new(struct ib_pd *pd, int access)
 	return mr;
 }
 
+static u8 *table_variants(struct uroce_mr_table *table)
+{
+	return (u8 *)&table->slot[table->size];
+}
+
 /* Room for a region of this index; look-ups go on in the old table meanwhile */
 static int table_grow(struct uroce_dev *dev, u32 index)
 {
@@ -39,12 +44,16 @@ static int table_grow(struct uroce_dev *dev, u32 index)
 	if (old && index < old->size)
 		return 0;
 	size = max_t(u32, 64, roundup_pow_of_two(index + 1));
-	new = kvzalloc(struct_size(new, slot, size), GFP_KERNEL);
+	new = kvzalloc(struct_size(new, slot, size) + size, GFP_KERNEL);
 	if (!new)
 		return -ENOMEM;
 	new->size = size;
-	if (old)
+	/* Where the keys begin is not to be guessed */
+	get_random_bytes(table_variants(new), size);
+	if (old) {
 		memcpy(new->slot, old->slot, flex_array_size(old, slot, old->size));
+		memcpy(table_variants(new), table_variants(old), old->size);
+	}
 	rcu_assign_pointer(dev->table, new);
 	if (old)
 		kvfree_rcu(old, rcu);
@@ -68,41 +77,72 @@ void uroce_mr_exit(struct uroce_dev *dev)
 	xa_destroy(&dev->mws);
 }
 
-/* Keys of a region that is gone do not come back at once, nor can be guessed */
-static int mr_publish(struct uroce_mr *mr, bool valid)
+static u8 *key_variant(struct uroce_dev *dev, u32 index)
 {
-	struct uroce_dev *dev = to_udev(mr->ib.device);
+	struct uroce_mr_table *table;
+
+	table = rcu_dereference_protected(dev->table,
+					  lockdep_is_held(&dev->mrs_lock));
+	return &table_variants(table)[index];
+}
+
+/*
+ * A key of a region or a window. The lowest index that is free may be that of one
+ * that has just gone, whose key somebody may still use, so the low byte goes on from
+ * that of the latest key of the index: it comes back after 256 keys at the earliest.
+ */
+int uroce_key_alloc(struct uroce_dev *dev, void *owner, u32 *key)
+{
 	u32 index;
 	int ret;
 
-	mutex_lock(&dev->mrs_lock);
-	ret = xa_alloc(&dev->mrs, &index, mr, XA_LIMIT(1, 0xffffff),
+	lockdep_assert_held(&dev->mrs_lock);
+	ret = xa_alloc(&dev->mrs, &index, owner, XA_LIMIT(1, 0xffffff),
 		       GFP_KERNEL);
 	if (ret)
-		goto unlock;
+		return ret == -EBUSY ? -ENOMEM : ret;
 	ret = table_grow(dev, index);
 	if (ret) {
 		xa_erase(&dev->mrs, index);
-		goto unlock;
+		return ret;
 	}
-	mr->ib.lkey = index << 8 | (get_random_u32() & 0xff);
+	*key = index << 8 | ++*key_variant(dev, index);
+	return 0;
+}
+
+/* @key: the latest; requests may have changed its low byte since it was allocated */
+void uroce_key_free(struct uroce_dev *dev, u32 key)
+{
+	lockdep_assert_held(&dev->mrs_lock);
+	*key_variant(dev, key >> 8) = key;
+	xa_erase(&dev->mrs, key >> 8);
+}
+
+static int mr_publish(struct uroce_mr *mr, bool valid)
+{
+	struct uroce_dev *dev = to_udev(mr->ib.device);
+	int ret;
+
+	mutex_lock(&dev->mrs_lock);
+	ret = uroce_key_alloc(dev, mr, &mr->ib.lkey);
+	if (ret)
+		goto unlock;
 	mr->ib.rkey = mr->ib.lkey;
 	mr->valid = valid;
-	table_set(dev, index, mr);
+	table_set(dev, mr->ib.lkey >> 8, mr);
 	trace_uroce_mr_create(&mr->ib, mr->iova, mr->length);
 unlock:
 	mutex_unlock(&dev->mrs_lock);
-	return ret == -EBUSY ? -ENOMEM : ret;
+	return ret;
 }
 
 static void mr_unpublish(struct uroce_mr *mr)
 {
 	struct uroce_dev *dev = to_udev(mr->ib.device);
-	u32 index = mr->ib.lkey >> 8;
 
 	mutex_lock(&dev->mrs_lock);
-	table_set(dev, index, NULL);
-	xa_erase(&dev->mrs, index);
+	table_set(dev, mr->ib.lkey >> 8, NULL);
+	uroce_key_free(dev, mr->ib.lkey);
 	mutex_unlock(&dev->mrs_lock);
 }
 

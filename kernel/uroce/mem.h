@@ -5,6 +5,7 @@
 
 #include <linux/completion.h>
 #include <linux/mm.h>
+#include <linux/nospec.h>
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
 #include <rdma/ib_verbs.h>
@@ -15,6 +16,9 @@ struct ib_umem;
  * struct uroce_mr_table - regions by the index in their keys, under RCU
  * @size: of @slot
  * @slot: NULL for none
+ *
+ * Behind @slot is a byte for each index: the low byte of the latest key of that
+ * index, under uroce_dev.mrs_lock.
  */
 struct uroce_mr_table {
 	struct rcu_head rcu;
@@ -85,6 +89,8 @@ uroce_mr_lookup(const struct uroce_mr_table *table, u32 index)
 {
 	if (unlikely(!table || index >= table->size))
 		return NULL;
+	/* A key is whatever a process or a peer says */
+	index = array_index_nospec(index, table->size);
 	return rcu_dereference_bh(table->slot[index]);
 }
 

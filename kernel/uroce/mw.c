@@ -18,8 +18,15 @@
 
 #include "uroce.h"
 
+/*
+ * What a bind may ask for. What concerns a region's owner alone, or how a bus orders,
+ * means nothing in a window; programs set it as they do for regions, and mlx5 and
+ * rdma_rxe take it.
+ */
 #define MW_ACCESS (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
-		   IB_ACCESS_REMOTE_ATOMIC | IB_ZERO_BASED)
+		   IB_ACCESS_REMOTE_ATOMIC | IB_ZERO_BASED | \
+		   IB_ACCESS_LOCAL_WRITE | IB_ACCESS_MW_BIND | \
+		   IB_ACCESS_OPTIONAL)
 #define MW_CHANGES (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)
 
 /**
@@ -242,32 +249,28 @@ void uroce_mw_put(struct uroce_mw *mw)
 static int mw_publish(struct uroce_mw *mw)
 {
 	struct uroce_dev *dev = mw->dev;
-	u32 index;
 	int ret;
 
 	mutex_lock(&dev->mrs_lock);
-	ret = xa_alloc(&dev->mrs, &index, mw, XA_LIMIT(1, 0xffffff),
-		       GFP_KERNEL);
+	ret = uroce_key_alloc(dev, mw, &mw->rkey);
 	if (ret)
 		goto unlock;
-	mw->rkey = index << 8 | (get_random_u32() & 0xff);
-	ret = xa_err(xa_store(&dev->mws, index, mw, GFP_KERNEL));
+	ret = xa_err(xa_store(&dev->mws, mw->rkey >> 8, mw, GFP_KERNEL));
 	if (ret)
-		xa_erase(&dev->mrs, index);
+		uroce_key_free(dev, mw->rkey);
 unlock:
 	mutex_unlock(&dev->mrs_lock);
-	return ret == -EBUSY ? -ENOMEM : ret;
+	return ret;
 }
 
+/* The window is gone, so its key does not change any more */
 static void mw_unpublish(struct uroce_mw *mw)
 {
 	struct uroce_dev *dev = mw->dev;
-	/* Its upper bits never change */
-	u32 index = READ_ONCE(mw->rkey) >> 8;
 
 	mutex_lock(&dev->mrs_lock);
-	xa_erase(&dev->mws, index);
-	xa_erase(&dev->mrs, index);
+	xa_erase(&dev->mws, mw->rkey >> 8);
+	uroce_key_free(dev, mw->rkey);
 	mutex_unlock(&dev->mrs_lock);
 }
 
@@ -298,12 +301,12 @@ int uroce_mw_dealloc(struct ib_mw *ib)
 	struct uroce_mw *mw = container_of(ib, struct uroce_ibmw, ib)->mw;
 	struct uroce_mr *former;
 
-	mw_unpublish(mw);
 	write_lock_bh(&mw->lock);
 	mw->gone = true;
 	former = unbind(mw);
 	write_unlock_bh(&mw->lock);
 	region_put(former);
+	mw_unpublish(mw);
 	kfree_rcu(mw, rcu);
 	return 0;
 }

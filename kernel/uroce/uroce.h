@@ -482,6 +482,8 @@ static inline void uroce_note(struct uroce_qp *qp, enum uroce_counter what)
  */
 struct uroce_mr *uroce_mr_get(struct ib_pd *pd, u32 key, u64 addr, u32 len,
 			      u32 access);
+int uroce_key_alloc(struct uroce_dev *dev, void *owner, u32 *key);
+void uroce_key_free(struct uroce_dev *dev, u32 key);
 void uroce_mr_exit(struct uroce_dev *dev);
 void uroce_mr_copy(const struct uroce_mr *to, u64 to_off,
 		   const struct uroce_mr *from, u64 from_off, u32 len);
