@@ -6,6 +6,8 @@
 #include "local.h"
 
 #define GRH_LEN 40
+/* A datagram with more copies than this ends the turn: there are 64 requests in one */
+#define COPIES 4
 
 /* The header that the first bytes of a received datagram show */
 static u8 make_grh(const struct uroce_flow *flow, u32 len, u8 *grh)
@@ -115,6 +117,14 @@ static void deliver_unicast(struct turn *t)
 		deliver_to(peer, t);
 }
 
+static void deliver_group(struct turn *t)
+{
+	const void *gid = &t->wqe->av.flow.dst;
+
+	if (uroce_mcast_each(t->qp->dev, gid, deliver_to, t) > COPIES)
+		t->tail = t->qp->sq.head + 1;
+}
+
 enum outcome uroce_local_datagram(struct turn *t)
 {
 	struct uroce_wqe *wqe = t->wqe;
@@ -131,9 +141,7 @@ enum outcome uroce_local_datagram(struct turn *t)
 		deliver_unicast(t);
 	} else {
 		if (wqe->wr.ud.remote_qpn == UROCE_MCAST_QPN)
-			uroce_mcast_each(t->qp->dev,
-					 (const void *)&wqe->av.flow.dst,
-					 deliver_to, t);
+			deliver_group(t);
 		uroce_wire_datagram(t->qp, wqe);
 	}
 	t->bytes -= min(t->bytes, wqe->len);

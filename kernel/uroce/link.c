@@ -106,9 +106,10 @@ static void dev_leave_net(struct uroce_dev *dev)
 {
 	struct net *net = xchg(&dev->net, NULL);
 
-	WRITE_ONCE(dev->gone, true);
-	if (net)
-		uroce_net_leave(net);
+	uroce_mcast_leave(dev);
+	if (!net)
+		return;
+	uroce_net_leave(net);
 }
 
 /*
@@ -131,6 +132,7 @@ void uroce_dev_dealloc(struct ib_device *ib)
 	uroce_fault_remove(dev);
 	uroce_mirror_remove(dev);
 	univ_queue_unregister(ib);
+	uroce_mcast_exit(dev);
 	uroce_mr_exit(dev);
 	free_percpu(dev->counters);
 }
@@ -208,14 +210,17 @@ static int dev_new(const char *name, struct net_device *netdev, struct net *net)
 	dev = ib_alloc_device(uroce_dev, ib);
 	if (!dev)
 		return -ENOMEM;
+	ret = uroce_mcast_init(dev);
+	if (ret) {
+		ib_dealloc_device(&dev->ib);
+		return ret;
+	}
 	dev->netdev = netdev;
 	uroce_fault_prepare(dev);
 	mutex_init(&dev->mrs_lock);
 	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC1);
 	xa_init(&dev->mws);
 	spin_lock_init(&dev->bound_lock);
-	spin_lock_init(&dev->groups_lock);
-	INIT_LIST_HEAD(&dev->groups);
 	/* From here on ib_dealloc_device() undoes what was done */
 	ib_set_device_ops(&dev->ib, &uroce_dev_ops);
 	dev->counters = __alloc_percpu(UROCE_COUNTERS * sizeof(u64),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Multicast groups: who is in them. */
 #include <linux/etherdevice.h>
-#include <linux/rculist.h>
+#include <linux/rhashtable.h>
 #include <linux/slab.h>
 #include <net/if_inet6.h>
 #include <net/ip.h>
@@ -10,17 +10,37 @@
 
 /**
  * struct member - a queue pair in a group
- * @link: in uroce_dev.groups: read under RCU, changed under groups_lock
+ * @link: in uroce_dev.groups, beside the other members of the group: read under
+ *	RCU, changed under groups_lock
  * @rcu: freed after a grace period
  * @gid: the group
  * @qp: the member; leaves before it is destroyed
  */
 struct member {
-	struct list_head link;
+	struct rhlist_head link;
 	struct rcu_head rcu;
 	union ib_gid gid;
 	struct uroce_qp *qp;
 };
+
+static const struct rhashtable_params groups_params = {
+	.key_len = sizeof(union ib_gid),
+	.key_offset = offsetof(struct member, gid),
+	.head_offset = offsetof(struct member, link),
+	.automatic_shrinking = true,
+};
+
+int uroce_mcast_init(struct uroce_dev *dev)
+{
+	mutex_init(&dev->groups_lock);
+	return rhltable_init(&dev->groups, &groups_params);
+}
+
+/* All members have left */
+void uroce_mcast_exit(struct uroce_dev *dev)
+{
+	rhltable_destroy(&dev->groups);
+}
 
 /* The Ethernet address that packets to the group have */
 static void group_address(const union ib_gid *gid, u8 *addr)
@@ -33,14 +53,60 @@ static void group_address(const union ib_gid *gid, u8 *addr)
 		ipv6_eth_mc_map(ip, addr);
 }
 
-static struct member *find(struct uroce_qp *qp, const union ib_gid *gid)
+/* The group's members. Context: RCU, or groups_lock. */
+static struct rhlist_head *members(struct uroce_dev *dev, const union ib_gid *gid)
 {
-	struct member *member;
+	return rhltable_lookup(&dev->groups, gid, groups_params);
+}
 
-	list_for_each_entry(member, &qp->dev->groups, link)
-		if (member->qp == qp && !memcmp(&member->gid, gid, sizeof(*gid)))
-			return member;
-	return NULL;
+static int attach(struct uroce_dev *dev, struct member *new)
+{
+	struct rhlist_head *list, *at;
+	struct member *member;
+	u32 n = 0;
+	int ret;
+
+	lockdep_assert_held(&dev->groups_lock);
+	rcu_read_lock();
+	list = members(dev, &new->gid);
+	rhl_for_each_entry_rcu(member, at, list, link) {
+		if (member->qp == new->qp)
+			break;
+		n++;
+	}
+	rcu_read_unlock();
+	if (at)
+		return -EINVAL;
+	if (n >= UROCE_MAX_MEMBERS ||
+	    (!n && dev->group_count >= UROCE_MAX_GROUPS))
+		return -ENOMEM;
+	ret = rhltable_insert(&dev->groups, &new->link, groups_params);
+	if (!ret && !n)
+		dev->group_count++;
+	return ret;
+}
+
+/* Returns the member that was, for its owner to free, or NULL */
+static struct member *detach(struct uroce_dev *dev, const struct uroce_qp *qp,
+			     const union ib_gid *gid)
+{
+	struct member *member, *found = NULL;
+	struct rhlist_head *at;
+
+	lockdep_assert_held(&dev->groups_lock);
+	rcu_read_lock();
+	rhl_for_each_entry_rcu(member, at, members(dev, gid), link)
+		if (member->qp == qp)
+			found = member;
+	rcu_read_unlock();
+	if (!found)
+		return NULL;
+	rhltable_remove(&dev->groups, &found->link, groups_params);
+	rcu_read_lock();
+	if (!members(dev, gid))
+		dev->group_count--;
+	rcu_read_unlock();
+	return found;
 }
 
 int uroce_mcast_attach(struct ib_qp *ib, union ib_gid *gid, u16 lid)
@@ -49,7 +115,6 @@ int uroce_mcast_attach(struct ib_qp *ib, union ib_gid *gid, u16 lid)
 	struct uroce_dev *dev = qp->dev;
 	struct member *member;
 	u8 addr[ETH_ALEN];
-	bool twice;
 	int ret;
 
 	member = kzalloc(sizeof(*member), GFP_KERNEL_ACCOUNT);
@@ -58,20 +123,17 @@ int uroce_mcast_attach(struct ib_qp *ib, union ib_gid *gid, u16 lid)
 	member->gid = *gid;
 	member->qp = qp;
 	group_address(gid, addr);
-	ret = dev_mc_add(dev->netdev, addr);
+	mutex_lock(&dev->groups_lock);
+	ret = dev->gone ? -ENODEV : dev_mc_add(dev->netdev, addr);
 	if (ret)
-		goto free;
-	spin_lock_bh(&dev->groups_lock);
-	twice = find(qp, gid);
-	if (!twice)
-		list_add_rcu(&member->link, &dev->groups);
-	spin_unlock_bh(&dev->groups_lock);
-	if (!twice)
-		return 0;
-	dev_mc_del(dev->netdev, addr);
-	ret = -EINVAL;
-free:
-	kfree(member);
+		goto unlock;
+	ret = attach(dev, member);
+	if (ret)
+		dev_mc_del(dev->netdev, addr);
+unlock:
+	mutex_unlock(&dev->groups_lock);
+	if (ret)
+		kfree(member);
 	return ret;
 }
 
@@ -82,29 +144,43 @@ int uroce_mcast_detach(struct ib_qp *ib, union ib_gid *gid, u16 lid)
 	struct member *member;
 	u8 addr[ETH_ALEN];
 
-	spin_lock_bh(&dev->groups_lock);
-	member = find(qp, gid);
-	if (member)
-		list_del_rcu(&member->link);
-	spin_unlock_bh(&dev->groups_lock);
+	mutex_lock(&dev->groups_lock);
+	member = detach(dev, qp, gid);
+	group_address(gid, addr);
+	if (member && !dev->gone)
+		dev_mc_del(dev->netdev, addr);
+	mutex_unlock(&dev->groups_lock);
 	if (!member)
 		return -EINVAL;
-	group_address(gid, addr);
-	dev_mc_del(dev->netdev, addr);
 	kfree_rcu(member, rcu);
 	return 0;
 }
 
 /*
- * Every member on this device. The queue pair may be on its way out: @each looks
- * at @dead under its lock. Context: RCU.
+ * The netdev leaves its namespace and forgets which groups it listens to. The groups
+ * that it listens to from now on are of other users.
  */
-void uroce_mcast_each(struct uroce_dev *dev, const union ib_gid *gid,
-		      void (*each)(struct uroce_qp *qp, void *arg), void *arg)
+void uroce_mcast_leave(struct uroce_dev *dev)
 {
-	struct member *member;
+	mutex_lock(&dev->groups_lock);
+	WRITE_ONCE(dev->gone, true);
+	mutex_unlock(&dev->groups_lock);
+}
 
-	list_for_each_entry_rcu(member, &dev->groups, link)
-		if (!memcmp(&member->gid, gid, sizeof(*gid)))
-			each(member->qp, arg);
+/*
+ * Every member on this device; returns how many. The queue pair may be on its way
+ * out: @each looks at @dead under its lock. Context: RCU.
+ */
+u32 uroce_mcast_each(struct uroce_dev *dev, const union ib_gid *gid,
+		     void (*each)(struct uroce_qp *qp, void *arg), void *arg)
+{
+	struct rhlist_head *at;
+	struct member *member;
+	u32 n = 0;
+
+	rhl_for_each_entry_rcu(member, at, members(dev, gid), link) {
+		each(member->qp, arg);
+		n++;
+	}
+	return n;
 }

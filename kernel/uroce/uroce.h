@@ -47,6 +47,7 @@
 #include <linux/interrupt.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
+#include <linux/rhashtable.h>
 #include <linux/spinlock.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
@@ -77,15 +78,18 @@ struct uroce_wire;
  * @link: in the list of devices, under RCU
  * @id: never used again by another device; 0 is no device
  * @netdev: what packets leave by; for as long as the device is registered
- * @net: namespace that we have joined, NULL once @netdev left it. Whoever finds
- *	@gone clear in an RCU section may use dev_net(@netdev) to its end.
+ * @net: namespace that we have joined, NULL once @netdev left it
+ * @gone: it has left, or is about to. Whoever finds this clear in an RCU section may
+ *	use dev_net(@netdev) to its end. Set under groups_lock.
  * @gsi: queue pair 1, under RCU
  * @mrs_lock: changing @mrs and @table
  * @mrs: which indices of regions and windows are taken
  * @table: regions
  * @mws: memory windows by index, under RCU
  * @bound_lock: uroce_qp.windows
- * @groups: multicast
+ * @groups_lock: changing @groups and @group_count, and what @netdev listens to
+ * @groups: members of multicast groups, under RCU
+ * @group_count: groups that have a member
  * @counters: by enum uroce_counter
  * @faults: on request
  * @mirror: taps of @netdev are shown what goes without packets
@@ -103,8 +107,9 @@ struct uroce_dev {
 	struct uroce_mr_table __rcu *table;
 	struct xarray mws;
 	spinlock_t bound_lock;
-	spinlock_t groups_lock;
-	struct list_head groups;
+	struct mutex groups_lock;
+	struct rhltable groups;
+	u32 group_count;
 	u64 __percpu *counters;
 	struct uroce_faults faults;
 	bool mirror;
@@ -758,10 +763,16 @@ bool uroce_ah_copy(u32 index, struct uroce_av *av);
 
 /* mcast.c */
 #define UROCE_MCAST_QPN 0xffffff
+#define UROCE_MAX_GROUPS 8192
+/* As hardware has it, since each datagram to a group is copied so often */
+#define UROCE_MAX_MEMBERS 240
+int uroce_mcast_init(struct uroce_dev *dev);
+void uroce_mcast_exit(struct uroce_dev *dev);
 int uroce_mcast_attach(struct ib_qp *ib, union ib_gid *gid, u16 lid);
 int uroce_mcast_detach(struct ib_qp *ib, union ib_gid *gid, u16 lid);
-void uroce_mcast_each(struct uroce_dev *dev, const union ib_gid *gid,
-		      void (*each)(struct uroce_qp *qp, void *arg), void *arg);
+void uroce_mcast_leave(struct uroce_dev *dev);
+u32 uroce_mcast_each(struct uroce_dev *dev, const union ib_gid *gid,
+		     void (*each)(struct uroce_qp *qp, void *arg), void *arg);
 
 /* link.c: the device of a namespace that has this address, or NULL; RCU */
 struct uroce_dev *uroce_dev_by_gid(struct net *net, const union ib_gid *gid);

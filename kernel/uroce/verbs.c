@@ -41,9 +41,9 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 	attr->max_qp_init_rd_atom = UROCE_MAX_RD_ATOMIC;
 	attr->max_res_rd_atom = UROCE_MAX_RD_ATOMIC << 20;
 	attr->atomic_cap = IB_ATOMIC_GLOB;
-	attr->max_mcast_grp = 1 << 16;
-	attr->max_mcast_qp_attach = 1 << 16;
-	attr->max_total_mcast_qp_attach = 1 << 16;
+	attr->max_mcast_grp = UROCE_MAX_GROUPS;
+	attr->max_mcast_qp_attach = UROCE_MAX_MEMBERS;
+	attr->max_total_mcast_qp_attach = UROCE_MAX_GROUPS * UROCE_MAX_MEMBERS;
 	attr->max_ah = 1 << 20;
 	attr->max_srq = 1 << 20;
 	attr->max_srq_wr = UROCE_MAX_WR;
