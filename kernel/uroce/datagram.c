@@ -52,7 +52,14 @@ static bool wants(const struct uroce_qp *qp, const struct uroce_wqe *wqe,
 	       peer->attr.qkey == qkey;
 }
 
-/* Context: the peer's lock. What finds no receive request is lost. */
+/*
+ * A datagram that finds no receive request is lost. So is one that is longer than
+ * the request at the head, which stays there: the specification has a responder drop
+ * a UD request of a bad length without a word and wait for the next one, and
+ * rdma_rxe does so in newer kernels. The queue pair must not fail by it, or whoever
+ * knows its Q_Key could stop it; that of queue pair 1 is known to everybody.
+ * Context: the peer's lock.
+ */
 static void deliver(struct turn *t)
 {
 	const struct univ_send_wr *wr = &t->wqe->wr;
@@ -63,14 +70,15 @@ static void deliver(struct turn *t)
 		.byte_len = t->wqe->len + GRH_LEN,
 		.src_qp = t->qp->num,
 	};
-	enum ib_wc_status status = uroce_recv_take(t->peer);
+	enum ib_wc_status status;
 	u8 grh[GRH_LEN] __aligned(4);
 	u8 network;
 
-	if (!r->taken)
+	status = uroce_recv_take_for(t->peer, cqe.byte_len);
+	if (!r->taken) {
+		uroce_note(t->peer, UROCE_CNT_OUT_OF_BUFFER);
 		return;
-	if (!status && r->len < cqe.byte_len)
-		status = IB_WC_LOC_LEN_ERR;
+	}
 	if (!status)
 		status = uroce_recv_map(t->peer);
 	if (!status) {

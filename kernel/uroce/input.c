@@ -81,8 +81,6 @@ static enum ib_wc_status place(struct uroce_qp *qp, const struct uroce_packet *p
 	enum ib_wc_status status;
 	u8 grh[GRH_LEN] __aligned(4);
 
-	if (r->len < GRH_LEN || r->len - GRH_LEN < pkt->len)
-		return IB_WC_LOC_LEN_ERR;
 	status = uroce_recv_map(qp);
 	if (status)
 		return status;
@@ -93,10 +91,12 @@ static enum ib_wc_status place(struct uroce_qp *qp, const struct uroce_packet *p
 	return IB_WC_SUCCESS;
 }
 
-/* Context: resp.lock. What finds no receive request is lost. */
+/*
+ * Context: resp.lock. What finds no receive request, or one that is too short, is
+ * lost; see deliver() of datagram.c.
+ */
 static void deliver(struct uroce_qp *qp, const struct uroce_packet *pkt)
 {
-	enum ib_wc_status status = uroce_recv_take(qp);
 	struct univ_cqe cqe = {
 		.opcode = IB_WC_RECV,
 		.wc_flags = 1 << 0,
@@ -104,9 +104,13 @@ static void deliver(struct uroce_qp *qp, const struct uroce_packet *pkt)
 		.src_qp = be32_to_cpu(deth_of(pkt)->sqp) & 0xffffff,
 	};
 	u8 network = RDMA_NETWORK_IPV4;
+	enum ib_wc_status status;
 
-	if (!qp->resp.recv.taken)
+	status = uroce_recv_take_for(qp, cqe.byte_len);
+	if (!qp->resp.recv.taken) {
+		uroce_note(qp, UROCE_CNT_OUT_OF_BUFFER);
 		return;
+	}
 	if (!status)
 		status = place(qp, pkt, &network);
 	/* For users in the kernel, see cqe_to_wc() */

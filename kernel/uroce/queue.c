@@ -478,8 +478,12 @@ static void srq_event(struct uroce_srq *srq, enum ib_event_type type)
 		srq->ib.event_handler(&event, srq->ib.srq_context);
 }
 
-/* Copy the request at the head; false when there is none or it is nonsense */
-static enum ib_wc_status recv_load(struct uroce_recvq *rq, struct uroce_recv *r)
+/*
+ * Take the request at the head. One of fewer than @least bytes stays in the queue
+ * for a shorter message.
+ */
+static enum ib_wc_status recv_load(struct uroce_recvq *rq, struct uroce_recv *r,
+				   u32 least)
 {
 	u32 tail = univ_ring_published(&rq->ring);
 	struct univ_recv_wr wr;
@@ -501,18 +505,21 @@ static enum ib_wc_status recv_load(struct uroce_recvq *rq, struct uroce_recv *r)
 	len = load_sges(r->sge, slot + RECV_HEAD, r->count);
 	r->len = min_t(u64, len, MAX_MESSAGE);
 	r->attached = rq->attached;
+	if (unlikely(r->len < least) && wr.count <= rq->max_sge)
+		return IB_WC_LOC_LEN_ERR;
 	rq->head++;
 	univ_ring_retire(&rq->ring, rq->head);
 	return wr.count > rq->max_sge ? IB_WC_LOC_QP_OP_ERR : IB_WC_SUCCESS;
 }
 
-static enum ib_wc_status srq_load(struct uroce_srq *srq, struct uroce_recv *r)
+static enum ib_wc_status srq_load(struct uroce_srq *srq, struct uroce_recv *r,
+				  u32 least)
 {
 	enum ib_wc_status status;
 	bool low = false;
 
 	spin_lock(&srq->rq.lock);
-	status = recv_load(&srq->rq, r);
+	status = recv_load(&srq->rq, r, least);
 	if (srq->limit && status == IB_WC_SUCCESS &&
 	    univ_ring_published(&srq->rq.ring) - srq->rq.head < srq->limit) {
 		srq->limit = 0;
@@ -526,15 +533,17 @@ static enum ib_wc_status srq_load(struct uroce_srq *srq, struct uroce_recv *r)
 	return status;
 }
 
-enum ib_wc_status uroce_recv_take(struct uroce_qp *qp)
+enum ib_wc_status uroce_recv_take_for(struct uroce_qp *qp, u32 least)
 {
 	struct uroce_recv *r = &qp->resp.recv;
 	struct uroce_srq *srq = qp->xrcd ? uroce_target_take(qp) : qp->srq;
 	enum ib_wc_status status;
 
 	lockdep_assert_held(&qp->resp.lock);
-	status = srq ? srq_load(srq, r) : recv_load(&qp->rq, r);
+	status = srq ? srq_load(srq, r, least) : recv_load(&qp->rq, r, least);
 	r->taken = status == IB_WC_SUCCESS || status == IB_WC_LOC_QP_OP_ERR;
+	if (unlikely(status == IB_WC_LOC_LEN_ERR))
+		uroce_count(qp->dev, UROCE_CNT_RECV_SHORT);
 	return status;
 }
 
@@ -577,7 +586,7 @@ void uroce_recv_flush(struct uroce_qp *qp)
 		univ_ring_set_flags(&qp->rq.ring, UNIV_RING_NEED_KICK);
 		/* F1: the process sees the flag, or we its tail */
 		smp_mb();
-		for (n = 0; n < STEP && recv_load(&qp->rq, &qp->resp.recv) !=
+		for (n = 0; n < STEP && recv_load(&qp->rq, &qp->resp.recv, 0) !=
 		     IB_WC_RNR_RETRY_EXC_ERR; n++)
 			uroce_recv_done(qp, &cqe, IB_WC_WR_FLUSH_ERR, true);
 		if (n == STEP)

@@ -15,6 +15,7 @@ static const struct rdma_stat_desc descs[UROCE_COUNTERS] = {
 	[UROCE_CNT_NAKS].name = "rcvd_nak",
 	[UROCE_CNT_NAKS_SENT].name = "send_nak",
 	/* As mlx5 calls them */
+	[UROCE_CNT_OUT_OF_BUFFER].name = "out_of_buffer",
 	[UROCE_CNT_ECN_MARKED].name = "np_ecn_marked_roce_packets",
 	[UROCE_CNT_CNP_SENT].name = "np_cnp_sent",
 	[UROCE_CNT_CNP_HANDLED].name = "rp_cnp_handled",
@@ -22,6 +23,8 @@ static const struct rdma_stat_desc descs[UROCE_COUNTERS] = {
 	[UROCE_CNT_SENT_BYTES].name = "sent_bytes",
 	[UROCE_CNT_RECEIVED_BYTES].name = "rcvd_bytes",
 	[UROCE_CNT_DAMAGED].name = "rcvd_icrc_err",
+	/* As mlx5 calls it */
+	[UROCE_CNT_RECV_SHORT].name = "resp_local_length_error",
 	[UROCE_CNT_FAULT_DROP].name = "fault_drop",
 	[UROCE_CNT_FAULT_DUPLICATE].name = "fault_duplicate",
 	[UROCE_CNT_FAULT_CORRUPT].name = "fault_corrupt",

@@ -609,8 +609,13 @@ static inline void uroce_send_success(struct uroce_qp *qp,
 		uroce_send_complete(qp, wqe, last);
 }
 
-enum ib_wc_status uroce_recv_take(struct uroce_qp *qp);
 enum ib_wc_status uroce_recv_map(struct uroce_qp *qp);
+enum ib_wc_status uroce_recv_take_for(struct uroce_qp *qp, u32 least);
+static inline enum ib_wc_status uroce_recv_take(struct uroce_qp *qp)
+{
+	return uroce_recv_take_for(qp, 0);
+}
+
 void uroce_recv_done(struct uroce_qp *qp, struct univ_cqe *cqe,
 		     enum ib_wc_status status, bool solicited);
 void uroce_recv_flush(struct uroce_qp *qp);
