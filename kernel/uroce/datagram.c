@@ -80,7 +80,7 @@ static void deliver(struct turn *t)
 		return;
 	}
 	if (!status)
-		status = uroce_recv_map(t->peer);
+		status = uroce_recv_map(t->peer, cqe.byte_len);
 	if (!status) {
 		network = make_grh(&t->wqe->av.flow, t->wqe->len, grh);
 		/* For users in the kernel, see cqe_to_wc() */

@@ -81,7 +81,7 @@ static enum ib_wc_status place(struct uroce_qp *qp, const struct uroce_packet *p
 	enum ib_wc_status status;
 	u8 grh[GRH_LEN] __aligned(4);
 
-	status = uroce_recv_map(qp);
+	status = uroce_recv_map(qp, GRH_LEN + pkt->len);
 	if (status)
 		return status;
 	*network = copy_grh(pkt, grh);

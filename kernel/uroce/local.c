@@ -111,9 +111,9 @@ static enum outcome place(struct turn *t)
 	} else if (!r->taken) {
 		return SILENT;
 	}
-	if (uroce_recv_map(t->peer))
-		return refuse_recv(t, IB_WC_LOC_PROT_ERR, IB_WC_REM_OP_ERR);
 	n = piece(t);
+	if (uroce_recv_map(t->peer, wqe->done + n))
+		return refuse_recv(t, IB_WC_LOC_PROT_ERR, IB_WC_REM_OP_ERR);
 	uroce_vec_copy(&r->vec, wqe->done, &wqe->vec, wqe->done, n);
 	uroce_vec_put(&r->vec);
 	wqe->done += n;

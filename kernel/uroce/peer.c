@@ -277,7 +277,7 @@ static int op_place(struct uroce_conn *conn, u32 offset,
 
 	if (offset > r->len || pkt->len > r->len - offset)
 		return IB_WC_LOC_LEN_ERR;
-	status = uroce_recv_map(qp);
+	status = uroce_recv_map(qp, offset + pkt->len);
 	if (status)
 		return status;
 	uroce_packet_put(pkt, &r->vec, offset);

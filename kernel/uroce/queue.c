@@ -18,30 +18,35 @@ static bool is_dma_key(const struct uroce_qp *qp, u32 key, bool attached)
 	return !attached && key == qp->dev->ib.local_dma_lkey;
 }
 
-/* Hold the memory of a scatter list */
+/*
+ * Hold the memory of the first @len bytes that a scatter list names. What a message
+ * does not reach is not looked at: hardware and rdma_rxe do not either, and programs
+ * post receives that are longer than the memory behind them.
+ */
 static enum ib_wc_status map_sges(struct uroce_qp *qp, struct ib_pd *pd,
 				  struct uroce_vec *vec,
-				  const struct univ_sge *sge, u32 count,
+				  const struct univ_sge *sge, u32 count, u32 len,
 				  u32 access, bool attached)
 {
+	const struct univ_sge *end = sge + count;
 	struct uroce_seg *seg = vec->seg;
-	u32 i;
+	u32 run;
 
 	vec->count = 0;
-	vec->len = 0;
-	for (i = 0; i < count; i++) {
-		if (!sge[i].length)
+	vec->len = len;
+	for (; len && sge != end; len -= run, sge++) {
+		run = min(sge->length, len);
+		if (!run)
 			continue;
-		if (is_dma_key(qp, sge[i].lkey, attached)) {
+		if (is_dma_key(qp, sge->lkey, attached)) {
 			seg->mr = NULL;
-			seg->base = sge[i].addr;
-			seg->len = sge[i].length;
+			seg->base = sge->addr;
+			seg->len = run;
 		} else {
-			if (!uroce_seg_get(seg, pd, sge[i].lkey,
-					   sge[i].addr, sge[i].length, access))
+			if (!uroce_seg_get(seg, pd, sge->lkey, sge->addr, run,
+					   access))
 				goto bad;
 		}
-		vec->len += sge[i].length;
 		vec->count++;
 		seg++;
 	}
@@ -162,6 +167,14 @@ enum ib_wc_status uroce_send_load(struct uroce_qp *qp, u32 index,
 	return IB_WC_SUCCESS;
 }
 
+/* An atomic operation returns eight bytes, however long its list is */
+static u32 send_reach(const struct uroce_wqe *wqe)
+{
+	if (BIT(wqe->wr.opcode) & (OP(ATOMIC_CMP_AND_SWP) | OP(ATOMIC_FETCH_AND_ADD)))
+		return min_t(u32, wqe->len, sizeof(u64));
+	return wqe->len;
+}
+
 /* @access: what the local memory must grant: nothing, or to be written */
 enum ib_wc_status uroce_send_map(struct uroce_qp *qp, struct uroce_wqe *wqe,
 				 u32 access)
@@ -170,7 +183,8 @@ enum ib_wc_status uroce_send_map(struct uroce_qp *qp, struct uroce_wqe *wqe,
 
 	if (!wqe->data)
 		return map_sges(qp, qp->ib->pd, &wqe->vec, wqe->sge,
-				wqe->wr.count, access, qp->sq.attached);
+				wqe->wr.count, send_reach(wqe), access,
+				qp->sq.attached);
 	seg->mr = NULL;
 	seg->base = (uintptr_t)wqe->data;
 	seg->len = wqe->len;
@@ -547,12 +561,12 @@ enum ib_wc_status uroce_recv_take_for(struct uroce_qp *qp, u32 least)
 	return status;
 }
 
-enum ib_wc_status uroce_recv_map(struct uroce_qp *qp)
+enum ib_wc_status uroce_recv_map(struct uroce_qp *qp, u32 len)
 {
 	struct uroce_recv *r = &qp->resp.recv;
 
-	return map_sges(qp, r->pd, &r->vec, r->sge, r->count, IB_ACCESS_LOCAL_WRITE,
-			r->attached);
+	return map_sges(qp, r->pd, &r->vec, r->sge, r->count, len,
+			IB_ACCESS_LOCAL_WRITE, r->attached);
 }
 
 void uroce_recv_done(struct uroce_qp *qp, struct univ_cqe *cqe,

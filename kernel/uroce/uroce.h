@@ -558,14 +558,17 @@ static inline void uroce_remote_put(const struct uroce_seg *seg)
  *
  * Send side, uroce_sendq.lock held: uroce_send_load() makes the private copy of
  * the request at an index (and says in @reason what is wrong with it, if that
- * is known), uroce_send_map() finds its memory, with the access given; uroce_send_done() completes the request at sq.head and steps over it,
- * with an error puts the queue pair in ERR. uroce_send_run() goes on with a send
- * queue, for those who hold no lock; uroce_send_later() does so soon and from
- * anywhere.
+ * is known), uroce_send_map() finds its memory, with the access given;
+ * uroce_send_done() completes the request at sq.head and steps over it, with an
+ * error puts the queue pair in ERR. uroce_send_run() goes on with a send queue, for
+ * those who hold no lock; uroce_send_later() does so soon and from anywhere.
  *
  * Receive side, uroce_resp.lock held: uroce_recv_take() takes the next request
  * into resp.recv: IB_WC_SUCCESS, IB_WC_RNR_RETRY_EXC_ERR when there is none, or
- * what is wrong with it. uroce_recv_map() finds its memory. uroce_recv_done()
+ * what is wrong with it. uroce_recv_take_for() leaves a request that is shorter
+ * than a message in the queue and returns IB_WC_LOC_LEN_ERR; it is for datagrams.
+ * uroce_recv_map() finds the memory of its first bytes, as many as the caller is
+ * about to reach, of those that there are. uroce_recv_done()
  * completes it with the status and what the caller has filled in of @cqe.
  */
 #define UROCE_WR_REG_MR 0x40
@@ -609,13 +612,13 @@ static inline void uroce_send_success(struct uroce_qp *qp,
 		uroce_send_complete(qp, wqe, last);
 }
 
-enum ib_wc_status uroce_recv_map(struct uroce_qp *qp);
 enum ib_wc_status uroce_recv_take_for(struct uroce_qp *qp, u32 least);
 static inline enum ib_wc_status uroce_recv_take(struct uroce_qp *qp)
 {
 	return uroce_recv_take_for(qp, 0);
 }
 
+enum ib_wc_status uroce_recv_map(struct uroce_qp *qp, u32 len);
 void uroce_recv_done(struct uroce_qp *qp, struct univ_cqe *cqe,
 		     enum ib_wc_status status, bool solicited);
 void uroce_recv_flush(struct uroce_qp *qp);
