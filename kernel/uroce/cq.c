@@ -21,15 +21,15 @@ static void cqe_to_wc(const struct univ_cqe *cqe, struct ib_qp *qp,
 	wc->port_num = 1;
 	wc->pkey_index = cqe->pkey_index;
 	wc->sl = cqe->sl;
-	if (cqe->wc_flags & 1 << 0) {
+	if (cqe->wc_flags & UNIV_WC_GRH) {
 		wc->wc_flags |= IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE;
 		wc->network_hdr_type = cqe->reserved;
 	}
-	if (cqe->wc_flags & 1 << 1) {
+	if (cqe->wc_flags & UNIV_WC_WITH_IMM) {
 		wc->wc_flags |= IB_WC_WITH_IMM;
 		wc->ex.imm_data = (__force __be32)cqe->imm;
 	}
-	if (cqe->wc_flags & 1 << 3) {
+	if (cqe->wc_flags & UNIV_WC_WITH_INV) {
 		wc->wc_flags |= IB_WC_WITH_INVALIDATE;
 		wc->ex.invalidate_rkey = cqe->imm;
 	}

@@ -66,7 +66,7 @@ static void deliver(struct turn *t)
 	struct uroce_recv *r = &t->peer->resp.recv;
 	struct univ_cqe cqe = {
 		.opcode = IB_WC_RECV,
-		.wc_flags = 1 << 0,
+		.wc_flags = UNIV_WC_GRH,
 		.byte_len = t->wqe->len + GRH_LEN,
 		.src_qp = t->qp->num,
 	};
@@ -83,15 +83,13 @@ static void deliver(struct turn *t)
 		status = uroce_recv_map(t->peer, cqe.byte_len);
 	if (!status) {
 		network = make_grh(&t->wqe->av.flow, t->wqe->len, grh);
-		/* For users in the kernel, see cqe_to_wc() */
-		if (!t->peer->core)
-			cqe.reserved = network;
+		uroce_tell_network(t->peer, &cqe, network);
 		uroce_vec_write(&r->vec, 0, grh, GRH_LEN);
 		uroce_vec_copy(&r->vec, GRH_LEN, &t->wqe->vec, 0, t->wqe->len);
 		uroce_vec_put(&r->vec);
 	}
 	if (has_imm(wr->opcode)) {
-		cqe.wc_flags |= 1 << 1;
+		cqe.wc_flags |= UNIV_WC_WITH_IMM;
 		cqe.imm = wr->imm;
 	}
 	uroce_recv_done(t->peer, &cqe, status, wr->flags & UNIV_WR_SOLICITED);

@@ -99,7 +99,7 @@ static void deliver(struct uroce_qp *qp, const struct uroce_packet *pkt)
 {
 	struct univ_cqe cqe = {
 		.opcode = IB_WC_RECV,
-		.wc_flags = 1 << 0,
+		.wc_flags = UNIV_WC_GRH,
 		.byte_len = pkt->len + GRH_LEN,
 		.src_qp = be32_to_cpu(deth_of(pkt)->sqp) & 0xffffff,
 	};
@@ -113,11 +113,9 @@ static void deliver(struct uroce_qp *qp, const struct uroce_packet *pkt)
 	}
 	if (!status)
 		status = place(qp, pkt, &network);
-	/* For users in the kernel, see cqe_to_wc() */
-	if (!qp->core)
-		cqe.reserved = network;
+	uroce_tell_network(qp, &cqe, network);
 	if (pkt->op->flags & UROCE_OP_IMM) {
-		cqe.wc_flags |= 1 << 1;
+		cqe.wc_flags |= UNIV_WC_WITH_IMM;
 		cqe.imm = *(const u32 *)((const u8 *)pkt->bth + pkt->op->length -
 					 sizeof(u32));
 	}

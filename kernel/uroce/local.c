@@ -82,10 +82,10 @@ static void complete_recv(struct turn *t, u8 opcode)
 	};
 
 	if (has_imm(wr->opcode)) {
-		cqe.wc_flags = 1 << 1;
+		cqe.wc_flags = UNIV_WC_WITH_IMM;
 		cqe.imm = wr->imm;
 	} else if (wr->opcode == UNIV_WR_SEND_WITH_INV) {
-		cqe.wc_flags = 1 << 3;
+		cqe.wc_flags = UNIV_WC_WITH_INV;
 		cqe.imm = wr->imm;
 	}
 	uroce_recv_done(t->peer, &cqe, IB_WC_SUCCESS,
@@ -155,16 +155,21 @@ static enum outcome remote(struct turn *t, struct uroce_seg *seg, u32 len,
 {
 	const struct univ_send_wr *wr = &t->wqe->wr;
 
-	if (!(t->peer->attr.qp_access_flags & access))
+	if (!(t->peer->attr.qp_access_flags & access)) {
+		t->reason = UNIV_REASON_QP_ACCESS;
 		return refuse(t, IB_WC_REM_INV_REQ_ERR, IB_EVENT_QP_REQ_ERR);
+	}
 	seg->mr = NULL;
 	seg->base = 0;
 	seg->len = len;
 	if (!len)
 		return DONE;
 	if (!uroce_remote_get(t->peer, seg, wr->rkey, wr->remote_addr, len,
-			      access))
+			      access)) {
+		t->reason = uroce_mr_why(t->peer->resp.pd, wr->rkey,
+					 wr->remote_addr, len, access);
 		return refuse(t, IB_WC_REM_ACCESS_ERR, IB_EVENT_QP_ACCESS_ERR);
+	}
 	return DONE;
 }
 

@@ -432,6 +432,26 @@ struct uroce_mr *uroce_mr_get(struct ib_pd *pd, u32 key, u64 addr, u32 len,
 			     access);
 }
 
+/*
+ * Why uroce_mr_get() refused, enum univ_reason, or 0. A key of another domain is
+ * told as one that is unknown: whose keys there are is nobody's business.
+ * Context: bottom halves off.
+ */
+u16 uroce_mr_why(const struct ib_pd *pd, u32 key, u64 addr, u32 len, u32 access)
+{
+	struct uroce_dev *dev = to_udev(pd->device);
+	const struct uroce_mr *mr;
+
+	mr = uroce_mr_lookup(rcu_dereference_bh(dev->table), key >> 8);
+	if (!mr || !READ_ONCE(mr->valid) || mr->ib.rkey != key ||
+	    mr->ib.pd != pd)
+		return UNIV_REASON_KEY_UNKNOWN;
+	if (access & ~mr->access)
+		return UNIV_REASON_KEY_ACCESS;
+	return uroce_mr_allows(mr, addr, len, access) ? 0 :
+							UNIV_REASON_KEY_RANGE;
+}
+
 void uroce_vec_put(struct uroce_vec *vec)
 {
 	u32 i;

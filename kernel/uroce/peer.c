@@ -296,10 +296,10 @@ static void op_received(struct uroce_conn *conn, const struct ib_wc *wc,
 	};
 
 	if (wc->wc_flags & IB_WC_WITH_IMM) {
-		cqe.wc_flags = 1 << 1;
+		cqe.wc_flags = UNIV_WC_WITH_IMM;
 		cqe.imm = (__force u32)wc->ex.imm_data;
 	} else if (wc->wc_flags & IB_WC_WITH_INVALIDATE) {
-		cqe.wc_flags = 1 << 3;
+		cqe.wc_flags = UNIV_WC_WITH_INV;
 		cqe.imm = wc->ex.invalidate_rkey;
 	}
 	uroce_recv_done(qp, &cqe, wc->status, solicited);

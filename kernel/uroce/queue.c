@@ -56,6 +56,20 @@ bad:
 	return IB_WC_LOC_PROT_ERR;
 }
 
+/* Which check of map_sges() failed, for the completion */
+static u16 sges_why(const struct ib_pd *pd, const struct univ_sge *sge,
+		    u32 count, u32 access)
+{
+	u16 reason = 0;
+	u32 i;
+
+	for (i = 0; i < count && !reason; i++)
+		if (sge[i].length)
+			reason = uroce_mr_why(pd, sge[i].lkey, sge[i].addr,
+					      sge[i].length, access);
+	return reason;
+}
+
 /* ---- send requests ------------------------------------------------------------ */
 
 #define OP(op) BIT(UNIV_WR_##op)
@@ -245,6 +259,17 @@ void uroce_send_complete(struct uroce_qp *qp, const struct uroce_wqe *wqe,
 		send_lost(qp);
 }
 
+/* Of local memory that does not serve: why, as far as requests can tell */
+static u16 send_why(const struct uroce_qp *qp, const struct uroce_wqe *wqe)
+{
+	bool reads = BIT(wqe->wr.opcode) & NEVER_INLINE;
+
+	if (wqe->data)
+		return 0;
+	return sges_why(qp->ib->pd, wqe->sge, wqe->wr.count,
+			reads ? IB_ACCESS_LOCAL_WRITE : 0);
+}
+
 static void send_complete_error(struct uroce_qp *qp,
 				const struct uroce_wqe *wqe,
 				enum ib_wc_status status, u16 reason)
@@ -257,6 +282,8 @@ static void send_complete_error(struct uroce_qp *qp,
 		.reason = reason,
 	};
 
+	if (status == IB_WC_LOC_PROT_ERR && !reason)
+		cqe.reason = send_why(qp, wqe);
 	qp->sq.untold = true;
 	if (!uroce_cq_add(qp->send_cq, qp, &cqe, true))
 		send_lost(qp);
@@ -569,10 +596,24 @@ enum ib_wc_status uroce_recv_map(struct uroce_qp *qp, u32 len)
 			IB_ACCESS_LOCAL_WRITE, r->attached);
 }
 
+static noinline u16 recv_why(const struct uroce_recv *r,
+			     enum ib_wc_status status)
+{
+	if (status == IB_WC_LOC_LEN_ERR)
+		return UNIV_REASON_RECV_SHORT;
+	if (status == IB_WC_LOC_PROT_ERR)
+		return sges_why(r->pd, r->sge, r->count,
+				IB_ACCESS_LOCAL_WRITE);
+	return 0;
+}
+
 void uroce_recv_done(struct uroce_qp *qp, struct univ_cqe *cqe,
 		     enum ib_wc_status status, bool solicited)
 {
 	struct uroce_recv *r = &qp->resp.recv;
+
+	if (unlikely(status))
+		cqe->reason = recv_why(r, status);
 
 	r->taken = false;
 	cqe->wr_id = r->wr_id;

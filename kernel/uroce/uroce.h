@@ -485,6 +485,8 @@ static inline void uroce_note(struct uroce_qp *qp, enum uroce_counter what)
  * mem.c: what needs bottom halves off is what RCU protects too: they keep a grace
  * period from ending.
  */
+u16 uroce_mr_why(const struct ib_pd *pd, u32 key, u64 addr, u32 len,
+		 u32 access);
 struct uroce_mr *uroce_mr_get(struct ib_pd *pd, u32 key, u64 addr, u32 len,
 			      u32 access);
 int uroce_key_alloc(struct uroce_dev *dev, void *owner, u32 *key);
@@ -622,6 +624,20 @@ enum ib_wc_status uroce_recv_map(struct uroce_qp *qp, u32 len);
 void uroce_recv_done(struct uroce_qp *qp, struct univ_cqe *cqe,
 		     enum ib_wc_status status, bool solicited);
 void uroce_recv_flush(struct uroce_qp *qp);
+
+/*
+ * The kind of header in front of a datagram (enum rdma_network_type). Programs look
+ * for it where mlx5 reports it, in the lower bits of the service level: 1 is IPv6, 2
+ * is IPv4. Users in the kernel have a field for it, see cqe_to_wc().
+ */
+static inline void uroce_tell_network(const struct uroce_qp *qp,
+				      struct univ_cqe *cqe, u8 network)
+{
+	if (qp->core)
+		cqe->sl = network == RDMA_NETWORK_IPV4 ? 2 : 1;
+	else
+		cqe->reserved = network;
+}
 
 /* resp.lock held: to ERR; the task raises @event (0 for none) and flushes */
 void uroce_qp_fail(struct uroce_qp *qp, u32 event);

@@ -40,7 +40,7 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 	attr->max_qp_rd_atom = UROCE_MAX_RD_ATOMIC;
 	attr->max_qp_init_rd_atom = UROCE_MAX_RD_ATOMIC;
 	attr->max_res_rd_atom = UROCE_MAX_RD_ATOMIC << 20;
-	attr->atomic_cap = IB_ATOMIC_GLOB;
+	attr->atomic_cap = IB_ATOMIC_HCA;
 	attr->max_mcast_grp = UROCE_MAX_GROUPS;
 	attr->max_mcast_qp_attach = UROCE_MAX_MEMBERS;
 	attr->max_total_mcast_qp_attach = UROCE_MAX_GROUPS * UROCE_MAX_MEMBERS;
@@ -73,7 +73,9 @@ static int query_port(struct ib_device *ib, u32 port, struct ib_port_attr *attr)
 				 IB_MTU_256, IB_MTU_4096);
 	attr->gid_tbl_len = 256;
 	attr->port_cap_flags = IB_PORT_CM_SUP;
-	attr->max_msg_sz = 1u << 31;
+	attr->ip_gids = true;
+	/* At the smallest MTU more would be half of all sequence numbers */
+	attr->max_msg_sz = 1u << 30;
 	attr->pkey_tbl_len = 1;
 	attr->max_vl_num = 1;
 	attr->active_width = IB_WIDTH_4X;
