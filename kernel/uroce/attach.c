@@ -63,7 +63,7 @@ static void qp_kick(struct ib_qp *ib, unsigned long which)
 	if (unlikely(which & UNIV_KICK_RECV))
 		recv_kick(qp);
 	if (likely(which & UNIV_KICK_SEND))
-		uroce_send_run(qp);
+		uroce_send_kick(qp);
 }
 
 static void srq_kick(struct ib_srq *ib)

@@ -330,10 +330,13 @@ static struct rdma_link_ops link_ops = {
 
 static int __init uroce_init(void)
 {
-	int ret = uroce_net_init();
+	int ret = uroce_queue_start();
 
 	if (ret)
 		return ret;
+	ret = uroce_net_init();
+	if (ret)
+		goto stop_queue;
 	ret = uroce_policy_init();
 	if (ret)
 		goto exit_net;
@@ -358,6 +361,8 @@ exit_policy:
 	uroce_policy_exit();
 exit_net:
 	uroce_net_exit();
+stop_queue:
+	uroce_queue_stop();
 	return ret;
 }
 
@@ -374,6 +379,7 @@ static void __exit uroce_exit(void)
 	uroce_fault_exit();
 	/* Queue pairs and regions that wait for the end of a grace period */
 	rcu_barrier();
+	uroce_queue_stop();
 	uroce_qp_exit();
 	uroce_xrc_exit();
 }

@@ -46,10 +46,10 @@ int uroce_queue_private(struct uroce_qp *qp)
 	if (!ret)
 		ret = uroce_cq_private(qp->recv_cq);
 	if (!ret && !qp->srq)
-		ret = uroce_recvq_private(&qp->rq, qp->cap.max_recv_wr);
-	if (ret || sq->memory || !qp->cap.max_send_wr)
+		ret = uroce_recvq_private(&qp->rq, qp->attr.cap.max_recv_wr);
+	if (ret || sq->memory || !qp->attr.cap.max_send_wr)
 		return ret;
-	sq->memory = private_ring(&sq->ring, qp->cap.max_send_wr,
+	sq->memory = private_ring(&sq->ring, qp->attr.cap.max_send_wr,
 				  offsetof(struct univ_send_wr, data) +
 				  max_t(u32, sq->max_inline,
 					sq->max_sge * sizeof(struct univ_sge)));
@@ -148,7 +148,7 @@ static int post_one(struct uroce_qp *qp, const struct ib_send_wr *wr)
 	BUILD_BUG_ON((int)UNIV_WR_LOCAL_INV != (int)IB_WR_LOCAL_INV);
 	if (!sq->memory || wr->num_sge > sq->max_sge)
 		return -EINVAL;
-	if (ring_full(&sq->ring, sq->tail, qp->cap.max_send_wr))
+	if (ring_full(&sq->ring, sq->tail, qp->attr.cap.max_send_wr))
 		return -ENOMEM;
 	slot = univ_ring_slot(&sq->ring, sq->tail);
 	slot->wr_id = wr->wr_id;
@@ -237,7 +237,7 @@ int uroce_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 		*bad = wr;
 		return -EINVAL;
 	}
-	ret = post_recv(&qp->rq, qp->cap.max_recv_wr, wr, bad);
+	ret = post_recv(&qp->rq, qp->attr.cap.max_recv_wr, wr, bad);
 	/* Pairs with the fence before the flush's look at the tail */
 	smp_mb();
 	if (READ_ONCE(qp->state) == IB_QPS_ERR)

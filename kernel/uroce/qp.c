@@ -146,7 +146,7 @@ static void qp_fill(struct uroce_qp *qp, struct ib_qp *ib,
 	if (qp->type == IB_QPT_XRC_TGT)
 		qp->xrcd = to_uxrcd(init->xrcd);
 	qp->state = IB_QPS_RESET;
-	qp->cap = init->cap;
+	qp->attr.cap = init->cap;
 	qp->sq.max_sge = init->cap.max_send_sge;
 	/* A slot has room for as much inline data as for its list */
 	qp->sq.max_inline = max_t(u32, init->cap.max_inline_data,
@@ -157,7 +157,7 @@ static void qp_fill(struct uroce_qp *qp, struct ib_qp *ib,
 	qp->mtu = 4096;
 	INIT_LIST_HEAD(&qp->windows);
 	init->cap.max_inline_data = qp->sq.max_inline;
-	qp->cap.max_inline_data = qp->sq.max_inline;
+	qp->attr.cap.max_inline_data = qp->sq.max_inline;
 }
 
 int uroce_qp_create(struct ib_qp *ib, struct ib_qp_init_attr *init,
@@ -278,7 +278,7 @@ static void enter_state(struct uroce_qp *qp, enum ib_qp_state state)
 		qp->mtu = port_mtu(qp->dev);
 	if (state == IB_QPS_RESET) {
 		uroce_queue_reset(qp);
-		memset(&qp->attr, 0, sizeof(qp->attr));
+		qp->attr = (struct ib_qp_attr){ .cap = qp->attr.cap };
 		qp->sq.tell_drained = false;
 	}
 	if (state == IB_QPS_ERR)
@@ -363,14 +363,13 @@ int uroce_qp_query(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	attr->cur_qp_state = qp->state;
 	attr->sq_draining = READ_ONCE(qp->sq.draining);
 	spin_unlock_bh(&qp->resp.lock);
-	attr->cap = qp->cap;
 	attr->path_mig_state = IB_MIG_MIGRATED;
 	init->event_handler = ib->event_handler;
 	init->qp_context = ib->qp_context;
 	init->send_cq = ib->send_cq;
 	init->recv_cq = ib->recv_cq;
 	init->srq = ib->srq;
-	init->cap = qp->cap;
+	init->cap = qp->attr.cap;
 	init->sq_sig_type = qp->sq.sig_all ? IB_SIGNAL_ALL_WR :
 					     IB_SIGNAL_REQ_WR;
 	init->qp_type = ib->qp_type;
@@ -396,11 +395,12 @@ int uroce_qp_destroy(struct ib_qp *ib, struct ib_udata *udata)
 	uroce_wire_end(qp);
 	hrtimer_cancel(&qp->sq.timer);
 	tasklet_kill(&qp->sq.task);
+	cancel_work_sync(&qp->sq.rest);
 	uroce_mw_qp_gone(qp);
 	if (qp->xrcd)
 		uroce_target_remove(qp);
 	uroce_flow_release(&qp->av.flow);
 	uroce_queue_free(qp);
-	kfree_rcu(qp, rcu);
+	kfree_rcu(qp, sq.rcu);
 	return 0;
 }

@@ -307,12 +307,28 @@ void uroce_send_done(struct uroce_qp *qp, struct uroce_wqe *wqe,
 /* ---- running a send queue ----------------------------------------------------- */
 
 /*
- * Requests that are flushed, or looked at, before others get a turn; turns before
- * the rest is left to the tasklet, which the kernel moves to a thread when it is
- * at it for too long. A process may publish as fast as we complete, for ever.
+ * Requests that are flushed, or looked at, before others get a turn; and turns before
+ * the rest is left to a work item. A process may publish as fast as we complete, for
+ * ever, and a message may be 2 GiB long. Whoever came by a system call does more
+ * turns, which the scheduler may part; in the tasklet they would be nobody's time.
  */
-#define STEP	64
-#define TURNS	16
+#define STEP		64
+#define TURNS		16
+#define TASK_TURNS	4
+
+static struct workqueue_struct *send_wq;
+
+/* Memory may be reclaimed by way of this device */
+int uroce_queue_start(void)
+{
+	send_wq = alloc_workqueue("uroce", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return send_wq ? 0 : -ENOMEM;
+}
+
+void uroce_queue_stop(void)
+{
+	destroy_workqueue(send_wq);
+}
 
 /* The process wrote nonsense to its tail: nothing in the ring can be trusted */
 static noinline void send_corrupt(struct uroce_qp *qp)
@@ -387,36 +403,48 @@ static inline bool send_step(struct uroce_qp *qp)
 				       uroce_wire_step(qp, tail);
 }
 
-/* Do a bounded piece, if nobody else is at it. @word: somebody may have left one. */
-static bool send_turn(struct uroce_qp *qp, bool word)
+/* Do a bounded piece. @word: somebody may have left one. Context: sq.lock. */
+static inline void send_piece(struct uroce_qp *qp, bool word)
 {
 	struct uroce_sendq *sq = &qp->sq;
 
-	if (unlikely(!spin_trylock_bh(&sq->lock)))
-		return false;
 	/* Cleared before the look for work, see below */
 	if (unlikely(word))
 		smp_store_mb(sq->again, false);
 	if (likely(!sq->dead) && unlikely(send_step(qp)))
 		WRITE_ONCE(sq->again, true);
-	spin_unlock_bh(&sq->lock);
+}
+
+/* Sends a piece of the queue's work; false if somebody else is at it */
+static bool send_turn(struct uroce_qp *qp, bool word)
+{
+	if (unlikely(!spin_trylock_bh(&qp->sq.lock)))
+		return false;
+	send_piece(qp, word);
+	spin_unlock_bh(&qp->sq.lock);
 	/* Whoever found the lock taken has left word, or sees it free; see below */
 	smp_mb();
 	return true;
 }
 
-static noinline void send_more(struct uroce_qp *qp)
+/* Destroying sets @dead under the lock, and cancels the work item after that */
+static void send_rest(struct uroce_qp *qp)
 {
-	u32 turns = 1;
+	spin_lock_bh(&qp->sq.lock);
+	if (!qp->sq.dead)
+		queue_work(send_wq, &qp->sq.rest);
+	spin_unlock_bh(&qp->sq.lock);
+}
 
-	do {
-		if (turns++ == TURNS) {
-			uroce_send_later(qp);
+static noinline void send_more(struct uroce_qp *qp, u32 turns, bool may_sleep)
+{
+	while (--turns) {
+		if (may_sleep)
+			cond_resched();
+		if (!send_turn(qp, true) || !READ_ONCE(qp->sq.again))
 			return;
-		}
-		if (!send_turn(qp, true))
-			return;
-	} while (READ_ONCE(qp->sq.again));
+	}
+	send_rest(qp);
 }
 
 /*
@@ -427,10 +455,10 @@ static noinline void send_more(struct uroce_qp *qp)
  * look for work, or it might wipe out the word of one who came between the two.
  * Who gets the lock at once needs no word, and lets one that it finds stand: that
  * is good for another turn. Whoever had all its turns leaves the word for the
- * tasklet.
- * Context: any but with interrupts off, no lock of ours held.
+ * work item.
  */
-void uroce_send_run(struct uroce_qp *qp)
+static __always_inline void send_run(struct uroce_qp *qp, u32 turns,
+				     bool may_sleep)
 {
 	struct uroce_sendq *sq = &qp->sq;
 
@@ -441,7 +469,36 @@ void uroce_send_run(struct uroce_qp *qp)
 		smp_mb();
 	}
 	if (unlikely(READ_ONCE(sq->again)))
-		send_more(qp);
+		send_more(qp, turns, may_sleep);
+}
+
+/* Context: any but with interrupts off, no lock of ours held */
+void uroce_send_run(struct uroce_qp *qp)
+{
+	send_run(qp, TASK_TURNS, false);
+}
+
+/* As that. Context: may sleep */
+void uroce_send_kick(struct uroce_qp *qp)
+{
+	send_run(qp, TURNS, true);
+}
+
+/*
+ * send_rest() queues this under the lock and does not look for a word after that, so
+ * the lock is waited for here: were it only tried, nobody would go on.
+ */
+static void send_work(struct work_struct *work)
+{
+	struct uroce_qp *qp = container_of(work, struct uroce_qp, sq.rest);
+
+	spin_lock_bh(&qp->sq.lock);
+	send_piece(qp, true);
+	spin_unlock_bh(&qp->sq.lock);
+	/* Pairs with the barrier of whoever found the lock taken, as the one in send_turn() does */
+	smp_mb();
+	if (READ_ONCE(qp->sq.again))
+		send_more(qp, TURNS, true);
 }
 
 /* From anywhere */
@@ -481,7 +538,7 @@ static void send_task(struct tasklet_struct *task)
 	spin_unlock_bh(&qp->resp.lock);
 	if (qp->events)
 		raise_events(qp);
-	uroce_send_run(qp);
+	send_run(qp, TASK_TURNS, false);
 }
 
 static enum hrtimer_restart send_timer(struct hrtimer *timer)
@@ -701,6 +758,7 @@ int uroce_queue_init(struct uroce_qp *qp)
 	sq->opcodes = send_opcodes(qp);
 	sq->datagrams = qp->type == IB_QPT_UD || qp->type == IB_QPT_GSI;
 	tasklet_setup(&sq->task, send_task);
+	INIT_WORK(&sq->rest, send_work);
 	if (alloc_lists(&sq->wqe.sge, &sq->wqe.vec, sq->max_sge) ||
 	    alloc_lists(&qp->resp.recv.sge, &qp->resp.recv.vec,
 			recv_sges(qp)))

@@ -49,6 +49,7 @@
 #include <linux/refcount.h>
 #include <linux/rhashtable.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
@@ -268,6 +269,8 @@ enum uroce_wait {
  * @tell_drained: an event at the end of that
  * @shown_psn: sequence number of the next packet that a mirror shows, and
  * @shown_msn: of the next message
+ * @task: what others found out under locks, and the timer
+ * @rest: goes on with a queue after the turns of whoever ran it
  * @tail: of a private ring, under @post
  */
 struct uroce_sendq {
@@ -297,6 +300,10 @@ struct uroce_sendq {
 	u32 shown_msn;
 	struct hrtimer timer;
 	struct tasklet_struct task;
+	union {
+		struct work_struct rest;
+		struct rcu_head rcu;	/* of the queue pair, which nothing runs in */
+	};
 	spinlock_t post;
 	u32 tail;
 	void *memory;			/* private ring */
@@ -353,7 +360,6 @@ struct uroce_qp {
 	struct uroce_xrcd *xrcd;	/* of an XRC target */
 	struct list_head target;	/* in it */
 	struct univ_qp *core;		/* attached */
-	struct rcu_head rcu;
 	u32 num;
 	enum ib_qp_type type;
 
@@ -361,11 +367,10 @@ struct uroce_qp {
 	enum ib_qp_state state;
 	unsigned long events;		/* to be raised by the task */
 	bool lost;			/* a completion found no room */
-	/* Written by modify with both locks */
+	/* Written by modify with both locks; its cap never changes */
 	struct ib_qp_attr attr;
 	struct uroce_av av;
 	u32 mtu;
-	struct ib_qp_cap cap;
 
 	struct uroce_sendq sq;
 	struct uroce_recvq rq;
@@ -584,6 +589,7 @@ void uroce_send_done(struct uroce_qp *qp, struct uroce_wqe *wqe,
 void uroce_send_complete(struct uroce_qp *qp, const struct uroce_wqe *wqe,
 			 bool last);
 void uroce_send_run(struct uroce_qp *qp);
+void uroce_send_kick(struct uroce_qp *qp);
 void uroce_send_later(struct uroce_qp *qp);
 void uroce_send_wait(struct uroce_qp *qp, enum uroce_wait what, u64 ns);
 
@@ -642,6 +648,8 @@ static inline void uroce_tell_network(const struct uroce_qp *qp,
 /* resp.lock held: to ERR; the task raises @event (0 for none) and flushes */
 void uroce_qp_fail(struct uroce_qp *qp, u32 event);
 
+int uroce_queue_start(void);
+void uroce_queue_stop(void);
 int uroce_queue_init(struct uroce_qp *qp);
 void uroce_queue_free(struct uroce_qp *qp);
 int uroce_queue_private(struct uroce_qp *qp);
