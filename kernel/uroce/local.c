@@ -39,13 +39,18 @@ static enum outcome refuse_recv(struct turn *t, enum ib_wc_status theirs,
 	return refuse(t, ours, 0);
 }
 
-/* One that an unreliable message left behind serves again */
+/*
+ * A message begins. A receive request that an unreliable one left behind serves
+ * again. After a reliable one that was not finished, a requester that was reset, this
+ * is what packets call a bad sequence of opcodes.
+ */
 static enum outcome take_recv(struct turn *t)
 {
 	enum ib_wc_status status;
 
-	if (t->qp->type == IB_QPT_UC && t->peer->resp.recv.taken)
-		return DONE;
+	if (unlikely(t->peer->resp.recv.taken))
+		return t->qp->type == IB_QPT_UC ? DONE :
+		       refuse(t, IB_WC_REM_INV_REQ_ERR, IB_EVENT_QP_REQ_ERR);
 	status = uroce_recv_take(t->peer);
 	if (likely(status == IB_WC_SUCCESS))
 		return DONE;
@@ -90,7 +95,10 @@ static void complete_recv(struct turn *t, u8 opcode)
 	}
 	uroce_recv_done(t->peer, &cqe, IB_WC_SUCCESS,
 			wr->flags & UNIV_WR_SOLICITED);
-	uroce_recv_notify(t->peer);
+	/* An XRC target's receives complete in several queues */
+	if (unlikely(t->told && t->told != t->peer->resp.recv.cq))
+		uroce_cq_notify(t->told);
+	t->told = t->peer->resp.recv.cq;
 }
 
 /* A piece of a message into the peer's receive request */
@@ -185,7 +193,7 @@ static enum outcome rdma(struct turn *t, bool read)
 	out = remote(t, &seg, wqe->len,
 		     read ? IB_ACCESS_REMOTE_READ : IB_ACCESS_REMOTE_WRITE);
 	if (out == DONE && wqe->wr.opcode == UNIV_WR_RDMA_WRITE_WITH_IMM &&
-	    !wqe->done && !t->peer->resp.recv.taken) {
+	    !wqe->done) {
 		out = take_recv(t);
 		if (out != DONE && seg.mr)
 			uroce_remote_put(&seg);
@@ -430,10 +438,12 @@ static enum outcome connected(struct turn *t)
 	if (likely(t->answers))
 		out = perform(t);
 	uroce_vec_put(&wqe->vec);
-	/* Nobody tells a sender of an unreliable connection */
+	/* Nobody tells a sender of an unreliable connection, whose peer may have failed */
 	if (unlikely(t->qp->type == IB_QPT_UC) && out != MORE &&
-	    !(out == FAILED && t->status == IB_WC_LOC_PROT_ERR))
+	    !(out == FAILED && t->status == IB_WC_LOC_PROT_ERR)) {
+		t->answers = t->answers && answers(t->qp, t->peer);
 		return DONE;
+	}
 	return out;
 }
 
@@ -629,6 +639,18 @@ static enum outcome many(struct turn *t)
 	return out;
 }
 
+/* The first message for a peer that does not send yet. Context: its lock. */
+static noinline void heard(struct turn *t)
+{
+	struct uroce_qp *peer = t->peer;
+
+	if (!t->answers || peer->resp.heard)
+		return;
+	peer->resp.heard = true;
+	set_bit(IB_EVENT_COMM_EST, &peer->events);
+	uroce_send_later(peer);
+}
+
 /*
  * A whole batch goes under one lock of the peer's: it is the responder that takes
  * requests one after the other, whoever brings them.
@@ -641,6 +663,11 @@ static __always_inline enum outcome many_to(struct turn *t, struct uroce_qp *pee
 	t->answers = answers(t->qp, peer);
 	out = many(t);
 	let_go(t);
+	if (unlikely(peer->state == IB_QPS_RTR))
+		heard(t);
+	/* After the sender's completions, which whoever is woken may look for */
+	if (t->told)
+		uroce_cq_notify(t->told);
 	spin_unlock(&peer->resp.lock);
 	return out;
 }
@@ -661,6 +688,7 @@ bool uroce_local_step(struct uroce_qp *qp, u32 tail)
 	t.bytes = STEP_BYTES;
 	t.tail = tail;
 	t.into = NULL;
+	t.told = NULL;
 	out = likely(peer) ? many_to(&t, peer) : many(&t);
 	uroce_count_many(qp->dev, UROCE_CNT_LOCAL_MSGS, sq->head - from);
 	uroce_count_many(qp->dev, UROCE_CNT_LOCAL_BYTES, STEP_BYTES - t.bytes);

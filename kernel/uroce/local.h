@@ -30,6 +30,7 @@ enum outcome {
  * @tail: requests that there are
  * @into: region of the peer's that the last write went to, held for the next, or
  *	NULL; nothing that may take a key back is done meanwhile
+ * @told: where messages were received, to be notified at the end; or NULL
  */
 struct turn {
 	struct uroce_qp *qp;
@@ -41,6 +42,7 @@ struct turn {
 	u32 bytes;
 	u32 tail;
 	struct uroce_mr *into;
+	struct uroce_cq *told;
 };
 
 static inline enum outcome fail(struct turn *t, enum ib_wc_status status)

@@ -507,9 +507,8 @@ void uroce_send_later(struct uroce_qp *qp)
 	tasklet_schedule(&qp->sq.task);
 }
 
-static void raise_events(struct uroce_qp *qp)
+static void raise_events(struct uroce_qp *qp, unsigned long events)
 {
-	unsigned long events = xchg(&qp->events, 0);
 	struct ib_event event = {
 		.device = &qp->dev->ib,
 		.element.qp = qp->ib,
@@ -524,10 +523,16 @@ static void raise_events(struct uroce_qp *qp)
 	}
 }
 
-/* What was found out under locks that forbid to act on it */
+/*
+ * What was found out under locks that forbid to act on it. Events are taken under
+ * the lock that fails a queue pair, after the flush: the one that says that the last
+ * request of a shared queue is done comes after that request's completion, whoever
+ * fails the queue pair meanwhile.
+ */
 static void send_task(struct tasklet_struct *task)
 {
 	struct uroce_qp *qp = from_tasklet(qp, task, sq.task);
+	unsigned long events;
 
 	spin_lock_bh(&qp->resp.lock);
 	if (!qp->resp.dead && READ_ONCE(qp->lost) &&
@@ -535,9 +540,10 @@ static void send_task(struct tasklet_struct *task)
 		uroce_qp_fail(qp, IB_EVENT_QP_FATAL);
 	if (!qp->resp.dead && qp->state == IB_QPS_ERR)
 		uroce_recv_flush(qp);
+	events = xchg(&qp->events, 0);
 	spin_unlock_bh(&qp->resp.lock);
-	if (qp->events)
-		raise_events(qp);
+	if (events)
+		raise_events(qp, events);
 	send_run(qp, TASK_TURNS, false);
 }
 
@@ -583,12 +589,16 @@ static void srq_event(struct uroce_srq *srq, enum ib_event_type type)
 static enum ib_wc_status recv_load(struct uroce_recvq *rq, struct uroce_recv *r,
 				   u32 least)
 {
-	u32 tail = univ_ring_published(&rq->ring);
 	struct univ_recv_wr wr;
 	void *slot;
+	u32 tail;
 	u64 len;
 
-	if (tail == rq->head || !rq->ring.count)
+	/* A queue pair of the kernel's may have been made without a ring */
+	if (!rq->ring.count)
+		return IB_WC_RNR_RETRY_EXC_ERR;
+	tail = univ_ring_published(&rq->ring);
+	if (tail == rq->head)
 		return IB_WC_RNR_RETRY_EXC_ERR;
 	if (tail - rq->head > rq->ring.count) {
 		rq->head = tail;
@@ -786,6 +796,7 @@ void uroce_queue_reset(struct uroce_qp *qp)
 	sq->wait = UROCE_WAIT_NONE;
 	WRITE_ONCE(qp->lost, false);
 	qp->resp.recv.taken = false;
+	qp->resp.heard = false;
 	if (sq->ring.count) {
 		sq->head = univ_ring_published(&sq->ring);
 		univ_ring_retire(&sq->ring, sq->head);

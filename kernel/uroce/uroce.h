@@ -342,10 +342,12 @@ struct uroce_recv {
  * @lock: everything here, the own receive queue, and uroce_qp.state
  * @srq: XRC target: what the request under way is for
  * @pd: what the peer's keys belong to; NULL for nothing
+ * @heard: a message has come in RTR, and the owner was told
  */
 struct uroce_resp {
 	spinlock_t lock;
 	bool dead;
+	bool heard;
 	struct uroce_srq *srq;
 	struct ib_pd *pd;
 	struct uroce_recv recv;
