@@ -45,23 +45,12 @@ static int srq_attach(struct ib_srq *ib, const struct univ_ring *ring)
 	return 0;
 }
 
-/* Messages take receives by themselves; in error nobody else does */
-static noinline void recv_kick(struct uroce_qp *qp)
-{
-	if (READ_ONCE(qp->state) != IB_QPS_ERR)
-		return;
-	spin_lock_bh(&qp->resp.lock);
-	if (!qp->resp.dead && qp->state == IB_QPS_ERR)
-		uroce_recv_flush(qp);
-	spin_unlock_bh(&qp->resp.lock);
-}
-
 static void qp_kick(struct ib_qp *ib, unsigned long which)
 {
 	struct uroce_qp *qp = to_uqp(ib);
 
 	if (unlikely(which & UNIV_KICK_RECV))
-		recv_kick(qp);
+		uroce_recv_posted(qp);
 	if (likely(which & UNIV_KICK_SEND))
 		uroce_send_kick(qp);
 }

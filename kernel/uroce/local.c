@@ -11,8 +11,15 @@
 #define STEP_BYTES	(256u << 10)
 /* A peer that is not there, when no timeout says how long to wait */
 #define FOREVER_NS	(100 * NSEC_PER_MSEC)
-/* Datagrams look again so soon when too many packets are on their way out */
-#define FULL_NS		(200 * NSEC_PER_USEC)
+/*
+ * When too many packets are on their way out, a datagram looks again so soon, and then
+ * ever more seldom, up to 12.8 ms: thousands of queue pairs may wait like this
+ */
+#define FULL_FIRST_NS	(100ull * NSEC_PER_USEC)
+#define FULL_DOUBLINGS	7
+/* The time until a shared receive queue is looked at again doubles up to 1.28 ms */
+#define RNR_FIRST_NS	(10ull * NSEC_PER_USEC)
+#define RNR_DOUBLINGS	7
 
 /*
  * The peer refuses: it goes to error as well. Of an unreliable connection, what may
@@ -40,6 +47,35 @@ static enum outcome refuse_recv(struct turn *t, enum ib_wc_status theirs,
 }
 
 /*
+ * Whoever posts the peer's next receive is to go on with our queue, see
+ * uroce_recv_posted(). False if nobody can be asked: many wait for a shared queue's.
+ */
+static bool ask_for_word(struct turn *t)
+{
+	struct uroce_qp *peer = t->peer;
+
+	if (peer->type != IB_QPT_RC || peer->srq || !peer->rq.ring.count)
+		return false;
+	WRITE_ONCE(t->qp->sq.word, false);
+	WRITE_ONCE(peer->resp.wanted, true);
+	univ_ring_set_flags(&peer->rq.ring, UNIV_RING_NEED_KICK);
+	/* F1: who posts a receive sees the flag or @wanted, or we its tail */
+	smp_mb();
+	return true;
+}
+
+static enum ib_wc_status take_or_ask(struct turn *t)
+{
+	enum ib_wc_status status = uroce_recv_take(t->peer);
+
+	if (likely(status != IB_WC_RNR_RETRY_EXC_ERR) || !ask_for_word(t))
+		return status;
+	status = uroce_recv_take(t->peer);
+	t->asked = status == IB_WC_RNR_RETRY_EXC_ERR;
+	return status;
+}
+
+/*
  * A message begins. A receive request that an unreliable one left behind serves
  * again. After a reliable one that was not finished, a requester that was reset, this
  * is what packets call a bad sequence of opcodes.
@@ -51,7 +87,7 @@ static enum outcome take_recv(struct turn *t)
 	if (unlikely(t->peer->resp.recv.taken))
 		return t->qp->type == IB_QPT_UC ? DONE :
 		       refuse(t, IB_WC_REM_INV_REQ_ERR, IB_EVENT_QP_REQ_ERR);
-	status = uroce_recv_take(t->peer);
+	status = take_or_ask(t);
 	if (likely(status == IB_WC_SUCCESS))
 		return DONE;
 	if (status == IB_WC_RNR_RETRY_EXC_ERR)
@@ -454,14 +490,36 @@ static void refill(struct uroce_qp *qp)
 	struct uroce_sendq *sq = &qp->sq;
 
 	sq->tried = false;
+	sq->waits = 0;
 	sq->rnr_left = qp->attr.rnr_retry;
 	/* The first try is not a retry, and each is waited for */
 	sq->retry_left = qp->attr.retry_cnt + 1;
 }
 
-static void not_ready(struct uroce_qp *qp, u8 timer)
+/* How long the request waits now: twice as long as the last time, up to @times doublings */
+static u64 doubled(struct uroce_sendq *sq, u64 first_ns, u8 times)
+{
+	if (sq->waits < times)
+		sq->waits++;
+	return first_ns << sq->waits;
+}
+
+/*
+ * A requester that never gives up need not ask again as soon as it may: not before
+ * 100 ms if it is told, or else ever more seldom. Timers of 10 microseconds in many
+ * queue pairs would leave a processor no time for anything else.
+ */
+static u64 rnr_patience_ns(struct uroce_sendq *sq, bool asked)
+{
+	if (asked)
+		return FOREVER_NS;
+	return doubled(sq, RNR_FIRST_NS, RNR_DOUBLINGS);
+}
+
+static void not_ready(struct uroce_qp *qp, u8 timer, bool asked)
 {
 	struct uroce_sendq *sq = &qp->sq;
+	u64 ns = uroce_rnr_ns(timer);
 
 	uroce_note(qp, UROCE_CNT_RNR_RECEIVED);
 	if (!sq->rnr_left) {
@@ -471,7 +529,9 @@ static void not_ready(struct uroce_qp *qp, u8 timer)
 	sq->tried = true;
 	if (qp->attr.rnr_retry != 7)
 		sq->rnr_left--;
-	uroce_send_wait(qp, UROCE_WAIT_RNR, uroce_rnr_ns(timer));
+	else
+		ns = max(ns, rnr_patience_ns(sq, asked));
+	uroce_send_wait(qp, UROCE_WAIT_RNR, ns);
 }
 
 static void no_answer(struct uroce_qp *qp)
@@ -500,17 +560,19 @@ static void give_up(struct turn *t, enum outcome out)
 
 	switch (out) {
 	case RNR:
-		not_ready(qp, READ_ONCE(t->peer->attr.min_rnr_timer));
+		not_ready(qp, READ_ONCE(t->peer->attr.min_rnr_timer), t->asked);
 		return;
 	case SILENT:
 		no_answer(qp);
 		return;
 	case HELD:
-		uroce_send_wait(qp, UROCE_WAIT_RNR,
+		uroce_send_wait(qp, UROCE_WAIT_RETRY,
 				uroce_fault_delay_ns(qp->dev));
 		return;
 	case FULL:
-		uroce_send_wait(qp, UROCE_WAIT_RETRY, FULL_NS);
+		qp->sq.tried = true;
+		uroce_send_wait(qp, UROCE_WAIT_RETRY,
+				doubled(&qp->sq, FULL_FIRST_NS, FULL_DOUBLINGS));
 		return;
 	default:
 		uroce_send_done(qp, t->wqe, t->status, t->reason);
@@ -689,6 +751,7 @@ bool uroce_local_step(struct uroce_qp *qp, u32 tail)
 	t.tail = tail;
 	t.into = NULL;
 	t.told = NULL;
+	t.asked = false;
 	out = likely(peer) ? many_to(&t, peer) : many(&t);
 	uroce_count_many(qp->dev, UROCE_CNT_LOCAL_MSGS, sq->head - from);
 	uroce_count_many(qp->dev, UROCE_CNT_LOCAL_BYTES, STEP_BYTES - t.bytes);

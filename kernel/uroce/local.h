@@ -23,6 +23,7 @@ enum outcome {
  * @qp: whose
  * @peer: whom it is for; its responder's lock is held
  * @answers: it is connected to us and listens
+ * @asked: whoever posts a receive there will run @qp
  * @wqe: it
  * @status: how it failed
  * @reason: and why, in our words
@@ -36,6 +37,7 @@ struct turn {
 	struct uroce_qp *qp;
 	struct uroce_qp *peer;
 	bool answers;
+	bool asked;
 	struct uroce_wqe *wqe;
 	enum ib_wc_status status;
 	u16 reason;

@@ -238,9 +238,9 @@ int uroce_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 		return -EINVAL;
 	}
 	ret = post_recv(&qp->rq, qp->attr.cap.max_recv_wr, wr, bad);
-	/* Pairs with the fence before the flush's look at the tail */
+	/* Pairs with the fences before the flush's and the peer's look at the tail */
 	smp_mb();
-	if (READ_ONCE(qp->state) == IB_QPS_ERR)
+	if (READ_ONCE(qp->state) == IB_QPS_ERR || READ_ONCE(qp->resp.wanted))
 		uroce_send_later(qp);
 	return ret;
 }

@@ -361,7 +361,8 @@ static noinline bool flush_step(struct uroce_qp *qp, u32 tail)
 /* Whether a wait is over */
 static bool send_may_go_on(struct uroce_sendq *sq)
 {
-	if (READ_ONCE(sq->due))
+	if (READ_ONCE(sq->due) ||
+	    (sq->wait == UROCE_WAIT_RNR && READ_ONCE(sq->word)))
 		sq->wait = UROCE_WAIT_NONE;
 	return sq->wait == UROCE_WAIT_NONE;
 }
@@ -524,6 +525,43 @@ static void raise_events(struct uroce_qp *qp, unsigned long events)
 }
 
 /*
+ * A peer that waits for a receive request goes on. It is found anew, since it may
+ * have been destroyed; the caller's RCU section keeps it. Context: resp.lock.
+ */
+static struct uroce_qp *recv_wanted(struct uroce_qp *qp)
+{
+	struct uroce_qp *peer;
+
+	WRITE_ONCE(qp->resp.wanted, false);
+	univ_ring_set_flags(&qp->rq.ring, 0);
+	peer = uroce_qp_find(qp->av.peer, qp->attr.dest_qp_num);
+	if (peer)
+		WRITE_ONCE(peer->sq.word, true);
+	return peer;
+}
+
+/*
+ * Messages take receives by themselves. Whoever posts one is told to say so where
+ * nobody else takes it, in error, or where a peer waits for it: then its message is
+ * delivered at once, by the receiver. Context: no lock of ours held.
+ */
+void uroce_recv_posted(struct uroce_qp *qp)
+{
+	struct uroce_qp *peer = NULL;
+
+	rcu_read_lock();
+	spin_lock_bh(&qp->resp.lock);
+	if (!qp->resp.dead && qp->state == IB_QPS_ERR)
+		uroce_recv_flush(qp);
+	else if (!qp->resp.dead && qp->resp.wanted)
+		peer = recv_wanted(qp);
+	spin_unlock_bh(&qp->resp.lock);
+	if (peer)
+		uroce_send_run(peer);
+	rcu_read_unlock();
+}
+
+/*
  * What was found out under locks that forbid to act on it. Events are taken under
  * the lock that fails a queue pair, after the flush: the one that says that the last
  * request of a shared queue is done comes after that request's completion, whoever
@@ -544,6 +582,8 @@ static void send_task(struct tasklet_struct *task)
 	spin_unlock_bh(&qp->resp.lock);
 	if (events)
 		raise_events(qp, events);
+	if (READ_ONCE(qp->resp.wanted))
+		uroce_recv_posted(qp);
 	send_run(qp, TASK_TURNS, false);
 }
 
@@ -794,9 +834,11 @@ void uroce_queue_reset(struct uroce_qp *qp)
 
 	sq->wqe.loaded = false;
 	sq->wait = UROCE_WAIT_NONE;
+	sq->waits = 0;
 	WRITE_ONCE(qp->lost, false);
 	qp->resp.recv.taken = false;
 	qp->resp.heard = false;
+	WRITE_ONCE(qp->resp.wanted, false);
 	if (sq->ring.count) {
 		sq->head = univ_ring_published(&sq->ring);
 		univ_ring_retire(&sq->ring, sq->head);

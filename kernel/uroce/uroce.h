@@ -262,7 +262,11 @@ enum uroce_wait {
  * @wqe: that request, for queue pairs of one host
  * @peer: the last uroce_qp_peer(), and
  * @peer_seen: uroce_qp_ends of then; another says to look again
+ * @word: a receive was posted that the peer's responder waited for; written by
+ *	whoever posted it, cleared under the peer's uroce_resp.lock
  * @tried: the request at the head was not done at once
+ * @waits: how often it has waited for a shared receive queue, or for packets to
+ *	leave, up to a limit
  * @opcodes: a bit for each that the queue pair may send
  * @untold: uroce_cq_notify() is due
  * @draining: in SQD, with requests that have begun
@@ -285,7 +289,9 @@ struct uroce_sendq {
 	u32 opcodes;
 	enum uroce_wait wait;
 	bool due;			/* the timer has been */
+	bool word;
 	bool tried;
+	u8 waits;
 	u8 rnr_left;
 	u8 retry_left;
 	u32 max_sge;
@@ -342,11 +348,13 @@ struct uroce_recv {
  * @lock: everything here, the own receive queue, and uroce_qp.state
  * @srq: XRC target: what the request under way is for
  * @pd: what the peer's keys belong to; NULL for nothing
+ * @wanted: the peer, on this host, waits for a receive request
  * @heard: a message has come in RTR, and the owner was told
  */
 struct uroce_resp {
 	spinlock_t lock;
 	bool dead;
+	bool wanted;
 	bool heard;
 	struct uroce_srq *srq;
 	struct ib_pd *pd;
@@ -632,6 +640,7 @@ enum ib_wc_status uroce_recv_map(struct uroce_qp *qp, u32 len);
 void uroce_recv_done(struct uroce_qp *qp, struct univ_cqe *cqe,
 		     enum ib_wc_status status, bool solicited);
 void uroce_recv_flush(struct uroce_qp *qp);
+void uroce_recv_posted(struct uroce_qp *qp);
 
 /*
  * The kind of header in front of a datagram (enum rdma_network_type). Programs look
