@@ -123,13 +123,47 @@ bool uroce_net_room(struct net_device *dev)
 	return room;
 }
 
-/* Nobody counts what is sent while the namespace is being left */
+/*
+ * Is the neighbour that the packet goes to known? A packet that IPsec puts a header in
+ * front of does not say which one that is, and counts as one whose neighbour is known.
+ */
+static bool has_neighbour(struct sk_buff *skb)
+{
+	struct neighbour *neigh;
+	bool known;
+
+	if (dst_xfrm(skb_dst(skb)))
+		return true;
+	neigh = dst_neigh_lookup_skb(skb_dst(skb), skb);
+	if (!neigh)
+		return true;
+	known = READ_ONCE(neigh->nud_state) & NUD_VALID;
+	neigh_release(neigh);
+	return known;
+}
+
+/*
+ * The socket that pays for a packet, which has its route; NULL while the device leaves
+ * its namespace. Packets to a neighbour that does not answer wait for it for seconds, in
+ * a queue that the kernel keeps short. The queues of a few such neighbours would be all
+ * that may be under way, so these packets pay for half of it at most. Context: RCU.
+ */
+static struct sock *payer(struct net_device *dev, struct sk_buff *skb)
+{
+	struct sock *sk = uroce_net_sock(dev);
+
+	if (sk && refcount_read(&sk->sk_wmem_alloc) > UNDER_WAY / 2 &&
+	    !has_neighbour(skb))
+		return NULL;
+	return sk;
+}
+
 static void charge(struct net_device *dev, struct sk_buff *skb)
 {
 	struct sock *sk;
 
 	rcu_read_lock();
-	sk = uroce_net_sock(dev);
+	sk = payer(dev, skb);
 	if (sk)
 		skb_set_owner_w(skb, sk);
 	rcu_read_unlock();
@@ -498,7 +532,7 @@ static void run_begin(struct net_device *dev, struct uroce_run *run,
 
 	run->head = skb;
 	run->tail = skb;
-	run->sk = uroce_net_sock(dev);
+	run->sk = payer(dev, skb);
 	run->count = 1;
 	run->len = skb->len;
 	run->mtu = dst_mtu(dst);

@@ -3,6 +3,7 @@
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <net/inet_ecn.h>
+#include <net/xfrm.h>
 
 #include "peer.h"
 
@@ -582,13 +583,18 @@ static void load(struct uroce_wire *w, u32 tail)
 	}
 }
 
-static void take_answers(struct uroce_wire *w)
+/* Other processors queue answers meanwhile, so one turn takes no more than these */
+#define ANSWERS_TURN 256
+
+/* Returns whether some are left */
+static bool take_answers(struct uroce_wire *w)
 {
 	struct uroce_packet pkt;
 	struct answer_cb *cb;
 	struct sk_buff *skb;
+	u32 n;
 
-	while ((skb = skb_dequeue(&w->answers))) {
+	for (n = 0; n < ANSWERS_TURN && (skb = skb_dequeue(&w->answers)); n++) {
 		cb = (void *)skb->cb;
 		pkt.skb = skb;
 		pkt.ce = cb->ce;
@@ -596,6 +602,7 @@ static void take_answers(struct uroce_wire *w)
 			uroce_comp_receive(&w->conn, &pkt);
 		napi_consume_skb(skb, 1);
 	}
+	return !skb_queue_empty_lockless(&w->answers);
 }
 
 static void req_begin(struct uroce_wire *w)
@@ -642,32 +649,60 @@ bool uroce_wire_step(struct uroce_qp *qp, u32 tail)
 		return false;
 	if (!w->began)
 		req_begin(w);
-	take_answers(w);
+	more = take_answers(w);
 	if (!w->conn.req.running)
 		goto out;
 	load(w, tail);
-	more = uroce_req_run(&w->conn, w->loaded);
+	more |= uroce_req_run(&w->conn, w->loaded);
 out:
 	uroce_cq_notify(qp->send_cq);
 	if (!w->conn.req.running)
-		return false;
+		return more;
 	/* One that is bad may have become the first */
 	return more || ((s32)(tail - w->loaded) > 0 &&
 			w->conn.req.done == w->loaded);
 }
 
-/* Context: RCU. The packet is an answer to the requester, who takes it soon. */
+/* A requester that does not run in this state takes no answers */
+static bool expects_answers(const struct uroce_qp *qp)
+{
+	enum ib_qp_state state = READ_ONCE(qp->state);
+
+	return state == IB_QPS_RTS || state == IB_QPS_SQD;
+}
+
+/*
+ * Context: RCU. The packet is an answer to the requester, who takes it soon; the state
+ * may change before, so whoever flushes the send queue drops what is here. It is under
+ * way no more: the sender may be another namespace of this host, which cannot send for
+ * as long as too much is charged to it.
+ */
 void uroce_wire_answer(struct uroce_wire *w, const struct uroce_packet *pkt)
 {
 	struct sk_buff *skb = pkt->skb;
 	struct answer_cb *cb = (void *)skb->cb;
 
-	if (skb_queue_len_lockless(&w->answers) >= ANSWERS_MAX)
+	/* Without a ring nothing was asked, and nothing would take the answer */
+	if (!w->count || !expects_answers(w->qp) ||
+	    skb_queue_len_lockless(&w->answers) >= ANSWERS_MAX)
 		return;
+	skb_orphan(skb);
+	/* As UDP does, so that a packet that waits pins no connection of netfilter */
+	nf_reset_ct(skb);
+	secpath_reset(skb);
+	/* A packet that came by lo has a route, which must not outlive its namespace */
+	skb_dst_drop(skb);
 	cb->start = (u8 *)pkt->bth - skb->data;
 	cb->ce = pkt->ce;
 	skb_queue_tail(&w->answers, skb_get(skb));
 	uroce_send_run(w->qp);
+}
+
+/* The send queue is being flushed. Context: sq.lock. */
+void uroce_wire_flush(struct uroce_qp *qp)
+{
+	if (qp->wire)
+		skb_queue_purge(&qp->wire->answers);
 }
 
 /* Context: resp.lock */

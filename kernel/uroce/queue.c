@@ -373,6 +373,7 @@ static noinline bool send_step_state(struct uroce_qp *qp, u32 tail,
 {
 	if (state == IB_QPS_ERR || state == IB_QPS_SQE) {
 		qp->sq.wait = UROCE_WAIT_NONE;
+		uroce_wire_flush(qp);
 		return flush_step(qp, tail);
 	}
 	if (qp->sq.wait != UROCE_WAIT_NONE && !send_may_go_on(&qp->sq))

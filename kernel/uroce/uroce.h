@@ -854,6 +854,7 @@ bool uroce_local_step(struct uroce_qp *qp, u32 tail);
 int uroce_wire_begin(struct uroce_qp *qp);
 void uroce_wire_end(struct uroce_qp *qp);
 bool uroce_wire_step(struct uroce_qp *qp, u32 tail);
+void uroce_wire_flush(struct uroce_qp *qp);
 bool uroce_wire_idle(struct uroce_qp *qp);
 void uroce_wire_again(struct uroce_qp *qp);
 /* Sends a mapped datagram to @wqe->av, which may take a route in its flow */
