@@ -17,6 +17,23 @@
 
 /* ---- what goes out ------------------------------------------------------------ */
 
+/*
+ * Without room one packet may still leave for each request that came, as an
+ * acknowledgement does: the queues may be full of others' packets, and those may never
+ * move. For the rest the peer asks again. It ends what leaves now, of which there are
+ * @left.
+ */
+static bool resp_has_room(struct uroce_conn *conn, int *left)
+{
+	if (likely(conn->ops->room(conn, true)))
+		return true;
+	if (!conn->resp.pressed)
+		return false;
+	conn->resp.pressed = false;
+	*left = 1;
+	return true;
+}
+
 static int resp_send(struct uroce_conn *conn, struct sk_buff *skb)
 {
 	return conn->ops->xmit(conn, skb, true);
@@ -88,6 +105,7 @@ static bool send_atomic(struct uroce_conn *conn, struct uroce_response *res)
 	if (!resp_flush(conn))
 		return false;
 	res->pending = false;
+	conn->resp.stuck = 0;
 	return true;
 }
 
@@ -135,7 +153,7 @@ static bool send_read(struct uroce_conn *conn, struct uroce_response *res, int *
 {
 	u32 from = res->psn;
 
-	while (res->pending && *left && conn->ops->room(conn)) {
+	while (res->pending && *left && resp_has_room(conn, left)) {
 		if (!read_packet(conn, res))
 			break;
 		--*left;
@@ -144,6 +162,8 @@ static bool send_read(struct uroce_conn *conn, struct uroce_response *res, int *
 		res->psn = from;
 		res->pending = true;
 	}
+	if (res->psn != from)
+		conn->resp.stuck = 0;
 	/* One that was refused is through as well */
 	return !res->pending || !conn->resp.waiting;
 }
@@ -166,8 +186,10 @@ static bool send_next(struct uroce_conn *conn, struct uroce_response *res, int *
 {
 	if (res->op & UROCE_OP_READ)
 		return send_read(conn, res, left);
+	if (!resp_has_room(conn, left))
+		return false;
 	--*left;
-	return conn->ops->room(conn) && send_atomic(conn, res);
+	return send_atomic(conn, res);
 }
 
 /* Sends what is due, in order: responses, then the acknowledgement of all */
@@ -192,15 +214,15 @@ void uroce_resp_run(struct uroce_conn *conn)
 	}
 	return;
 later:
-	if (!timer_pending(&resp->timer))
-		mod_timer(&resp->timer, jiffies + 1);
+	uroce_soon(&resp->soon, &resp->stuck);
 }
 
-void uroce_resp_timer(struct timer_list *timer)
+enum hrtimer_restart uroce_resp_soon(struct hrtimer *timer)
 {
-	struct uroce_conn *conn = from_timer(conn, timer, resp.timer);
+	struct uroce_conn *conn = container_of(timer, struct uroce_conn, resp.soon);
 
 	conn->ops->rerun(conn, true);
+	return HRTIMER_NORESTART;
 }
 
 void uroce_resp_ack(struct uroce_conn *conn, u8 syndrome, u32 psn)
@@ -264,6 +286,7 @@ static void response_keep(struct uroce_responder *resp, struct uroce_response *r
 	res->msn = ++resp->msn;
 	res->pending = true;
 	resp->waiting = true;
+	resp->pressed = true;
 	resp->count++;
 	resp->psn = uroce_psn_add(resp->psn, packets);
 }
@@ -369,6 +392,7 @@ static void response_again(struct uroce_conn *conn, struct uroce_response *res)
 	res->again = !res->pending || res->again;
 	res->pending = true;
 	conn->resp.waiting = true;
+	conn->resp.pressed = true;
 }
 
 /* Memory may have been altered since; keys are checked anew */

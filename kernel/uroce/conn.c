@@ -11,14 +11,32 @@ void uroce_conn_init(struct uroce_conn *conn, const struct uroce_conn_ops *ops,
 	conn->ops = ops;
 	conn->service = service;
 	timer_setup(&conn->req.timer, uroce_req_timer, 0);
-	timer_setup(&conn->resp.timer, uroce_resp_timer, 0);
+	hrtimer_setup(&conn->req.soon, uroce_req_soon, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
+	hrtimer_setup(&conn->resp.soon, uroce_resp_soon, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
+}
+
+/*
+ * The first time after something left it may be set to a later time already, which no
+ * longer counts. Context: the lock of the side whose timer it is
+ */
+void uroce_soon(struct hrtimer *timer, u8 *stuck)
+{
+	if (*stuck && hrtimer_is_queued(timer))
+		return;
+	hrtimer_start(timer, ns_to_ktime(UROCE_SOON_NS << *stuck),
+		      HRTIMER_MODE_REL_SOFT);
+	if (*stuck < UROCE_SOON_DOUBLED)
+		++*stuck;
 }
 
 /* Both sides are halted already. On return no timer runs any more. */
 void uroce_conn_stop(struct uroce_conn *conn)
 {
-	del_timer_sync(&conn->resp.timer);
 	timer_delete_sync(&conn->req.timer);
+	hrtimer_cancel(&conn->req.soon);
+	hrtimer_cancel(&conn->resp.soon);
 }
 
 static bool is_of_service(const struct uroce_conn *conn, u8 opcode)

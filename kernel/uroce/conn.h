@@ -10,6 +10,7 @@
 #ifndef UROCE_CONN_H
 #define UROCE_CONN_H
 
+#include <linux/hrtimer.h>
 #include <linux/timer.h>
 #include <rdma/ib_verbs.h>
 
@@ -89,7 +90,7 @@ struct uroce_msg {
  *	state and to raise @event, an enum ib_event_type; 0 is none
  * @count: something that is counted has happened
  * @established: the first packet in the state RTR
- * @room: may a packet be sent now?
+ * @room: may a packet be sent now, a request or a response?
  * @xmit: send a packet, at the latest with @flush; consumes it. -ENOBUFS: not now
  * @flush: -ENOBUFS: packets since the last time are lost
  * @rerun: see to it that uroce_req_run() or, for responses, uroce_resp_run() is
@@ -128,7 +129,7 @@ struct uroce_conn_ops {
 
 	void (*count)(struct uroce_conn *conn, enum uroce_counter what);
 
-	bool (*room)(struct uroce_conn *conn);
+	bool (*room)(struct uroce_conn *conn, bool response);
 	int (*xmit)(struct uroce_conn *conn, struct sk_buff *skb, bool response);
 	int (*flush)(struct uroce_conn *conn, bool response);
 	void (*rerun)(struct uroce_conn *conn, bool response);
@@ -138,10 +139,10 @@ struct uroce_conn_ops {
  * struct uroce_requester - the requester
  * @running: may send
  * @waiting: the peer had no receive request: nothing before the timer
- * @full: a queue on the way was full: the timer tries again
  * @expired: the timer has fired; written by it alone but for clearing
  * @went_back: sent again from @una, and nothing has moved since
  * @copies: the payload of @next cannot leave as its pages
+ * @stuck: how often nothing could leave since something did; see uroce_soon()
  * @done: requests completed; with the three below free-running indices
  * @next: the request that the next packet belongs to
  * @begun: requests that were given sequence numbers
@@ -163,14 +164,16 @@ struct uroce_conn_ops {
  * @tries: left, of @retry_cnt
  * @rnr_tries: left, of @rnr_retry; 7 is for ever
  * @timeout: in jiffies; 0 is for ever
+ * @timer: the peer does not answer, or may be sent to again
+ * @soon: a queue on the way was full: tries again
  */
 struct uroce_requester {
 	bool running;
 	bool waiting;
-	bool full;
 	bool expired;
 	bool went_back;
 	bool copies;
+	u8 stuck;
 	u32 done;
 	u32 next;
 	u32 begun;
@@ -195,6 +198,7 @@ struct uroce_requester {
 	u8 rnr_retry;
 	unsigned long timeout;
 	struct timer_list timer;
+	struct hrtimer soon;
 };
 
 /**
@@ -238,6 +242,8 @@ struct uroce_response {
  * @heard: a packet has come
  * @has_recv: holds a receive request
  * @waiting: some of @responses may be pending
+ * @pressed: the peer has asked since a packet last left without room
+ * @stuck: how often nothing could leave since something did; see uroce_soon()
  * @ack: an acknowledgement is due, behind the responses that are pending
  * @refused: that is the last word, and then the connection is over
  * @event: what the owner raises then
@@ -258,7 +264,7 @@ struct uroce_response {
  * @limit: how many reads and atomics are remembered
  * @count: reads and atomics so far
  * @responses: the last @limit of them; the owner's memory
- * @timer: sends what did not go out at once
+ * @soon: sends what did not go out at once
  */
 struct uroce_responder {
 	bool running;
@@ -266,6 +272,8 @@ struct uroce_responder {
 	bool heard;
 	bool has_recv;
 	bool waiting;
+	bool pressed;
+	u8 stuck;
 	bool ack;
 	bool refused;
 	u32 event;
@@ -286,7 +294,7 @@ struct uroce_responder {
 	u32 limit;
 	u32 count;
 	struct uroce_response *responses;
-	struct timer_list timer;
+	struct hrtimer soon;
 };
 
 /**
@@ -311,8 +319,17 @@ struct uroce_conn {
 
 /* So many packets go out one by one after one was lost, in case runs get lost */
 #define UROCE_CAREFUL 1024
+/*
+ * After so many nanoseconds who found a queue on the way full tries again. What may be
+ * under way at a time leaves a fast device in less than a clock tick. Where nothing can
+ * leave, each wait is twice as long as the last one, up to so many times: thousands of
+ * queue pairs would wake up for nothing.
+ */
+#define UROCE_SOON_NS (250 * NSEC_PER_USEC)
+#define UROCE_SOON_DOUBLED 4
 
 /* conn.c */
+void uroce_soon(struct hrtimer *timer, u8 *stuck);
 void uroce_conn_init(struct uroce_conn *conn, const struct uroce_conn_ops *ops,
 		     u8 service);
 void uroce_conn_stop(struct uroce_conn *conn);
@@ -337,6 +354,7 @@ u32 uroce_req_piece(const struct uroce_conn *conn, const struct uroce_msg *msg);
 struct sk_buff *uroce_req_build(struct uroce_conn *conn, struct uroce_msg *msg,
 				u32 len, int *status, bool pages);
 void uroce_req_timer(struct timer_list *timer);
+enum hrtimer_restart uroce_req_soon(struct hrtimer *timer);
 
 /* window.c: under the requester's lock */
 void uroce_window_start(struct uroce_requester *req);
@@ -354,7 +372,7 @@ void uroce_resp_halt(struct uroce_conn *conn);
 void uroce_resp_receive(struct uroce_conn *conn, const struct uroce_packet *pkt);
 void uroce_resp_congested(struct uroce_conn *conn);
 void uroce_resp_run(struct uroce_conn *conn);
-void uroce_resp_timer(struct timer_list *timer);
+enum hrtimer_restart uroce_resp_soon(struct hrtimer *timer);
 
 static inline bool uroce_msg_is_local(const struct uroce_msg *msg)
 {

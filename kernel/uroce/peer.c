@@ -406,12 +406,13 @@ static void op_count(struct uroce_conn *conn, enum uroce_counter what)
 	uroce_note(wire_of(conn)->qp, what);
 }
 
-static bool op_room(struct uroce_conn *conn)
+static bool op_room(struct uroce_conn *conn, bool response)
 {
 	struct uroce_wire *w = wire_of(conn);
+	const struct uroce_run *run = response ? &w->resp_run : &w->req_run;
 
 	/* Looked at once for all that go together */
-	return w->req_run.head || uroce_net_room(w->qp->dev->netdev);
+	return run->head || uroce_net_room(w->qp->dev->netdev);
 }
 
 static int op_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool response)

@@ -25,9 +25,6 @@
 /* Sequence numbers further apart than half the circle could not be compared */
 #define PSN_SPAN (1 << 23)
 
-/* A full queue on the way has room again after about so long */
-#define FULL_DELAY 1
-
 /* Requests of no more bytes wait for so many to leave together, see req_gathers() */
 #define COMPANY_SIZE 1024
 #define COMPANY 8u
@@ -223,7 +220,7 @@ static struct sk_buff *build(struct uroce_conn *conn, struct uroce_msg *msg,
 enum uroce_req_step {
 	REQ_GO_ON,
 	REQ_STOP,	/* until something happens that runs us again */
-	REQ_LATER,	/* until the timer */
+	REQ_LATER,	/* to be tried again soon */
 	REQ_FAILED,
 };
 
@@ -268,6 +265,19 @@ static bool req_may_send(const struct uroce_conn *conn, const struct uroce_msg *
 	if (msg->fence && req->reads && !req->offset)
 		return false;
 	return !uroce_msg_has_response(msg) || req->reads < req->max_reads;
+}
+
+/*
+ * Without room, the oldest packet that is not acknowledged may still leave, and asks for
+ * an answer: the queues may be full of others' packets, and those may never move. It is
+ * one packet at a time, and without an answer the timer counts it as a try.
+ */
+static bool req_presses(struct uroce_conn *conn)
+{
+	if (conn->req.psn != conn->req.una || !reliable(conn))
+		return false;
+	conn->req.silent = ACK_EVERY;
+	return true;
 }
 
 /* What goes into one packet, or is asked for by one */
@@ -360,6 +370,7 @@ static enum uroce_req_step req_step(struct uroce_conn *conn)
 	struct uroce_requester *req = &conn->req;
 	enum uroce_req_step step;
 	struct uroce_msg *msg;
+	bool room;
 
 	if (!req->running || req->waiting || req->next == req->posted)
 		return REQ_STOP;
@@ -373,9 +384,13 @@ static enum uroce_req_step req_step(struct uroce_conn *conn)
 		return req_local(conn, msg);
 	if (!req_may_send(conn, msg))
 		return REQ_STOP;
-	if (!conn->ops->room(conn))
+	room = conn->ops->room(conn, false);
+	if (unlikely(!room) && !req_presses(conn))
 		return REQ_LATER;
 	step = req_packet(conn, msg);
+	/* Others would find room behind it, until it has been flushed */
+	if (unlikely(!room) && step == REQ_GO_ON)
+		return REQ_LATER;
 	/* Who expects no answer is done when the last packet is on its way */
 	if (step == REQ_GO_ON && !reliable(conn))
 		uroce_comp_advance(conn, req->psn);
@@ -408,12 +423,11 @@ static void req_set_timer(struct uroce_conn *conn, enum uroce_req_step step)
 {
 	struct uroce_requester *req = &conn->req;
 
-	req->full = step == REQ_LATER;
 	if (step == REQ_FAILED || req->waiting || !req->running)
 		return;
-	if (req->full)
-		mod_timer(&req->timer, jiffies + FULL_DELAY);
-	else if (req->una == req->high || !req->timeout)
+	if (step == REQ_LATER)
+		uroce_soon(&req->soon, &req->stuck);
+	if (req->una == req->high || !req->timeout)
 		timer_delete(&req->timer);
 	else if (!timer_pending(&req->timer))
 		mod_timer(&req->timer, jiffies + req->timeout);
@@ -429,7 +443,7 @@ static void req_expired(struct uroce_conn *conn)
 		return;
 	if (req->waiting) {
 		req->waiting = false;
-	} else if (!req->full && req->una != req->high) {
+	} else if (req->una != req->high) {
 		conn->ops->count(conn, UROCE_CNT_TIMEOUTS);
 		uroce_window_close(req);
 		uroce_req_retry(conn);
@@ -437,14 +451,17 @@ static void req_expired(struct uroce_conn *conn)
 }
 
 /*
- * What went together is on its way, or lost in a queue that is full: then it is
- * sent again, all that is not acknowledged, when there may be room.
+ * The packets from @psn on are on their way, or lost in a queue that is full: then all
+ * that is not acknowledged is sent again when there may be room.
  */
-static enum uroce_req_step req_flush(struct uroce_conn *conn,
+static enum uroce_req_step req_flush(struct uroce_conn *conn, u32 psn,
 				     enum uroce_req_step step)
 {
-	if (conn->ops->flush(conn, false) != -ENOBUFS || !conn->req.running)
+	if (conn->ops->flush(conn, false) != -ENOBUFS || !conn->req.running) {
+		if (conn->req.psn != psn)
+			conn->req.stuck = 0;
 		return step;
+	}
 	if (reliable(conn))
 		uroce_req_back(conn);
 	return REQ_LATER;
@@ -460,16 +477,17 @@ static enum uroce_req_step req_flush(struct uroce_conn *conn,
 bool uroce_req_run(struct uroce_conn *conn, u32 posted)
 {
 	enum uroce_req_step step = REQ_GO_ON;
-	u32 left = TURN;
+	u32 left = TURN, psn;
 
 	conn->req.posted = posted;
 	if (conn->req.running && READ_ONCE(conn->req.expired))
 		req_expired(conn);
+	psn = conn->req.psn;
 	if (req_gathers(conn))
 		step = REQ_STOP;
 	while (step == REQ_GO_ON && left--)
 		step = req_step(conn);
-	step = req_flush(conn, step);
+	step = req_flush(conn, psn, step);
 	req_set_timer(conn, step);
 	return step == REQ_GO_ON;
 }
@@ -480,6 +498,14 @@ void uroce_req_timer(struct timer_list *timer)
 
 	WRITE_ONCE(conn->req.expired, true);
 	conn->ops->rerun(conn, false);
+}
+
+enum hrtimer_restart uroce_req_soon(struct hrtimer *timer)
+{
+	struct uroce_conn *conn = container_of(timer, struct uroce_conn, req.soon);
+
+	conn->ops->rerun(conn, false);
+	return HRTIMER_NORESTART;
 }
 
 /* ---- going back --------------------------------------------------------------- */
@@ -560,9 +586,9 @@ void uroce_req_start(struct uroce_conn *conn, u32 psn)
 	req->tries = req->retry_cnt;
 	req->rnr_tries = req->rnr_retry;
 	req->waiting = false;
-	req->full = false;
 	req->expired = false;
 	req->went_back = false;
+	req->stuck = 0;
 	req->next = req->done;
 	req->begun = req->done;
 	req->offset = 0;

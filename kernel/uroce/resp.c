@@ -383,6 +383,8 @@ void uroce_resp_start(struct uroce_conn *conn, u32 psn)
 	resp->ack = false;
 	resp->refused = false;
 	resp->waiting = false;
+	resp->pressed = false;
+	resp->stuck = 0;
 	resp->count = 0;
 	memset(resp->responses, 0, resp->limit * sizeof(*resp->responses));
 	resp->running = true;
@@ -391,5 +393,4 @@ void uroce_resp_start(struct uroce_conn *conn, u32 psn)
 void uroce_resp_halt(struct uroce_conn *conn)
 {
 	conn->resp.running = false;
-	del_timer(&conn->resp.timer);
 }
