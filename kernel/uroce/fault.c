@@ -80,6 +80,8 @@ static bool hold(struct uroce_dev *dev, const struct uroce_packet *pkt)
 	skb = skb_clone(pkt->skb, GFP_ATOMIC);
 	if (!skb)
 		return false;
+	/* A packet that came by lo has a route, which must not outlive its namespace */
+	skb_dst_drop(skb);
 	cb = held_cb(skb);
 	cb->src = pkt->src;
 	cb->dst = pkt->dst;

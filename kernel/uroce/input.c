@@ -180,7 +180,7 @@ void uroce_wire_datagram(struct uroce_qp *qp, struct uroce_wqe *wqe)
 
 	if (!skb)
 		return;
-	if (uroce_port_is_down(qp->dev)) {
+	if (uroce_is_silent(qp->dev)) {
 		kfree_skb(skb);
 		return;
 	}

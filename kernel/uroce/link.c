@@ -99,7 +99,9 @@ int uroce_dev_enable(struct ib_device *ib)
 }
 
 /*
- * Once: at the end of the netdev, whose namespace may follow, or of the device.
+ * Once: at the end of the netdev, whose namespace may follow, or of the device. The
+ * device's queue pairs may stay for long. Nothing of them leaves any more when this
+ * returns, and nothing of them refers to the namespace: processes do not hold it.
  * Context: RTNL.
  */
 static void dev_leave_net(struct uroce_dev *dev)
@@ -109,6 +111,9 @@ static void dev_leave_net(struct uroce_dev *dev)
 	uroce_mcast_leave(dev);
 	if (!net)
 		return;
+	/* Waits for senders that have not seen @gone: bottom halves are off there */
+	synchronize_net();
+	uroce_qp_leave_net(dev);
 	uroce_net_leave(net);
 }
 

@@ -422,7 +422,7 @@ static int op_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool response)
 	u32 *careful = response ? &conn->resp.careful : &conn->req.careful;
 	struct uroce_dev *dev = w->qp->dev;
 
-	if (uroce_port_is_down(dev)) {
+	if (uroce_is_silent(dev)) {
 		kfree_skb(skb);
 		return 0;
 	}
@@ -721,15 +721,14 @@ void uroce_wire_request(struct uroce_wire *w, const struct uroce_packet *pkt)
 
 /* ---- beginning and end -------------------------------------------------------- */
 
-static void wire_free(struct uroce_wire *w)
+/* The parts that are read and written under a lock of the queue pair alone: nearly all */
+static void wire_empty(struct uroce_wire *w)
 {
-	skb_queue_purge(&w->answers);
 	uroce_flow_release(&w->req_flow);
 	uroce_flow_release(&w->resp_flow);
 	kvfree(w->sges);
 	kvfree(w->wqes);
 	kfree(w->conn.resp.responses);
-	kfree(w);
 }
 
 static int wire_alloc_wqes(struct uroce_wire *w)
@@ -743,6 +742,14 @@ static int wire_alloc_wqes(struct uroce_wire *w)
 	w->sges = kvcalloc(array_size(w->count, max_t(u32, sq->max_sge, 1)),
 			   sizeof(*w->sges), GFP_KERNEL_ACCOUNT);
 	return w->wqes && w->sges ? 0 : -ENOMEM;
+}
+
+static void wire_free_rcu(struct rcu_head *rcu)
+{
+	struct uroce_wire *w = container_of(rcu, struct uroce_wire, rcu);
+
+	skb_queue_purge(&w->answers);
+	kfree(w);
 }
 
 static struct uroce_wire *wire_alloc(struct uroce_qp *qp)
@@ -760,7 +767,8 @@ static struct uroce_wire *wire_alloc(struct uroce_qp *qp)
 	conn->resp.responses = kcalloc(conn->resp.limit,
 				       sizeof(*conn->resp.responses), GFP_KERNEL);
 	if (!conn->resp.responses || wire_alloc_wqes(w)) {
-		wire_free(w);
+		wire_empty(w);
+		kfree(w);
 		return NULL;
 	}
 	return w;
@@ -796,13 +804,33 @@ int uroce_wire_begin(struct uroce_qp *qp)
 	return 0;
 }
 
-/* Afterwards nobody runs in what the queue pair had of it */
+/*
+ * Drop the routes, earlier than the rest: each refers to the memory of its namespace,
+ * which may end before the queue pair does. No sender looks for new ones, since the
+ * queue pair or its connection is at its end, or the device is gone from the namespace.
+ * Context: both locks.
+ */
+void uroce_wire_lose_way(struct uroce_qp *qp)
+{
+	if (!qp->wire)
+		return;
+	uroce_flow_release(&qp->wire->req_flow);
+	uroce_flow_release(&qp->wire->resp_flow);
+}
+
+/*
+ * Afterwards nobody uses the queue pair's connection, but those who looked it up without
+ * a lock, to leave an answer that nobody takes. Its addresses and its queue of answers
+ * are freed after them; the caller does not wait, since it may have thousands of queue
+ * pairs to end. The rest is megabytes for a long queue, and is freed at once.
+ */
 void uroce_wire_end(struct uroce_qp *qp)
 {
 	struct uroce_wire *w;
 
 	spin_lock_bh(&qp->sq.lock);
 	spin_lock(&qp->resp.lock);
+	uroce_wire_lose_way(qp);
 	w = qp->wire;
 	qp->wire = NULL;
 	if (w) {
@@ -814,9 +842,9 @@ void uroce_wire_end(struct uroce_qp *qp)
 	if (!w)
 		return;
 	uroce_conn_stop(&w->conn);
-	/* Those who look it up without a lock, to leave an answer */
-	synchronize_rcu();
-	wire_free(w);
+	wire_empty(w);
+	skb_queue_purge(&w->answers);
+	call_rcu(&w->rcu, wire_free_rcu);
 }
 
 void uroce_wire_reset(struct uroce_qp *qp)

@@ -46,6 +46,7 @@ static_assert(sizeof(struct uroce_wire_wqe) == 64);
  * @count: slots
  * @loaded: requests copied so far
  * @began: the requester has begun
+ * @rcu: freed after a grace period, but for routes and what is allocated apart
  */
 struct uroce_wire {
 	struct uroce_qp *qp;
@@ -62,6 +63,7 @@ struct uroce_wire {
 	u32 count;
 	u32 loaded;
 	bool began;
+	struct rcu_head rcu;
 };
 
 void uroce_msg_fill(struct uroce_msg *msg, const struct uroce_wqe *wqe);

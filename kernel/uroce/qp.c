@@ -54,6 +54,29 @@ struct uroce_qp *uroce_qp_find(u64 dev_id, u32 num)
 	return qp && qp->dev->id == dev_id ? qp : NULL;
 }
 
+/*
+ * The device has left its namespace, which may end from now on: no queue pair keeps a
+ * route. Those that are being destroyed drop theirs before a grace period ends, and so
+ * before the namespace's memory goes.
+ */
+void uroce_qp_leave_net(const struct uroce_dev *dev)
+{
+	struct uroce_qp *qp;
+	unsigned long num;
+
+	rcu_read_lock();
+	xa_for_each(&numbers, num, qp) {
+		if (qp->dev != dev)
+			continue;
+		spin_lock_bh(&qp->sq.lock);
+		spin_lock(&qp->resp.lock);
+		uroce_wire_lose_way(qp);
+		spin_unlock(&qp->resp.lock);
+		spin_unlock_bh(&qp->sq.lock);
+	}
+	rcu_read_unlock();
+}
+
 /* For uroce_qp_peer(), when queue pairs have ended since it looked last */
 struct uroce_qp *uroce_qp_peer_again(struct uroce_qp *qp, u64 now)
 {
@@ -385,13 +408,20 @@ int uroce_qp_destroy(struct ib_qp *ib, struct ib_udata *udata)
 	struct uroce_qp *qp = to_uqp(ib);
 
 	trace_uroce_qp_destroy(&qp->dev->ib, qp->num, qp->type);
+	/*
+	 * Without its number uroce_qp_leave_net() does not find the queue pair, so its
+	 * routes go in the same RCU section.
+	 */
+	rcu_read_lock();
 	number_free(qp);
 	spin_lock_bh(&qp->sq.lock);
 	spin_lock(&qp->resp.lock);
 	qp->sq.dead = true;
 	qp->resp.dead = true;
+	uroce_wire_lose_way(qp);
 	spin_unlock(&qp->resp.lock);
 	spin_unlock_bh(&qp->sq.lock);
+	rcu_read_unlock();
 	uroce_wire_end(qp);
 	hrtimer_cancel(&qp->sq.timer);
 	tasklet_kill(&qp->sq.task);

@@ -116,6 +116,12 @@ struct uroce_dev {
 	bool mirror;
 };
 
+/* Nothing leaves: the port is held down, or the netdev is in another namespace */
+static inline bool uroce_is_silent(struct uroce_dev *dev)
+{
+	return unlikely(READ_ONCE(dev->gone)) || uroce_port_is_down(dev);
+}
+
 /**
  * struct uroce_seg - a piece of memory that requests name
  * @mr: held; NULL for an address in the kernel
@@ -763,6 +769,7 @@ int uroce_mr_invalidate(struct ib_pd *pd, u32 key);
 
 /* qp.c: look-up, under RCU; of the connected peer, with sq.lock */
 struct uroce_qp *uroce_qp_find(u64 dev_id, u32 num);
+void uroce_qp_leave_net(const struct uroce_dev *dev);
 struct uroce_qp *uroce_qp_peer_again(struct uroce_qp *qp, u64 now);
 /* How many queue pairs have gone; 64 bits, which no uptime makes come round */
 extern atomic64_t uroce_qp_ends;
@@ -853,6 +860,7 @@ bool uroce_local_step(struct uroce_qp *qp, u32 tail);
  */
 int uroce_wire_begin(struct uroce_qp *qp);
 void uroce_wire_end(struct uroce_qp *qp);
+void uroce_wire_lose_way(struct uroce_qp *qp);
 bool uroce_wire_step(struct uroce_qp *qp, u32 tail);
 void uroce_wire_flush(struct uroce_qp *qp);
 bool uroce_wire_idle(struct uroce_qp *qp);
