@@ -120,6 +120,16 @@ static void fill_headers(const struct uroce_conn *conn, const struct uroce_msg *
 		*(__be32 *)eth = cpu_to_be32((__force u32)msg->imm);
 }
 
+/* Will no packet follow the request that is being sent? Local operations send none. */
+static bool none_follows(struct uroce_conn *conn)
+{
+	u32 i = conn->req.next + 1;
+
+	while (i != conn->req.posted && uroce_msg_is_local(msg_at(conn, i)))
+		i++;
+	return i == conn->req.posted;
+}
+
 /* Asks when the peer would otherwise not have to answer for long */
 static bool ask(struct uroce_conn *conn, bool last)
 {
@@ -129,7 +139,7 @@ static bool ask(struct uroce_conn *conn, bool last)
 		return false;
 	req->silent++;
 	/* Four times in a window, so that it does not fill without a word */
-	if ((last && req->next + 1 == req->posted) ||
+	if ((last && none_follows(conn)) ||
 	    req->silent >= clamp(req->window / 4, 1u, (u32)ACK_EVERY)) {
 		req->silent = 0;
 		return true;
@@ -220,6 +230,7 @@ static struct sk_buff *build(struct uroce_conn *conn, struct uroce_msg *msg,
 enum uroce_req_step {
 	REQ_GO_ON,
 	REQ_STOP,	/* until something happens that runs us again */
+	REQ_ASK,	/* the same, but the peer has not been asked for an answer */
 	REQ_LATER,	/* to be tried again soon */
 	REQ_FAILED,
 };
@@ -315,28 +326,43 @@ static void req_moved(struct uroce_conn *conn, struct uroce_msg *msg, u32 len)
 		req_next_msg(req);
 }
 
+/*
+ * A request cannot be executed. It fails in its turn: what was sent before may still
+ * succeed.
+ */
+static enum uroce_req_step req_refuse(struct uroce_conn *conn, int status)
+{
+	struct uroce_requester *req = &conn->req;
+
+	if (req->done != req->next)
+		return req->silent ? REQ_ASK : REQ_STOP;
+	uroce_req_fail(conn, status);
+	return REQ_FAILED;
+}
+
+static int req_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool asks)
+{
+	struct uroce_bth *bth = (void *)skb->data;
+
+	if (asks)
+		bth->psn |= cpu_to_be32(UROCE_BTH_ACK_REQ);
+	return conn->ops->xmit(conn, skb, false);
+}
+
 static enum uroce_req_step req_packet(struct uroce_conn *conn, struct uroce_msg *msg)
 {
 	struct uroce_requester *req = &conn->req;
 	u32 len = uroce_req_piece(conn, msg);
 	int status = 0, ret;
 	struct sk_buff *skb = build(conn, msg, len, &status);
-	struct uroce_bth *bth;
 
 	if (!skb)
 		return REQ_LATER;
 	if (status) {
 		kfree_skb(skb);
-		/* In order: what was sent before may still succeed */
-		if (req->done != req->next)
-			return REQ_STOP;
-		uroce_req_fail(conn, status);
-		return REQ_FAILED;
+		return req_refuse(conn, status);
 	}
-	bth = (void *)skb->data;
-	if (ask(conn, req->offset + len == msg->length))
-		bth->psn |= cpu_to_be32(UROCE_BTH_ACK_REQ);
-	ret = conn->ops->xmit(conn, skb, false);
+	ret = req_xmit(conn, skb, ask(conn, req->offset + len == msg->length));
 	if (ret == -ENOBUFS)
 		return REQ_LATER;
 	/* Anything else is as good as lost on the way */
@@ -353,12 +379,8 @@ static enum uroce_req_step req_local(struct uroce_conn *conn, struct uroce_msg *
 	status = msg->executed ? 0 : conn->ops->local(conn, msg);
 	if (status == -EAGAIN)
 		return REQ_LATER;
-	if (status) {
-		if (conn->req.done != conn->req.next)
-			return REQ_STOP;
-		uroce_req_fail(conn, status);
-		return REQ_FAILED;
-	}
+	if (status)
+		return req_refuse(conn, status);
 	msg->executed = true;
 	req_next_msg(&conn->req);
 	uroce_comp_advance(conn, conn->req.una);
@@ -417,6 +439,35 @@ static bool req_gathers(struct uroce_conn *conn)
 	return req->row >= COMPANY && waiting && waiting < COMPANY &&
 	       req->next == req->begun && !req->silent && req->timeout &&
 	       is_small(msg_at(conn, req->next));
+}
+
+/*
+ * The request behind the last packet failed before it could send one, so that packet
+ * did not ask for an acknowledgement. It is sent once more, and asks; the peer takes it
+ * for a duplicate. Where that is not possible the timer asks, as for a lost packet.
+ */
+static enum uroce_req_step req_ask_again(struct uroce_conn *conn)
+{
+	struct uroce_requester *req = &conn->req;
+	struct uroce_msg *msg;
+	struct sk_buff *skb;
+	u32 psn = req->psn;
+	int status = 0;
+
+	req->silent = 0;
+	if (psn == req->una)
+		return REQ_STOP;
+	uroce_req_seek(conn, uroce_psn_add(psn, -1));
+	msg = msg_at(conn, req->next);
+	/* A read or an atomic is answered without being asked */
+	skb = uroce_msg_has_response(msg) ? NULL :
+	      build(conn, msg, uroce_req_piece(conn, msg), &status);
+	if (skb && !status)
+		req_xmit(conn, skb, true);
+	else
+		kfree_skb(skb);
+	uroce_req_seek(conn, psn);
+	return REQ_STOP;
 }
 
 static void req_set_timer(struct uroce_conn *conn, enum uroce_req_step step)
@@ -487,6 +538,8 @@ bool uroce_req_run(struct uroce_conn *conn, u32 posted)
 		step = REQ_STOP;
 	while (step == REQ_GO_ON && left--)
 		step = req_step(conn);
+	if (step == REQ_ASK)
+		step = req_ask_again(conn);
 	step = req_flush(conn, psn, step);
 	req_set_timer(conn, step);
 	return step == REQ_GO_ON;
