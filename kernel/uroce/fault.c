@@ -96,6 +96,18 @@ static bool hold(struct uroce_dev *dev, const struct uroce_packet *pkt)
 	return true;
 }
 
+/* A packet of its own, since whoever gets one may put it in a queue */
+static void deliver_copy(struct uroce_dev *dev, const struct uroce_packet *pkt)
+{
+	struct uroce_packet copy = *pkt;
+
+	copy.skb = skb_clone(pkt->skb, GFP_ATOMIC);
+	if (!copy.skb)
+		return;
+	uroce_net_deliver(dev, &copy);
+	consume_skb(copy.skb);
+}
+
 static void let_go(struct uroce_dev *dev, struct sk_buff *skb)
 {
 	struct uroce_packet pkt = {
@@ -141,7 +153,7 @@ bool uroce_fault_arriving(struct uroce_dev *dev, const struct uroce_packet *pkt)
 		return true;
 	}
 	if (uroce_fault_roll(dev, UROCE_FAULT_DUPLICATE))
-		uroce_net_deliver(dev, pkt);
+		deliver_copy(dev, pkt);
 	return uroce_fault_roll(dev, UROCE_FAULT_DELAY) && hold(dev, pkt);
 }
 

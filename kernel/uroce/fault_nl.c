@@ -2,8 +2,7 @@
 /*
  * The knobs of fault.c over generic netlink; see uapi/uroce_fault.h. The family's
  * lock is held during a request, so none runs beside another or after
- * uroce_fault_nl_exit(). A device does not go while we hold it, nor does the
- * namespace of its net device.
+ * uroce_fault_nl_exit(). A device does not go while we hold it.
  */
 #include <linux/capability.h>
 #include <linux/rculist.h>
@@ -48,21 +47,36 @@ static const enum uroce_attr rate_attr[UROCE_FAULTS] = {
 
 static struct genl_family family;
 
+/* One that ends cannot be held any more, and another may have its name already */
+static struct uroce_dev *dev_find(const char *name)
+{
+	struct uroce_dev *dev;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(dev, &uroce_devices, link)
+		if (!strcmp(dev->ib.name, name) && ib_device_try_get(&dev->ib))
+			goto unlock;
+	dev = NULL;
+unlock:
+	rcu_read_unlock();
+	return dev;
+}
+
 /* Held until ib_device_put() */
 static struct uroce_dev *dev_get(struct genl_info *info)
 {
 	struct nlattr *name = info->attrs[UROCE_A_DEV];
-	struct ib_device *ib;
+	struct uroce_dev *dev;
 
 	if (!name) {
 		NL_SET_ERR_MSG(info->extack, "a device is wanted");
 		return ERR_PTR(-EINVAL);
 	}
-	ib = ib_device_get_by_name(nla_data(name), uroce_dev_ops.driver_id);
-	if (ib && rdma_dev_access_netns(ib, genl_info_net(info)))
-		return to_udev(ib);
-	if (ib)
-		ib_device_put(ib);
+	dev = dev_find(nla_data(name));
+	if (dev && rdma_dev_access_netns(&dev->ib, genl_info_net(info)))
+		return dev;
+	if (dev)
+		ib_device_put(&dev->ib);
 	NL_SET_ERR_MSG_ATTR(info->extack, name,
 			    "no uroce device here has this name");
 	return ERR_PTR(-ENODEV);
@@ -154,22 +168,37 @@ static void set_all(struct uroce_dev *dev, struct nlattr **attrs)
 		uroce_fault_set_down(dev, nla_get_u32(attrs[UROCE_A_PORT_DOWN]));
 }
 
-/* In "shared" mode of RDMA's namespaces a device is seen by those who do not own it */
+/*
+ * In "shared" mode of RDMA's namespaces a device is seen by those who do not own it.
+ * Under RCU, since the netdev may leave its namespace and that one end.
+ */
+static int may_set(struct sk_buff *request, const struct uroce_dev *dev)
+{
+	int ret = 0;
+
+	rcu_read_lock();
+	if (READ_ONCE(dev->gone))
+		ret = -ENODEV;
+	else if (!netlink_ns_capable(request, dev_net(dev->netdev)->user_ns,
+				     CAP_NET_ADMIN))
+		ret = -EPERM;
+	rcu_read_unlock();
+	return ret;
+}
+
 static int fault_set(struct sk_buff *request, struct genl_info *info)
 {
 	struct uroce_dev *dev = dev_get(info);
-	int ret = 0;
+	int ret;
 
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
-	if (netlink_ns_capable(request, dev_net(dev->netdev)->user_ns,
-			       CAP_NET_ADMIN)) {
+	ret = may_set(request, dev);
+	if (!ret)
 		set_all(dev, info->attrs);
-	} else {
+	else if (ret == -EPERM)
 		NL_SET_ERR_MSG(info->extack,
 			       "CAP_NET_ADMIN is wanted where the device's net device is");
-		ret = -EPERM;
-	}
 	ib_device_put(&dev->ib);
 	return ret;
 }
