@@ -260,6 +260,24 @@ static struct uroce_response *response_new(struct uroce_responder *resp)
 	return res;
 }
 
+/*
+ * Forgets answers before their numbers come round again: each is looked at once at
+ * least in 2^21 packets and one message, which is 2^23 at most.
+ */
+void uroce_resp_forget(struct uroce_responder *resp)
+{
+	struct uroce_response *res;
+	u32 i;
+
+	resp->swept = resp->psn;
+	for (i = 0; i < resp->limit; i++) {
+		res = &resp->responses[i];
+		if (!res->pending &&
+		    ((resp->psn - res->first) & UROCE_PSN_MASK) > 2 * RESP_SWEEP)
+			res->op = 0;
+	}
+}
+
 static struct uroce_response *response_find(struct uroce_responder *resp, u32 psn)
 {
 	struct uroce_response *res;
@@ -289,6 +307,7 @@ static void response_keep(struct uroce_responder *resp, struct uroce_response *r
 	resp->pressed = true;
 	resp->count++;
 	resp->psn = uroce_psn_add(resp->psn, packets);
+	resp_sweep(resp);
 }
 
 static void read_aim(struct uroce_response *res, const struct uroce_reth *reth)
@@ -419,16 +438,36 @@ static enum resp_step again_read(struct uroce_conn *conn,
 	return RESP_OK;
 }
 
+/*
+ * What acknowledges a send or a write that came again at @psn: all that came so far,
+ * but no read or atomic behind it. Their own answers may be lost as well, and a peer
+ * may take their number in an acknowledgement for the answer.
+ */
+static u32 again_ack(const struct uroce_responder *resp, u32 psn)
+{
+	u32 last = uroce_psn_add(resp->psn, -1);
+	const struct uroce_response *res;
+	u32 i;
+
+	for (i = 0; i < resp->limit; i++) {
+		res = &resp->responses[i];
+		if (res->op && uroce_psn_diff(res->first, psn) > 0 &&
+		    uroce_psn_diff(res->first, last) <= 0)
+			last = uroce_psn_add(res->first, -1);
+	}
+	return last;
+}
+
 enum resp_step uroce_resp_again(struct uroce_conn *conn,
 				const struct uroce_packet *pkt)
 {
 	struct uroce_response *res;
 
 	if (pkt->op->flags & (UROCE_OP_SEND | UROCE_OP_WRITE)) {
-		/* All that came so far, or an older word would unsay a NAK */
+		/* An acknowledgement that is due already may be a NAK */
 		if (!conn->resp.ack)
 			uroce_resp_ack(conn, UROCE_AETH_NO_CREDIT,
-				       uroce_psn_add(conn->resp.psn, -1));
+				       again_ack(&conn->resp, pkt->psn));
 		return RESP_OK;
 	}
 	res = response_find(&conn->resp, pkt->psn);

@@ -238,7 +238,7 @@ struct uroce_response {
 /**
  * struct uroce_responder - the other side
  * @running: may receive
- * @told: told the peer to go back; silent until it did
+ * @told: told the peer to go back; silent until it did, or until @patience is over
  * @heard: a packet has come
  * @has_recv: holds a receive request
  * @waiting: some of @responses may be pending
@@ -249,6 +249,7 @@ struct uroce_response {
  * @event: what the owner raises then
  * @op: what the message under way does, %UROCE_OP_SEND or %UROCE_OP_WRITE; or 0
  * @psn: expected
+ * @swept: the same, when old @responses were last forgotten
  * @msn: messages executed
  * @offset: bytes of the message under way
  * @srqn: XRC: the shared receive queue that it is for
@@ -260,6 +261,8 @@ struct uroce_response {
  * @access: enum ib_access_flags, what the peer may do
  * @rnr_timer: what to tell a peer that has to wait
  * @told_congestion: when the peer was last told; 0 is never
+ * @patience: in nanoseconds, when a peer that was told to wait may send again; 0: it
+ *	was not told to wait
  * @careful: packets that are still to go out one by one, after a loss
  * @limit: how many reads and atomics are remembered
  * @count: reads and atomics so far
@@ -279,6 +282,7 @@ struct uroce_responder {
 	u32 event;
 	u16 op;
 	u32 psn;
+	u32 swept;
 	u32 msn;
 	u32 offset;
 	u32 srqn;
@@ -290,6 +294,7 @@ struct uroce_responder {
 	int access;
 	u8 rnr_timer;
 	u64 told_congestion;
+	u64 patience;
 	u32 careful;
 	u32 limit;
 	u32 count;

@@ -494,6 +494,8 @@ static void req_expired(struct uroce_conn *conn)
 		return;
 	if (req->waiting) {
 		req->waiting = false;
+		/* It begins now, so what is said to be missing is lost */
+		req->went_back = false;
 	} else if (req->una != req->high) {
 		conn->ops->count(conn, UROCE_CNT_TIMEOUTS);
 		uroce_window_close(req);

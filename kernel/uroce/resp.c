@@ -4,6 +4,7 @@
  * packet runs through a ladder of checks, each of which may end it; only one that
  * passed them all touches memory. Whatever is in it is hostile.
  */
+#include <linux/ktime.h>
 #include <linux/skbuff.h>
 
 #include "compat.h"
@@ -209,6 +210,7 @@ static void message_end(struct uroce_conn *conn, const struct uroce_packet *pkt)
 		recv_complete(conn, pkt, IB_WC_SUCCESS);
 	resp->op = 0;
 	resp->msn++;
+	resp_sweep(resp);
 }
 
 static enum resp_step message_packet(struct uroce_conn *conn,
@@ -290,10 +292,34 @@ static void end_unreliable(struct uroce_conn *conn, enum resp_step step)
 /* Told once; the peer comes back to the expected packet */
 static void tell(struct uroce_conn *conn, u8 syndrome)
 {
-	if (conn->resp.told)
-		return;
 	conn->resp.told = true;
+	conn->resp.patience = 0;
 	uroce_resp_ack(conn, syndrome, conn->resp.psn);
+}
+
+/*
+ * A packet before the one at hand is missing. A peer that was told to wait had others
+ * under way, which are dropped without a word; but when its time is over it has sent
+ * again, and then the first packet of that is lost.
+ */
+static void tell_gap(struct uroce_conn *conn)
+{
+	const struct uroce_responder *resp = &conn->resp;
+
+	if (!resp->told || (resp->patience && ktime_get_ns() > resp->patience))
+		tell(conn, UROCE_NAK_SEQUENCE);
+}
+
+/* Packets that were under way arrive for longer than the shortest RNR timers last */
+#define PATIENCE_NS	(2 * NSEC_PER_MSEC)
+
+static void tell_not_ready(struct uroce_conn *conn)
+{
+	struct uroce_responder *resp = &conn->resp;
+	u64 wait = max_t(u64, uroce_rnr_ns(resp->rnr_timer), PATIENCE_NS);
+
+	tell(conn, UROCE_AETH_RNR | resp->rnr_timer);
+	resp->patience = ktime_get_ns() + wait;
 }
 
 /* Who has no receive request to show an error in is told by an event */
@@ -334,12 +360,11 @@ static void end_reliable(struct uroce_conn *conn, const struct uroce_packet *pkt
 		break;
 	case RESP_GAP:
 		conn->ops->count(conn, UROCE_CNT_OUT_OF_SEQUENCE);
-		tell(conn, UROCE_NAK_SEQUENCE);
+		tell_gap(conn);
 		break;
 	case RESP_RNR:
 		conn->ops->count(conn, UROCE_CNT_RNR_SENT);
-		conn->resp.told = false;
-		tell(conn, UROCE_AETH_RNR | conn->resp.rnr_timer);
+		tell_not_ready(conn);
 		break;
 	default:
 		refuse(conn, pkt->psn, step);
@@ -373,6 +398,7 @@ void uroce_resp_start(struct uroce_conn *conn, u32 psn)
 	struct uroce_responder *resp = &conn->resp;
 
 	resp->psn = psn;
+	resp->swept = psn;
 	resp->msn = 0;
 	resp->op = 0;
 	resp->told = false;

@@ -44,6 +44,18 @@ static inline bool resp_aim(struct uroce_conn *conn, u32 srqn)
 	return conn->service != UROCE_XRC || !conn->ops->aim(conn, srqn);
 }
 
+/* Packets after which answers are looked at, whether they are too old to be asked for */
+#define RESP_SWEEP (1 << 21)
+
+void uroce_resp_forget(struct uroce_responder *resp);
+
+/* At the end of each message */
+static inline void resp_sweep(struct uroce_responder *resp)
+{
+	if (((resp->psn - resp->swept) & UROCE_PSN_MASK) > RESP_SWEEP)
+		uroce_resp_forget(resp);
+}
+
 /* resp.c */
 enum resp_step uroce_resp_access(struct uroce_conn *conn, u32 rkey, u64 va,
 				 u32 len, int access);
