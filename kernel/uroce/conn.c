@@ -45,12 +45,12 @@ static bool is_of_service(const struct uroce_conn *conn, u8 opcode)
 				     (opcode & UROCE_SERVICE) == conn->service;
 }
 
-/* May the packet be this connection's? The top bit of a key tells its kind of member. */
+/* May the packet be this connection's? */
 bool uroce_conn_accepts(const struct uroce_conn *conn,
 			const struct uroce_packet *pkt)
 {
 	return is_of_service(conn, pkt->bth->opcode) &&
-	       !((be16_to_cpu(pkt->bth->pkey) ^ conn->pkey) & 0x7fff);
+	       uroce_pkey_matches(pkt->bth, conn->pkey);
 }
 
 u8 *uroce_bth_put(const struct uroce_conn *conn, struct sk_buff *skb, u8 opcode,

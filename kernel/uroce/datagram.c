@@ -46,10 +46,14 @@ static bool wants(const struct uroce_qp *qp, const struct uroce_wqe *wqe,
 	/* The high bit asks for the sender's own */
 	if (qkey & BIT(31))
 		qkey = qp->attr.qkey;
-	return !peer->resp.dead && peer->state >= IB_QPS_RTR &&
-	       peer->state <= IB_QPS_SQE &&
-	       (peer->type == IB_QPT_UD || peer->type == IB_QPT_GSI) &&
-	       peer->attr.qkey == qkey;
+	if (peer->resp.dead || peer->state < IB_QPS_RTR ||
+	    peer->state > IB_QPS_SQE ||
+	    (peer->type != IB_QPT_UD && peer->type != IB_QPT_GSI))
+		return false;
+	if (likely(peer->attr.qkey == qkey))
+		return true;
+	uroce_count(peer->dev, UROCE_CNT_QKEY_VIOLATIONS);
+	return false;
 }
 
 /*

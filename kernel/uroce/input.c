@@ -3,6 +3,7 @@
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <net/ipv6.h>
+#include <rdma/ib_addr.h>
 
 #include "peer.h"
 
@@ -11,12 +12,6 @@
 struct uroce_dev *uroce_net_device(struct net *net, const struct in6_addr *dst)
 {
 	return uroce_dev_by_gid(net, (const union ib_gid *)dst);
-}
-
-/* Context: resp.lock */
-static bool listens(const struct uroce_qp *qp)
-{
-	return !qp->resp.dead && qp->state >= IB_QPS_RTR && qp->state <= IB_QPS_SQE;
 }
 
 /* ---- connections -------------------------------------------------------------- */
@@ -47,7 +42,7 @@ static void connected(struct uroce_qp *qp, const struct uroce_packet *pkt)
 		return;
 	}
 	spin_lock_bh(&qp->resp.lock);
-	if (listens(qp) && qp->wire == w)
+	if (uroce_qp_listens(qp) && qp->wire == w)
 		uroce_wire_request(w, pkt);
 	spin_unlock_bh(&qp->resp.lock);
 }
@@ -127,11 +122,17 @@ static void deliver(struct uroce_qp *qp, const struct uroce_packet *pkt)
 
 static void datagram(struct uroce_qp *qp, const struct uroce_packet *pkt)
 {
-	if (!(pkt->op->flags & UROCE_OP_DETH) || pkt->len > qp->mtu)
+	if (!(pkt->op->flags & UROCE_OP_DETH) || pkt->len > qp->mtu ||
+	    !uroce_pkey_matches(pkt->bth, UROCE_PKEY))
 		return;
 	spin_lock_bh(&qp->resp.lock);
-	if (listens(qp) && be32_to_cpu(deth_of(pkt)->qkey) == qp->attr.qkey)
+	if (!uroce_qp_listens(qp))
+		goto out;
+	if (likely(be32_to_cpu(deth_of(pkt)->qkey) == qp->attr.qkey))
 		deliver(qp, pkt);
+	else
+		uroce_count(qp->dev, UROCE_CNT_QKEY_VIOLATIONS);
+out:
 	spin_unlock_bh(&qp->resp.lock);
 }
 
@@ -228,6 +229,6 @@ void uroce_net_deliver(struct uroce_dev *dev, const struct uroce_packet *pkt)
 		return;
 	if (uroce_qp_is_connected(qp))
 		connected(qp, pkt);
-	else
+	else if (!rdma_is_multicast_addr((struct in6_addr *)&pkt->dst))
 		datagram(qp, pkt);
 }

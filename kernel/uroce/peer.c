@@ -453,7 +453,8 @@ static void op_rerun(struct uroce_conn *conn, bool response)
 		return;
 	}
 	spin_lock_bh(&qp->resp.lock);
-	if (!qp->resp.dead)
+	/* In error, memory is the process's own again */
+	if (uroce_qp_listens(qp))
 		uroce_resp_run(conn);
 	spin_unlock_bh(&qp->resp.lock);
 }

@@ -23,6 +23,7 @@ static const struct rdma_stat_desc descs[UROCE_COUNTERS] = {
 	[UROCE_CNT_SENT_BYTES].name = "sent_bytes",
 	[UROCE_CNT_RECEIVED_BYTES].name = "rcvd_bytes",
 	[UROCE_CNT_DAMAGED].name = "rcvd_icrc_err",
+	[UROCE_CNT_QKEY_VIOLATIONS].name = "qkey_violations",
 	/* As mlx5 calls it */
 	[UROCE_CNT_RECV_SHORT].name = "resp_local_length_error",
 	[UROCE_CNT_FAULT_DROP].name = "fault_drop",
@@ -46,18 +47,24 @@ struct rdma_hw_stats *uroce_stats_alloc(struct ib_device *ib, u32 port)
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
+u64 uroce_counted(const struct uroce_dev *dev, enum uroce_counter what)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += per_cpu_ptr(dev->counters, cpu)[what];
+	return sum;
+}
+
 int uroce_stats_get(struct ib_device *ib, struct rdma_hw_stats *stats, u32 port,
 		    int index)
 {
-	struct uroce_dev *dev = to_udev(ib);
-	int cpu, i;
+	int i;
 
 	if (!port)
 		return -EINVAL;
-	for (i = 0; i < UROCE_COUNTERS; i++) {
-		stats->value[i] = 0;
-		for_each_possible_cpu(cpu)
-			stats->value[i] += per_cpu_ptr(dev->counters, cpu)[i];
-	}
+	for (i = 0; i < UROCE_COUNTERS; i++)
+		stats->value[i] = uroce_counted(to_udev(ib), i);
 	return UROCE_COUNTERS;
 }

@@ -451,6 +451,7 @@ static inline struct uroce_qp *to_uqp(struct ib_qp *ib)
 
 /* stats.c */
 const char *uroce_counter_name(enum uroce_counter what);
+u64 uroce_counted(const struct uroce_dev *dev, enum uroce_counter what);
 
 static inline void uroce_count_many(struct uroce_dev *dev,
 				    enum uroce_counter what, u32 n)
@@ -468,6 +469,12 @@ static inline bool uroce_qp_is_reliable(const struct uroce_qp *qp)
 static inline bool uroce_qp_is_connected(const struct uroce_qp *qp)
 {
 	return uroce_qp_is_reliable(qp) || qp->type == IB_QPT_UC;
+}
+
+/* Requests of its peer are executed and answered. Context: resp.lock */
+static inline bool uroce_qp_listens(const struct uroce_qp *qp)
+{
+	return !qp->resp.dead && qp->state >= IB_QPS_RTR && qp->state <= IB_QPS_SQE;
 }
 
 /* The upper bits of the opcodes that its packets have */

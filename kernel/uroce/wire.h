@@ -80,6 +80,12 @@ static inline bool uroce_bth_ack_req(const struct uroce_bth *bth)
 	return bth->psn & cpu_to_be32(UROCE_BTH_ACK_REQ);
 }
 
+/* The top bit of a key tells the kind of member; ours is a full one, which hears both */
+static inline bool uroce_pkey_matches(const struct uroce_bth *bth, u16 pkey)
+{
+	return !((be16_to_cpu(bth->pkey) ^ pkey) & 0x7fff);
+}
+
 /* What makes the payload of @len bytes a multiple of four */
 static inline u32 uroce_pad(u32 len)
 {
