@@ -7,7 +7,9 @@
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
+#include <net/dsfield.h>
 #include <net/gro.h>
+#include <net/inet_ecn.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
 #include <net/udp_tunnel.h>
@@ -65,6 +67,22 @@ static void gro_charge(struct sk_buff *p, struct sk_buff *skb)
 	skb_orphan(skb);
 }
 
+/*
+ * Have both packets one TTL and one DSCP? A firewall may look at these, and sees those of
+ * the first packet alone. Marks of congestion (ECN) may differ: each packet keeps its own.
+ */
+static bool same_way(const struct sk_buff *p, struct sk_buff *skb)
+{
+	const struct iphdr *a = (void *)(p->data + univ_gro_ip_offset(skb));
+	const struct iphdr *b = univ_gro_ip(skb);
+	const struct ipv6hdr *a6 = (void *)a, *b6 = (void *)b;
+
+	if (a->version == 4)
+		return a->ttl == b->ttl && !((a->tos ^ b->tos) & ~INET_ECN_MASK);
+	return a6->hop_limit == b6->hop_limit &&
+	       !((ipv6_get_dsfield(a6) ^ ipv6_get_dsfield(b6)) & ~INET_ECN_MASK);
+}
+
 /* Behind the last of the list, with its headers before its data */
 static bool gro_append(struct sk_buff *p, struct sk_buff *skb)
 {
@@ -109,7 +127,8 @@ static struct sk_buff *gro_receive(struct sock *sk, struct list_head *head,
 		return NULL;
 	}
 	full = skb_shinfo(p)->gso_size;
-	if (len > full || NAPI_GRO_CB(skb)->flush || !gro_append(p, skb))
+	if (len > full || NAPI_GRO_CB(skb)->flush || !same_way(p, skb) ||
+	    !gro_append(p, skb))
 		return p;
 	return len < full || NAPI_GRO_CB(p)->count >= MANY ? p : NULL;
 }

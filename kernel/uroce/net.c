@@ -10,8 +10,10 @@
 #include <net/inet_ecn.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
+#include <net/netfilter/nf_conntrack.h>
 #include <net/netns/generic.h>
 #include <net/sock.h>
+#include <net/xfrm.h>
 
 #include "compat.h"
 #include "gro.h"
@@ -87,6 +89,7 @@ struct family {
 	bool (*met_congestion)(const struct sk_buff *skb);
 	u32 (*crc)(const struct uroce_packet *pkt);
 	void (*set_len)(struct sk_buff *skb);
+	bool (*policy)(struct sk_buff *skb);
 };
 
 static bool is_udp_ipv4(const struct sk_buff *skb)
@@ -121,6 +124,12 @@ static void set_len_ipv4(struct sk_buff *skb)
 	ip_hdr(skb)->tot_len = htons(skb->len);
 }
 
+/* As UDP asks for its sockets: IPsec may be required */
+static bool policy_ipv4(struct sk_buff *skb)
+{
+	return xfrm4_policy_check(NULL, XFRM_POLICY_IN, skb);
+}
+
 static const struct family ipv4 = {
 	.ip_len = sizeof(struct iphdr),
 	.is_udp = is_udp_ipv4,
@@ -128,6 +137,7 @@ static const struct family ipv4 = {
 	.met_congestion = met_congestion_ipv4,
 	.crc = crc_ipv4,
 	.set_len = set_len_ipv4,
+	.policy = policy_ipv4,
 };
 
 static bool is_udp_ipv6(const struct sk_buff *skb)
@@ -158,6 +168,11 @@ static void set_len_ipv6(struct sk_buff *skb)
 	ipv6_hdr(skb)->payload_len = htons(skb->len - sizeof(struct ipv6hdr));
 }
 
+static bool policy_ipv6(struct sk_buff *skb)
+{
+	return xfrm6_policy_check(NULL, XFRM_POLICY_IN, skb);
+}
+
 static const struct family ipv6 = {
 	.ip_len = sizeof(struct ipv6hdr),
 	.is_udp = is_udp_ipv6,
@@ -165,6 +180,7 @@ static const struct family ipv6 = {
 	.met_congestion = met_congestion_ipv6,
 	.crc = crc_ipv6,
 	.set_len = set_len_ipv6,
+	.policy = policy_ipv6,
 };
 
 /*
@@ -296,6 +312,27 @@ static void receive_many(const struct family *f, struct uroce_dev *dev,
 	receive_list(f, dev, first, list);
 }
 
+/*
+ * Connection tracking enters a connection into its table behind all other hooks, also
+ * behind ours, which lets nothing through: without this each packet would be one of a
+ * new connection. False: it is not to be delivered.
+ */
+static bool tracked(struct sk_buff *skb)
+{
+#if IS_ENABLED(CONFIG_NF_CONNTRACK)
+	enum ip_conntrack_info info;
+	const struct nf_ct_hook *hook;
+	struct nf_conn *ct = nf_ct_get(skb, &info);
+
+	if (likely(!ct) || nf_ct_is_confirmed(ct))
+		return true;
+	hook = rcu_dereference(nf_ct_hook);
+	return !hook || hook->confirm(skb) == NF_ACCEPT;
+#else
+	return true;
+#endif
+}
+
 static unsigned int receive(const struct family *f, struct sk_buff *skb,
 			    const struct nf_hook_state *state)
 {
@@ -308,6 +345,8 @@ static unsigned int receive(const struct family *f, struct sk_buff *skb,
 	dev = device_of(state, &pkt);
 	if (!dev)
 		return NF_ACCEPT;
+	if (!f->policy(skb) || !tracked(skb))
+		return NF_DROP;
 	if (skb_is_gso(skb) && !is_group(&pkt.dst)) {
 		receive_many(f, dev, &pkt);
 		done_with(skb);

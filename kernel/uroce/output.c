@@ -209,12 +209,10 @@ static struct dst_entry *route_ipv6(struct net_device *dev,
 		.fl6_sport = flow->sport,
 		.fl6_dport = htons(UROCE_UDP_PORT),
 	};
-	struct dst_entry *dst = ip6_route_output(dev_net(dev), NULL, &fl);
+	struct dst_entry *dst = ip6_dst_lookup_flow(dev_net(dev), NULL, &fl, NULL);
 
-	if (dst->error) {
-		dst_release(dst);
+	if (IS_ERR(dst))
 		return NULL;
-	}
 	*cookie = rt6_get_cookie((struct rt6_info *)dst);
 	return dst;
 #else
