@@ -407,7 +407,7 @@ enum resp_step uroce_resp_atomic_write(struct uroce_conn *conn,
 
 static void response_again(struct uroce_conn *conn, struct uroce_response *res)
 {
-	conn->resp.careful = UROCE_CAREFUL;
+	uroce_care_begin(&conn->resp.care, res->psn);
 	res->again = !res->pending || res->again;
 	res->pending = true;
 	conn->resp.waiting = true;

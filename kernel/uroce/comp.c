@@ -30,11 +30,12 @@ static bool comp_more(const struct uroce_requester *req)
 void uroce_comp_advance(struct uroce_conn *conn, u32 una)
 {
 	struct uroce_requester *req = &conn->req;
+	s32 packets = uroce_psn_diff(una, req->una);
 	struct uroce_msg *msg;
 
-	if (una != req->una) {
-		uroce_window_gain(req, uroce_psn_diff(una, req->una));
+	if (packets) {
 		req->una = una;
+		uroce_window_gain(req, packets);
 		req->tries = req->retry_cnt;
 		req->rnr_tries = req->rnr_retry;
 		req->went_back = false;

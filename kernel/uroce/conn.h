@@ -136,6 +136,18 @@ struct uroce_conn_ops {
 };
 
 /**
+ * struct uroce_care - how many packets go out one by one
+ * @left: still so many
+ * @span: so many after the last loss; 0: there was none
+ * @until: the first sequence number that may have travelled in a run since
+ */
+struct uroce_care {
+	u32 left;
+	u32 span;
+	u32 until;
+};
+
+/**
  * struct uroce_requester - the requester
  * @running: may send
  * @waiting: the peer had no receive request: nothing before the timer
@@ -158,7 +170,7 @@ struct uroce_conn_ops {
  * @calm: window at which things last went wrong; from there on it grows slowly
  * @gained: packets acknowledged since it last grew
  * @cut: sequence number up to which losses are of one kind with the last
- * @careful: packets that are still to go out one by one, after a loss
+ * @care: after a loss packets go out one by one
  * @reads: reads and atomics under way
  * @max_reads: how many the peer bears
  * @tries: left, of @retry_cnt
@@ -189,7 +201,7 @@ struct uroce_requester {
 	u32 calm;
 	u32 gained;
 	u32 cut;
-	u32 careful;
+	struct uroce_care care;
 	u32 reads;
 	u32 max_reads;
 	u8 tries;
@@ -263,7 +275,7 @@ struct uroce_response {
  * @told_congestion: when the peer was last told; 0 is never
  * @patience: in nanoseconds, when a peer that was told to wait may send again; 0: it
  *	was not told to wait
- * @careful: packets that are still to go out one by one, after a loss
+ * @care: after a loss packets go out one by one
  * @limit: how many reads and atomics are remembered
  * @count: reads and atomics so far
  * @responses: the last @limit of them; the owner's memory
@@ -295,7 +307,7 @@ struct uroce_responder {
 	u8 rnr_timer;
 	u64 told_congestion;
 	u64 patience;
-	u32 careful;
+	struct uroce_care care;
 	u32 limit;
 	u32 count;
 	struct uroce_response *responses;
@@ -322,8 +334,6 @@ struct uroce_conn {
 	struct uroce_responder resp;
 };
 
-/* So many packets go out one by one after one was lost, in case runs get lost */
-#define UROCE_CAREFUL 1024
 /*
  * After so many nanoseconds who found a queue on the way full tries again. What may be
  * under way at a time leaves a fast device in less than a clock tick. Where nothing can
@@ -366,6 +376,21 @@ void uroce_window_start(struct uroce_requester *req);
 void uroce_window_gain(struct uroce_requester *req, u32 packets);
 void uroce_window_cut(struct uroce_requester *req);
 void uroce_window_close(struct uroce_requester *req);
+/* Likewise, and under the responder's */
+void uroce_care_begin(struct uroce_care *care, u32 psn);
+
+/*
+ * The packet of @psn leaves: alone? Where runs begin again is only known then, for what
+ * is sent once more counts as well.
+ */
+static inline bool uroce_care_alone(struct uroce_care *care, u32 psn)
+{
+	if (likely(!care->left))
+		return false;
+	if (!--care->left)
+		care->until = uroce_psn_add(psn, 1);
+	return true;
+}
 
 /* comp.c: under the requester's lock */
 void uroce_comp_receive(struct uroce_conn *conn, const struct uroce_packet *pkt);

@@ -419,7 +419,8 @@ static int op_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool response)
 {
 	struct uroce_wire *w = wire_of(conn);
 	struct uroce_flow *flow = response ? &w->resp_flow : &w->req_flow;
-	u32 *careful = response ? &conn->resp.careful : &conn->req.careful;
+	struct uroce_care *care = response ? &conn->resp.care : &conn->req.care;
+	const struct uroce_bth *bth = (void *)skb->data;
 	struct uroce_dev *dev = w->qp->dev;
 
 	if (uroce_is_silent(dev)) {
@@ -428,8 +429,7 @@ static int op_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool response)
 	}
 	uroce_count(dev, UROCE_CNT_SENT_PKTS);
 	uroce_count_many(dev, UROCE_CNT_SENT_BYTES, skb->len);
-	flow->wary = *careful;
-	*careful -= flow->wary;
+	flow->wary = uroce_care_alone(care, be32_to_cpu(bth->psn));
 	return uroce_run_add(dev->netdev, flow,
 			     response ? &w->resp_run : &w->req_run, skb);
 }

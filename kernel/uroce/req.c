@@ -158,7 +158,7 @@ static bool ask(struct uroce_conn *conn, bool last)
  */
 static bool may_attach(const struct uroce_conn *conn, u32 payload)
 {
-	return payload >= PAGES_MIN && reliable(conn) && !conn->req.careful &&
+	return payload >= PAGES_MIN && reliable(conn) && !conn->req.care.left &&
 	       !conn->req.copies &&
 	       uroce_psn_diff(conn->req.psn, conn->req.high) >= 0;
 }
@@ -616,7 +616,7 @@ void uroce_req_retry(struct uroce_conn *conn)
 		return;
 	}
 	req->tries--;
-	req->careful = UROCE_CAREFUL;
+	uroce_care_begin(&req->care, req->una);
 	uroce_req_back(conn);
 	if (req->timeout)
 		mod_timer(&req->timer, jiffies + req->timeout);
@@ -634,7 +634,10 @@ void uroce_req_start(struct uroce_conn *conn, u32 psn)
 	req->high = psn;
 	req->reads = 0;
 	req->silent = 0;
-	req->careful = 0;
+	/* Who may not try again cannot find out whether runs arrive */
+	req->care = (struct uroce_care){
+		.left = reliable(conn) && !req->retry_cnt ? U32_MAX : 0,
+	};
 	req->copies = false;
 	req->row = 0;
 	uroce_window_start(req);

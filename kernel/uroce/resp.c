@@ -403,7 +403,7 @@ void uroce_resp_start(struct uroce_conn *conn, u32 psn)
 	resp->op = 0;
 	resp->told = false;
 	resp->told_congestion = 0;
-	resp->careful = 0;
+	resp->care = (struct uroce_care){};
 	resp->heard = false;
 	resp->has_recv = false;
 	resp->ack = false;
