@@ -52,8 +52,8 @@ struct uroce_flow {
  * @sk: what they are charged to; NULL for nobody
  * @count: of them
  * @len: their bytes, with IP headers
- * @mtu: bytes that one may have; this and what follows is of the first one's route
- * @max_count: packets that may be in it
+ * @longest: bytes that one of them may have
+ * @max_count: packets that may be in it; this and @max_len are of the first one's route
  * @max_len: bytes
  * @lost: some could not be sent, which uroce_run_send() has not told yet
  *
@@ -71,7 +71,7 @@ struct uroce_run {
 	struct sock *sk;
 	u32 count;
 	u32 len;
-	u32 mtu;
+	u32 longest;
 	u32 max_count;
 	u32 max_len;
 	bool lost;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Packets on their way out: headers, checksum, route. See net.h. */
+#include <linux/if_vlan.h>
 #include <linux/skbuff.h>
 #include <net/ip.h>
 #include <net/ip6_route.h>
@@ -13,10 +14,20 @@
 /* Bytes of memory in packets that no device has sent yet: a few milliseconds' worth */
 #define UNDER_WAY (1 << 20)
 
+/*
+ * A tunnel behind a veth or a bridge, where the route does not show it: Geneve with all
+ * the options that it can have, over IPv6, with a tag on the outer and on the inner
+ * frame. The kernel makes room for that in front of the first packet of a run, and
+ * expects it in front of the others.
+ */
+#define TUNNEL_HEADERS								\
+	(2 * VLAN_ETH_HLEN + sizeof(struct ipv6hdr) + sizeof(struct udphdr) + 8 + 252)
+
 /* What follows the base header begins at a multiple of 16, which fast checksums want */
 #define HEADROOM								\
-	(ALIGN(MAX_HEADER + sizeof(struct ipv6hdr) + sizeof(struct udphdr) +	\
-	       sizeof(struct uroce_bth), 16) - sizeof(struct uroce_bth))
+	(ALIGN(max_t(size_t, MAX_HEADER, TUNNEL_HEADERS) + sizeof(struct ipv6hdr) +	\
+	       sizeof(struct udphdr) + sizeof(struct uroce_bth), 16) -		\
+	 sizeof(struct uroce_bth))
 
 /* Behind a packet whose payload lies in pages come its padding and the checksum */
 #define TAIL (2 * UROCE_ICRC_SIZE)
@@ -504,17 +515,24 @@ void uroce_output_exit(void)
 
 #define RUN_MAX 64
 
-#define HEADERS (sizeof(struct ipv6hdr) + sizeof(struct udphdr))
+/* How long a packet without headers and checksum will be */
+static u32 length_on_way(const struct uroce_flow *flow, const struct sk_buff *skb)
+{
+	u32 ip = is_ipv4(flow) ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
+
+	return ip + sizeof(struct udphdr) + skb->len + UROCE_ICRC_SIZE;
+}
 
 /*
  * May a packet of @len bytes join? Not when it is too long for the way, which is
- * for each alone to be told.
+ * for each alone to be told. Whoever forwards a run looks at the length of its first
+ * packet alone, so none is longer, but where every way bears it.
  */
 static bool run_takes(const struct uroce_run *run, const struct uroce_flow *flow,
 		      u32 len)
 {
 	return run->head && !flow->wary && run->count < run->max_count &&
-	       run->len + len <= run->max_len && len <= run->mtu &&
+	       run->len + len <= run->max_len && len <= run->longest &&
 	       skb_dst(run->head) == flow->route;
 }
 
@@ -527,16 +545,17 @@ static void run_begin(struct net_device *dev, struct uroce_run *run,
 		      struct dst_entry *dst, struct sk_buff *skb)
 {
 	const struct net_device *out = dst->dev;
+	u32 mtu = dst_mtu(dst);
 
 	run->head = skb;
 	run->tail = skb;
 	run->sk = payer(dev, skb);
 	run->count = 1;
 	run->len = skb->len;
-	run->mtu = dst_mtu(dst);
+	run->longest = clamp_t(u32, IPV6_MIN_MTU, skb->len, max(skb->len, mtu));
 	run->max_len = min_t(u32, IP_MAX_MTU, READ_ONCE(out->gso_max_size));
 	run->max_count = min_t(u32, RUN_MAX, READ_ONCE(out->gso_max_segs));
-	if (skb->len > run->mtu || LL_RESERVED_SPACE(out) > MAX_HEADER)
+	if (skb->len > mtu || LL_RESERVED_SPACE(out) > MAX_HEADER)
 		run->max_count = 1;
 }
 
@@ -650,7 +669,7 @@ static int run_start(struct net_device *dev, struct uroce_flow *flow,
 int uroce_run_add(struct net_device *dev, struct uroce_flow *flow,
 		  struct uroce_run *run, struct sk_buff *skb)
 {
-	if (!run_takes(run, flow, skb->len + HEADERS + UROCE_ICRC_SIZE))
+	if (!run_takes(run, flow, length_on_way(flow, skb)))
 		return run_start(dev, flow, run, skb);
 	run_append(flow, run, skb);
 	return 0;
