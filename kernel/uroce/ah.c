@@ -53,6 +53,24 @@ static u64 av_peer(struct uroce_dev *dev, const union ib_gid *dgid)
 	return id;
 }
 
+/*
+ * The net device that has the source address: ours, or one on top of it, whose packets
+ * leave with a tag, or with another address below. Packets never leave by a net device of
+ * another namespace: they go by ours.
+ */
+static int source_netdev(const struct uroce_dev *dev, const struct ib_gid_attr *sgid)
+{
+	const struct net_device *has;
+	int ifindex = dev->netdev->ifindex;
+
+	rcu_read_lock();
+	has = rdma_read_gid_attr_ndev_rcu(sgid);
+	if (!IS_ERR(has) && net_eq(dev_net(has), dev_net(dev->netdev)))
+		ifindex = has->ifindex;
+	rcu_read_unlock();
+	return ifindex;
+}
+
 /* Any context that ib_create_ah() may be called in */
 int uroce_av_init(struct uroce_dev *dev, struct uroce_av *av,
 		  const struct rdma_ah_attr *attr)
@@ -69,6 +87,7 @@ int uroce_av_init(struct uroce_dev *dev, struct uroce_av *av,
 	av->flow.hops = grh->hop_limit;
 	/* Of the range that the specification sets aside for this */
 	av->flow.sport = htons(0xc000 | (get_random_u32() & 0x3fff));
+	av->flow.oif = source_netdev(dev, grh->sgid_attr);
 	av->peer = av_peer(dev, &grh->dgid);
 	if (!av->peer && !uroce_net_wire() &&
 	    !rdma_is_multicast_addr((void *)grh->dgid.raw))

@@ -2,6 +2,7 @@
 /* `rdma link add NAME type uroce netdev DEV`: devices come and go; move.c: they move. */
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>
+#include <linux/if_vlan.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/rtnetlink.h>
@@ -28,7 +29,8 @@ struct uroce_dev *uroce_dev_by_id(u64 id)
 	return NULL;
 }
 
-static bool dev_has_gid(struct uroce_dev *dev, const union ib_gid *gid)
+/* Sets @exact if its own netdev has the address, and not only one on top of that */
+static bool dev_has_gid(struct uroce_dev *dev, const union ib_gid *gid, bool *exact)
 {
 	const struct ib_gid_attr *attr;
 
@@ -36,30 +38,41 @@ static bool dev_has_gid(struct uroce_dev *dev, const union ib_gid *gid)
 				     1, NULL);
 	if (IS_ERR(attr))
 		return false;
+	*exact = rcu_access_pointer(attr->ndev) == dev->netdev;
 	rdma_put_gid_attr(attr);
 	return true;
 }
 
+/*
+ * A device has the addresses of what is on top of its netdev (VLANs, a bridge, a
+ * bond), too. Where there is a device on top, that one is meant.
+ */
 struct uroce_dev *uroce_dev_by_gid(struct net *net, const union ib_gid *gid)
 {
-	struct uroce_dev *dev;
+	struct uroce_dev *dev, *below = NULL;
+	bool exact;
 
-	list_for_each_entry_rcu(dev, &uroce_devices, link)
-		if (!READ_ONCE(dev->gone) && net_eq(dev_net(dev->netdev), net) &&
-		    dev_has_gid(dev, gid))
+	list_for_each_entry_rcu(dev, &uroce_devices, link) {
+		if (READ_ONCE(dev->gone) || !net_eq(dev_net(dev->netdev), net) ||
+		    !dev_has_gid(dev, gid, &exact))
+			continue;
+		if (exact)
 			return dev;
-	return NULL;
+		below = below ?: dev;
+	}
+	return below;
 }
 
 /* Two that have the address are none: it does not say which is meant */
 struct uroce_dev *uroce_dev_across(struct net *net, const union ib_gid *gid)
 {
 	struct uroce_dev *dev, *found = NULL;
+	bool exact;
 
 	list_for_each_entry_rcu(dev, &uroce_devices, link) {
 		if (READ_ONCE(dev->gone) ||
 		    !uroce_policy_across(net, dev_net(dev->netdev)) ||
-		    !dev_has_gid(dev, gid))
+		    !dev_has_gid(dev, gid, &exact))
 			continue;
 		if (found)
 			return NULL;
@@ -207,6 +220,12 @@ static int dev_new(const char *name, struct net_device *netdev, struct net *net)
 
 	if (netdev->type != ARPHRD_ETHER && netdev->type != ARPHRD_LOOPBACK)
 		return -EINVAL;
+	/* The core gives its addresses to the device below, and none to one of its own */
+	if (is_vlan_dev(netdev)) {
+		pr_info("uroce: %s is a VLAN, whose addresses the device of %s has\n",
+			netdev->name, vlan_dev_real_dev(netdev)->name);
+		return -EPERM;
+	}
 	exists = ib_device_get_by_netdev(netdev, uroce_dev_ops.driver_id);
 	if (exists) {
 		ib_device_put(exists);
@@ -249,7 +268,8 @@ static int dev_new(const char *name, struct net_device *netdev, struct net *net)
  * for until dev_settle() nothing else would make the device leave it.
  *
  * Context: may sleep, no locks. Return: 0; -EEXIST: the netdev has one;
- * -ENODEV: its namespace ends; -ESHUTDOWN: it went, or moved on, meanwhile.
+ * -EPERM: it is a VLAN; -ENODEV: its namespace ends; -ESHUTDOWN: it went, or moved
+ * on, meanwhile.
  */
 int uroce_dev_new(const char *name, struct net_device *netdev)
 {

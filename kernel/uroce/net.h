@@ -27,6 +27,8 @@ struct uroce_dev;
  * @tclass: traffic class
  * @hops: hop limit
  * @sport: UDP source port, which spreads flows over paths
+ * @oif: number of the net device that has @src, which may be one on top of ours (a
+ *	VLAN's); 0: any
  * @route: cached; NULL before the first packet
  * @cookie: by which @route is found to be stale
  * @wary: packets go out one by one, since some were lost
@@ -40,6 +42,7 @@ struct uroce_flow {
 	u8 tclass;
 	u8 hops;
 	__be16 sport;
+	int oif;
 	struct dst_entry *route;
 	u32 cookie;
 	bool wary;

@@ -2,6 +2,7 @@
 /* Packets on their way out: headers, checksum, route. See net.h. */
 #include <linux/if_vlan.h>
 #include <linux/skbuff.h>
+#include <net/inet_dscp.h>
 #include <net/ip.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
@@ -194,17 +195,14 @@ static bool is_ipv4(const struct uroce_flow *flow)
 static struct dst_entry *route_ipv4(struct net_device *dev,
 				    const struct uroce_flow *flow)
 {
-	struct flowi4 fl = {
-		.flowi4_oif = dev->ifindex,
-		.flowi4_tos = flow->tclass & IPTOS_RT_MASK,
-		.flowi4_proto = IPPROTO_UDP,
-		.saddr = flow->src.s6_addr32[3],
-		.daddr = flow->dst.s6_addr32[3],
-		.fl4_sport = flow->sport,
-		.fl4_dport = htons(UROCE_UDP_PORT),
-	};
-	struct rtable *rt = ip_route_output_key(dev_net(dev), &fl);
+	struct flowi4 fl = {};
+	struct rtable *rt;
 
+	flowi4_init_output(&fl, flow->oif, 0, flow->tclass & INET_DSCP_MASK,
+			   RT_SCOPE_UNIVERSE, IPPROTO_UDP, 0,
+			   flow->dst.s6_addr32[3], flow->src.s6_addr32[3],
+			   htons(UROCE_UDP_PORT), flow->sport, GLOBAL_ROOT_UID);
+	rt = ip_route_output_key(dev_net(dev), &fl);
 	return IS_ERR(rt) ? NULL : &rt->dst;
 }
 
@@ -213,7 +211,7 @@ static struct dst_entry *route_ipv6(struct net_device *dev,
 {
 #if IS_ENABLED(CONFIG_IPV6)
 	struct flowi6 fl = {
-		.flowi6_oif = dev->ifindex,
+		.flowi6_oif = flow->oif,
 		.flowi6_proto = IPPROTO_UDP,
 		.saddr = flow->src,
 		.daddr = flow->dst,
