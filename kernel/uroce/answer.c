@@ -310,6 +310,26 @@ static void response_keep(struct uroce_responder *resp, struct uroce_response *r
 	resp_sweep(resp);
 }
 
+/*
+ * From now on as many answers are remembered as @responses has room for; @limit is no
+ * less than it was. Returns the memory of before, which nobody uses any more.
+ */
+struct uroce_response *uroce_resp_grow(struct uroce_conn *conn,
+				       struct uroce_response *responses, u32 limit)
+{
+	struct uroce_responder *resp = &conn->resp;
+	struct uroce_response *before = resp->responses;
+	u32 i, at;
+
+	for (i = 1; i <= resp->limit; i++) {
+		at = resp->count - i;
+		responses[at % limit] = before[at % resp->limit];
+	}
+	resp->responses = responses;
+	resp->limit = limit;
+	return before;
+}
+
 static void read_aim(struct uroce_response *res, const struct uroce_reth *reth)
 {
 	res->rkey = be32_to_cpu(reth->rkey);

@@ -276,7 +276,8 @@ struct uroce_response {
  * @patience: in nanoseconds, when a peer that was told to wait may send again; 0: it
  *	was not told to wait
  * @care: after a loss packets go out one by one
- * @limit: how many reads and atomics are remembered
+ * @limit: how many reads and atomics are remembered; a power of two, since @count
+ *	comes round
  * @count: reads and atomics so far
  * @responses: the last @limit of them; the owner's memory
  * @soon: sends what did not go out at once
@@ -402,6 +403,8 @@ void uroce_resp_halt(struct uroce_conn *conn);
 void uroce_resp_receive(struct uroce_conn *conn, const struct uroce_packet *pkt);
 void uroce_resp_congested(struct uroce_conn *conn);
 void uroce_resp_run(struct uroce_conn *conn);
+struct uroce_response *uroce_resp_grow(struct uroce_conn *conn,
+				       struct uroce_response *responses, u32 limit);
 enum hrtimer_restart uroce_resp_soon(struct hrtimer *timer);
 
 static inline bool uroce_msg_is_local(const struct uroce_msg *msg)

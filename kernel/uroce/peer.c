@@ -607,7 +607,8 @@ static bool take_answers(struct uroce_wire *w)
 	return !skb_queue_empty_lockless(&w->answers);
 }
 
-static void req_begin(struct uroce_wire *w)
+/* What may change while the connection is up */
+static void req_take_attr(struct uroce_wire *w)
 {
 	const struct ib_qp_attr *attr = &w->qp->attr;
 	struct uroce_requester *req = &w->conn.req;
@@ -619,6 +620,14 @@ static void req_begin(struct uroce_wire *w)
 	if (uroce_qp_is_reliable(w->qp) && attr->timeout)
 		req->timeout = TIMEOUT_MIN +
 			nsecs_to_jiffies(uroce_timeout_ns(attr->timeout));
+}
+
+static void req_begin(struct uroce_wire *w)
+{
+	const struct ib_qp_attr *attr = &w->qp->attr;
+	struct uroce_requester *req = &w->conn.req;
+
+	req_take_attr(w);
 	req->done = w->qp->sq.head;
 	w->loaded = req->done;
 	w->began = true;
@@ -753,6 +762,16 @@ static void wire_free_rcu(struct rcu_head *rcu)
 	kfree(w);
 }
 
+static u32 wire_limit(const struct uroce_qp *qp)
+{
+	return roundup_pow_of_two(max_t(u32, qp->attr.max_dest_rd_atomic, 1));
+}
+
+static struct uroce_response *wire_alloc_responses(u32 limit)
+{
+	return kcalloc(limit, sizeof(struct uroce_response), GFP_KERNEL_ACCOUNT);
+}
+
 static struct uroce_wire *wire_alloc(struct uroce_qp *qp)
 {
 	struct uroce_wire *w = kzalloc(sizeof(*w), GFP_KERNEL_ACCOUNT);
@@ -764,15 +783,74 @@ static struct uroce_wire *wire_alloc(struct uroce_qp *qp)
 	w->qp = qp;
 	skb_queue_head_init(&w->answers);
 	uroce_conn_init(conn, &wire_ops, uroce_service(qp->type));
-	conn->resp.limit = qp->attr.max_dest_rd_atomic ?: 1;
-	conn->resp.responses = kcalloc(conn->resp.limit,
-				       sizeof(*conn->resp.responses), GFP_KERNEL);
+	conn->resp.limit = wire_limit(qp);
+	conn->resp.responses = wire_alloc_responses(conn->resp.limit);
 	if (!conn->resp.responses || wire_alloc_wqes(w)) {
 		wire_empty(w);
 		kfree(w);
 		return NULL;
 	}
 	return w;
+}
+
+/* Where its packets go */
+static void take_way(struct uroce_wire *w)
+{
+	const struct uroce_qp *qp = w->qp;
+
+	uroce_flow_release(&w->req_flow);
+	uroce_flow_release(&w->resp_flow);
+	w->req_flow = qp->av.flow;
+	w->req_flow.route = NULL;
+	/* Routers mark instead of dropping, for whoever does something about it */
+	if (uroce_qp_is_reliable(qp))
+		w->req_flow.tclass = (w->req_flow.tclass & ~INET_ECN_MASK) |
+				     INET_ECN_ECT_0;
+	w->resp_flow = w->req_flow;
+}
+
+/*
+ * Attributes of a drained send queue have changed. A connection that has packets keeps
+ * them, whatever host the new address is of. Context: both locks.
+ */
+void uroce_wire_changed(struct uroce_qp *qp, bool way)
+{
+	struct uroce_wire *w = qp->wire;
+
+	if (!w)
+		return;
+	if (way) {
+		qp->av.peer = 0;
+		take_way(w);
+	}
+	if (!w->began)
+		return;
+	req_take_attr(w);
+	w->conn.req.tries = w->conn.req.retry_cnt;
+	w->conn.req.rnr_tries = w->conn.req.rnr_retry;
+	/* As uroce_req_start() has it */
+	if (uroce_qp_is_reliable(qp) && !w->conn.req.retry_cnt)
+		w->conn.req.care.left = U32_MAX;
+}
+
+/*
+ * max_dest_rd_atomic has changed while the send queue is drained. The peer may have
+ * reads and atomics under way, so no answer is forgotten, and one that is lower changes
+ * nothing. May sleep.
+ */
+int uroce_wire_remember(struct uroce_qp *qp)
+{
+	u32 limit = wire_limit(qp);
+	struct uroce_response *responses = wire_alloc_responses(limit);
+
+	if (!responses)
+		return -ENOMEM;
+	spin_lock_bh(&qp->resp.lock);
+	if (qp->wire && limit > qp->wire->conn.resp.limit)
+		responses = uroce_resp_grow(&qp->wire->conn, responses, limit);
+	spin_unlock_bh(&qp->resp.lock);
+	kfree(responses);
+	return 0;
 }
 
 /* Called once the way to the peer is known; may sleep. A datagram needs nothing. */
@@ -788,13 +866,7 @@ int uroce_wire_begin(struct uroce_qp *qp)
 	w->conn.peer = qp->attr.dest_qp_num;
 	w->conn.pkey = UROCE_PKEY;
 	w->conn.mtu = qp->mtu;
-	w->req_flow = qp->av.flow;
-	w->req_flow.route = NULL;
-	/* Routers mark instead of dropping, for whoever does something about it */
-	if (uroce_qp_is_reliable(qp))
-		w->req_flow.tclass = (w->req_flow.tclass & ~INET_ECN_MASK) |
-				     INET_ECN_ECT_0;
-	w->resp_flow = w->req_flow;
+	take_way(w);
 	uroce_resp_start(&w->conn, qp->attr.rq_psn & UROCE_PSN_MASK);
 	uroce_wire_end(qp);
 	spin_lock_bh(&qp->sq.lock);

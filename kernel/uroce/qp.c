@@ -360,6 +360,8 @@ int uroce_qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	}
 	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
 		qp->sq.tell_drained = attr->en_sqd_async_notify;
+	if (cur == IB_QPS_SQD)
+		uroce_wire_changed(qp, mask & IB_QP_AV);
 	if (mask & IB_QP_STATE)
 		enter_state(qp, next);
 unlock:
@@ -369,6 +371,8 @@ unlock:
 		ret = uroce_wire_begin(qp);
 	if (!ret && next == IB_QPS_RESET)
 		uroce_wire_reset(qp);
+	if (!ret && cur == IB_QPS_SQD && mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		ret = uroce_wire_remember(qp);
 	if (qp->events)
 		uroce_send_later(qp);
 	uroce_send_run(qp);

@@ -870,6 +870,8 @@ void uroce_wire_end(struct uroce_qp *qp);
 void uroce_wire_lose_way(struct uroce_qp *qp);
 bool uroce_wire_step(struct uroce_qp *qp, u32 tail);
 void uroce_wire_flush(struct uroce_qp *qp);
+void uroce_wire_changed(struct uroce_qp *qp, bool way);
+int uroce_wire_remember(struct uroce_qp *qp);
 bool uroce_wire_idle(struct uroce_qp *qp);
 void uroce_wire_again(struct uroce_qp *qp);
 /* Sends a mapped datagram to @wqe->av, which may take a route in its flow */
