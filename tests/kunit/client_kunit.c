@@ -55,9 +55,23 @@ static void client_events_of_ports(struct kunit *test)
 
 	tell(f, IB_EVENT_PORT_ERR, 1);
 	tell(f, IB_EVENT_PORT_ACTIVE, 1);
-	/* The lower number first: what is pending is a set */
-	expect_event(test, IB_EVENT_PORT_ACTIVE, 1);
 	expect_event(test, IB_EVENT_PORT_ERR, 1);
+	expect_event(test, IB_EVENT_PORT_ACTIVE, 1);
+	expect_nothing(test);
+}
+
+/* The last event that is read says how the port is */
+static void client_event_that_was_last(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+
+	tell(f, IB_EVENT_PORT_ACTIVE, 1);
+	tell(f, IB_EVENT_LID_CHANGE, 1);
+	tell(f, IB_EVENT_PORT_ERR, 1);
+	tell(f, IB_EVENT_PORT_ACTIVE, 1);
+	expect_event(test, IB_EVENT_LID_CHANGE, 1);
+	expect_event(test, IB_EVENT_PORT_ERR, 1);
+	expect_event(test, IB_EVENT_PORT_ACTIVE, 1);
 	expect_nothing(test);
 }
 
@@ -92,11 +106,46 @@ static void client_events_of_others(struct kunit *test)
 	expect_nothing(test);
 }
 
+/*
+ * A process may be in open() when the device goes. In the gap between finding the
+ * node and asking whether the device is alive, dev->ib leads nowhere.
+ */
+static void client_gone_before_open(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct ib_device *ib = f->dev->ib;
+
+	f->dev->ib = NULL;
+	f->dev->dead = true;
+	KUNIT_EXPECT_EQ(test, fixture_open(f), -ENODEV);
+	f->dev->dead = false;
+	f->dev->ib = ib;
+}
+
+/* The mock is of no driver that was read: no node, and whoever asks is told */
+static void client_refuses_driver(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct ib_client_nl_info res = { .port = U32_MAX };
+	void *data;
+
+	KUNIT_ASSERT_EQ(test, ib_register_client(&univ_client), 0);
+	data = ib_get_client_data(&f->mock->ib, &univ_client);
+	KUNIT_EXPECT_PTR_EQ(test, data, (void *)&client_refused);
+	KUNIT_EXPECT_EQ(test, univ_client.get_nl_info(&f->mock->ib, data, &res),
+			-EKEYREJECTED);
+	KUNIT_EXPECT_NULL(test, res.cdev);
+	ib_unregister_client(&univ_client);
+}
+
 static struct kunit_case client_cases[] = {
 	KUNIT_CASE(client_events_of_ports),
+	KUNIT_CASE(client_event_that_was_last),
+	KUNIT_CASE(client_gone_before_open),
 	KUNIT_CASE(client_events_of_no_port),
 	KUNIT_CASE(client_event_of_device),
 	KUNIT_CASE(client_events_of_others),
+	KUNIT_CASE(client_refuses_driver),
 	{}
 };
 

@@ -89,12 +89,30 @@ static void event_async_merge(struct kunit *test)
 	univ_event_raise(&e->queue, &e->a, IB_EVENT_PORT_ERR);
 	univ_event_raise(&e->queue, &e->a, IB_EVENT_PORT_ERR);
 	univ_event_raise(&e->queue, &e->a, IB_EVENT_PORT_ACTIVE);
-	expect_one(test, IB_EVENT_PORT_ACTIVE, 0xa);
 	expect_one(test, IB_EVENT_PORT_ERR, 0xa);
+	expect_one(test, IB_EVENT_PORT_ACTIVE, 0xa);
 	expect_none(test);
 	KUNIT_EXPECT_EQ(test, e->a.delivered_async, 2);
 	univ_event_raise(&e->queue, &e->a, IB_EVENT_PORT_ERR);
 	expect_one(test, IB_EVENT_PORT_ERR, 0xa);
+}
+
+/* As they were raised, whatever their numbers, and the latest of equal ones */
+static void event_order(struct kunit *test)
+{
+	struct events *e = events(test);
+	u32 type, round;
+
+	for (round = 0; round < 3; round++)
+		for (type = UNIV_EVENT_TYPES; type; type--)
+			univ_event_raise(&e->queue, &e->a, type - 1);
+	univ_event_raise(&e->queue, &e->a, 7);
+	univ_event_raise(&e->queue, &e->a, 7);
+	for (type = UNIV_EVENT_TYPES; type; type--)
+		if (type - 1 != 7)
+			expect_one(test, type - 1, 0xa);
+	expect_one(test, 7, 0xa);
+	expect_none(test);
 }
 
 static void event_completions_count(struct kunit *test)
@@ -109,6 +127,20 @@ static void event_completions_count(struct kunit *test)
 	expect_none(test);
 	KUNIT_EXPECT_EQ(test, e->a.delivered, 5);
 	KUNIT_EXPECT_EQ(test, e->a.delivered_async, 0);
+}
+
+/* The count of unread completions stops at its limit, so a ready source always has an event */
+static void event_completions_end(struct kunit *test)
+{
+	struct events *e = events(test);
+
+	univ_event_complete(&e->queue, &e->a);
+	e->a.completions = U32_MAX;
+	univ_event_complete(&e->queue, &e->a);
+	expect_one(test, UNIV_EVENT_COMPLETION, 0xa);
+	KUNIT_EXPECT_EQ(test, e->a.completions, U32_MAX - 1);
+	univ_event_forget(&e->queue, &e->a);
+	expect_none(test);
 }
 
 /* A busy source does not hide the others */
@@ -159,7 +191,7 @@ static void event_forgotten(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, e->a.delivered, 0);
 }
 
-/* Types that fit no bit are not ours to deliver */
+/* Types past the last that there is room for are not ours to deliver */
 static void event_strange_types(struct kunit *test)
 {
 	struct events *e = events(test);
@@ -270,7 +302,9 @@ static void event_wakes_reader(struct kunit *test)
 static struct kunit_case event_cases[] = {
 	KUNIT_CASE(event_empty),
 	KUNIT_CASE(event_async_merge),
+	KUNIT_CASE(event_order),
 	KUNIT_CASE(event_completions_count),
+	KUNIT_CASE(event_completions_end),
 	KUNIT_CASE(event_take_turns),
 	KUNIT_CASE(event_several_at_once),
 	KUNIT_CASE(event_forgotten),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Who feeds a ring, and for how long. */
 #include <kunit/test.h>
+#include <linux/delay.h>
 #include <linux/workqueue.h>
 
 #include "pump.h"
@@ -64,6 +65,39 @@ static void feed_bounded(struct kunit *test)
 	univ_feed_close(&s->feed);
 }
 
+/* The worker may begin before the caller that asked for it has let go of the ring */
+static void feed_worker_begins_early(struct kunit *test)
+{
+	struct supply *s = supply_new(test, 5);
+	unsigned long flags;
+
+	spin_lock_irqsave(&s->feed.lock, flags);
+	queue_work(system_unbound_wq, &s->feed.later);
+	mdelay(20);
+	spin_unlock_irqrestore(&s->feed.lock, flags);
+	while (flush_work(&s->feed.later))
+		;
+	KUNIT_EXPECT_EQ(test, s->done, 5u);
+	univ_feed_close(&s->feed);
+}
+
+/* The poller has other rings: one step, and word that there is more */
+static void feed_one_turn(struct kunit *test)
+{
+	struct supply *s = supply_new(test, 2);
+
+	KUNIT_EXPECT_TRUE(test, univ_feed_turn(&s->feed));
+	KUNIT_EXPECT_EQ(test, s->done, 1u);
+	KUNIT_EXPECT_TRUE(test, univ_feed_turn(&s->feed));
+	KUNIT_EXPECT_EQ(test, s->done, 2u);
+	KUNIT_EXPECT_FALSE(test, univ_feed_turn(&s->feed));
+	KUNIT_EXPECT_EQ(test, s->asked, 1u);
+	univ_feed_close(&s->feed);
+	s->left = 1;
+	KUNIT_EXPECT_FALSE(test, univ_feed_turn(&s->feed));
+	KUNIT_EXPECT_EQ(test, s->done, 2u);
+}
+
 /* Closed, nobody is at it, not even later */
 static void feed_closed(struct kunit *test)
 {
@@ -86,6 +120,8 @@ static void feed_closed(struct kunit *test)
 static struct kunit_case feed_cases[] = {
 	KUNIT_CASE(feed_until_empty),
 	KUNIT_CASE(feed_bounded),
+	KUNIT_CASE(feed_worker_begins_early),
+	KUNIT_CASE(feed_one_turn),
 	KUNIT_CASE(feed_closed),
 	{}
 };

@@ -85,6 +85,21 @@ int fixture_init(struct kunit *test)
 	return 0;
 }
 
+int fixture_open(struct fixture *f)
+{
+	struct inode *inode = kzalloc(sizeof(*inode), GFP_KERNEL);
+	struct file *file = kzalloc(sizeof(*file), GFP_KERNEL);
+	int ret = -ENOMEM;
+
+	if (inode && file) {
+		inode->i_cdev = &f->dev->cdev;
+		ret = univ_open(inode, file);
+	}
+	kfree(inode);
+	kfree(file);
+	return ret;
+}
+
 void fixture_kill(struct fixture *f)
 {
 	univ_context_kill(f->ctx, true);

@@ -3,6 +3,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "mock.h"
 
 struct mock_pd { struct ib_pd ib; };
@@ -21,6 +22,8 @@ static int called(struct ib_device *ib, enum mock_op op)
 	struct mock *mock = to_mock(ib);
 	int call = atomic_inc_return(&mock->calls[op]);
 
+	if (mock->fail_call[op] == MOCK_EVERY_CALL)
+		return mock->fail_with[op];
 	return call == mock->fail_call[op] ? mock->fail_with[op] : 0;
 }
 
@@ -80,6 +83,8 @@ static int mock_query_port(struct ib_device *ib, u32 port,
 	attr->max_msg_sz = SZ_1G;
 	attr->active_width = IB_WIDTH_1X;
 	attr->active_speed = IB_SPEED_SDR;
+	attr->port_cap_flags = BIT(1) | BIT(26);
+	attr->ip_gids = container_of(ib, struct mock, ib)->ip_gids;
 	return 0;
 }
 
@@ -150,7 +155,7 @@ static struct ib_mr *mock_get_dma_mr(struct ib_pd *pd, int access)
 
 static struct ib_mr *mock_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 				      u64 iova, int access,
-				      struct ib_udata *udata)
+				      UNIV_DMAH_ARG struct ib_udata *udata)
 {
 	return mock_mr(pd, MOCK_REG_MR);
 }
@@ -176,31 +181,56 @@ static int mock_destroy_ah(struct ib_ah *ah, u32 flags)
 }
 
 static int mock_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
-			  struct ib_udata *udata)
+			  struct univ_cq_attrs *attrs)
 {
 	struct mock_cq *cq = container_of(ib, struct mock_cq, ib);
+	struct mock *mock = to_mock(ib->device);
+	struct ib_event event = { .event = IB_EVENT_CQ_ERR };
+	size_t i;
 
 	spin_lock_init(&cq->lock);
 	ib->cqe = attr->cqe;
+	if (mock->early)
+		ib->event_handler(&event, ib->cq_context);
+	for (i = 0; i < ARRAY_SIZE(mock->cqs); i++) {
+		if (mock->cqs[i])
+			continue;
+		mock->cqs[i] = cq;
+		break;
+	}
 	return born(ib->device, MOCK_CREATE_CQ);
 }
 
 static int mock_resize_cq(struct ib_cq *ib, int cqe, struct ib_udata *udata)
 {
-	return called(ib->device, MOCK_RESIZE_CQ);
+	int ret = called(ib->device, MOCK_RESIZE_CQ);
+
+	if (!ret)
+		ib->cqe = cqe;
+	return ret;
 }
 
 static int mock_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
 {
-	return died(ib->device, MOCK_DESTROY_CQ);
+	struct mock *mock = to_mock(ib->device);
+	int ret = died(ib->device, MOCK_DESTROY_CQ);
+	size_t i;
+
+	for (i = 0; !ret && i < ARRAY_SIZE(mock->cqs); i++)
+		if (mock->cqs[i] && &mock->cqs[i]->ib == ib)
+			mock->cqs[i] = NULL;
+	return ret;
 }
 
 static int mock_poll_cq(struct ib_cq *ib, int num, struct ib_wc *wc)
 {
 	struct mock_cq *cq = container_of(ib, struct mock_cq, ib);
+	struct mock *mock = to_mock(ib->device);
 	unsigned long flags;
 	int n = 0;
 
+	if (mock->poller == current)
+		mock->polls++;
 	spin_lock_irqsave(&cq->lock, flags);
 	while (n < num && cq->head != cq->tail)
 		wc[n++] = cq->wc[cq->head++ % MOCK_WCS];
@@ -235,17 +265,43 @@ void mock_complete_quietly(struct ib_cq *ib, const struct ib_wc *wc)
 void mock_complete(struct ib_cq *ib, const struct ib_wc *wc)
 {
 	struct mock_cq *cq = container_of(ib, struct mock_cq, ib);
+	bool locked = !to_mock(ib->device)->unlocked;
+	unsigned long flags;
 	bool armed;
 
-	mock_complete_quietly(ib, wc);
-	armed = xchg(&cq->armed, false);
-	if (armed)
+	spin_lock_irqsave(&cq->lock, flags);
+	cq->wc[cq->tail++ % MOCK_WCS] = *wc;
+	armed = cq->armed;
+	cq->armed = false;
+	if (armed && locked)
 		ib->comp_handler(ib, ib->cq_context);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	if (armed && !locked)
+		ib->comp_handler(ib, ib->cq_context);
+}
+
+void mock_cq_error(struct ib_cq *ib)
+{
+	struct mock_cq *cq = container_of(ib, struct mock_cq, ib);
+	struct ib_event event = {
+		.device = ib->device,
+		.element.cq = ib,
+		.event = IB_EVENT_CQ_ERR,
+	};
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	ib->event_handler(&event, ib->cq_context);
+	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
 static int mock_create_srq(struct ib_srq *srq, struct ib_srq_init_attr *attr,
 			   struct ib_udata *udata)
 {
+	struct ib_event event = { .event = IB_EVENT_SRQ_ERR };
+
+	if (to_mock(srq->device)->early)
+		srq->event_handler(&event, srq->srq_context);
 	return born(srq->device, MOCK_CREATE_SRQ);
 }
 
@@ -269,8 +325,14 @@ static int mock_create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr,
 			  struct ib_udata *udata)
 {
 	static atomic_t number = ATOMIC_INIT(100);
+	struct ib_event event = { .event = IB_EVENT_QP_FATAL };
+	struct mock *mock = to_mock(qp->device);
 
+	if (mock->made_qp)
+		mock->made_qp(mock, qp);
 	qp->qp_num = atomic_inc_return(&number);
+	if (mock->early)
+		attr->event_handler(&event, attr->qp_context);
 	return born(qp->device, MOCK_CREATE_QP);
 }
 
@@ -286,8 +348,28 @@ static int mock_query_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
 	return called(qp->device, MOCK_QUERY_QP);
 }
 
+/* Those of others stay, in their order */
+static void cq_drop(struct mock_cq *cq, const struct ib_qp *qp)
+{
+	unsigned long flags;
+	u32 from, to;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	for (from = to = cq->head; from != cq->tail; from++)
+		if (cq->wc[from % MOCK_WCS].qp != qp)
+			cq->wc[to++ % MOCK_WCS] = cq->wc[from % MOCK_WCS];
+	cq->tail = to;
+	spin_unlock_irqrestore(&cq->lock, flags);
+}
+
 static int mock_destroy_qp(struct ib_qp *qp, struct ib_udata *udata)
 {
+	struct mock *mock = to_mock(qp->device);
+	size_t i;
+
+	for (i = 0; mock->drops && i < ARRAY_SIZE(mock->cqs); i++)
+		if (mock->cqs[i])
+			cq_drop(mock->cqs[i], qp);
 	return died(qp->device, MOCK_DESTROY_QP);
 }
 
@@ -457,6 +539,12 @@ void mock_reset(struct mock *mock)
 	mock->batches = 0;
 	mock->send_room = UINT_MAX;
 	mock->recv_room = UINT_MAX;
+}
+
+void mock_fail_all(struct mock *mock, enum mock_op op, int err)
+{
+	mock->fail_with[op] = err;
+	mock->fail_call[op] = MOCK_EVERY_CALL;
 }
 
 void mock_fail(struct mock *mock, enum mock_op op, int call, int err)

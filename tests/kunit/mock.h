@@ -55,13 +55,14 @@ struct mock_wr {
 };
 
 #define MOCK_KEPT	256
-#define MOCK_WCS	256
+#define MOCK_WCS	1024
 #define MOCK_QP_WR	4096
+#define MOCK_EVERY_CALL	(-1)
 
 struct mock {
 	struct ib_device ib;
 	atomic_t calls[MOCK_OPS];
-	int fail_call[MOCK_OPS];	/* that call, from 1; 0 for none */
+	int fail_call[MOCK_OPS];	/* that call, from 1; 0 for none, MOCK_EVERY_CALL */
 	int fail_with[MOCK_OPS];
 
 	struct mock_wr sends[MOCK_KEPT];
@@ -73,6 +74,22 @@ struct mock {
 	u32 recv_room;
 	u32 last_key;
 	atomic_t objects;		/* of all kinds that exist */
+	bool early;			/* queues have an event when made */
+	bool ip_gids;			/* as ib_port_attr has it */
+
+	/*
+	 * Completion handlers are called with a lock held that poll and notify
+	 * take, as rdma_rxe does since 6.5; or without, as it did before.
+	 */
+	bool unlocked;
+	struct task_struct *poller;	/* whose polls are counted */
+	u32 polls;
+	/* A queue pair that is destroyed takes its completions with it */
+	bool drops;
+	struct mock_cq *cqs[4];
+	/* Called when a queue pair is made */
+	void (*made_qp)(struct mock *mock, struct ib_qp *qp);
+	void *made_data;
 };
 
 struct mock_cq {
@@ -90,6 +107,7 @@ void mock_destroy(struct mock *mock);
 /* Forget what was counted; @op's @call from now on fails with @err */
 void mock_reset(struct mock *mock);
 void mock_fail(struct mock *mock, enum mock_op op, int call, int err);
+void mock_fail_all(struct mock *mock, enum mock_op op, int err);
 
 static inline int mock_calls(struct mock *mock, enum mock_op op)
 {
@@ -99,5 +117,7 @@ static inline int mock_calls(struct mock *mock, enum mock_op op)
 /* The device completes something and calls the handler if it was armed */
 void mock_complete(struct ib_cq *cq, const struct ib_wc *wc);
 void mock_complete_quietly(struct ib_cq *cq, const struct ib_wc *wc);
+/* The device has lost completions, and says so with its lock held */
+void mock_cq_error(struct ib_cq *cq);
 
 #endif

@@ -23,8 +23,8 @@ static void pump_cq_overrun(struct kunit *test)
 		pump_recv_complete(p, i, IB_WC_SUCCESS);
 	KUNIT_EXPECT_TRUE(test, p->cq->ring.head->kernel.flags &
 				UNIV_RING_OVERRUN);
-	KUNIT_EXPECT_TRUE(test, p->cq->async_events.pending &
-				BIT(IB_EVENT_CQ_ERR));
+	KUNIT_EXPECT_EQ(test, p->cq->async_events.num_pending, 1);
+	KUNIT_EXPECT_EQ(test, p->cq->async_events.pending[0], IB_EVENT_CQ_ERR);
 	for (i = 0; i < 4; i++) {
 		cqe = pump_poll(p);
 		KUNIT_EXPECT_NOT_ERR_OR_NULL(test, cqe);
@@ -32,7 +32,7 @@ static void pump_cq_overrun(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, cqe->wr_id, i);
 	}
 	pump_expect_no_cqe(test, p);
-	flush_work(&p->qp->error_work);
+	flush_delayed_work(&p->qp->error_work);
 	KUNIT_EXPECT_EQ(test, p->qp->state, IB_QPS_ERR);
 }
 
@@ -54,7 +54,7 @@ static void pump_destroy_with_overrun(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture_destroy(p->f, UNIV_QP_DESTROY,
 					      qp->obj.handle), 0);
 	/* The memory goes after a grace period, so this is still safe to ask */
-	KUNIT_EXPECT_FALSE_MSG(test, work_busy(&qp->error_work),
+	KUNIT_EXPECT_FALSE_MSG(test, work_busy(&qp->error_work.work),
 			       "error work is queued for a queue pair that is gone");
 	rcu_barrier();
 	msleep(50);
@@ -144,7 +144,7 @@ static void pump_cq_head_lies(struct kunit *test)
 		pump_recv_kick(p);
 		p->cq->ring.head->user.index = lies[i];
 		pump_recv_complete(p, 1, IB_WC_SUCCESS);
-		flush_work(&p->qp->error_work);
+		flush_delayed_work(&p->qp->error_work);
 		KUNIT_EXPECT_LE(test, p->cq->index, 1);
 	}
 }
@@ -168,6 +168,9 @@ static void pump_cq_resized(struct kunit *test)
 					   sizeof(arg)), -EINVAL);
 	KUNIT_EXPECT_EQ(test, arg.hdr.reason, UNIV_REASON_CQ_SHRINK);
 	KUNIT_EXPECT_EQ(test, arg.hdr.bound, 4);
+	/* The device keeps room for what the process was told */
+	KUNIT_EXPECT_EQ(test, mock_calls(p->mock, MOCK_RESIZE_CQ), 0);
+	KUNIT_EXPECT_EQ(test, p->cq->ib->cqe, 8);
 	arg.cqe = 32;
 	KUNIT_EXPECT_EQ(test, fixture_call(p->f, UNIV_CQ_RESIZE, &arg,
 					   sizeof(arg)), 0);
@@ -177,6 +180,118 @@ static void pump_cq_resized(struct kunit *test)
 	for (i = 2; i < 7; i++)
 		pump_expect_cqe(test, p, i, IB_WC_SUCCESS);
 	pump_expect_no_cqe(test, p);
+}
+
+/* A device that does not shrink has more room than is needed */
+static void pump_cq_shrunk(struct kunit *test)
+{
+	struct pump *p = pump_new(test, IB_QPT_RC, 64);
+	struct univ_cq_resize arg = { .handle = p->cq->obj.handle, .cqe = 8 };
+
+	mock_fail(p->mock, MOCK_RESIZE_CQ, 1, -EINVAL);
+	KUNIT_EXPECT_EQ(test, fixture_call(p->f, UNIV_CQ_RESIZE, &arg,
+					   sizeof(arg)), 0);
+	KUNIT_EXPECT_EQ(test, arg.cqe, 8);
+	KUNIT_EXPECT_EQ(test, p->cq->ib->cqe, 64);
+	KUNIT_EXPECT_EQ(test, p->cq->ring.count, 8);
+	/* One that cannot grow has too little */
+	arg.cqe = 128;
+	mock_fail(p->mock, MOCK_RESIZE_CQ, 1, -EINVAL);
+	KUNIT_EXPECT_EQ(test, fixture_call(p->f, UNIV_CQ_RESIZE, &arg,
+					   sizeof(arg)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, p->cq->ring.count, 8);
+}
+
+/* More than is moved in one piece, as a process that lies about its index can have */
+static void pump_cq_moved(struct kunit *test)
+{
+	struct pump *p = pump_new(test, IB_QPT_RC, 16384);
+	struct univ_cq_resize arg = { .handle = p->cq->obj.handle,
+				      .cqe = 32768 };
+	struct univ_cqe *slot;
+	u32 i, wrong = 0;
+
+	for (i = 0; i < 16384; i++) {
+		slot = univ_ring_slot(&p->cq->ring, i);
+		slot->wr_id = i;
+	}
+	p->cq->index = 16384 + 5;
+	KUNIT_EXPECT_EQ(test, fixture_call(p->f, UNIV_CQ_RESIZE, &arg,
+					   sizeof(arg)), 0);
+	KUNIT_EXPECT_EQ(test, p->cq->index, 16384);
+	for (i = 0; i < 16384; i++) {
+		slot = univ_ring_slot(&p->cq->ring, i);
+		wrong += slot->wr_id != (i + 5) % 16384;
+	}
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+}
+
+/* The device takes as many completions as the process was told of */
+static void pump_cq_sizes(struct kunit *test)
+{
+	static const struct {
+		u32 asked;
+		u32 max;
+		u32 want;
+	} sizes[] = {
+		{ 33, 65536, 64 }, { 64, 65536, 64 }, { 40000, 65536, 65536 },
+		{ 40000, 50000, 50000 }, { 50000, 50000, 50000 },
+	};
+	struct fixture *f = test->priv;
+	struct univ_cq_resize resize;
+	struct univ_cq_create arg;
+	struct univ_cq *cq;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		f->mock->ib.attrs.max_cqe = sizes[i].max;
+		arg = (struct univ_cq_create){ .cqe = sizes[i].asked,
+					       .channel_fd = -1 };
+		KUNIT_ASSERT_EQ(test, fixture_call(f, UNIV_CQ_CREATE, &arg,
+						   sizeof(arg)), 0);
+		cq = container_of(univ_object_find(f->ctx, arg.handle),
+				  struct univ_cq, obj);
+		univ_object_put(&cq->obj);
+		KUNIT_EXPECT_EQ(test, arg.cqe, sizes[i].want);
+		KUNIT_EXPECT_GE(test, (u32)cq->ib->cqe, arg.cqe);
+		resize = (struct univ_cq_resize){ .handle = arg.handle,
+						  .cqe = sizes[i].asked };
+		KUNIT_EXPECT_EQ(test, fixture_call(f, UNIV_CQ_RESIZE, &resize,
+						   sizeof(resize)), 0);
+		KUNIT_EXPECT_EQ(test, resize.cqe, sizes[i].want);
+		KUNIT_EXPECT_GE(test, (u32)cq->ib->cqe, resize.cqe);
+		KUNIT_EXPECT_EQ(test, fixture_destroy(f, UNIV_CQ_DESTROY,
+						      arg.handle), 0);
+	}
+}
+
+/* ---- Errors ------------------------------------------------------------------ */
+
+static bool running(struct univ_qp *qp)
+{
+	return work_busy(&qp->error_work.work) & WORK_BUSY_RUNNING;
+}
+
+/*
+ * A process may keep a queue pair for a second, by a change of state that has to
+ * resolve an address. No worker waits for it meanwhile.
+ */
+static void pump_error_waits_for_nobody(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	int i;
+
+	mutex_lock(&p->qp->mutex);
+	univ_qp_fail(p->qp);
+	/* Between two looks no worker has it */
+	for (i = 0; i < 1000 && (i < 20 || running(p->qp)); i++)
+		usleep_range(5000, 10000);
+	KUNIT_EXPECT_FALSE(test, running(p->qp));
+	KUNIT_EXPECT_EQ(test, p->qp->state, IB_QPS_RTS);
+	mutex_unlock(&p->qp->mutex);
+	for (i = 0; i < 1000 && READ_ONCE(p->qp->state) == IB_QPS_RTS; i++)
+		usleep_range(5000, 10000);
+	KUNIT_EXPECT_EQ(test, p->qp->state, IB_QPS_ERR);
 }
 
 /* ---- Reset ------------------------------------------------------------------- */
@@ -235,6 +350,10 @@ static struct kunit_case pump_cq_cases[] = {
 	KUNIT_CASE(pump_event_settles),
 	KUNIT_CASE(pump_cq_head_lies),
 	KUNIT_CASE(pump_cq_resized),
+	KUNIT_CASE(pump_cq_shrunk),
+	KUNIT_CASE(pump_cq_moved),
+	KUNIT_CASE(pump_cq_sizes),
+	KUNIT_CASE(pump_error_waits_for_nobody),
 	KUNIT_CASE(pump_reset_forgets),
 	KUNIT_CASE(pump_kick_wrong),
 	{}

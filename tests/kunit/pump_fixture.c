@@ -70,6 +70,19 @@ int pump_recv_kick(struct pump *p)
 	return fixture_kick(p->f, p->qp->obj.handle, UNIV_KICK_RECV);
 }
 
+void pump_settled(struct univ_cq *cq)
+{
+	do
+		irq_work_sync(&cq->soon);
+	while (flush_work(&cq->later));
+}
+
+void pump_complete(struct univ_cq *cq, const struct ib_wc *wc)
+{
+	mock_complete(cq->ib, wc);
+	pump_settled(cq);
+}
+
 void pump_send_complete(struct pump *p, u32 nth, enum ib_wc_status status)
 {
 	struct ib_wc wc = {
@@ -79,7 +92,7 @@ void pump_send_complete(struct pump *p, u32 nth, enum ib_wc_status status)
 		.qp = p->qp->ib,
 	};
 
-	mock_complete(p->cq->ib, &wc);
+	pump_complete(p->cq, &wc);
 }
 
 void pump_recv_complete(struct pump *p, u64 id, enum ib_wc_status status)
@@ -92,7 +105,7 @@ void pump_recv_complete(struct pump *p, u64 id, enum ib_wc_status status)
 		.qp = p->qp->ib,
 	};
 
-	mock_complete(p->cq->ib, &wc);
+	pump_complete(p->cq, &wc);
 }
 
 struct univ_cqe *pump_poll(struct pump *p)

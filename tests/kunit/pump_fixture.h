@@ -37,6 +37,10 @@ int pump_recv_kick(struct pump *p);
 void pump_send_complete(struct pump *p, u32 nth, enum ib_wc_status status);
 void pump_recv_complete(struct pump *p, u64 id, enum ib_wc_status status);
 
+/* The device completes something; returns when the pump has seen it */
+void pump_complete(struct univ_cq *cq, const struct ib_wc *wc);
+void pump_settled(struct univ_cq *cq);
+
 /* The next completion, or NULL */
 struct univ_cqe *pump_poll(struct pump *p);
 void pump_expect_cqe(struct kunit *test, struct pump *p, u64 id, int status);

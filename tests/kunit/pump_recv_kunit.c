@@ -34,6 +34,36 @@ static void pump_recv_translated(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cqe->opcode, IB_WC_RECV);
 }
 
+/* The service level of a receive that came with these flags and this kind of header */
+static u8 sl_told(struct pump *p, int flags, u8 network)
+{
+	const struct ib_wc wc = {
+		.wr_id = 1, .opcode = IB_WC_RECV, .byte_len = 60, .qp = p->qp->ib,
+		.wc_flags = flags, .network_hdr_type = network, .sl = 4,
+	};
+	struct univ_cqe *cqe;
+
+	pump_recv_next(p, 1);
+	pump_recv_kick(p);
+	pump_complete(p->cq, &wc);
+	cqe = pump_poll(p);
+	return cqe ? cqe->sl : 0xff;
+}
+
+/* Which kind of header it is, a program finds where mlx5 reports it */
+static void pump_recv_network(struct kunit *test)
+{
+	const int both = IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE;
+	struct pump *p = pump_rc(test);
+
+	KUNIT_EXPECT_EQ(test, (int)sl_told(p, both, RDMA_NETWORK_IPV4), 4);
+	p->qp->datagrams = true;
+	KUNIT_EXPECT_EQ(test, (int)sl_told(p, both, RDMA_NETWORK_IPV6), 4 | 1);
+	KUNIT_EXPECT_EQ(test, (int)sl_told(p, both, RDMA_NETWORK_IPV4), 4 | 2);
+	KUNIT_EXPECT_EQ(test, (int)sl_told(p, both, RDMA_NETWORK_ROCE_V1), 4);
+	KUNIT_EXPECT_EQ(test, (int)sl_told(p, IB_WC_GRH, RDMA_NETWORK_IPV4), 4);
+}
+
 static void pump_recv_around(struct kunit *test)
 {
 	struct pump *p = pump_rc(test);
@@ -180,7 +210,7 @@ static void pump_recv_refused(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, cqe);
 	KUNIT_EXPECT_EQ(test, cqe->wr_id, 1);
 	KUNIT_EXPECT_EQ(test, cqe->reason, UNIV_REASON_WR_SGE);
-	flush_work(&p->qp->error_work);
+	flush_delayed_work(&p->qp->error_work);
 	KUNIT_EXPECT_EQ(test, p->qp->state, IB_QPS_ERR);
 }
 
@@ -245,7 +275,7 @@ static void pump_shared_recv(struct kunit *test)
 					   UNIV_KICK_SEND), -EINVAL);
 	wc.qp = qp->ib;
 	wc.wr_id = 30;
-	mock_complete(p->cq->ib, &wc);
+	pump_complete(p->cq, &wc);
 	KUNIT_EXPECT_EQ(test, srq->rq.retired, 1);
 	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, pump_poll(p));
 }
@@ -271,7 +301,7 @@ static void pump_recv_dma_key(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, cqe);
 	KUNIT_EXPECT_EQ(test, cqe->wr_id, 2);
 	KUNIT_EXPECT_EQ(test, cqe->reason, UNIV_REASON_WR_KEY);
-	flush_work(&p->qp->error_work);
+	flush_delayed_work(&p->qp->error_work);
 }
 
 /* Flags of the kernel's verbs have other places in those of the process */
@@ -298,7 +328,7 @@ static void pump_recv_flags(struct kunit *test)
 		wc.wr_id = i;
 		wc.wc_flags = rows[i].ib;
 		wc.ex.invalidate_rkey = 0x1234;
-		mock_complete(p->cq->ib, &wc);
+		pump_complete(p->cq, &wc);
 		cqe = pump_poll(p);
 		KUNIT_ASSERT_NOT_NULL(test, cqe);
 		KUNIT_EXPECT_EQ(test, cqe->wc_flags, rows[i].flags);
@@ -309,6 +339,7 @@ static void pump_recv_flags(struct kunit *test)
 
 static struct kunit_case pump_recv_cases[] = {
 	KUNIT_CASE(pump_recv_translated),
+	KUNIT_CASE(pump_recv_network),
 	KUNIT_CASE(pump_recv_around),
 	KUNIT_CASE(pump_recv_wraps_at_2_32),
 	KUNIT_CASE(pump_recv_eager),

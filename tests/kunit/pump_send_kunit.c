@@ -55,6 +55,39 @@ static void pump_send_translated(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, got[4].num_sge, 0);
 }
 
+/* The device is told of the eight bytes that an atomic brings, and of no more */
+static void pump_send_atomic_room(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	struct mock_wr *got = p->mock->sends;
+	struct univ_send_wr *wr;
+
+	wr = pump_send_next(p, 1);
+	wr->opcode = UNIV_WR_ATOMIC_FETCH_AND_ADD;
+	wr->count = 2;
+	wr->sge[0].length = 3;
+	wr->sge[1] = wr->sge[0];
+	wr->sge[1].length = 64;
+	wr = pump_send_next(p, 2);
+	wr->opcode = UNIV_WR_ATOMIC_CMP_AND_SWP;
+	wr->count = 2;
+	wr->sge[0].length = 64;
+	wr->sge[1] = wr->sge[0];
+	wr = pump_send_next(p, 3);
+	wr->opcode = UNIV_WR_ATOMIC_CMP_AND_SWP;
+	wr->sge[0].length = 4;
+	KUNIT_EXPECT_EQ(test, pump_send_kick(p), 0);
+
+	KUNIT_ASSERT_EQ(test, p->mock->num_sends, 3);
+	KUNIT_ASSERT_EQ(test, got[0].num_sge, 2);
+	KUNIT_EXPECT_EQ(test, got[0].sge[0].length, 3);
+	KUNIT_EXPECT_EQ(test, got[0].sge[1].length, 5);
+	KUNIT_ASSERT_EQ(test, got[1].num_sge, 1);
+	KUNIT_EXPECT_EQ(test, got[1].sge[0].length, 8);
+	KUNIT_ASSERT_EQ(test, got[2].num_sge, 1);
+	KUNIT_EXPECT_EQ(test, got[2].sge[0].length, 4);
+}
+
 /* Many times around, so that every index and phase wraps; one index near 2^32 */
 static void pump_send_around(struct kunit *test)
 {
@@ -178,7 +211,7 @@ static void pump_send_refused(struct kunit *test)
 		KUNIT_EXPECT_NE(test, cqe->status, IB_WC_SUCCESS);
 		KUNIT_EXPECT_EQ_MSG(test, cqe->reason, wrong[i].reason,
 				    "case %zu", i);
-		flush_work(&p->qp->error_work);
+		flush_delayed_work(&p->qp->error_work);
 		KUNIT_EXPECT_EQ(test, p->qp->state, IB_QPS_ERR);
 		KUNIT_EXPECT_EQ(test, mock_calls(p->mock, MOCK_MODIFY_QP), 1);
 	}
@@ -212,7 +245,7 @@ static void refused_between(struct kunit *test, bool by_device)
 		wr->opcode = UNIV_WR_LOCAL_INV;
 	pump_send_next(p, 3);
 	KUNIT_EXPECT_EQ(test, pump_send_kick(p), 0);
-	flush_work(&p->qp->error_work);
+	flush_delayed_work(&p->qp->error_work);
 	KUNIT_EXPECT_EQ(test, p->mock->num_sends, first + 3);
 	for (i = 0; i < 3; i++)
 		pump_send_complete(p, first + i, IB_WC_WR_FLUSH_ERR);
@@ -253,7 +286,7 @@ static void pump_send_fails_at_each(struct kunit *test)
 		for (i = 0; i < 12; i++)
 			pump_send_next(p, i);
 		KUNIT_EXPECT_EQ(test, pump_send_kick(p), 0);
-		flush_work(&p->qp->error_work);
+		flush_delayed_work(&p->qp->error_work);
 		/* All but that one reach the device, the later ones in error */
 		KUNIT_EXPECT_EQ_MSG(test, p->mock->num_sends, 11, "at %u", at);
 		KUNIT_EXPECT_EQ(test, p->qp->sq.fed, 12);
@@ -275,7 +308,9 @@ static void pump_send_device_full(struct kunit *test)
 	for (i = 0; i < 5; i++)
 		pump_send_complete(p, i, IB_WC_SUCCESS);
 	p->mock->send_room = 100;
-	flush_delayed_work(&p->qp->retry_work);
+	/* One that found no room a moment ago asks for the next */
+	for (i = 0; i < 1000 && READ_ONCE(p->mock->num_sends) < 12; i++)
+		flush_delayed_work(&p->qp->retry_work);
 	KUNIT_EXPECT_EQ(test, p->mock->num_sends, 12);
 	for (i = 5; i < 12; i++)
 		pump_send_complete(p, i, IB_WC_SUCCESS);
@@ -303,7 +338,7 @@ static void pump_send_tail_lies(struct kunit *test)
 		if (cqe)
 			KUNIT_EXPECT_EQ(test, cqe->reason,
 					UNIV_REASON_RING_CORRUPT);
-		flush_work(&p->qp->error_work);
+		flush_delayed_work(&p->qp->error_work);
 		KUNIT_EXPECT_EQ(test, p->qp->state, IB_QPS_ERR);
 	}
 }
@@ -319,7 +354,7 @@ static void pump_send_tail_lies_later(struct kunit *test)
 	pump_send_kick(p);
 	p->send_tail = 5000;
 	KUNIT_EXPECT_EQ(test, pump_send_kick(p), 0);
-	flush_work(&p->qp->error_work);
+	flush_delayed_work(&p->qp->error_work);
 	pump_send_complete(p, 0, IB_WC_WR_FLUSH_ERR);
 	for (i = 0; i < 2; i++) {
 		cqe = pump_poll(p);
@@ -350,7 +385,7 @@ static void pump_send_stray_completions(struct kunit *test)
 		wc.wr_id = UNIV_SEND_TOKEN(strays[i] + 1);
 		if ((u32)wc.wr_id - p->qp->sq.retired < WR)
 			continue;
-		mock_complete(p->cq->ib, &wc);
+		pump_complete(p->cq, &wc);
 		pump_expect_no_cqe(test, p);
 		KUNIT_EXPECT_EQ(test, p->qp->sq.retired, 1);
 	}
@@ -381,11 +416,12 @@ static void pump_send_dma_key(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cqe->wr_id, 2);
 	KUNIT_EXPECT_EQ(test, cqe->status, IB_WC_LOC_PROT_ERR);
 	KUNIT_EXPECT_EQ(test, cqe->reason, UNIV_REASON_WR_KEY);
-	flush_work(&p->qp->error_work);
+	flush_delayed_work(&p->qp->error_work);
 }
 
 static struct kunit_case pump_send_cases[] = {
 	KUNIT_CASE(pump_send_translated),
+	KUNIT_CASE(pump_send_atomic_room),
 	KUNIT_CASE(pump_send_around),
 	KUNIT_CASE(pump_send_wraps_at_2_32),
 	KUNIT_CASE(pump_send_implied),

@@ -4,16 +4,18 @@
  * until the test delivers, loses or repeats them. Timers are played by hand.
  */
 #include <kunit/test.h>
+#include <linux/delay.h>
 #include <linux/skbuff.h>
 #include <linux/string.h>
 
-#include "../../kernel/uroce/conn.h"
+#include "../../kernel/uroce/resp.h"
 #include "bh.h"
 
 #define MTU	256
 #define MSGS	8
 #define BYTES	(16 * MTU)
 #define RKEY	0x1234
+#define BAD_SOURCE BYTES	/* remote address of a request whose own memory is not there */
 #define FIRST_PSN 0xfffffe	/* they wrap */
 #define SRQS	4		/* XRC: numbers below are there, but for 0 */
 
@@ -29,11 +31,13 @@ struct end {
 	u32 recvs;			/* receive requests that are there */
 	u32 received;
 	u32 atomics;
+	u64 found;			/* by the last atomic, at the far end */
 	u32 held;			/* so often a region that is to go is in use */
 	u32 invalidated;
 	u32 event;
 	bool broken;
 	bool full;			/* nothing more may be sent now */
+	bool together;			/* packets wait for flush, which others may join */
 	u32 aimed;			/* XRC: the number of the latest request */
 	u32 taken[SRQS];		/* by number */
 	u32 reads[SRQS];
@@ -57,9 +61,12 @@ static struct uroce_msg *end_msg(struct uroce_conn *conn, u32 index)
 	return &end_of(conn)->msg[index % MSGS];
 }
 
+/* struct uroce_msg has no local key, so its remote address tells that there is no memory */
 static int end_gather(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
 		      void *to, u32 len)
 {
+	if (msg->va == BAD_SOURCE)
+		return IB_WC_LOC_PROT_ERR;
 	memcpy(to, end_of(conn)->bytes + offset, len);
 	return 0;
 }
@@ -73,10 +80,14 @@ static int end_attach(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset
 static int end_scatter(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
 		       const struct uroce_packet *pkt)
 {
+	const struct uroce_atomic_ack *ack;
 	struct end *end = end_of(conn);
 
-	if (uroce_msg_is_atomic(msg))
+	if (uroce_msg_is_atomic(msg)) {
+		ack = (void *)((u8 *)(pkt->bth + 1) + sizeof(struct uroce_aeth));
+		end->found = be64_to_cpu(ack->orig);
 		return 0;
+	}
 	return skb_copy_bits(pkt->skb, pkt->payload, end->bytes + offset, pkt->len) ?
 		IB_WC_LOC_PROT_ERR : 0;
 }
@@ -127,7 +138,7 @@ static int end_take(struct uroce_conn *conn)
 static int end_place(struct uroce_conn *conn, u32 offset,
 		     const struct uroce_packet *pkt)
 {
-	if (offset + pkt->len > BYTES)
+	if (offset > BYTES || pkt->len > BYTES - offset)
 		return IB_WC_LOC_LEN_ERR;
 	skb_copy_bits(pkt->skb, pkt->payload, end_of(conn)->bytes + offset, pkt->len);
 	return 0;
@@ -141,17 +152,21 @@ static void end_received(struct uroce_conn *conn, const struct ib_wc *wc,
 
 static int end_check(struct uroce_conn *conn, u32 rkey, u64 va, u32 len, int access)
 {
-	return rkey != RKEY || va + len > BYTES;
+	return rkey != RKEY || va > BYTES || len > BYTES - va;
 }
 
 static int end_write(struct uroce_conn *conn, u32 rkey, u64 va,
 		     const struct uroce_packet *pkt)
 {
+	if (end_check(conn, rkey, va, pkt->len, IB_ACCESS_REMOTE_WRITE))
+		return IB_WC_REM_ACCESS_ERR;
 	return end_place(conn, va, pkt);
 }
 
 static int end_read(struct uroce_conn *conn, u32 rkey, u64 va, void *to, u32 len)
 {
+	if (end_check(conn, rkey, va, len, IB_ACCESS_REMOTE_READ))
+		return IB_WC_REM_ACCESS_ERR;
 	memcpy(to, end_of(conn)->bytes + va, len);
 	end_of(conn)->reads[end_of(conn)->aimed]++;
 	return 0;
@@ -160,7 +175,16 @@ static int end_read(struct uroce_conn *conn, u32 rkey, u64 va, void *to, u32 len
 static int end_atomic(struct uroce_conn *conn, u32 rkey, u64 va, bool swap,
 		      u64 compare, u64 operand, u64 *orig)
 {
-	*orig = end_of(conn)->atomics++;
+	struct end *end = end_of(conn);
+	u64 value;
+
+	if (end_check(conn, rkey, va, sizeof(value), IB_ACCESS_REMOTE_ATOMIC))
+		return IB_WC_REM_ACCESS_ERR;
+	memcpy(orig, end->bytes + va, sizeof(*orig));
+	value = swap ? operand : *orig + operand;
+	if (!swap || *orig == compare)
+		memcpy(end->bytes + va, &value, sizeof(value));
+	end->atomics++;
 	return 0;
 }
 
@@ -184,20 +208,22 @@ static void end_count(struct uroce_conn *conn, enum uroce_counter what)
 	end_of(conn)->counts[what]++;
 }
 
-static bool end_room(struct uroce_conn *conn)
+static bool end_room(struct uroce_conn *conn, bool response)
 {
-	return !end_of(conn)->full;
+	return end_of(conn)->together || !end_of(conn)->full;
 }
 
 static int end_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool response)
 {
 	skb_put_zero(skb, UROCE_ICRC_SIZE);
 	skb_queue_tail(&end_of(conn)->out, skb);
+	end_of(conn)->together = true;
 	return 0;
 }
 
 static int end_flush(struct uroce_conn *conn, bool response)
 {
+	end_of(conn)->together = false;
 	return 0;
 }
 
@@ -261,7 +287,7 @@ static int conn_init(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, w);
 	end_init(&w->a, 0xaa);
 	end_init(&w->b, 0xbb);
-	w->b.recvs = MSGS;
+	w->b.recvs = 2 * MSGS;
 	test->priv = w;
 	return 0;
 }
@@ -349,7 +375,7 @@ static void settle(struct wire *w)
 
 static void expire(struct wire *w)
 {
-	del_timer_sync(&w->a.conn.req.timer);
+	timer_delete_sync(&w->a.conn.req.timer);
 	w->a.conn.req.expired = true;
 	run(w);
 }
@@ -441,13 +467,12 @@ static void conn_answer_lost(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->b.counts[UROCE_CNT_DUPLICATES], 2u);
 }
 
-static void conn_tries(struct kunit *test)
+/* Each packet is lost: as many leave as there are tries, and then the request fails */
+static void expect_tries(struct kunit *test)
 {
 	struct wire *w = test->priv;
 	int sent = 0;
 
-	post(w, IB_WR_SEND, 1);
-	run(w);
 	while (!w->a.completed && sent < 10) {
 		KUNIT_EXPECT_EQ(test, lose(&w->a.out, 1), 0);
 		sent++;
@@ -455,6 +480,15 @@ static void conn_tries(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, sent, 1 + w->a.conn.req.retry_cnt);
 	KUNIT_EXPECT_EQ(test, (int)w->a.status[0], (int)IB_WC_RETRY_EXC_ERR);
+}
+
+static void conn_tries(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	post(w, IB_WR_SEND, 1);
+	run(w);
+	expect_tries(test);
 }
 
 static void conn_not_ready(struct kunit *test)
@@ -470,6 +504,30 @@ static void conn_not_ready(struct kunit *test)
 	expire(w);
 	settle(w);
 	expect_done(test, 1);
+}
+
+/* What a peer repeats when it was told to wait may be lost, and it is told so at once */
+static void conn_not_ready_lost(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	w->b.recvs = 0;
+	w->b.conn.resp.rnr_timer = 0;	/* 655 ms, longer than this case on a slow machine */
+	post(w, IB_WR_SEND, 3 * MTU);
+	run(w);
+	ask(w, -1);
+	/* Of the two behind the first nothing is said: they were under way */
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->b.out), 1u);
+	tell(w, -1);
+	w->b.recvs = 1;
+	w->b.conn.resp.patience = 1;	/* that time is over */
+	expire(w);
+	lose(&w->a.out, 1);
+	ask(w, -1);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->b.out), 1u);
+	settle(w);
+	expect_done(test, 1);
+	KUNIT_EXPECT_EQ(test, w->a.counts[UROCE_CNT_TIMEOUTS], 0u);
 }
 
 static void conn_never_ready(struct kunit *test)
@@ -525,6 +583,307 @@ static void conn_atomic_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->b.atomics, 1u);
 }
 
+static struct uroce_msg *post_atomic(struct wire *w, enum ib_wr_opcode op, u64 compare_add,
+				     u64 swap)
+{
+	struct uroce_msg *msg = post(w, op, sizeof(u64));
+
+	msg->va = 8;
+	msg->compare_add = compare_add;
+	msg->swap = swap;
+	return msg;
+}
+
+static u64 value_there(struct wire *w)
+{
+	u64 value;
+
+	memcpy(&value, w->b.bytes + 8, sizeof(value));
+	return value;
+}
+
+/* What is added, compared and swapped is what was asked for, and the old value comes back */
+static void conn_atomic_operands(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	const u64 before = value_there(w);
+
+	post_atomic(w, IB_WR_ATOMIC_FETCH_AND_ADD, 0x100000003ull, 0);
+	run(w);
+	settle(w);
+	KUNIT_EXPECT_EQ(test, w->a.found, before);
+	KUNIT_EXPECT_EQ(test, value_there(w), before + 0x100000003ull);
+	post_atomic(w, IB_WR_ATOMIC_CMP_AND_SWP, before, 7);
+	run(w);
+	settle(w);
+	KUNIT_EXPECT_EQ(test, w->a.found, before + 0x100000003ull);
+	KUNIT_EXPECT_EQ(test, value_there(w), before + 0x100000003ull);
+	post_atomic(w, IB_WR_ATOMIC_CMP_AND_SWP, before + 0x100000003ull, 7);
+	run(w);
+	settle(w);
+	KUNIT_EXPECT_EQ(test, value_there(w), 7ull);
+	expect_done(test, 3);
+}
+
+/* The last packet that leaves asks for an answer, also before local operations */
+static void conn_asks_before_local(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	post(w, IB_WR_SEND, 2 * MTU);
+	post(w, IB_WR_LOCAL_INV, 0);
+	post(w, IB_WR_BIND_MW, 0);
+	run(w);
+	KUNIT_EXPECT_EQ(test, w->a.invalidated, 2u);
+	settle(w);
+	expect_done(test, 3);
+	KUNIT_EXPECT_EQ(test, w->b.counts[UROCE_CNT_DUPLICATES], 0u);
+}
+
+/* Nor does a request without memory keep those before it waiting for a timer */
+static void conn_asks_before_bad(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	w->a.conn.req.retry_cnt = 0;
+	w->a.conn.req.tries = 0;
+	post(w, IB_WR_RDMA_WRITE, 2 * MTU);
+	post(w, IB_WR_RDMA_WRITE, MTU)->va = BAD_SOURCE;
+	run(w);
+	settle(w);
+	KUNIT_EXPECT_EQ(test, w->a.completed, 2u);
+	KUNIT_EXPECT_EQ(test, (int)w->a.status[0], (int)IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, (int)w->a.status[1], (int)IB_WC_LOC_PROT_ERR);
+	/* Once more is enough */
+	KUNIT_EXPECT_EQ(test, w->b.counts[UROCE_CNT_DUPLICATES], 1u);
+}
+
+/* Of an answer of the far end, which goes no further */
+static void expect_ack(struct kunit *test, u32 psn)
+{
+	struct wire *w = test->priv;
+	struct uroce_packet pkt;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, next(&w->b.out, &pkt));
+	KUNIT_EXPECT_EQ(test, (int)pkt.bth->opcode, (int)UROCE_ACKNOWLEDGE);
+	KUNIT_EXPECT_EQ(test, pkt.psn, psn & UROCE_PSN_MASK);
+	kfree_skb(pkt.skb);
+}
+
+/*
+ * A write comes again whose acknowledgement was lost, and so was the answer to what
+ * was asked behind it: an acknowledgement with that one's number would stand for the
+ * answer, as rdma_rxe reads it.
+ */
+static void conn_ack_spares(struct kunit *test, enum ib_wr_opcode op, u32 length)
+{
+	struct wire *w = test->priv;
+	int i;
+
+	post(w, IB_WR_RDMA_WRITE, 1);
+	post(w, op, length);
+	run(w);
+	ask(w, -1);
+	lose(&w->b.out, -1);
+	expire(w);
+	ask(w, 1);
+	expect_ack(test, FIRST_PSN);
+	lose(&w->a.out, -1);
+	for (i = 0; i < 2; i++) {
+		expire(w);
+		settle(w);
+	}
+	expect_done(test, 2);
+}
+
+static void conn_ack_spares_read(struct kunit *test)
+{
+	conn_ack_spares(test, IB_WR_RDMA_READ, 2 * MTU);
+}
+
+static void conn_ack_spares_atomic(struct kunit *test)
+{
+	conn_ack_spares(test, IB_WR_ATOMIC_FETCH_AND_ADD, sizeof(u64));
+}
+
+/* A request with a fence waits until the reads before it are answered */
+static void conn_fence(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	post(w, IB_WR_RDMA_READ, 1);
+	post(w, IB_WR_SEND, 1)->fence = true;
+	run(w);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 1u);
+	settle(w);
+	expect_done(test, 2);
+	KUNIT_EXPECT_EQ(test, w->b.received, 1u);
+}
+
+/* So does one that is no packet */
+static void conn_fence_local(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	post(w, IB_WR_RDMA_READ, 1);
+	post(w, IB_WR_LOCAL_INV, 0)->fence = true;
+	run(w);
+	KUNIT_EXPECT_EQ(test, w->a.invalidated, 0u);
+	settle(w);
+	KUNIT_EXPECT_EQ(test, w->a.invalidated, 1u);
+	expect_done(test, 2);
+}
+
+/* No more reads and atomics are under way than the peer keeps answers for */
+static void conn_reads_at_once(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	post(w, IB_WR_RDMA_READ, 1);
+	post_atomic(w, IB_WR_ATOMIC_FETCH_AND_ADD, 1, 0);
+	post(w, IB_WR_RDMA_READ, 1);
+	run(w);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), w->a.conn.req.max_reads);
+	settle(w);
+	expect_done(test, 3);
+}
+
+/* An acknowledgement of what was not sent yet completes nothing */
+static void conn_ack_of_unsent(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	post(w, IB_WR_SEND, 1);
+	run(w);
+	lose(&w->a.out, -1);
+	uroce_resp_ack(&w->b.conn, UROCE_AETH_NO_CREDIT, w->a.conn.req.high);
+	IN_BOTTOM_HALF(uroce_resp_run(&w->b.conn));
+	tell(w, -1);
+	KUNIT_EXPECT_EQ(test, w->a.completed, 0u);
+	expire(w);
+	settle(w);
+	expect_done(test, 1);
+}
+
+/* An answer that comes once more, long after the read has completed, makes nobody try again */
+static void conn_answer_again(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	struct sk_buff *again;
+
+	post(w, IB_WR_RDMA_READ, 3 * MTU);
+	run(w);
+	ask(w, -1);
+	again = skb_copy(skb_peek(&w->b.out), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, again);
+	settle(w);
+	post(w, IB_WR_SEND, 1);
+	run(w);
+	skb_queue_tail(&w->b.out, again);
+	tell(w, -1);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 1u);
+	KUNIT_EXPECT_EQ(test, w->a.conn.req.tries, w->a.conn.req.retry_cnt);
+	settle(w);
+	expect_done(test, 2);
+}
+
+/* A message of an unreliable connection that has a hole is lost, and those behind it are not */
+static void conn_unreliable_hole(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	w->a.conn.service = UROCE_UC;
+	w->b.conn.service = UROCE_UC;
+	post(w, IB_WR_SEND, 3 * MTU);
+	post(w, IB_WR_SEND, 2 * MTU);
+	run(w);
+	ask(w, 1);
+	lose(&w->a.out, 1);
+	ask(w, -1);
+	KUNIT_EXPECT_EQ(test, w->b.received, 1u);
+	expect_done(test, 2);
+}
+
+/* As if so many packets had been sent, and their messages executed */
+static void skip_packets(struct wire *w, u32 n)
+{
+	struct uroce_requester *req = &w->a.conn.req;
+
+	req->psn = uroce_psn_add(req->psn, n);
+	req->free = req->psn;
+	req->una = req->psn;
+	req->high = req->psn;
+	w->b.conn.resp.psn = req->psn;
+}
+
+/*
+ * Sequence numbers come round, and then an atomic with the number of an old one is
+ * not answered with what the old one found
+ */
+static void conn_atomic_forgotten(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	struct sk_buff *again;
+	struct uroce_packet pkt;
+	int i;
+
+	post_atomic(w, IB_WR_ATOMIC_FETCH_AND_ADD, 1, 0);
+	run(w);
+	again = skb_copy(skb_peek(&w->a.out), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, again);
+	settle(w);
+	for (i = 0; i < 8; i++) {
+		skip_packets(w, 1 << 21);
+		post(w, IB_WR_SEND, 0);
+		run(w);
+		settle(w);
+	}
+	KUNIT_EXPECT_EQ(test, w->a.completed, 9u);
+	KUNIT_EXPECT_EQ(test, w->b.received, 8u);
+	pkt = (struct uroce_packet){ .skb = again };
+	KUNIT_ASSERT_TRUE(test, uroce_packet_parse(&pkt, 0));
+	IN_BOTTOM_HALF(uroce_resp_receive(&w->b.conn, &pkt));
+	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->b.out));
+	kfree_skb(again);
+}
+
+/* So many answers as memory has room for, which is kept when there is more */
+static void conn_more_reads(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	struct uroce_response *more = kunit_kcalloc(test, 8, sizeof(*more), GFP_KERNEL);
+	struct sk_buff *again;
+	struct uroce_packet pkt;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, more);
+	w->b.conn.resp.count = U32_MAX - 2;	/* comes round below */
+	post_atomic(w, IB_WR_ATOMIC_FETCH_AND_ADD, 1, 0);
+	run(w);
+	again = skb_copy(skb_peek(&w->a.out), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, again);
+	settle(w);
+	KUNIT_EXPECT_PTR_EQ(test, uroce_resp_grow(&w->b.conn, more, 8),
+			    (struct uroce_response *)w->b.responses);
+	/* One from before, and as many as there is room for behind it */
+	pkt = (struct uroce_packet){ .skb = again };
+	KUNIT_ASSERT_TRUE(test, uroce_packet_parse(&pkt, 0));
+	IN_BOTTOM_HALF(uroce_resp_receive(&w->b.conn, &pkt));
+	KUNIT_EXPECT_EQ(test, lose(&w->b.out, 1), 0);
+	kfree_skb(again);
+	w->a.conn.req.max_reads = 8;
+	w->b.full = true;
+	for (i = 0; i < 7; i++)
+		post(w, IB_WR_RDMA_READ, 2 * MTU);
+	run(w);
+	ask(w, -1);
+	w->b.full = false;
+	IN_BOTTOM_HALF(uroce_resp_run(&w->b.conn));
+	settle(w);
+	expect_done(test, 8);
+	KUNIT_EXPECT_EQ(test, w->b.atomics, 1u);
+}
+
 /* What was asked before a request that is refused is answered before it */
 static void conn_refused(struct kunit *test)
 {
@@ -543,6 +902,12 @@ static void conn_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->b.received, 0u);
 }
 
+/* On a slow machine the timer may have fired already. */
+static bool was_started(const struct hrtimer *timer)
+{
+	return hrtimer_get_expires(timer) != 0;
+}
+
 /* A copy from a region that is taken back is waited for, and nothing overtakes it */
 static void conn_held_here(struct kunit *test)
 {
@@ -553,7 +918,7 @@ static void conn_held_here(struct kunit *test)
 	post(w, IB_WR_SEND, 1);
 	run(w);
 	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->a.out));
-	KUNIT_EXPECT_TRUE(test, timer_pending(&w->a.conn.req.timer));
+	KUNIT_EXPECT_TRUE(test, was_started(&w->a.conn.req.soon));
 	run(w);
 	KUNIT_EXPECT_EQ(test, w->a.completed, 0u);
 	run(w);
@@ -579,7 +944,7 @@ static void conn_held_there(struct kunit *test)
 	expect_done(test, 1);
 	KUNIT_EXPECT_EQ(test, w->b.received, 1u);
 	KUNIT_EXPECT_EQ(test, w->b.invalidated, 1u);
-	KUNIT_EXPECT_EQ(test, w->b.recvs, (u32)MSGS - 1);
+	KUNIT_EXPECT_EQ(test, w->b.recvs, 2u * MSGS - 1);
 }
 
 /* A request that a router marked is told of, once for many; the window is halved, once for many */
@@ -616,6 +981,7 @@ static void conn_window(struct kunit *test)
 	struct wire *w = test->priv;
 	struct uroce_requester *req = &w->a.conn.req;
 	u32 before = req->window;
+	int i;
 
 	uroce_window_gain(req, 10);
 	KUNIT_EXPECT_EQ(test, req->window, before + 10);
@@ -632,7 +998,163 @@ static void conn_window(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, req->window, before + 1);
 	uroce_window_close(req);
 	KUNIT_EXPECT_LT(test, req->window, 4u);
+	/* A loss counts also after more than 2^23 packets without one */
+	for (i = 0; i < 3; i++) {
+		req->una = uroce_psn_add(req->una, 1 << 22);
+		uroce_window_gain(req, 100);
+	}
+	req->high = uroce_psn_add(req->una, 20);
+	before = req->window;
+	uroce_window_cut(req);
+	KUNIT_EXPECT_EQ(test, req->window, before / 2);
 	req->high = req->una;
+}
+
+/* All but one have left already, some of them twice; the last is @psn. Returns where runs begin. */
+static u32 last_alone(struct kunit *test, struct uroce_care *care, u32 psn)
+{
+	care->left = 1;
+	KUNIT_EXPECT_TRUE(test, uroce_care_alone(care, psn));
+	KUNIT_EXPECT_FALSE(test, uroce_care_alone(care, uroce_psn_add(psn, 1)));
+	return uroce_psn_add(psn, 1);
+}
+
+/* Runs that are lost each time that there are some again come ever more seldom, others do not */
+static void conn_care(struct kunit *test)
+{
+	struct uroce_care care = {};
+	u32 psn = FIRST_PSN, i;
+
+	for (i = 1; i <= 16; i++) {
+		uroce_care_begin(&care, psn);
+		KUNIT_EXPECT_EQ(test, care.left, min(1024u << (i - 1), 1u << 21));
+		psn = last_alone(test, &care, uroce_psn_add(psn, i % 2 ? 1023 : 700));
+		/* The first of a run is whole */
+		psn = uroce_psn_add(psn, 1);
+	}
+	/* One that goes alone, before that another, and one that went so */
+	uroce_care_begin(&care, psn);
+	uroce_care_begin(&care, uroce_psn_add(psn, 2000));
+	KUNIT_EXPECT_EQ(test, care.left, 1u << 21);
+	psn = last_alone(test, &care, psn);
+	uroce_care_begin(&care, uroce_psn_add(psn, -1));
+	KUNIT_EXPECT_EQ(test, care.left, 1u << 21);
+	/* Behind runs that arrived */
+	psn = last_alone(test, &care, psn);
+	uroce_care_begin(&care, uroce_psn_add(psn, 100));
+	KUNIT_EXPECT_EQ(test, care.left, 1024u);
+}
+
+/* Queues on the way are full of others' packets: one packet at a time leaves, and is waited for */
+static void conn_full(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	w->a.full = true;
+	post(w, IB_WR_RDMA_WRITE, 3 * MTU);
+	run(w);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 1u);
+	/* Both for room and for an answer */
+	KUNIT_EXPECT_TRUE(test, was_started(&w->a.conn.req.soon));
+	KUNIT_EXPECT_LE(test, hrtimer_get_remaining(&w->a.conn.req.soon), (s64)NSEC_PER_MSEC);
+	KUNIT_EXPECT_TRUE(test, timer_pending(&w->a.conn.req.timer));
+	settle(w);
+	expect_done(test, 1);
+	KUNIT_EXPECT_EQ(test, w->b.counts[UROCE_CNT_DUPLICATES], 0u);
+}
+
+/* They stay so, and nothing comes back: the request fails, and does not wait for ever */
+static void conn_full_for_ever(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	w->a.full = true;
+	post(w, IB_WR_SEND, 2 * MTU);
+	run(w);
+	expect_tries(test);
+}
+
+/* The answer to a read waits for room no longer than a request, but for one packet */
+static void conn_full_there(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	w->b.full = true;
+	post(w, IB_WR_RDMA_READ, 3 * MTU);
+	run(w);
+	ask(w, -1);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->b.out), 1u);
+	KUNIT_EXPECT_TRUE(test, was_started(&w->b.conn.resp.soon));
+	KUNIT_EXPECT_LE(test, hrtimer_get_remaining(&w->b.conn.resp.soon), (s64)NSEC_PER_MSEC);
+	w->b.full = false;
+	IN_BOTTOM_HALF(uroce_resp_run(&w->b.conn));
+	settle(w);
+	expect_done(test, 1);
+}
+
+/*
+ * There never is room for what a responder sends: for each request one packet leaves, as
+ * an acknowledgement would, and the peer asks again for the rest
+ */
+static void conn_full_there_for_ever(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	int i;
+
+	w->b.full = true;
+	w->a.conn.req.retry_cnt = 1;
+	post(w, IB_WR_RDMA_READ, 5 * MTU);
+	run(w);
+	for (i = 0; i < 5; i++) {
+		ask(w, -1);
+		KUNIT_EXPECT_EQ(test, skb_queue_len(&w->b.out), 1u);
+		IN_BOTTOM_HALF(uroce_resp_run(&w->b.conn));
+		KUNIT_EXPECT_EQ(test, skb_queue_len(&w->b.out), 1u);
+		tell(w, -1);
+		expire(w);
+	}
+	post_atomic(w, IB_WR_ATOMIC_FETCH_AND_ADD, 1, 0);
+	run(w);
+	settle(w);
+	expect_done(test, 2);
+	KUNIT_EXPECT_EQ(test, (int)w->a.bytes[5 * MTU - 1], 0xbb);
+	KUNIT_EXPECT_EQ(test, w->b.atomics, 1u);
+}
+
+/* Runs as its timer would, and tells after how many nanoseconds at least it is to run again */
+static s64 soon_again(struct wire *w)
+{
+	struct hrtimer *timer = &w->a.conn.req.soon;
+	ktime_t before;
+
+	hrtimer_cancel(timer);
+	before = ktime_get();
+	run(w);
+	return ktime_to_ns(ktime_sub(hrtimer_get_expires(timer), before));
+}
+
+/* A requester that finds no room looks again ever more seldom, until a packet leaves */
+static void conn_full_long(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	s64 wait;
+	int i;
+
+	w->a.full = true;
+	post(w, IB_WR_RDMA_WRITE, 3 * MTU);
+	run(w);
+	for (i = 1; i <= 6; i++) {
+		wait = UROCE_SOON_NS << min(i, 4);
+		KUNIT_EXPECT_GE(test, soon_again(w), wait);
+		KUNIT_EXPECT_LE(test, hrtimer_get_remaining(&w->a.conn.req.soon), wait);
+	}
+	w->a.full = false;
+	run(w);
+	w->a.full = true;
+	post(w, IB_WR_RDMA_WRITE, MTU);
+	run(w);
+	KUNIT_EXPECT_LE(test, hrtimer_get_remaining(&w->a.conn.req.soon),
+			(s64)UROCE_SOON_NS);
 }
 
 /* How many packets went out for @n requests that are posted one by one */
@@ -793,7 +1315,7 @@ static void xrc_reads(struct kunit *test)
 	run(w);
 	ask(w, -1);
 	KUNIT_EXPECT_EQ(test, w->b.aimed, 1u);
-	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->b.out));
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->b.out), 2u);
 	w->b.full = false;
 	IN_BOTTOM_HALF(uroce_resp_run(&w->b.conn));
 	settle(w);
@@ -809,14 +1331,34 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_answer_lost),
 	KUNIT_CASE(conn_tries),
 	KUNIT_CASE(conn_not_ready),
+	KUNIT_CASE(conn_not_ready_lost),
 	KUNIT_CASE(conn_never_ready),
 	KUNIT_CASE(conn_read_lost),
 	KUNIT_CASE(conn_atomic_once),
+	KUNIT_CASE(conn_atomic_operands),
+	KUNIT_CASE(conn_asks_before_local),
+	KUNIT_CASE(conn_asks_before_bad),
+	KUNIT_CASE(conn_atomic_forgotten),
+	KUNIT_CASE(conn_ack_spares_read),
+	KUNIT_CASE(conn_ack_spares_atomic),
+	KUNIT_CASE(conn_more_reads),
+	KUNIT_CASE(conn_fence),
+	KUNIT_CASE(conn_fence_local),
+	KUNIT_CASE(conn_reads_at_once),
+	KUNIT_CASE(conn_ack_of_unsent),
+	KUNIT_CASE(conn_answer_again),
+	KUNIT_CASE(conn_unreliable_hole),
 	KUNIT_CASE(conn_refused),
 	KUNIT_CASE(conn_held_here),
 	KUNIT_CASE(conn_held_there),
 	KUNIT_CASE(conn_congestion),
 	KUNIT_CASE(conn_window),
+	KUNIT_CASE(conn_care),
+	KUNIT_CASE(conn_full),
+	KUNIT_CASE(conn_full_for_ever),
+	KUNIT_CASE(conn_full_there),
+	KUNIT_CASE(conn_full_there_for_ever),
+	KUNIT_CASE(conn_full_long),
 	KUNIT_CASE(conn_gathers),
 	KUNIT_CASE(conn_gathers_not),
 	KUNIT_CASE(xrc_packets),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A host with two queue pairs, and what uroce's sources stand on there. */
+#include <linux/etherdevice.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 
@@ -43,9 +44,11 @@ int uroce_av_init(struct uroce_dev *dev, struct uroce_av *av,
 	return 0;
 }
 
+/* So is that of every address handle; a datagram to a group needs none that leads anywhere */
 bool uroce_ah_copy(u32 index, struct uroce_av *av)
 {
-	return false;
+	*av = (struct uroce_av){ .peer = index };
+	return true;
 }
 
 struct uroce_dev *uroce_dev_by_id(u64 id)
@@ -53,14 +56,13 @@ struct uroce_dev *uroce_dev_by_id(u64 id)
 	return NULL;
 }
 
-void uroce_mcast_each(struct uroce_dev *dev, const union ib_gid *gid,
-		      void (*each)(struct uroce_qp *qp, void *arg), void *arg)
-{
-}
-
 int uroce_wire_begin(struct uroce_qp *qp)
 {
 	return 0;
+}
+
+void uroce_wire_lose_way(struct uroce_qp *qp)
+{
 }
 
 void uroce_wire_end(struct uroce_qp *qp)
@@ -70,6 +72,19 @@ void uroce_wire_end(struct uroce_qp *qp)
 bool uroce_wire_step(struct uroce_qp *qp, u32 tail)
 {
 	return false;
+}
+
+void uroce_wire_flush(struct uroce_qp *qp)
+{
+}
+
+void uroce_wire_changed(struct uroce_qp *qp, bool way)
+{
+}
+
+int uroce_wire_remember(struct uroce_qp *qp)
+{
+	return 0;
 }
 
 bool uroce_wire_idle(struct uroce_qp *qp)
@@ -181,7 +196,7 @@ static int qp_make(struct host *h, struct side *side, enum ib_qp_type type)
 {
 	struct ib_qp_init_attr init = {
 		.qp_type = type, .send_cq = &side->cq.ib, .recv_cq = &side->cq.ib,
-		.cap = { QUEUE, QUEUE, 2, 2, 64 },
+		.cap = { QUEUE, h->no_receives ? 0 : QUEUE, 2, 2, 64 },
 	};
 	struct ib_qp *ib = &side->qp.ib;
 
@@ -190,32 +205,42 @@ static int qp_make(struct host *h, struct side *side, enum ib_qp_type type)
 	return uroce_qp_create(ib, &init, NULL);
 }
 
-static int to_init(struct side *side)
+int host_to_init(struct side *side)
 {
-	struct ib_qp_attr a = { .qp_state = IB_QPS_INIT, .port_num = 1,
+	struct ib_qp_attr a = { .qp_state = IB_QPS_INIT, .port_num = 1, .qkey = QKEY,
 				.qp_access_flags = ALL_ACCESS };
 
 	return uroce_qp_modify(&side->qp.ib, &a, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT |
-			       IB_QP_ACCESS_FLAGS, NULL);
+			       (side->qp.ib.qp_type == IB_QPT_UD ? IB_QP_QKEY :
+				IB_QP_ACCESS_FLAGS), NULL);
 }
 
-static int to_rts(struct side *side, const struct side *peer, u8 rnr_retry)
+int host_to_rtr(struct side *side, const struct side *peer)
 {
-	bool rc = side->qp.ib.qp_type == IB_QPT_RC;
+	enum ib_qp_type type = side->qp.ib.qp_type;
 	struct ib_qp_attr a = {
 		.qp_state = IB_QPS_RTR, .path_mtu = IB_MTU_1024,
 		.dest_qp_num = peer->qp.ib.qp_num, .max_dest_rd_atomic = 2, .min_rnr_timer = 1,
 	};
-	int ret;
+	int mask = IB_QP_STATE;
 
-	ret = uroce_qp_modify(&side->qp.ib, &a, IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU |
-			      IB_QP_DEST_QPN | IB_QP_RQ_PSN | (rc ? IB_QP_MAX_DEST_RD_ATOMIC |
-			      IB_QP_MIN_RNR_TIMER : 0), NULL);
-	a = (struct ib_qp_attr){ .qp_state = IB_QPS_RTS, .timeout = 1, .retry_cnt = 1,
-				 .rnr_retry = rnr_retry, .max_rd_atomic = 2 };
-	return ret ?: uroce_qp_modify(&side->qp.ib, &a, IB_QP_STATE | IB_QP_SQ_PSN |
-				      (rc ? IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
-				      IB_QP_MAX_QP_RD_ATOMIC : 0), NULL);
+	if (type != IB_QPT_UD)
+		mask |= IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN;
+	if (type == IB_QPT_RC)
+		mask |= IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER;
+	return uroce_qp_modify(&side->qp.ib, &a, mask, NULL);
+}
+
+int host_to_rts(struct side *side, u8 rnr_retry)
+{
+	struct ib_qp_attr a = { .qp_state = IB_QPS_RTS, .timeout = 1, .retry_cnt = 1,
+				.rnr_retry = rnr_retry, .max_rd_atomic = 2 };
+	int mask = IB_QP_STATE | IB_QP_SQ_PSN;
+
+	if (side->qp.ib.qp_type == IB_QPT_RC)
+		mask |= IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
+			IB_QP_MAX_QP_RD_ATOMIC;
+	return uroce_qp_modify(&side->qp.ib, &a, mask, NULL);
 }
 
 static void connect(struct kunit *test, enum ib_qp_type type, u8 rnr_retry)
@@ -226,10 +251,12 @@ static void connect(struct kunit *test, enum ib_qp_type type, u8 rnr_retry)
 
 	for (i = 0; i < 2; i++) {
 		KUNIT_ASSERT_EQ(test, qp_make(h, side[i], type), 0);
-		KUNIT_ASSERT_EQ(test, to_init(side[i]), 0);
+		KUNIT_ASSERT_EQ(test, host_to_init(side[i]), 0);
 	}
-	for (i = 0; i < 2; i++)
-		KUNIT_ASSERT_EQ(test, to_rts(side[i], side[!i], rnr_retry), 0);
+	for (i = 0; i < 2; i++) {
+		KUNIT_ASSERT_EQ(test, host_to_rtr(side[i], side[!i]), 0);
+		KUNIT_ASSERT_EQ(test, host_to_rts(side[i], rnr_retry), 0);
+	}
 }
 
 static void disconnect(struct host *h)
@@ -284,6 +311,12 @@ int host_init(struct kunit *test)
 	h->dev.ib.local_dma_lkey = 0xdeadbeef;
 	h->dev.counters = __alloc_percpu(UROCE_COUNTERS * sizeof(u64), sizeof(u64));
 	KUNIT_ASSERT_NOT_NULL(test, h->dev.counters);
+	h->dev.netdev = alloc_etherdev(0);
+	KUNIT_ASSERT_NOT_NULL(test, h->dev.netdev);
+	/* register_netdev() would do so. */
+	spin_lock_init(&h->dev.netdev->addr_list_lock);
+	KUNIT_ASSERT_EQ(test, uroce_queue_start(), 0);
+	KUNIT_ASSERT_EQ(test, uroce_mcast_init(&h->dev), 0);
 	mutex_init(&h->dev.mrs_lock);
 	spin_lock_init(&h->dev.bound_lock);
 	xa_init_flags(&h->dev.mrs, XA_FLAGS_ALLOC);
@@ -307,8 +340,11 @@ void host_exit(struct kunit *test)
 	side_exit(&h->b);
 	/* Who was freed behind a grace period is counted until then */
 	rcu_barrier();
+	uroce_mcast_exit(&h->dev);
+	uroce_queue_stop();
 	uroce_mr_exit(&h->dev);
 	free_percpu(h->dev.counters);
+	free_netdev(h->dev.netdev);
 }
 
 void host_again(struct kunit *test, enum ib_qp_type type, u8 rnr_retry)

@@ -17,6 +17,7 @@
 #define ALL_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 		    IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
 #define IOVA	(0x10000000ull + BEGIN)
+#define QKEY	0x1234
 #define STALE	0x77		/* what memory holds before a test writes to it */
 
 /* Pages that do not follow each other, registered from BEGIN on */
@@ -36,6 +37,7 @@ struct host {
 	struct uroce_dev dev;
 	struct ib_pd pd;
 	struct ib_pd other;
+	bool no_receives;		/* queue pairs are made without a receive queue */
 	struct side a;			/* asks */
 	struct side b;
 };
@@ -54,6 +56,11 @@ int host_differs(const struct area *area, u32 to, u32 from, u32 len, u8 seed);
 void host_reopen(struct kunit *test, struct side *side, struct ib_pd *pd, u32 access);
 /* Queue pairs as new; the second one's memory is stale */
 void host_again(struct kunit *test, enum ib_qp_type type, u8 rnr_retry);
+
+/* From state to state, for tests that do not begin with host_again() */
+int host_to_init(struct side *side);
+int host_to_rtr(struct side *side, const struct side *peer);
+int host_to_rts(struct side *side, u8 rnr_retry);
 
 /* Of a suite; test->priv is a struct host. The first one's memory is filled. */
 int host_init(struct kunit *test);

@@ -211,7 +211,7 @@ static void local_receives(struct kunit *test)
 	host_again(test, IB_QPT_RC, 7);
 	/* Its memory is not the domain's, or ends too early: its own fault */
 	KUNIT_ASSERT_EQ(test, receive(h, &h->b, 5, BYTES - 63, 64), 0);
-	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_SEND, 0, 0, 8), 0);
+	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_SEND, 0, 0, 64), 0);
 	expect_wc(test, &h->b, 5, IB_WC_LOC_PROT_ERR);
 	expect_wc(test, &h->a, 1, IB_WC_REM_OP_ERR);
 	KUNIT_EXPECT_TRUE(test, is_stale(&h->b));
@@ -348,6 +348,240 @@ static void local_unreliable(struct kunit *test)
 	expect_wc(test, &h->a, 6, IB_WC_SUCCESS);
 }
 
+/* ---- what once went wrong ----------------------------------------------------- */
+
+static int datagram(struct host *h, u64 id, u32 len)
+{
+	struct uroce_ah ah = { .index = h->dev.id };
+	struct ib_sge sge = piece_of(&h->a, 0, len);
+	const struct ib_ud_wr wr = {
+		.wr = { .wr_id = id, .sg_list = &sge, .num_sge = 1, .opcode = IB_WR_SEND,
+			.send_flags = IB_SEND_SIGNALED },
+		.ah = &ah.ib, .remote_qpn = h->b.qp.ib.qp_num, .remote_qkey = QKEY,
+	};
+	const struct ib_send_wr *bad;
+
+	return uroce_post_send(&h->a.qp.ib, &wr.wr, &bad);
+}
+
+static u64 counted(const struct host *h, enum uroce_counter what)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += per_cpu_ptr(h->dev.counters, cpu)[what];
+	return sum;
+}
+
+/* Is dropped; the receive request serves one that fits, and the queue pair works on */
+static void local_datagram_too_long(struct kunit *test)
+{
+	struct host *h = test->priv;
+
+	h->dev.netdev->mtu = 1500;
+	host_again(test, IB_QPT_UD, 0);
+	KUNIT_ASSERT_EQ(test, receive(h, &h->b, 5, 0, 40 + 64), 0);
+	KUNIT_ASSERT_EQ(test, datagram(h, 1, 65), 0);
+	expect_wc(test, &h->a, 1, IB_WC_SUCCESS);
+	expect_none(test, &h->b);
+	KUNIT_EXPECT_EQ(test, (int)state_of(&h->b), (int)IB_QPS_RTS);
+	KUNIT_EXPECT_TRUE(test, is_stale(&h->b));
+	KUNIT_ASSERT_EQ(test, datagram(h, 2, 64), 0);
+	expect_wc(test, &h->a, 2, IB_WC_SUCCESS);
+	expect_wc(test, &h->b, 5, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, (int)*host_byte(&h->b.area, 40), (int)host_pattern(0, 1));
+	KUNIT_EXPECT_EQ(test, counted(h, UROCE_CNT_OUT_OF_BUFFER), 1ull);
+	/* Nor is there one any more */
+	KUNIT_ASSERT_EQ(test, datagram(h, 3, 1), 0);
+	expect_wc(test, &h->a, 3, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, counted(h, UROCE_CNT_OUT_OF_BUFFER), 2ull);
+}
+
+/* A group has as many members as the device says, and a new one when some have left */
+static void local_group_limit(struct kunit *test)
+{
+	struct uroce_qp *qps = kunit_kcalloc(test, UROCE_MAX_MEMBERS + 1, sizeof(*qps),
+					     GFP_KERNEL);
+	struct uroce_ibqp member = { .ib.device = NULL };
+	union ib_gid gid = { .raw = { [10] = 0xff, [11] = 0xff, 239, 1, 2, 3 } };
+	struct host *h = test->priv;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, qps);
+	for (i = 0; i <= UROCE_MAX_MEMBERS; i++) {
+		qps[i].dev = &h->dev;
+		member.qp = &qps[i];
+		KUNIT_EXPECT_EQ(test, uroce_mcast_attach(&member.ib, &gid, 0),
+				i < UROCE_MAX_MEMBERS ? 0 : -ENOMEM);
+	}
+	KUNIT_EXPECT_EQ(test, h->dev.group_count, 1u);
+	/* The one that is there already, and the place of one that leaves */
+	member.qp = &qps[0];
+	KUNIT_EXPECT_EQ(test, uroce_mcast_attach(&member.ib, &gid, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, uroce_mcast_detach(&member.ib, &gid, 0), 0);
+	KUNIT_EXPECT_EQ(test, uroce_mcast_detach(&member.ib, &gid, 0), -EINVAL);
+	member.qp = &qps[UROCE_MAX_MEMBERS];
+	KUNIT_EXPECT_EQ(test, uroce_mcast_attach(&member.ib, &gid, 0), 0);
+	for (i = 1; i <= UROCE_MAX_MEMBERS; i++) {
+		member.qp = &qps[i];
+		KUNIT_EXPECT_EQ(test, uroce_mcast_detach(&member.ib, &gid, 0), 0);
+	}
+	KUNIT_EXPECT_EQ(test, h->dev.group_count, 0u);
+}
+
+/* 2^32 other queue pairs have ended since the peer was found, and with them the peer */
+static void local_peer_seen(struct kunit *test)
+{
+	struct host *h = test->priv;
+
+	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_WRITE, 0, 0, 64), 0);
+	expect_wc(test, &h->a, 1, IB_WC_SUCCESS);
+	uroce_qp_destroy(&h->b.qp.ib, NULL);
+	h->b.qp.qp = NULL;
+	rcu_barrier();
+	atomic64_add(U32_MAX, &uroce_qp_ends);
+	KUNIT_ASSERT_EQ(test, ask(h, 2, IB_WR_RDMA_WRITE, 0, 0, 64), 0);
+	/* It waits for a peer that answers, and does not look at what was one */
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(h->a.qp.qp->sq.peer) == NULL);
+}
+
+/* The next region has the index of the one that went, and another key */
+static void local_keys_differ(struct kunit *test)
+{
+	struct host *h = test->priv;
+	u32 first = h->b.area.mr->rkey, last;
+	int i;
+
+	for (i = 0; i < 255; i++) {
+		last = h->b.area.mr->rkey;
+		host_reopen(test, &h->b, &h->pd, ALL_ACCESS);
+		KUNIT_EXPECT_EQ(test, h->b.area.mr->rkey >> 8, first >> 8);
+		KUNIT_EXPECT_NE(test, h->b.area.mr->rkey, last);
+		KUNIT_EXPECT_NE(test, h->b.area.mr->rkey, first);
+	}
+}
+
+/* Of a chain over UC, the first is too long and fails the peer: nothing follows it there */
+static void local_unreliable_chain(struct kunit *test)
+{
+	struct host *h = test->priv;
+	struct ib_sge sge[2] = { piece_of(&h->a, 0, 65), piece_of(&h->a, 0, 64) };
+	const struct ib_send_wr second = { .wr_id = 2, .sg_list = &sge[1], .num_sge = 1,
+					   .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED };
+	const struct ib_send_wr first = { .wr_id = 1, .sg_list = &sge[0], .num_sge = 1,
+					  .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED,
+					  .next = (struct ib_send_wr *)&second };
+	const struct ib_send_wr *bad;
+	u64 i;
+
+	host_again(test, IB_QPT_UC, 0);
+	for (i = 0; i < 2; i++)
+		KUNIT_ASSERT_EQ(test, receive(h, &h->b, 5 + i, 0, 64), 0);
+	KUNIT_ASSERT_EQ(test, uroce_post_send(&h->a.qp.ib, &first, &bad), 0);
+	expect_wc(test, &h->a, 1, IB_WC_SUCCESS);
+	expect_wc(test, &h->a, 2, IB_WC_SUCCESS);
+	expect_wc(test, &h->b, 5, IB_WC_LOC_LEN_ERR);
+	tasklet_unlock_wait(&h->b.qp.qp->sq.task);
+	for (i = 0; i < 1000 && h->b.cq.head == READ_ONCE(h->b.cq.tail); i++)
+		usleep_range(1000, 2000);
+	expect_wc(test, &h->b, 6, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_TRUE(test, is_stale(&h->b));
+}
+
+/* A requester was reset in the middle of a message: its next one is out of sequence */
+static void local_unfinished(struct kunit *test)
+{
+	struct host *h = test->priv;
+	int i;
+
+	KUNIT_ASSERT_EQ(test, receive(h, &h->b, 5, 0, 64), 0);
+	KUNIT_ASSERT_EQ(test, receive(h, &h->b, 6, 0, 64), 0);
+	spin_lock_bh(&h->b.qp.qp->resp.lock);
+	KUNIT_EXPECT_EQ(test, (int)uroce_recv_take(h->b.qp.qp), (int)IB_WC_SUCCESS);
+	spin_unlock_bh(&h->b.qp.qp->resp.lock);
+	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_SEND, 0, 0, 32), 0);
+	expect_wc(test, &h->a, 1, IB_WC_REM_INV_REQ_ERR);
+	for (i = 0; i < 1000 && READ_ONCE(h->b.cq.tail) - h->b.cq.head < 2; i++)
+		usleep_range(1000, 2000);
+	expect_wc(test, &h->b, 5, IB_WC_WR_FLUSH_ERR);
+	expect_wc(test, &h->b, 6, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_TRUE(test, is_stale(&h->b));
+}
+
+/* The first message for a queue pair in RTR is an event there, and the second is none */
+static void local_established(struct kunit *test)
+{
+	struct host *h = test->priv;
+	int i;
+
+	KUNIT_ASSERT_EQ(test, uroce_qp_modify(&h->b.qp.ib, &(struct ib_qp_attr){
+		.qp_state = IB_QPS_RESET }, IB_QP_STATE, NULL), 0);
+	KUNIT_ASSERT_EQ(test, host_to_init(&h->b), 0);
+	KUNIT_ASSERT_EQ(test, host_to_rtr(&h->b, &h->a), 0);
+	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_WRITE, 0, 0, 64), 0);
+	expect_wc(test, &h->a, 1, IB_WC_SUCCESS);
+	for (i = 0; i < 1000 && !READ_ONCE(h->b.events); i++)
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_EQ(test, h->b.events, (u32)BIT(IB_EVENT_COMM_EST));
+	KUNIT_ASSERT_EQ(test, ask(h, 2, IB_WR_RDMA_WRITE, 0, 0, 64), 0);
+	KUNIT_EXPECT_EQ(test, h->b.qp.qp->events, 0ul);
+}
+
+/* A queue pair without any receive queue is never ready, and that is all */
+static void local_no_receives(struct kunit *test)
+{
+	struct host *h = test->priv;
+
+	h->no_receives = true;
+	host_again(test, IB_QPT_RC, 0);
+	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_SEND, 0, 0, 64), 0);
+	expect_wc(test, &h->a, 1, IB_WC_RNR_RETRY_EXC_ERR);
+}
+
+static u64 waits(struct host *h)
+{
+	u64 n = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		n += per_cpu_ptr(h->dev.counters, cpu)[UROCE_CNT_RNR_RECEIVED];
+	return n;
+}
+
+/* Who waits for a receive for ever hardly looks, and goes on as soon as one is posted */
+static void local_wait_is_cheap(struct kunit *test)
+{
+	struct host *h = test->priv;
+	int i;
+
+	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_SEND, 0, 0, 64), 0);
+	msleep(50);
+	/* The peer says ten microseconds */
+	KUNIT_EXPECT_LT(test, waits(h), 10ull);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(h->b.qp.qp->resp.wanted));
+	KUNIT_ASSERT_EQ(test, receive(h, &h->b, 5, 0, 64), 0);
+	for (i = 0; i < 1000 && h->b.cq.head == READ_ONCE(h->b.cq.tail); i++)
+		usleep_range(1000, 2000);
+	expect_wc(test, &h->b, 5, IB_WC_SUCCESS);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(h->b.qp.qp->resp.wanted));
+}
+
+/* The work item begins while whoever queued it holds the lock still */
+static void local_rest_begins_early(struct kunit *test)
+{
+	struct host *h = test->priv;
+	struct uroce_sendq *sq = &h->a.qp.qp->sq;
+
+	spin_lock_bh(&sq->lock);
+	KUNIT_EXPECT_EQ(test, ask(h, 1, IB_WR_RDMA_WRITE, 0, 0, 64), 0);
+	queue_work(system_unbound_wq, &sq->rest);
+	mdelay(50);
+	spin_unlock_bh(&sq->lock);
+	flush_work(&sq->rest);
+	expect_wc(test, &h->a, 1, IB_WC_SUCCESS);
+}
+
 static struct kunit_case local_cases[] = {
 	KUNIT_CASE(local_edges),
 	KUNIT_CASE(local_bounds),
@@ -358,6 +592,16 @@ static struct kunit_case local_cases[] = {
 	KUNIT_CASE(local_not_ready),
 	KUNIT_CASE(local_flush),
 	KUNIT_CASE(local_unreliable),
+	KUNIT_CASE(local_datagram_too_long),
+	KUNIT_CASE(local_group_limit),
+	KUNIT_CASE(local_peer_seen),
+	KUNIT_CASE(local_keys_differ),
+	KUNIT_CASE(local_unreliable_chain),
+	KUNIT_CASE(local_unfinished),
+	KUNIT_CASE(local_established),
+	KUNIT_CASE(local_no_receives),
+	KUNIT_CASE(local_wait_is_cheap),
+	KUNIT_CASE(local_rest_begins_early),
 	{}
 };
 

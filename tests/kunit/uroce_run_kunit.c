@@ -395,12 +395,43 @@ static void run_full(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, uroce_run_add(card(), &flow, &run, packet(i, 64)), 0);
 	KUNIT_EXPECT_EQ(test, seen.sends, 1u);
 	KUNIT_EXPECT_EQ(test, (u32)skb_shinfo(seen.sent)->gso_segs, 64u);
+	/* A router would look at the small one that is first */
 	for (i = 0; i < 20; i++)
 		KUNIT_EXPECT_EQ(test, uroce_run_add(card(), &flow, &run, packet(i, 4096)), 0);
-	KUNIT_EXPECT_EQ(test, seen.sends, 2u);
+	KUNIT_EXPECT_EQ(test, seen.sends, 3u);
+	KUNIT_EXPECT_GT(test, seen.sent->len, 60000u);
 	KUNIT_EXPECT_LE(test, seen.sent->len, 65535u);
 	KUNIT_EXPECT_EQ(test, uroce_run_send(card(), &run), 0);
-	KUNIT_EXPECT_EQ(test, seen.sends, 3u);
+	KUNIT_EXPECT_EQ(test, seen.sends, 4u);
+}
+
+/* A packet that is longer than the first joins it where every way bears it */
+static void run_longer(struct kunit *test)
+{
+	struct uroce_run run = {};
+	struct uroce_flow flow;
+
+	flow_init(&flow, false);
+	KUNIT_EXPECT_EQ(test, uroce_run_add(card(), &flow, &run, packet(0, 64)), 0);
+	KUNIT_EXPECT_EQ(test, uroce_run_add(card(), &flow, &run, packet(1, 1024)), 0);
+	KUNIT_EXPECT_EQ(test, seen.sends, 0u);
+	KUNIT_EXPECT_EQ(test, uroce_run_add(card(), &flow, &run, packet(2, 2048)), 0);
+	KUNIT_EXPECT_EQ(test, seen.sends, 1u);
+	KUNIT_EXPECT_EQ(test, (u32)skb_shinfo(seen.sent)->gso_segs, 2u);
+	KUNIT_EXPECT_EQ(test, uroce_run_send(card(), &run), 0);
+}
+
+/* Each has room for a tunnel's headers: Geneve's with all options, in IPv6 */
+static void run_room(struct kunit *test)
+{
+	struct uroce_flow flow;
+	struct sk_buff *seg;
+
+	flow_init(&flow, true);
+	KUNIT_ASSERT_NOT_NULL(test, send_run(test, &flow));
+	skb_walk_frags(seen.sent, seg)
+		KUNIT_EXPECT_GE(test, (long)(skb_network_header(seg) - seg->head),
+				(long)(14 + 40 + 8 + 8 + 252 + 14));
 }
 
 static struct sk_buff *sent_run(struct kunit *test)
@@ -490,6 +521,8 @@ static struct kunit_case run_cases[] = {
 	KUNIT_CASE(run_damaged),
 	KUNIT_CASE(run_alone),
 	KUNIT_CASE(run_full),
+	KUNIT_CASE(run_longer),
+	KUNIT_CASE(run_room),
 	KUNIT_CASE(run_hostile),
 	KUNIT_CASE(run_foreign),
 	{}

@@ -4,7 +4,10 @@
  * and nothing is left on either side; a destroy that the device refuses leaves
  * the object as it was; closing frees everything, whatever was made of it.
  */
+#include <linux/mman.h>
+
 #include "fixture.h"
+#include "region.h"
 
 static void verbs_pd_has_no_dma_key(struct kunit *test)
 {
@@ -142,6 +145,102 @@ static void verbs_creation_refused(struct kunit *test)
 					    atomic_read(&f->mock->objects),
 					    born, "%s", creations[i].name);
 		}
+}
+
+/* Makes the object, with an argument that the process may only read */
+static int create_untold(struct kunit *test, const struct creation *c,
+			 struct univ_region *region)
+{
+	struct fixture *f = test->priv;
+	unsigned long addr;
+	int ret;
+
+	arg.hdr.size = c->size;
+	memcpy(region->vaddr, &arg, c->size);
+	fixture_enter(f);
+	addr = vm_mmap(f->file, 0, region->size, PROT_READ, MAP_SHARED,
+		       univ_region_offset(region));
+	fixture_leave(f);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_VALUE(addr));
+	ret = fixture_call_at(f, c->cmd, addr);
+	fixture_enter(f);
+	vm_munmap(addr, region->size);
+	fixture_leave(f);
+	return ret;
+}
+
+static void expect_no_event(struct kunit *test, const char *name)
+{
+	struct fixture *f = test->priv;
+	ssize_t ret;
+
+	f->file->f_flags |= O_NONBLOCK;
+	fixture_enter(f);
+	ret = univ_event_read(&f->ctx->events, f->file,
+			      (char __user *)f->user,
+			      sizeof(struct univ_event));
+	fixture_leave(f);
+	KUNIT_EXPECT_EQ_MSG(test, ret, (ssize_t)-EAGAIN, "%s", name);
+}
+
+/* What the process cannot be told of is undone, and its events with it */
+static void verbs_creation_untold(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	u32 pd = fixture_pd(f), objects, regions;
+	struct univ_cq *cq = fixture_cq(f, 8);
+	struct univ_region *region;
+	struct univ_hdr hdr = {};
+	size_t i;
+	int born;
+
+	KUNIT_ASSERT_NOT_NULL(test, cq);
+	region = univ_region_create(f->ctx, PAGE_SIZE, &hdr);
+	KUNIT_ASSERT_NOT_NULL(test, region);
+	objects = table_size(f->ctx);
+	regions = regions_size(f->ctx);
+	born = atomic_read(&f->mock->objects);
+	f->mock->early = true;
+	for (i = 0; i < ARRAY_SIZE(creations); i++) {
+		creation_fill(&creations[i], f, pd, cq->obj.handle);
+		KUNIT_EXPECT_EQ_MSG(test,
+				    create_untold(test, &creations[i], region),
+				    -EFAULT, "%s", creations[i].name);
+		KUNIT_EXPECT_EQ_MSG(test, table_size(f->ctx), objects, "%s",
+				    creations[i].name);
+		KUNIT_EXPECT_EQ_MSG(test, regions_size(f->ctx), regions, "%s",
+				    creations[i].name);
+		KUNIT_EXPECT_EQ_MSG(test, atomic_read(&f->mock->objects), born,
+				    "%s", creations[i].name);
+		expect_no_event(test, creations[i].name);
+	}
+	f->mock->early = false;
+	KUNIT_EXPECT_EQ(test, fixture_destroy(f, UNIV_CQ_DESTROY,
+					      cq->obj.handle), 0);
+	KUNIT_EXPECT_EQ(test, fixture_destroy(f, UNIV_PD_DEALLOC, pd), 0);
+	univ_region_destroy(f->ctx, region);
+}
+
+/* Somebody bound a window to a region first: it goes with its context at last */
+static void verbs_untold_and_kept(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	u32 pd = fixture_pd(f), objects;
+	struct univ_region *region;
+	struct univ_hdr hdr = {};
+
+	region = univ_region_create(f->ctx, PAGE_SIZE, &hdr);
+	KUNIT_ASSERT_NOT_NULL(test, region);
+	objects = table_size(f->ctx);
+	creation_fill(&creations[1], f, pd, 0);
+	mock_fail(f->mock, MOCK_DEREG_MR, 1, -EBUSY);
+	KUNIT_EXPECT_EQ(test, create_untold(test, &creations[1], region),
+			-EFAULT);
+	KUNIT_EXPECT_EQ(test, table_size(f->ctx), objects + 1);
+	KUNIT_EXPECT_EQ(test, fixture_destroy(f, UNIV_PD_DEALLOC, pd), -EBUSY);
+	univ_region_destroy(f->ctx, region);
+	fixture_kill(f);
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->mock->objects), 0);
 }
 
 /* A device that cannot take its own object back: ours is as it was before */
@@ -284,9 +383,48 @@ static void verbs_modify_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->state, IB_QPS_ERR);
 }
 
+/* As ib_uverbs has them: bit 26 is no flag of the port but says what its GIDs are */
+static void verbs_port_flags(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct univ_port_query query = { .port_num = 1 };
+
+	KUNIT_EXPECT_EQ(test, fixture_call(f, UNIV_PORT_QUERY, &query,
+					   sizeof(query)), 0);
+	KUNIT_EXPECT_EQ(test, query.port_cap_flags, BIT(1));
+	f->mock->ip_gids = true;
+	query = (struct univ_port_query){ .port_num = 1 };
+	KUNIT_EXPECT_EQ(test, fixture_call(f, UNIV_PORT_QUERY, &query,
+					   sizeof(query)), 0);
+	KUNIT_EXPECT_EQ(test, query.port_cap_flags, BIT(1) | BIT(26));
+}
+
+/* What ibv_query_device says is there can be had */
+static void verbs_device_flags(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct univ_device_query query = {};
+	u64 given = IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_SYS_IMAGE_GUID;
+
+	f->mock->ib.attrs.device_cap_flags =
+		given | IB_DEVICE_SRQ_RESIZE | IB_DEVICE_RESIZE_MAX_WR |
+		IB_DEVICE_MANAGED_FLOW_STEERING | IB_DEVICE_RAW_MULTI |
+		IB_DEVICE_UD_IP_CSUM | IB_DEVICE_RC_IP_CSUM |
+		IB_DEVICE_RAW_IP_CSUM | IB_DEVICE_RAW_SCATTER_FCS |
+		IB_DEVICE_MEM_WINDOW | IB_DEVICE_XRC |
+		IB_DEVICE_MEM_MGT_EXTENSIONS | 3ull << 38;
+	KUNIT_EXPECT_EQ(test, fixture_call(f, UNIV_DEVICE_QUERY, &query,
+					   sizeof(query)), 0);
+	KUNIT_EXPECT_EQ(test, query.device_cap_flags, given);
+}
+
 static struct kunit_case verbs_cases[] = {
+	KUNIT_CASE(verbs_port_flags),
+	KUNIT_CASE(verbs_device_flags),
 	KUNIT_CASE(verbs_pd_has_no_dma_key),
 	KUNIT_CASE(verbs_creation_refused),
+	KUNIT_CASE(verbs_creation_untold),
+	KUNIT_CASE(verbs_untold_and_kept),
 	KUNIT_CASE(verbs_destruction_refused),
 	KUNIT_CASE(verbs_dependants),
 	KUNIT_CASE(verbs_unplug),
