@@ -13,11 +13,6 @@
 
 #include "export.h"
 
-struct verbs_sysfs_dev;
-
-UNIV_EXPORT int ibv_read_ibdev_sysfs_file(char *buf, size_t size, struct verbs_sysfs_dev *dev,
-					  const char *fmt, ...);
-
 static char sysfs_path[IBV_SYSFS_PATH_MAX] = "/sys";
 static pthread_once_t sysfs_once = PTHREAD_ONCE_INIT;
 
@@ -82,15 +77,4 @@ UNIV_EXPORT int ibv_read_sysfs_file(const char *dir, const char *file, char *buf
 	}
 	buf[len] = '\0';
 	return (int)len;
-}
-
-/* Drivers in user space call it with a device that the library gave them; ours gives none. */
-UNIV_EXPORT int ibv_read_ibdev_sysfs_file(char *buf, size_t size, struct verbs_sysfs_dev *dev,
-					  const char *fmt, ...)
-{
-	(void)buf;
-	(void)size;
-	(void)fmt;
-	errno = dev ? EOPNOTSUPP : EINVAL;
-	return -1;
 }
