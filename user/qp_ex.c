@@ -271,6 +271,17 @@ static void refuse_send_tso(struct ibv_qp_ex *ex, void *header, uint16_t size, u
 	refuse_opcode(ex, UNIV_WR_TSO);
 }
 
+static void refuse_flush(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr, size_t len,
+			 uint8_t type, uint8_t level)
+{
+	(void)rkey;
+	(void)remote_addr;
+	(void)len;
+	(void)type;
+	(void)level;
+	refuse_opcode(ex, UNIV_WR_FLUSH);
+}
+
 static void wr_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t remote_qpn,
 			   uint32_t remote_qkey)
 {
@@ -453,6 +464,7 @@ static void operations_set(struct ibv_qp_ex *ex, uint64_t ops)
 	SET_OP(bind_mw, IBV_QP_EX_WITH_BIND_MW);
 	SET_OP(local_inv, IBV_QP_EX_WITH_LOCAL_INV);
 	ex->wr_send_tso = refuse_send_tso;
+	ex->wr_flush = refuse_flush;
 }
 
 void univ_qp_ex_init(struct univ_qp *qp, uint64_t ops)

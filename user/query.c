@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "checker.h"
@@ -175,6 +176,30 @@ UNIV_EXPORT int ibv_query_port(struct ibv_context *context, uint8_t port,
 			       struct _compat_ibv_port_attr *attr)
 {
 	return univ_query_port(context, port, (struct ibv_port_attr *)attr, COMPAT_PORT_SIZE);
+}
+
+/* Of one lane, in units of 100 Mbit/s, by the bits of the speed code. */
+static const uint16_t lane_speeds[] = { 25, 50, 100, 100, 140, 250, 500, 1000, 2000 };
+
+/* Lanes by the bits of the width code. */
+static const uint8_t port_lanes[] = { 1, 4, 8, 12, 2 };
+
+#define CODE_COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+UNIV_EXPORT int ibv_query_port_speed(struct ibv_context *context, uint32_t port, uint64_t *speed)
+{
+	struct univ_port_query cmd = { .port_num = port };
+	int err = univ_cmd_port_query(context->cmd_fd, &cmd);
+	size_t lane = (size_t)ffs((int)cmd.active_speed) - 1;
+	size_t width = (size_t)ffs(cmd.active_width) - 1;
+
+	if (err)
+		return err;
+	/* Neither table has an entry for a code of zero, nor for one of a newer kernel. */
+	if (lane >= CODE_COUNT(lane_speeds) || width >= CODE_COUNT(port_lanes))
+		return univ_fail_unsupported("ibv_query_port_speed");
+	*speed = (uint64_t)lane_speeds[lane] * port_lanes[width];
+	return 0;
 }
 
 static int gid_entry_query(struct ibv_context *context, uint32_t port, uint32_t index,

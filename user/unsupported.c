@@ -146,3 +146,57 @@ UNIV_EXPORT int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 	(void)ece;
 	return univ_fail_probe("ibv_query_ece");
 }
+
+/* ---- Newer than IBVERBS_1.14: functions of the library, not of a context ------------------ */
+
+#define NO_NEWER_OBJECT(verb, type, ...)		\
+	UNIV_EXPORT type *verb(__VA_ARGS__)		\
+	{						\
+		univ_fail_unsupported(#verb);		\
+		return NULL;				\
+	}
+
+#define NO_NEWER_CALL(verb, ...)			\
+	UNIV_EXPORT int verb(__VA_ARGS__)		\
+	{						\
+		return univ_fail_unsupported(#verb);	\
+	}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+NO_NEWER_OBJECT(ibv_alloc_dmah, struct ibv_dmah, struct ibv_context *context,
+		struct ibv_dmah_init_attr *attr)
+NO_NEWER_CALL(ibv_dealloc_dmah, struct ibv_dmah *dmah)
+
+NO_NEWER_OBJECT(ibv_create_comp_cntr, struct ibv_comp_cntr, struct ibv_context *context,
+		struct ibv_comp_cntr_init_attr *attr)
+NO_NEWER_CALL(ibv_destroy_comp_cntr, struct ibv_comp_cntr *counter)
+NO_NEWER_CALL(ibv_set_comp_cntr, struct ibv_comp_cntr *counter, uint64_t value)
+NO_NEWER_CALL(ibv_set_err_comp_cntr, struct ibv_comp_cntr *counter, uint64_t value)
+NO_NEWER_CALL(ibv_inc_comp_cntr, struct ibv_comp_cntr *counter, uint64_t amount)
+NO_NEWER_CALL(ibv_inc_err_comp_cntr, struct ibv_comp_cntr *counter, uint64_t amount)
+NO_NEWER_CALL(ibv_read_comp_cntr, struct ibv_comp_cntr *counter, uint64_t *value)
+NO_NEWER_CALL(ibv_read_err_comp_cntr, struct ibv_comp_cntr *counter, uint64_t *value)
+NO_NEWER_CALL(ibv_qp_attach_comp_cntr, struct ibv_qp *qp, struct ibv_comp_cntr *counter,
+	      struct ibv_qp_attach_comp_cntr_attr *attr)
+
+#pragma GCC diagnostic pop
+
+/* ibv_devinfo asks it of every device. */
+UNIV_EXPORT int _ibv_query_comp_cntr_caps(struct ibv_context *context,
+					  struct ibv_comp_cntr_caps *caps, size_t size)
+{
+	(void)context;
+	(void)caps;
+	(void)size;
+	return univ_fail_probe("ibv_query_comp_cntr_caps");
+}
+
+/* A file descriptor, or -1 with errno. */
+UNIV_EXPORT int ibv_dm_export_dmabuf_fd(struct ibv_dm *dm)
+{
+	(void)dm;
+	univ_fail_unsupported("ibv_dm_export_dmabuf_fd");
+	return -1;
+}

@@ -105,6 +105,33 @@ int ibv_read_ibdev_sysfs_file(char *buf, size_t size, struct verbs_sysfs_dev *de
 	return -1;
 }
 
+static const char *const wr_opcodes[] = {
+	[IBV_WR_RDMA_WRITE]		= "rdma-write",
+	[IBV_WR_RDMA_WRITE_WITH_IMM]	= "rdma-write-with-imm",
+	[IBV_WR_SEND]			= "send",
+	[IBV_WR_SEND_WITH_IMM]		= "send-with-imm",
+	[IBV_WR_RDMA_READ]		= "rdma-read",
+	[IBV_WR_ATOMIC_CMP_AND_SWP]	= "atomic-cmp-and-swp",
+	[IBV_WR_ATOMIC_FETCH_AND_ADD]	= "atomic-fetch-and-add",
+	[IBV_WR_LOCAL_INV]		= "local-inv",
+	[IBV_WR_BIND_MW]		= "bind-mw",
+	[IBV_WR_SEND_WITH_INV]		= "send-with-inv",
+	[IBV_WR_TSO]			= "tso",
+	[IBV_WR_DRIVER1]		= "driver1",
+	[IBV_WR_FLUSH]			= "flush",
+	[IBV_WR_ATOMIC_WRITE]		= "atomic-write",
+};
+
+/* Public in verbs.h since release 49 of rdma-core, and yet in the private node. */
+UNIV_EXPORT const char *ibv_wr_opcode_str(enum ibv_wr_opcode opcode)
+{
+	size_t count = sizeof(wr_opcodes) / sizeof(wr_opcodes[0]);
+
+	if ((unsigned int)opcode >= count || !wr_opcodes[opcode])
+		return "unknown";
+	return wr_opcodes[opcode];
+}
+
 /* The answers, defined without parameters: nothing is read from what a caller passes. */
 #define ANSWER(name, type, value, err)			\
 	UNIV_EXPORT type univ_answer_##name(void);	\

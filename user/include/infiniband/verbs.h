@@ -119,6 +119,7 @@ enum ibv_device_cap_flags {
 /* Of ibv_device_attr_ex.device_cap_flags_ex; an enum would not hold them everywhere. */
 #define IBV_DEVICE_RAW_SCATTER_FCS		(1ULL << 34)
 #define IBV_DEVICE_PCI_WRITE_END_PADDING	(1ULL << 36)
+#define IBV_DEVICE_CC_DMA_BOUNCE		(1ULL << 41)
 
 enum ibv_atomic_cap {
 	IBV_ATOMIC_NONE,
@@ -181,6 +182,8 @@ enum ibv_odp_transport_cap_bits {
 	IBV_ODP_SUPPORT_READ		= 1 << 3,
 	IBV_ODP_SUPPORT_ATOMIC		= 1 << 4,
 	IBV_ODP_SUPPORT_SRQ_RECV	= 1 << 5,
+	IBV_ODP_SUPPORT_FLUSH		= 1 << 6,
+	IBV_ODP_SUPPORT_ATOMIC_WRITE	= 1 << 7,
 };
 
 /* On-demand paging. */
@@ -391,6 +394,7 @@ enum ibv_port_cap_flags2 {
 	IBV_PORT_LINK_WIDTH_2X_SUP		= 1 << 4,
 	IBV_PORT_LINK_SPEED_HDR_SUP		= 1 << 5,
 	IBV_PORT_LINK_SPEED_NDR_SUP		= 1 << 10,
+	IBV_PORT_LINK_SPEED_XDR_SUP		= 1 << 12,
 };
 
 struct ibv_port_attr {
@@ -416,6 +420,7 @@ struct ibv_port_attr {
 	uint8_t			link_layer;		/* IBV_LINK_LAYER_* */
 	uint8_t			flags;			/* IBV_QPF_GRH_REQUIRED */
 	uint16_t		port_cap_flags2;	/* enum ibv_port_cap_flags2 */
+	uint32_t		active_speed_ex;	/* as active_speed, with room for newer codes */
 };
 
 /* ---- Asynchronous events ------------------------------------------------------------------ */
@@ -441,6 +446,7 @@ enum ibv_event_type {
 	IBV_EVENT_CLIENT_REREGISTER,
 	IBV_EVENT_GID_CHANGE,
 	IBV_EVENT_WQ_FATAL,
+	IBV_EVENT_DEVICE_SPEED_CHANGE,
 };
 
 struct ibv_async_event {
@@ -472,6 +478,7 @@ struct ibv_td {
 enum ibv_parent_domain_init_attr_mask {
 	IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS	= 1 << 0,
 	IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT	= 1 << 1,
+	IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC = 1 << 2,
 };
 
 /* What alloc() below returns to leave an allocation to the library. */
@@ -514,6 +521,8 @@ enum ibv_access_flags {
 	IBV_ACCESS_ZERO_BASED		= 1 << 5,
 	IBV_ACCESS_ON_DEMAND		= 1 << 6,
 	IBV_ACCESS_HUGETLB		= 1 << 7,
+	IBV_ACCESS_FLUSH_GLOBAL		= 1 << 8,
+	IBV_ACCESS_FLUSH_PERSISTENT	= 1 << 9,
 	IBV_ACCESS_RELAXED_ORDERING	= IBV_ACCESS_OPTIONAL_FIRST,
 };
 
@@ -693,7 +702,8 @@ enum ibv_wc_opcode {
 	IBV_WC_BIND_MW,
 	IBV_WC_LOCAL_INV,
 	IBV_WC_TSO,
-	IBV_WC_ATOMIC_WRITE		= 9,
+	IBV_WC_FLUSH,
+	IBV_WC_ATOMIC_WRITE,
 	IBV_WC_RECV			= 1 << 7,	/* this bit marks every receive */
 	IBV_WC_RECV_RDMA_WITH_IMM,
 	IBV_WC_TM_ADD,
@@ -947,8 +957,11 @@ enum ibv_wr_opcode {
 	IBV_WR_SEND_WITH_INV,
 	IBV_WR_TSO,
 	IBV_WR_DRIVER1,
-	IBV_WR_ATOMIC_WRITE		= 15,
+	IBV_WR_FLUSH			= 14,
+	IBV_WR_ATOMIC_WRITE,
 };
+
+const char *ibv_wr_opcode_str(enum ibv_wr_opcode opcode);
 
 enum ibv_send_flags {
 	IBV_SEND_FENCE			= 1 << 0,	/* after all reads and atomics before it */
@@ -956,6 +969,17 @@ enum ibv_send_flags {
 	IBV_SEND_SOLICITED		= 1 << 2,
 	IBV_SEND_INLINE			= 1 << 3,	/* data copied; lkeys not looked at */
 	IBV_SEND_IP_CSUM		= 1 << 4
+};
+
+/* How far a flush takes the data, and of which bytes */
+enum ibv_placement_type {
+	IBV_FLUSH_GLOBAL		= 1U << 0,
+	IBV_FLUSH_PERSISTENT		= 1U << 1,
+};
+
+enum ibv_selectivity_level {
+	IBV_FLUSH_RANGE,
+	IBV_FLUSH_MR,
 };
 
 struct ibv_sge {
@@ -1132,6 +1156,7 @@ enum ibv_qp_create_send_ops_flags {
 	IBV_QP_EX_WITH_BIND_MW			= 1 << 8,
 	IBV_QP_EX_WITH_SEND_WITH_INV		= 1 << 9,
 	IBV_QP_EX_WITH_TSO			= 1 << 10,
+	IBV_QP_EX_WITH_FLUSH			= 1 << 11,
 	IBV_QP_EX_WITH_ATOMIC_WRITE		= 1 << 12,
 };
 
@@ -1308,6 +1333,8 @@ struct ibv_qp_ex {
 
 	void (*wr_atomic_write)(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr,
 				const void *atomic_wr);
+	void (*wr_flush)(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr, size_t len,
+			 uint8_t type, uint8_t level);
 };
 
 /* ---- Work queue and indirection table ----------------------------------------------------- */
@@ -1845,6 +1872,8 @@ struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t mr_handle);
 void ibv_unimport_mr(struct ibv_mr *mr);
 struct ibv_dm *ibv_import_dm(struct ibv_context *context, uint32_t dm_handle);
 void ibv_unimport_dm(struct ibv_dm *dm);
+/* A file descriptor, or -1 with errno. */
+int ibv_dm_export_dmabuf_fd(struct ibv_dm *dm);
 
 int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *device_attr);
 
@@ -1911,6 +1940,9 @@ static inline int ___ibv_query_port(struct ibv_context *context, uint8_t port_nu
 
 #define ibv_query_port(context, port_num, port_attr) \
 	___ibv_query_port(context, port_num, port_attr)
+
+/* Of all lanes together, in units of 100 Mbit/s; 0 or errno. */
+int ibv_query_port_speed(struct ibv_context *context, uint32_t port_num, uint64_t *port_speed);
 
 const char *ibv_port_state_str(enum ibv_port_state port_state);
 
@@ -2030,6 +2062,65 @@ __ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 
 struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
 				 uint64_t iova, int fd, int access);
+
+enum ibv_mr_init_attr_mask {
+	IBV_REG_MR_MASK_IOVA			= 1 << 0,
+	IBV_REG_MR_MASK_ADDR			= 1 << 1,
+	IBV_REG_MR_MASK_FD			= 1 << 2,
+	IBV_REG_MR_MASK_FD_OFFSET		= 1 << 3,
+	IBV_REG_MR_MASK_DMAH			= 1 << 4,
+	IBV_REG_MR_MASK_BUF			= 1 << 5,	/* needs IBV_REG_MR_MASK_ADDR, too */
+};
+
+struct ibv_dmah {
+	struct ibv_context	*context;
+};
+
+struct ibv_buf;
+
+struct ibv_mr_init_attr {
+	size_t			length;
+	int			access;
+	uint64_t		comp_mask;	/* enum ibv_mr_init_attr_mask: the members below */
+	uint64_t		iova;		/* without it that of addr */
+	void			*addr;
+	int			fd;
+	uint64_t		fd_offset;
+	struct ibv_dmah		*dmah;
+	struct ibv_buf		*buf;
+};
+
+struct ibv_mr *ibv_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *mr_init_attr);
+
+/* Whole pages of memory that suit the device, to be registered in the same domain. */
+void *ibv_alloc_buf(struct ibv_pd *pd, size_t size, struct ibv_buf **buf);
+void ibv_free_buf(struct ibv_buf *buf);
+struct ibv_mr *ibv_reg_buf_mr(struct ibv_pd *pd, struct ibv_buf *buf, void *addr, size_t length,
+			      int access);
+/* A file descriptor that the caller closes, or -1 with errno. */
+int ibv_export_buf_dmabuf_fd(struct ibv_buf *buf);
+
+enum ibv_tph_mem_type {
+	IBV_TPH_MEM_TYPE_VM,
+	IBV_TPH_MEM_TYPE_PM,
+};
+
+enum ibv_dmah_init_attr_mask {
+	IBV_DMAH_INIT_ATTR_MASK_CPU_ID		= 1 << 0,
+	IBV_DMAH_INIT_ATTR_MASK_PH		= 1 << 1,
+	IBV_DMAH_INIT_ATTR_MASK_TPH_MEM_TYPE	= 1 << 2,
+};
+
+struct ibv_dmah_init_attr {
+	uint32_t		comp_mask;	/* enum ibv_dmah_init_attr_mask */
+	uint32_t		cpu_id;
+	uint8_t			ph;
+	uint8_t			tph_mem_type;	/* enum ibv_tph_mem_type */
+};
+
+struct ibv_dmah *ibv_alloc_dmah(struct ibv_context *context, struct ibv_dmah_init_attr *attr);
+int ibv_dealloc_dmah(struct ibv_dmah *dmah);
+
 /* flags of enum ibv_rereg_mr_flags; 0, or one of enum ibv_rereg_mr_err_code with errno. */
 int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length,
 		 int access);
@@ -2389,7 +2480,20 @@ static inline int ibv_modify_qp_rate_limit(struct ibv_qp *qp,
 	return __verbs_call(qp->context, modify_qp_rate_limit, qp, attr);
 }
 
-/* 1 if the bytes of a message are written in order, 0 if nothing is known; flags must be 0. */
+enum ibv_query_qp_data_in_order_flags {
+	IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS	= 1 << 0,
+	IBV_QUERY_QP_DATA_IN_ORDER_DEVICE_ONLY	= 1 << 1,
+};
+
+enum ibv_query_qp_data_in_order_caps {
+	IBV_QUERY_QP_DATA_IN_ORDER_WHOLE_MSG		= 1 << 0,
+	IBV_QUERY_QP_DATA_IN_ORDER_ALIGNED_128_BYTES	= 1 << 1,
+};
+
+/*
+ * 1 if the bytes of a message are written in order, 0 if nothing is known; with
+ * IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS bits of enum ibv_query_qp_data_in_order_caps.
+ */
 int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags);
 
 int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece);
@@ -2480,6 +2584,13 @@ static inline void ibv_wr_atomic_write(struct ibv_qp_ex *qp, uint32_t rkey, uint
 	qp->wr_atomic_write(qp, rkey, remote_addr, atomic_wr);
 }
 
+/* type: bits of enum ibv_placement_type; level: enum ibv_selectivity_level */
+static inline void ibv_wr_flush(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr,
+				size_t len, uint8_t type, uint8_t level)
+{
+	qp->wr_flush(qp, rkey, remote_addr, len, type, level);
+}
+
 static inline void ibv_wr_bind_mw(struct ibv_qp_ex *qp, struct ibv_mw *mw, uint32_t rkey,
 				  const struct ibv_mw_bind_info *bind_info)
 {
@@ -2525,6 +2636,65 @@ static inline void ibv_wr_set_inline_data_list(struct ibv_qp_ex *qp, size_t num_
 {
 	qp->wr_set_inline_data_list(qp, num_buf, buf_list);
 }
+
+/* ---- Completion counters ------------------------------------------------------------------ */
+
+enum ibv_comp_cntr_type {
+	IBV_COMP_CNTR_TYPE_WRS,
+	IBV_COMP_CNTR_TYPE_BYTES,
+};
+
+enum ibv_qp_attach_comp_cntr_op {
+	IBV_QP_ATTACH_COMP_CNTR_OP_SEND			= 1 << 0,
+	IBV_QP_ATTACH_COMP_CNTR_OP_RECV			= 1 << 1,
+	IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_READ		= 1 << 2,
+	IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ	= 1 << 3,
+	IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE		= 1 << 4,
+	IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE	= 1 << 5,
+};
+
+struct ibv_comp_cntr_caps {
+	uint64_t		max_value;
+	uint32_t		max_counters;
+	uint32_t		supported_qp_attach_ops;	/* enum ibv_qp_attach_comp_cntr_op */
+};
+
+struct ibv_comp_cntr {
+	struct ibv_context	*context;
+	uint32_t		handle;
+};
+
+struct ibv_comp_cntr_init_attr {
+	uint32_t		comp_mask;
+	enum ibv_comp_cntr_type	type;
+	uint32_t		flags;
+};
+
+struct ibv_qp_attach_comp_cntr_attr {
+	uint32_t		comp_mask;
+	uint32_t		op_mask;	/* enum ibv_qp_attach_comp_cntr_op */
+};
+
+int _ibv_query_comp_cntr_caps(struct ibv_context *context, struct ibv_comp_cntr_caps *caps,
+			      size_t caps_size);
+
+static inline int ibv_query_comp_cntr_caps(struct ibv_context *context,
+					   struct ibv_comp_cntr_caps *caps)
+{
+	return _ibv_query_comp_cntr_caps(context, caps, sizeof(*caps));
+}
+
+struct ibv_comp_cntr *ibv_create_comp_cntr(struct ibv_context *context,
+					   struct ibv_comp_cntr_init_attr *cc_attr);
+int ibv_destroy_comp_cntr(struct ibv_comp_cntr *comp_cntr);
+int ibv_set_comp_cntr(struct ibv_comp_cntr *comp_cntr, uint64_t value);
+int ibv_set_err_comp_cntr(struct ibv_comp_cntr *comp_cntr, uint64_t value);
+int ibv_inc_comp_cntr(struct ibv_comp_cntr *comp_cntr, uint64_t amount);
+int ibv_inc_err_comp_cntr(struct ibv_comp_cntr *comp_cntr, uint64_t amount);
+int ibv_read_comp_cntr(struct ibv_comp_cntr *comp_cntr, uint64_t *value);
+int ibv_read_err_comp_cntr(struct ibv_comp_cntr *comp_cntr, uint64_t *value);
+int ibv_qp_attach_comp_cntr(struct ibv_qp *qp, struct ibv_comp_cntr *comp_cntr,
+			    struct ibv_qp_attach_comp_cntr_attr *attr);
 
 /* ---- Work queue: functions ---------------------------------------------------------------- */
 
