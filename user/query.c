@@ -125,6 +125,15 @@ UNIV_EXPORT int ibv_query_device(struct ibv_context *context, struct ibv_device_
 	return err;
 }
 
+/*
+ * The public struct has eight bits. XDR is the ninth: of it the fastest that they can
+ * say is left, NDR.
+ */
+static uint8_t speed_of_old(uint32_t speed)
+{
+	return speed > UINT8_MAX ? 128 : (uint8_t)speed;
+}
+
 static void port_fill(struct ibv_port_attr *to, const struct univ_port_query *from)
 {
 	*to = (struct ibv_port_attr) {
@@ -145,11 +154,12 @@ static void port_fill(struct ibv_port_attr *to, const struct univ_port_query *fr
 		.subnet_timeout = from->subnet_timeout,
 		.init_type_reply = from->init_type_reply,
 		.active_width = from->active_width,
-		.active_speed = (uint8_t)from->active_speed,
+		.active_speed = speed_of_old(from->active_speed),
 		.phys_state = from->phys_state,
 		.link_layer = from->link_layer,
 		.flags = from->flags,
 		.port_cap_flags2 = from->port_cap_flags2,
+		.active_speed_ex = from->active_speed,
 	};
 }
 
@@ -307,17 +317,24 @@ UNIV_EXPORT int ibv_get_pkey_index(struct ibv_context *context, uint8_t port, __
 	}
 }
 
-/* Completions are stamped with the kernel's monotonic clock. */
+/*
+ * Completions are stamped with the kernel's monotonic clock. A raw clock is one
+ * number of ticks, which programs read from tv_nsec alone.
+ */
 int univ_query_rt_values(struct ibv_context *context, struct ibv_values_ex *values)
 {
 	uint32_t asked = values->comp_mask;
+	struct timespec now;
 
 	(void)context;
 	values->comp_mask = 0;
 	if (!(asked & IBV_VALUES_MASK_RAW_CLOCK))
 		return 0;
-	if (clock_gettime(CLOCK_MONOTONIC, &values->raw_clock))
+	if (clock_gettime(CLOCK_MONOTONIC, &now))
 		return errno;
+	values->raw_clock = (struct timespec) {
+		.tv_nsec = (long)((uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec),
+	};
 	values->comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
 	return 0;
 }
