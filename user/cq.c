@@ -219,7 +219,10 @@ UNIV_EXPORT int ibv_resize_cq(struct ibv_cq *ibv, int cqe)
 	if (!past)
 		return univ_fail_memory("ibv_resize_cq", sizeof(*past));
 	univ_lock(&cq->lock);
+	/* The kernel copies the arm word: what is armed after that goes to the new ring. */
+	univ_lock(&cq->arm_lock);
 	err = resize_locked(cq, past, cqe);
+	univ_unlock_pass(&cq->arm_lock);
 	univ_unlock_pass(&cq->lock);
 	if (err)
 		free(past);
@@ -384,18 +387,20 @@ int univ_poll_cq(struct ibv_cq *ibv, int max, struct ibv_wc *wc)
 
 /*
  * A request for any completion that no event has answered yet includes one for
- * solicited completions.
+ * solicited completions. Not under the lock for polling, which the caller may hold
+ * itself: who arms between ibv_start_poll(3) and ibv_end_poll(3) must not wait for
+ * that.
  */
 int univ_req_notify_cq(struct ibv_cq *ibv, int solicited_only)
 {
 	struct univ_cq *cq = to_ucq(ibv);
 	uint32_t solicited = !!solicited_only;
 
-	univ_lock(&cq->lock);
+	univ_lock(&cq->arm_lock);
 	if (solicited && !(cq->arm & 1) && univ_cq_ring_armed(cq->ring, cq->arm))
 		solicited = 0;
 	cq->arm = ((cq->arm | 1) + 1) | solicited;
 	univ_cq_ring_arm(cq->ring, cq->arm);
-	univ_unlock(&cq->lock);
+	univ_unlock(&cq->arm_lock);
 	return 0;
 }

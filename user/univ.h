@@ -6,7 +6,8 @@
  * Locks: that of a queue protects its ring's private words and whatever stands
  * beside it here; univ_context.table_lock the table of queue pairs and what they
  * hold for explanations. A completion that failed is explained under the lock of
- * its queue, so table_lock is the inner one. No other two are held together.
+ * its queue, so table_lock is the inner one. Resizing a completion queue takes
+ * its arm_lock inside its lock. No other two are held together.
  */
 #ifndef UNIV_H
 #define UNIV_H
@@ -74,7 +75,9 @@ struct univ_cq {
 	bool single_threaded;
 	uint32_t head;
 	uint32_t mask;
-	uint32_t arm;
+	/* Programs arm while they hold @lock by ibv_start_poll(3). */
+	struct univ_lock arm_lock;
+	uint32_t arm;			/* under @arm_lock */
 	struct univ_cqe *slots;
 	const struct univ_cqe *current;	/* between start_poll and end_poll */
 	struct univ_map map;
