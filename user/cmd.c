@@ -40,8 +40,8 @@ static int run(const char *verb, int fd, unsigned long request, struct univ_hdr 
 
 /*
  * After the device is gone so is the object, and whoever cleans up may go on:
- * what the library holds of it (the mapping of its rings above all) is freed.
- * There is no count of events then, and nothing to wait for.
+ * what the library holds of it (the mapping of its rings above all) is freed, once
+ * the events that were read are acknowledged. The head holds their numbers.
  */
 static int run_destroy(const char *verb, int fd, unsigned long request, struct univ_destroy *cmd)
 {
@@ -53,8 +53,8 @@ static int run_destroy(const char *verb, int fd, unsigned long request, struct u
 	err = errno;
 	if (err != ENODEV)
 		return univ_fail_hdr(verb, err, &cmd->hdr);
-	cmd->comp_events = 0;
-	cmd->async_events = 0;
+	cmd->comp_events = (uint32_t)cmd->hdr.value;
+	cmd->async_events = (uint32_t)cmd->hdr.bound;
 	return 0;
 }
 
@@ -134,13 +134,17 @@ int univ_cmd_gid_query(int fd, struct univ_gid_query *cmd)
 	return err == ENODATA ? err : univ_fail_hdr("ibv_query_gid", err, &cmd->hdr);
 }
 
+/*
+ * A device that goes between the publishing of requests and their kick flushes
+ * them: they are posted, and their completions tell what became of them. A
+ * program that was told otherwise would give up each of them twice.
+ */
 static __attribute__((cold, noinline)) int kick_failed(const char *verb)
 {
 	struct univ_hdr hdr = {};
 	int err = errno;
 
-	reason_from_errno(&hdr, err);
-	return univ_fail_hdr(verb, err, &hdr);
+	return err == ENODEV ? 0 : univ_fail_hdr(verb, err, &hdr);
 }
 
 /* A signal does not undo what was published, so the kick is given again. */
