@@ -49,6 +49,8 @@ static struct univ_send_wr *build_next(struct ibv_qp_ex *ex, enum univ_wr_opcode
 	slot->srqn = 0;
 	slot->imm = 0;
 	slot->rkey = 0;
+	/* Of a former request: a datagram that is given none must not go there. */
+	slot->ud.ah = 0;
 	build->slot = slot;
 	return slot;
 }
