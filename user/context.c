@@ -79,7 +79,7 @@ static int context_query(struct univ_context *ctx, int fd)
  */
 static void poller_start(int fd)
 {
-	const char *env = getenv("UNIVERBS_POLL");
+	const char *env = secure_getenv("UNIVERBS_POLL");
 	struct univ_poller_start cmd = {};
 	unsigned long idle = env ? strtoul(env, NULL, 0) : 0;
 

@@ -22,7 +22,7 @@ static pthread_once_t printing_once = PTHREAD_ONCE_INIT;
 
 static void printing_init(void)
 {
-	const char *env = getenv("UNIVERBS_EXPLAIN");
+	const char *env = secure_getenv("UNIVERBS_EXPLAIN");
 
 	printing = env && *env && strcmp(env, "0");
 }
