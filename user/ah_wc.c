@@ -160,10 +160,10 @@ static int global_route_fill(struct ibv_context *context, uint8_t port, const st
 	int index;
 
 	if (err)
-		return univ_fail(VERB, err, UNIV_REASON_NO_ROUTE, 0, 0, 0);
+		return univ_fail_no_route(VERB, err);
 	index = gid_index_find(context, port, &path);
 	if (index < 0)
-		return univ_fail(VERB, ENOENT, UNIV_REASON_NO_ROUTE, 0, 0, 0);
+		return univ_fail_no_route(VERB, ENOENT);
 	attr->grh.dgid = path.remote;
 	attr->grh.sgid_index = (uint8_t)index;
 	attr->grh.hop_limit = path.hop_limit;

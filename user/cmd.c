@@ -104,7 +104,10 @@ DESTROY(qp_destroy, UNIV_QP_DESTROY, "ibv_destroy_qp")
 COMMAND(mcast_attach, UNIV_MCAST_ATTACH, univ_mcast, "ibv_attach_mcast")
 COMMAND(mcast_detach, UNIV_MCAST_DETACH, univ_mcast, "ibv_detach_mcast")
 
-/* What a transition needs depends on the type, so the explanation names that too. */
+/*
+ * What a transition needs depends on the type, so the explanation names that too; and
+ * what was given, where the driver does not say what it does not like.
+ */
 int univ_cmd_qp_modify(int fd, struct univ_qp_modify *cmd, uint32_t qp_type)
 {
 	struct univ_hdr *hdr = &cmd->hdr;
@@ -119,6 +122,8 @@ int univ_cmd_qp_modify(int fd, struct univ_qp_modify *cmd, uint32_t qp_type)
 	if (hdr->reason == UNIV_REASON_QP_STATE || hdr->reason == UNIV_REASON_ATTR_MISSING ||
 	    hdr->reason == UNIV_REASON_ATTR_SURPLUS)
 		hdr->bound = qp_type;
+	if (hdr->reason == UNIV_REASON_UNSUPPORTED || hdr->reason == UNIV_REASON_DEVICE_REFUSED)
+		hdr->bound = cmd->attr.attr_mask;
 	return univ_fail_hdr("ibv_modify_qp", err, hdr);
 }
 

@@ -15,27 +15,6 @@
 #define VERB_OPEN "ibv_open_device"
 #define POLL_IDLE_US 1000
 
-static int node_refused(int err, const char *path)
-{
-	enum univ_reason reason = UNIV_REASON_NONE;
-	uint32_t detail = 0;
-
-	if (err == EACCES || err == EPERM) {
-		reason = UNIV_REASON_NODE_PERMISSION;
-	} else if (err == ENXIO || err == ENODEV) {
-		reason = UNIV_REASON_DEVICE_GONE;
-	} else if (err == ENOENT) {
-		reason = UNIV_REASON_NO_DEVICE;
-	} else if (err == EAGAIN) {
-		reason = UNIV_REASON_CGROUP;
-	} else if (err == ENFILE) {
-		reason = UNIV_REASON_LIMIT;
-		detail = UNIV_LIMIT_CONTEXTS;
-	}
-	univ_fail_about(VERB_OPEN, err, reason, detail, 0, 0, path);
-	return -1;
-}
-
 /*
  * The node that netlink named, if it is that still: names are used again when
  * devices come and go, and udev may be behind.
@@ -48,12 +27,15 @@ static int node_open(const struct univ_device *device)
 
 	snprintf(path, sizeof(path), "/dev/infiniband/%s", device->ibv.dev_name);
 	fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		return node_refused(errno, path);
+	if (fd < 0) {
+		univ_fail_open(VERB_OPEN, errno, path);
+		return -1;
+	}
 	if (!fstat(fd, &st) && S_ISCHR(st.st_mode) && st.st_rdev == device->node)
 		return fd;
 	close(fd);
-	return node_refused(ENODEV, path);
+	univ_fail_gone(VERB_OPEN, path);
+	return -1;
 }
 
 static int context_query(struct univ_context *ctx, int fd)
@@ -64,8 +46,7 @@ static int context_query(struct univ_context *ctx, int fd)
 	if (err)
 		return err;
 	if (cmd.abi_version != UNIV_ABI_VERSION)
-		return univ_fail(VERB_OPEN, EPROTONOSUPPORT, UNIV_REASON_NO_MODULE, 0,
-				 cmd.abi_version, UNIV_ABI_VERSION);
+		return univ_fail_version(VERB_OPEN, cmd.abi_version, "");
 	ctx->doorbell_offset = cmd.doorbell_offset;
 	ctx->features = cmd.features;
 	ctx->vctx.context.num_comp_vectors = (int)cmd.num_comp_vectors;
@@ -204,7 +185,7 @@ int univ_map_ring(const char *verb, int fd, struct univ_map *map, uint64_t offse
 	void *base = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
 
 	if (base == MAP_FAILED)
-		return univ_fail(verb, errno, UNIV_REASON_NO_MEMORY, 0, length, 0);
+		return univ_fail_kernel_memory(verb, errno, length);
 	map->base = base;
 	map->length = length;
 	return 0;

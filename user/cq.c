@@ -42,8 +42,7 @@ static int ring_map(struct univ_cq *cq, const char *verb, uint64_t offset, uint6
 	int err;
 
 	if (map->stride != sizeof(struct univ_cqe))
-		return univ_fail(verb, EPROTO, UNIV_REASON_SIZE, 0, map->stride,
-				 sizeof(struct univ_cqe));
+		return univ_fail_size(verb, EPROTO, map->stride, sizeof(struct univ_cqe));
 	err = univ_map_ring(verb, univ_cq_ibv(cq)->context->cmd_fd, &cq->map, offset, length);
 	if (!err)
 		ring_set(cq, map);
@@ -238,8 +237,8 @@ int univ_modify_cq(struct ibv_cq *ibv, struct ibv_modify_cq_attr *attr)
 	};
 
 	if (attr->attr_mask & ~(uint32_t)IBV_CQ_ATTR_MODERATE)
-		return univ_fail("ibv_modify_cq", EOPNOTSUPP, UNIV_REASON_FLAGS, 0, attr->attr_mask,
-				 IBV_CQ_ATTR_MODERATE);
+		return univ_fail_flags("ibv_modify_cq", EOPNOTSUPP, UNIV_FLAGS_NONE,
+				       attr->attr_mask, IBV_CQ_ATTR_MODERATE);
 	if (!attr->attr_mask)
 		return 0;
 	return univ_cmd_cq_moderate(ibv->context->cmd_fd, &cmd);
@@ -252,11 +251,10 @@ int univ_cq_broken(struct univ_cq *cq)
 	uint32_t flags = univ_cq_ring_broken(univ_peek(&cq->ring));
 
 	if (flags & UNIV_RING_DEAD)
-		return univ_fail_about(UNIV_COMPLETION_VERB, ENODEV, UNIV_REASON_DEVICE_GONE, 0, 0,
-				       0, context->device->name);
+		return univ_fail_gone(UNIV_COMPLETION_VERB, context->device->name);
 	if (flags & UNIV_RING_OVERRUN)
-		return univ_fail(UNIV_COMPLETION_VERB, EOVERFLOW, UNIV_REASON_QUEUE_FULL,
-				 UNIV_LIMIT_CQE, cq->ibv.handle, (uint64_t)cq->ibv.cqe);
+		return univ_fail_overrun((uint32_t)cq->ibv.cqe,
+					 univ_peer_requests(to_ucontext(context), cq));
 	return 0;
 }
 

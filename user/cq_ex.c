@@ -177,14 +177,14 @@ static int attr_check(const struct ibv_cq_init_attr_ex *attr)
 			       IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
 
 	if (attr->wc_flags & ~WC_FLAGS_OFFERED)
-		return univ_fail(VERB, EOPNOTSUPP, UNIV_REASON_FLAGS, 0, attr->wc_flags,
-				 WC_FLAGS_OFFERED);
+		return univ_fail_flags(VERB, EOPNOTSUPP, UNIV_FLAGS_WC, attr->wc_flags,
+				       WC_FLAGS_OFFERED);
 	/* A parent domain is all that the other one could bring. */
 	if (attr->comp_mask & ~(uint32_t)IBV_CQ_INIT_ATTR_MASK_FLAGS)
-		return univ_fail(VERB, EOPNOTSUPP, UNIV_REASON_FLAGS, 0, attr->comp_mask,
-				 IBV_CQ_INIT_ATTR_MASK_FLAGS);
+		return univ_fail_flags(VERB, EOPNOTSUPP, UNIV_FLAGS_CQ_MASK, attr->comp_mask,
+				       IBV_CQ_INIT_ATTR_MASK_FLAGS);
 	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) && (attr->flags & ~flags))
-		return univ_fail(VERB, EOPNOTSUPP, UNIV_REASON_FLAGS, 0, attr->flags, flags);
+		return univ_fail_flags(VERB, EOPNOTSUPP, UNIV_FLAGS_CQ, attr->flags, flags);
 	return 0;
 }
 

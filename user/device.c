@@ -166,12 +166,11 @@ static unsigned int devices_update(const struct univ_found *found)
 static void nothing_explain(const struct univ_found *found)
 {
 	if (!found)
-		univ_fail(VERB_LIST, ENODEV, UNIV_REASON_NO_DEVICE, 0, 0, 0);
+		univ_fail_no_device(VERB_LIST);
 	else if (!found->node_name[0])
-		univ_fail_about(VERB_LIST, ENODEV, UNIV_REASON_NO_MODULE, 0, 0, 0, found->name);
+		univ_fail_no_module(VERB_LIST, found->name);
 	else
-		univ_fail_about(VERB_LIST, EPROTONOSUPPORT, UNIV_REASON_NO_MODULE, 0, found->abi,
-				UNIV_ABI_VERSION, found->name);
+		univ_fail_version(VERB_LIST, found->abi, found->name);
 }
 
 static struct ibv_device **list_make(unsigned int count)
@@ -203,7 +202,7 @@ UNIV_EXPORT struct ibv_device **ibv_get_device_list(int *num_devices)
 	/* No RDMA in this kernel at all: the socket's family is not known. */
 	if (err && err != EPROTONOSUPPORT) {
 		univ_netlink_free(found);
-		univ_fail(VERB_LIST, err, UNIV_REASON_NONE, 0, 0, 0);
+		univ_fail_unknown(VERB_LIST, err);
 		return NULL;
 	}
 	pthread_mutex_lock(&devices_lock);

@@ -40,8 +40,7 @@ UNIV_EXPORT int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
 	users = channel->refcnt;
 	pthread_mutex_unlock(&context->mutex);
 	if (users)
-		return univ_fail("ibv_destroy_comp_channel", EBUSY, UNIV_REASON_CHANNEL_BUSY, 0,
-				 (uint64_t)users, 0);
+		return univ_fail_channel_busy("ibv_destroy_comp_channel", users);
 	close(channel->fd);
 	free(channel);
 	return 0;
@@ -60,11 +59,10 @@ static int event_read(const char *verb, int fd, struct univ_event *event)
 		return 0;
 	if (length < 0 && (errno == EAGAIN || errno == EINTR))
 		return -1;
-	if (length < 0)
-		univ_fail(verb, errno, errno == ENODEV ? UNIV_REASON_DEVICE_GONE : UNIV_REASON_NONE,
-			  0, 0, 0);
+	if (length < 0 && errno != ENODEV)
+		univ_fail_unknown(verb, errno);
 	else
-		univ_fail(verb, ENODEV, UNIV_REASON_DEVICE_GONE, 0, 0, 0);
+		univ_fail_gone(verb, "");
 	return -1;
 }
 

@@ -61,12 +61,17 @@ static int rereg_input_check(int flags, void *addr, size_t length, int access)
 	const char *verb = "ibv_rereg_mr";
 
 	if (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED)
-		return univ_fail(verb, EINVAL, UNIV_REASON_FLAGS, 0, (uint32_t)flags,
-				 IBV_REREG_MR_FLAGS_SUPPORTED);
-	if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) && (!addr || !length))
-		return univ_fail(verb, EINVAL, UNIV_REASON_ADDRESS, 0, (uintptr_t)addr, length);
+		return univ_fail_flags(verb, EINVAL, UNIV_FLAGS_REREG, (uint32_t)flags,
+				       IBV_REREG_MR_FLAGS_SUPPORTED);
 	if (access && !(flags & IBV_REREG_MR_CHANGE_ACCESS))
-		return univ_fail(verb, EINVAL, UNIV_REASON_ACCESS_FLAGS, 0, (uint32_t)access, 0);
+		return univ_fail_flags_missing(verb, UNIV_FLAGS_REREG, IBV_REREG_MR_CHANGE_ACCESS);
+	if (!flags)
+		return univ_fail_flags_missing(verb, UNIV_FLAGS_REREG,
+					       IBV_REREG_MR_FLAGS_SUPPORTED);
+	if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) && !length)
+		return univ_fail_zero(verb, UNIV_LIMIT_MR_LENGTH);
+	if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) && !addr)
+		return univ_fail_not_mapped(verb, addr, length);
 	return 0;
 }
 

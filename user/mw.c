@@ -52,7 +52,7 @@ static int send_put_bind(const char *verb, struct univ_send_wr *slot, const stru
 			 uint32_t rkey, const struct ibv_mw_bind_info *info)
 {
 	if ((rkey ^ mw->rkey) >> 8)
-		return univ_fail(verb, EINVAL, UNIV_REASON_WR_KEY, 0, rkey, mw->rkey);
+		return univ_fail_window_key(verb, rkey, mw->rkey);
 	slot->rkey = rkey;
 	slot->remote_addr = info->addr;
 	slot->bind.length = info->length;
@@ -66,12 +66,11 @@ int univ_send_fill_bind(const char *verb, struct univ_send_wr *slot, const struc
 			uint32_t rkey, const struct ibv_mw_bind_info *info)
 {
 	if (univ_unlikely(!mw || !info->mr))
-		return univ_fail(verb, EINVAL, UNIV_REASON_HANDLE,
-				 mw ? UNIV_OBJECT_MR : UNIV_OBJECT_MW, 0, 0);
+		return univ_fail_bind_nothing(verb, mw ? UNIV_OBJECT_MR : UNIV_OBJECT_MW);
 	if (univ_unlikely(mw->type != IBV_MW_TYPE_2))
-		return univ_fail(verb, EINVAL, UNIV_REASON_MW_TYPE, 0, (uint32_t)mw->type, 0);
+		return univ_fail_window_type(verb, mw->type);
 	if (univ_unlikely(!info->length))
-		return univ_fail(verb, EINVAL, UNIV_REASON_ADDRESS, 0, info->addr, 0);
+		return univ_fail_bind_empty(verb);
 	return send_put_bind(verb, slot, mw, rkey, info);
 }
 
@@ -110,8 +109,7 @@ int univ_bind_mw(struct ibv_qp *ibv, struct ibv_mw *mw, struct ibv_mw_bind *bind
 	int err;
 
 	if (!(qp->opcodes >> UNIV_WR_BIND_MW & 1))
-		return univ_fail(VERB_BIND, EINVAL, UNIV_REASON_WR_OPCODE, ibv->qp_type,
-				 UNIV_WR_BIND_MW, 0);
+		return univ_send_impossible(VERB_BIND, EINVAL, qp, UNIV_WR_BIND_MW);
 	if (!univ_send_allowed(qp))
 		return univ_send_refused(VERB_BIND, qp);
 	univ_lock(&qp->sq_lock);

@@ -115,6 +115,25 @@ static bool describe(struct univ_failure *failure, struct univ_qp *qp, const str
 	return false;
 }
 
+/* How many requests the queue pairs of @cq may have outstanding */
+uint64_t univ_peer_requests(struct univ_context *ctx, const struct univ_cq *cq)
+{
+	const struct univ_qp *qp;
+	uint64_t requests = 0;
+	int i;
+
+	univ_lock(&ctx->table_lock);
+	for (i = 0; i < UNIV_QP_BUCKETS; i++)
+		for (qp = ctx->qps[i]; qp; qp = qp->next) {
+			if (qp->ibv.send_cq == univ_cq_ibv((struct univ_cq *)cq))
+				requests += qp->cap.max_send_wr;
+			if (qp->ibv.recv_cq == univ_cq_ibv((struct univ_cq *)cq))
+				requests += qp->cap.max_recv_wr;
+		}
+	univ_unlock(&ctx->table_lock);
+	return requests;
+}
+
 void univ_peer_completion_failed(struct univ_context *ctx, const struct univ_cqe *cqe)
 {
 	struct univ_failure failure = {

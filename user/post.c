@@ -23,6 +23,7 @@
 #define OPCODES_WRITE (BIT(UNIV_WR_RDMA_WRITE) | BIT(UNIV_WR_RDMA_WRITE_WITH_IMM))
 #define OPCODES_ATOMIC (BIT(UNIV_WR_ATOMIC_CMP_AND_SWP) | BIT(UNIV_WR_ATOMIC_FETCH_AND_ADD))
 #define OPCODES_WINDOWS (BIT(UNIV_WR_BIND_MW) | BIT(UNIV_WR_LOCAL_INV))
+#define OPCODES_FEATURE (OPCODES_WINDOWS | BIT(UNIV_WR_ATOMIC_WRITE))
 #define OPCODES_RC (OPCODES_SEND | OPCODES_WRITE | OPCODES_ATOMIC | BIT(UNIV_WR_RDMA_READ) | \
 		    BIT(UNIV_WR_SEND_WITH_INV))
 
@@ -41,11 +42,11 @@ _Static_assert(offsetof(struct ibv_sge, addr) == offsetof(struct univ_sge, addr)
 _Static_assert(offsetof(struct ibv_sge, length) == offsetof(struct univ_sge, length), "sge");
 _Static_assert(offsetof(struct ibv_sge, lkey) == offsetof(struct univ_sge, lkey), "sge");
 
-uint32_t univ_qp_opcodes(const struct univ_context *ctx, enum ibv_qp_type type)
+static uint32_t opcodes_of(uint32_t features, enum ibv_qp_type type)
 {
-	uint32_t windows = ctx->features & UNIV_FEATURE_WINDOWS ? OPCODES_WINDOWS : 0;
+	uint32_t windows = features & UNIV_FEATURE_WINDOWS ? OPCODES_WINDOWS : 0;
 	uint32_t atomic_write =
-		ctx->features & UNIV_FEATURE_ATOMIC_WRITE ? BIT(UNIV_WR_ATOMIC_WRITE) : 0;
+		features & UNIV_FEATURE_ATOMIC_WRITE ? BIT(UNIV_WR_ATOMIC_WRITE) : 0;
 
 	switch (type) {
 	case IBV_QPT_RC:
@@ -59,6 +60,11 @@ uint32_t univ_qp_opcodes(const struct univ_context *ctx, enum ibv_qp_type type)
 	default:
 		return 0;
 	}
+}
+
+uint32_t univ_qp_opcodes(const struct univ_context *ctx, enum ibv_qp_type type)
+{
+	return opcodes_of(ctx->features, type);
 }
 
 /* Those that send_quick() does: they need nothing but what all of them have. */
@@ -81,8 +87,7 @@ static inline bool gone(const struct univ_doorbell *doorbell)
 
 static __attribute__((cold)) int gone_fail(const char *verb, const struct ibv_context *context)
 {
-	return univ_fail_about(verb, ENODEV, UNIV_REASON_DEVICE_GONE, 0, 0, 0,
-			       context->device->name);
+	return univ_fail_gone(verb, context->device->name);
 }
 
 bool univ_send_allowed(const struct univ_qp *qp)
@@ -95,16 +100,24 @@ int univ_send_refused(const char *verb, const struct univ_qp *qp)
 	if (gone(qp->doorbell))
 		return gone_fail(verb, qp->ibv.context);
 	if (!qp->send_states)
-		return univ_fail(verb, EINVAL, UNIV_REASON_QP_TYPE, 0, qp->ibv.qp_type, 0);
-	return univ_fail(verb, EINVAL, UNIV_REASON_POST_STATE, 0, qp->ibv.state, 0);
+		return univ_fail_qp_type(verb, qp->ibv.qp_type);
+	return univ_fail_post_state(verb, qp->ibv.state, false);
+}
+
+/* An operation that @qp does not take: because of its type, or of its device */
+int univ_send_impossible(const char *verb, int err, const struct univ_qp *qp, uint32_t opcode)
+{
+	if (opcode < 32 && (OPCODES_FEATURE & BIT(opcode)) && (BIT(opcode) &
+	    opcodes_of(UNIV_FEATURE_WINDOWS | UNIV_FEATURE_ATOMIC_WRITE, qp->ibv.qp_type)))
+		return univ_fail_no_operation(verb, err, opcode);
+	return univ_fail_opcode(verb, err, qp->ibv.qp_type, opcode);
 }
 
 int univ_send_full(const char *verb, const struct univ_qp *qp, uint32_t tail)
 {
 	uint32_t used = qp->sq.max_wr - univ_ring_room(&qp->sq, tail);
 
-	return univ_fail(verb, ENOMEM, UNIV_REASON_QUEUE_FULL, UNIV_LIMIT_SEND_WR, used,
-			 qp->sq.max_wr);
+	return univ_fail_full(verb, UNIV_LIMIT_SEND_WR, used, qp->sq.max_wr);
 }
 
 int univ_send_kick(const char *verb, const struct univ_qp *qp)
@@ -115,13 +128,16 @@ int univ_send_kick(const char *verb, const struct univ_qp *qp)
 static __attribute__((cold, noinline)) int send_bad(const struct univ_qp *qp,
 						    const struct ibv_send_wr *wr)
 {
-	if ((unsigned int)wr->opcode > 31 || !(qp->opcodes & BIT(wr->opcode)))
-		return univ_fail(VERB_SEND, EINVAL, UNIV_REASON_WR_OPCODE, qp->ibv.qp_type,
-				 (uint64_t)wr->opcode, 0);
+	uint32_t opcode = (uint32_t)wr->opcode;
+
+	if (opcode == UNIV_WR_ATOMIC_WRITE &&
+	    (univ_qp_opcodes(to_ucontext(qp->ibv.context), qp->ibv.qp_type) & BIT(opcode)))
+		return univ_fail_batch_only(VERB_SEND, opcode);
+	if (opcode > 31 || !(qp->opcodes & BIT(opcode)))
+		return univ_send_impossible(VERB_SEND, EINVAL, qp, opcode);
 	if ((unsigned int)wr->num_sge > qp->sq.max_sge)
-		return univ_fail(VERB_SEND, EINVAL, UNIV_REASON_WR_SGE, 0, (uint32_t)wr->num_sge,
-				 qp->sq.max_sge);
-	return univ_fail(VERB_SEND, EINVAL, UNIV_REASON_WR_INLINE, 0, 0, 0);
+		return univ_fail_sges(VERB_SEND, (uint32_t)wr->num_sge, qp->sq.max_sge);
+	return univ_fail_inline_read(VERB_SEND);
 }
 
 static __attribute__((noinline)) int send_fill_atomic(struct univ_send_wr *slot,
@@ -131,7 +147,7 @@ static __attribute__((noinline)) int send_fill_atomic(struct univ_send_wr *slot,
 	uint32_t length = wr->num_sge ? wr->sg_list[0].length : 0;
 
 	if (univ_unlikely(length < ATOMIC_SIZE || (address & (ATOMIC_SIZE - 1))))
-		return univ_fail(VERB_SEND, EINVAL, UNIV_REASON_ADDRESS, 0, address, length);
+		return univ_fail_atomic(VERB_SEND, address, length);
 	slot->remote_addr = address;
 	slot->rkey = wr->wr.atomic.rkey;
 	slot->atomic.compare_add = wr->wr.atomic.compare_add;
@@ -143,7 +159,7 @@ static __attribute__((noinline)) int send_fill_datagram(struct univ_send_wr *slo
 							const struct ibv_send_wr *wr)
 {
 	if (univ_unlikely(!wr->wr.ud.ah))
-		return univ_fail(VERB_SEND, EINVAL, UNIV_REASON_WR_AH, 0, 0, 0);
+		return univ_fail_no_ah(VERB_SEND);
 	slot->ud.ah = wr->wr.ud.ah->handle;
 	slot->ud.remote_qpn = wr->wr.ud.remote_qpn;
 	slot->ud.remote_qkey = wr->wr.ud.remote_qkey;
@@ -198,8 +214,7 @@ static inline int send_copy_inline(const struct univ_qp *qp, struct univ_send_wr
 
 	for (; sge != end; sge++) {
 		if (univ_unlikely(used + sge->length > qp->max_inline))
-			return univ_fail(VERB_SEND, EINVAL, UNIV_REASON_WR_INLINE, 0,
-					 used + sge->length, qp->max_inline);
+			return univ_fail_inline(VERB_SEND, used + sge->length, qp->max_inline);
 		bytes_copy(slot->data + used, (const uint8_t *)(uintptr_t)sge->addr, sge->length);
 		used += sge->length;
 	}
@@ -410,10 +425,8 @@ static __attribute__((cold, noinline)) int recv_bad(const char *verb, const stru
 	uint32_t room = univ_ring_room(ring, tail);
 
 	if ((uint32_t)wr->num_sge > ring->max_sge)
-		return univ_fail(verb, EINVAL, UNIV_REASON_WR_SGE, 0, (uint32_t)wr->num_sge,
-				 ring->max_sge);
-	return univ_fail(verb, ENOMEM, UNIV_REASON_QUEUE_FULL, UNIV_LIMIT_RECV_WR,
-			 ring->max_wr - room, ring->max_wr);
+		return univ_fail_sges(verb, (uint32_t)wr->num_sge, ring->max_sge);
+	return univ_fail_full(verb, UNIV_LIMIT_RECV_WR, ring->max_wr - room, ring->max_wr);
 }
 
 static inline void recv_write(struct univ_recv_wr *slot, const struct ibv_recv_wr *wr)
@@ -518,11 +531,10 @@ static __attribute__((cold, noinline)) int recv_refused(const struct univ_qp *qp
 	if (gone(qp->doorbell))
 		return gone_fail(VERB_RECV, qp->ibv.context);
 	if (qp->ibv.qp_type == IBV_QPT_XRC_SEND || qp->ibv.qp_type == IBV_QPT_XRC_RECV)
-		return univ_fail(VERB_RECV, EINVAL, UNIV_REASON_QP_TYPE, 0, qp->ibv.qp_type, 0);
+		return univ_fail_qp_type(VERB_RECV, qp->ibv.qp_type);
 	if (!qp->rq.head)
-		return univ_fail(VERB_RECV, EINVAL, UNIV_REASON_POST_STATE, 1, qp->ibv.state,
-				 qp->ibv.srq ? 1 : 0);
-	return univ_fail(VERB_RECV, EINVAL, UNIV_REASON_POST_STATE, 0, qp->ibv.state, 0);
+		return univ_fail_no_receives(VERB_RECV, qp->ibv.state, qp->ibv.srq);
+	return univ_fail_post_state(VERB_RECV, qp->ibv.state, true);
 }
 
 static __attribute__((noinline)) int qp_recv_rest(struct ibv_qp *ibv, struct ibv_recv_wr *wr,

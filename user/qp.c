@@ -49,7 +49,7 @@ static int rings_map(struct univ_qp *qp, const struct univ_qp_create *cmd)
 	int err = univ_context_doorbell(ctx);
 
 	if (err)
-		return univ_fail(VERB_CREATE, err, UNIV_REASON_NO_MEMORY, 0, UNIV_PAGE_SIZE, 0);
+		return univ_fail_kernel_memory(VERB_CREATE, err, UNIV_PAGE_SIZE);
 	err = univ_map_ring(VERB_CREATE, qp->ibv.context->cmd_fd, &qp->map, cmd->map_offset,
 			    cmd->map_length);
 	if (err)
@@ -170,7 +170,7 @@ UNIV_EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_a
 
 	/* It would need a domain of another kind, which this verb cannot name. */
 	if (attr->qp_type == IBV_QPT_XRC_RECV) {
-		univ_fail(VERB_CREATE, EINVAL, UNIV_REASON_QP_TYPE, 0, attr->qp_type, 0);
+		univ_fail_qp_type(VERB_CREATE, attr->qp_type);
 		return NULL;
 	}
 	qp = univ_qp_create(pd->context, &ex);
@@ -186,10 +186,11 @@ static int attr_ex_check_domain(const struct ibv_qp_init_attr_ex *attr)
 	bool target = attr->qp_type == IBV_QPT_XRC_RECV;
 	uint32_t needed = target ? IBV_QP_INIT_ATTR_XRCD : IBV_QP_INIT_ATTR_PD;
 
-	if ((attr->comp_mask & needed) && (target ? !!attr->xrcd : !!attr->pd))
+	if (!(attr->comp_mask & needed))
+		return univ_fail_flags_missing("ibv_create_qp_ex", UNIV_FLAGS_QP_MASK, needed);
+	if (target ? !!attr->xrcd : !!attr->pd)
 		return 0;
-	return univ_fail("ibv_create_qp_ex", EINVAL, UNIV_REASON_HANDLE,
-			 target ? UNIV_OBJECT_XRCD : UNIV_OBJECT_PD, 0, 0);
+	return univ_fail_no_object("ibv_create_qp_ex", target ? UNIV_OBJECT_XRCD : UNIV_OBJECT_PD);
 }
 
 static int attr_ex_check(struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
@@ -199,8 +200,8 @@ static int attr_ex_check(struct ibv_context *context, const struct ibv_qp_init_a
 	int err;
 
 	if (attr->comp_mask & ~known)
-		return univ_fail("ibv_create_qp_ex", EOPNOTSUPP, UNIV_REASON_FLAGS, 0,
-				 attr->comp_mask, known);
+		return univ_fail_flags("ibv_create_qp_ex", EOPNOTSUPP, UNIV_FLAGS_QP_MASK,
+				       attr->comp_mask, known);
 	err = attr_ex_check_domain(attr);
 	if (err)
 		return err;

@@ -80,8 +80,7 @@ static void build_atomic(struct ibv_qp_ex *ex, enum univ_wr_opcode opcode, uint3
 	slot->atomic.compare_add = compare_add;
 	slot->atomic.swap = swap;
 	if (remote_addr & 7)
-		build_refuse(from_ex(ex), univ_fail(VERB, EINVAL, UNIV_REASON_ADDRESS, 0,
-						    remote_addr, 8));
+		build_refuse(from_ex(ex), univ_fail_atomic(VERB, remote_addr, 8));
 }
 
 static void wr_send(struct ibv_qp_ex *ex)
@@ -143,7 +142,7 @@ static void wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote
 	if (!slot)
 		return;
 	if (univ_unlikely(remote_addr % 8)) {
-		build_refuse(qp, univ_fail(VERB, EINVAL, UNIV_REASON_ADDRESS, 0, remote_addr, 8));
+		build_refuse(qp, univ_fail_atomic(VERB, remote_addr, 8));
 		return;
 	}
 	memcpy(slot->data, atomic_wr, 8);
@@ -175,10 +174,13 @@ static void wr_local_inv(struct ibv_qp_ex *ex, uint32_t invalidate_rkey)
 static void refuse_opcode(struct ibv_qp_ex *ex, enum univ_wr_opcode opcode)
 {
 	struct univ_qp *qp = from_ex(ex);
+	uint32_t offered = univ_qp_opcodes(to_ucontext(qp->ibv.context), qp->ibv.qp_type);
 
-	if (!qp->build.err)
-		build_refuse(qp, univ_fail(VERB, EOPNOTSUPP, UNIV_REASON_WR_OPCODE,
-					   qp->ibv.qp_type, opcode, 0));
+	if (qp->build.err)
+		return;
+	build_refuse(qp, offered & (1u << opcode) ?
+			 univ_fail_not_asked(VERB, opcode) :
+			 univ_send_impossible(VERB, EOPNOTSUPP, qp, opcode));
 }
 
 /* What was not asked for at creation, or is not offered, is there all the same. */
@@ -293,7 +295,7 @@ static void wr_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t rem
 	if (!slot)
 		return;
 	if (univ_unlikely(!ah || qp->ibv.qp_type != IBV_QPT_UD)) {
-		build_refuse(qp, univ_fail(VERB, EINVAL, UNIV_REASON_WR_AH, 0, 0, 0));
+		build_refuse(qp, univ_fail_no_ah(VERB));
 		return;
 	}
 	slot->ud.ah = ah->handle;
@@ -309,8 +311,7 @@ static void wr_set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t remote_srqn)
 	if (!qp->build.slot)
 		return;
 	if (univ_unlikely(qp->ibv.qp_type != IBV_QPT_XRC_SEND))
-		build_refuse(qp, univ_fail(VERB, EINVAL, UNIV_REASON_QP_TYPE, 0, qp->ibv.qp_type,
-					   0));
+		build_refuse(qp, univ_fail_not_xrc_send(VERB, qp->ibv.qp_type));
 	else
 		qp->build.slot->srqn = remote_srqn;
 }
@@ -337,8 +338,7 @@ static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t num_sge, const struct i
 	if (!slot)
 		return;
 	if (univ_unlikely(num_sge > qp->sq.max_sge)) {
-		build_refuse(qp, univ_fail(VERB, EINVAL, UNIV_REASON_WR_SGE, 0, num_sge,
-					   qp->sq.max_sge));
+		build_refuse(qp, univ_fail_sges(VERB, num_sge, qp->sq.max_sge));
 		return;
 	}
 	memcpy(slot->data, sg_list, num_sge * sizeof(*sg_list));
@@ -351,8 +351,7 @@ static bool inline_append(struct univ_qp *qp, const void *from, size_t length)
 	struct univ_send_wr *slot = qp->build.slot;
 
 	if (univ_unlikely(length > qp->max_inline - slot->count)) {
-		build_refuse(qp, univ_fail(VERB, EINVAL, UNIV_REASON_WR_INLINE, 0,
-					   slot->count + length, qp->max_inline));
+		build_refuse(qp, univ_fail_inline(VERB, slot->count + length, qp->max_inline));
 		return false;
 	}
 	memcpy(&slot->data[slot->count], from, length);
@@ -445,8 +444,8 @@ int univ_qp_ex_check(const struct univ_context *ctx, enum ibv_qp_type type, uint
 	uint64_t offered = ops_offered(ctx, type);
 
 	if (ops & ~offered)
-		return univ_fail("ibv_create_qp_ex", EOPNOTSUPP, UNIV_REASON_FLAGS, 0, ops,
-				 offered);
+		return univ_fail_flags("ibv_create_qp_ex", EOPNOTSUPP, UNIV_FLAGS_SEND_OPS, ops,
+				       offered);
 	return 0;
 }
 

@@ -98,11 +98,11 @@ int univ_query_device_ex(struct ibv_context *context,
 	int err;
 
 	if (input && input->comp_mask)
-		return univ_fail("ibv_query_device_ex", EINVAL, UNIV_REASON_FLAGS, 0,
-				 input->comp_mask, 0);
+		return univ_fail_flags("ibv_query_device_ex", EINVAL, UNIV_FLAGS_NONE,
+				       input->comp_mask, 0);
 	if (size < sizeof(attr->orig_attr))
-		return univ_fail("ibv_query_device_ex", EINVAL, UNIV_REASON_SIZE, 0, size,
-				 sizeof(attr->orig_attr));
+		return univ_fail_size("ibv_query_device_ex", EINVAL, size,
+				      sizeof(attr->orig_attr));
 	err = univ_cmd_device_query(context->cmd_fd, &cmd);
 	if (err)
 		return err;
@@ -250,10 +250,10 @@ UNIV_EXPORT int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port, ui
 	int err;
 
 	if (flags)
-		return univ_fail("ibv_query_gid_ex", EOPNOTSUPP, UNIV_REASON_FLAGS, 0, flags, 0);
+		return univ_fail_flags("ibv_query_gid_ex", EOPNOTSUPP, UNIV_FLAGS_NONE, flags, 0);
 	err = gid_entry_query(context, port, index, &full);
 	if (err == ENODATA)
-		return univ_fail("ibv_query_gid_ex", err, UNIV_REASON_GID_INDEX, 0, index, 0);
+		return univ_fail_no_gid("ibv_query_gid_ex", err, index);
 	if (err)
 		return err;
 	if (entry_size > sizeof(full)) {
@@ -279,11 +279,11 @@ UNIV_EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *context,
 	int err;
 
 	if (flags)
-		return -univ_fail("ibv_query_gid_table", EOPNOTSUPP, UNIV_REASON_FLAGS, 0, flags,
-				  0);
+		return -univ_fail_flags("ibv_query_gid_table", EOPNOTSUPP, UNIV_FLAGS_NONE,
+					flags, 0);
 	if (entry_size != sizeof(*entries))
-		return -univ_fail("ibv_query_gid_table", EINVAL, UNIV_REASON_SIZE, 0, entry_size,
-				  sizeof(*entries));
+		return -univ_fail_size("ibv_query_gid_table", EINVAL, entry_size,
+				       sizeof(*entries));
 	err = univ_cmd_gid_table(context->cmd_fd, &cmd);
 	if (err)
 		return -err;

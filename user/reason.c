@@ -12,12 +12,12 @@
 #include "export.h"
 #include "reason.h"
 
-#define TEXT_SIZE 256
+#define TEXT_SIZE 512
 
 static __thread struct univ_failure last;
 static __thread char text[TEXT_SIZE];
 
-static int printing;
+static bool printing;
 static pthread_once_t printing_once = PTHREAD_ONCE_INIT;
 
 static void printing_init(void)
@@ -27,89 +27,74 @@ static void printing_init(void)
 	printing = env && *env && strcmp(env, "0");
 }
 
+bool univ_fail_printed(void)
+{
+	pthread_once(&printing_once, printing_init);
+	return printing;
+}
+
 /* One write for one line, so that those of several threads do not mix. */
-static void print(void)
+static void print(const struct univ_failure *failure)
 {
 	char line[TEXT_SIZE + 16];
 	char body[TEXT_SIZE];
 	int length;
 
-	pthread_once(&printing_once, printing_init);
-	if (!printing)
-		return;
-	univ_explain(&last, body, sizeof(body));
+	univ_explain(failure, body, sizeof(body));
 	length = snprintf(line, sizeof(line), "univerbs: %s\n", body);
 	if (write(STDERR_FILENO, line, (size_t)length) < 0)
 		return;	/* nobody left to be told */
 }
 
-static void record(const struct univ_failure *failure, int quiet)
+int univ_fail(const struct univ_failure *failure)
+{
+	last = *failure;
+	if (univ_fail_printed())
+		print(failure);
+	errno = failure->err;
+	return failure->err;
+}
+
+void univ_warn(const struct univ_failure *failure)
 {
 	int err = errno;
 
-	last = *failure;
-	if (!quiet)
-		print();
+	if (univ_fail_printed())
+		print(failure);
 	errno = err;
-}
-
-int univ_fail_about(const char *verb, int err, enum univ_reason reason, uint32_t detail,
-		    uint64_t value, uint64_t bound, const char *subject)
-{
-	struct univ_failure failure = {
-		.verb = verb,
-		.err = err,
-		.reason = reason,
-		.detail = detail,
-		.value = value,
-		.bound = bound,
-	};
-
-	if (subject)
-		snprintf(failure.subject, sizeof(failure.subject), "%s", subject);
-	record(&failure, 0);
-	errno = err;
-	return err;
-}
-
-int univ_fail(const char *verb, int err, enum univ_reason reason, uint32_t detail, uint64_t value,
-	      uint64_t bound)
-{
-	return univ_fail_about(verb, err, reason, detail, value, bound, NULL);
 }
 
 int univ_fail_hdr(const char *verb, int err, const struct univ_hdr *hdr)
 {
-	return univ_fail(verb, err, (enum univ_reason)hdr->reason, hdr->detail, hdr->value,
-			 hdr->bound);
-}
-
-int univ_fail_unsupported(const char *verb)
-{
-	return univ_fail(verb, EOPNOTSUPP, UNIV_REASON_NOT_OFFERED, 0, 0, 0);
+	return univ_fail(&(struct univ_failure) {
+		.verb = verb,
+		.err = err,
+		.reason = hdr->reason,
+		.detail = hdr->detail,
+		.value = hdr->value,
+		.bound = hdr->bound,
+	});
 }
 
 int univ_fail_probe(const char *verb)
 {
-	struct univ_failure failure = {
+	last = (struct univ_failure) {
 		.verb = verb,
 		.err = EOPNOTSUPP,
 		.reason = UNIV_REASON_NOT_OFFERED,
 	};
-
-	record(&failure, 1);
 	errno = EOPNOTSUPP;
 	return EOPNOTSUPP;
 }
 
-int univ_fail_memory(const char *verb, size_t bytes)
+void univ_fail_completion(const struct univ_failure *failure, bool quiet)
 {
-	return univ_fail(verb, ENOMEM, UNIV_REASON_NO_MEMORY, 1, bytes, 0);
-}
+	int err = errno;
 
-void univ_fail_completion(const struct univ_failure *failure, int quiet)
-{
-	record(failure, quiet);
+	last = *failure;
+	if (!quiet && univ_fail_printed())
+		print(failure);
+	errno = err;
 }
 
 UNIV_EXPORT const char *univerbs_explain(void)

@@ -296,7 +296,7 @@ UNIV_EXPORT int ibv_resolve_eth_l2_from_gid(struct ibv_context *context, struct 
 	if (hop.socket)
 		mnl_socket_close(hop.socket);
 	if (err)
-		return -univ_fail(VERB, err, UNIV_REASON_NO_ROUTE, 0, 0, 0);
+		return -univ_fail_no_route(VERB, err);
 	memcpy(eth_mac, hop.mac, sizeof(hop.mac));
 	if (vid)
 		*vid = hop.vlan;

@@ -30,8 +30,7 @@ static int ring_map(struct univ_srq *srq, const struct univ_srq_create *cmd)
 	int err = univ_context_doorbell(ctx);
 
 	if (err)
-		return univ_fail("ibv_create_srq", err, UNIV_REASON_NO_MEMORY, 0, UNIV_PAGE_SIZE,
-				 0);
+		return univ_fail_kernel_memory("ibv_create_srq", err, UNIV_PAGE_SIZE);
 	err = univ_map_ring("ibv_create_srq", srq->ibv.context->cmd_fd, &srq->map, cmd->map_offset,
 			    cmd->map_length);
 	if (err)
@@ -111,8 +110,8 @@ struct ibv_srq *univ_create_srq_ex(struct ibv_context *context, struct ibv_srq_i
 
 	(void)context;
 	if (attr->comp_mask & ~known) {
-		univ_fail("ibv_create_srq_ex", EOPNOTSUPP, UNIV_REASON_FLAGS, 0, attr->comp_mask,
-			  known);
+		univ_fail_flags("ibv_create_srq_ex", EOPNOTSUPP, UNIV_FLAGS_SRQ_MASK,
+				attr->comp_mask, known);
 		return NULL;
 	}
 	if ((attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) && attr->srq_type != IBV_SRQT_BASIC &&
@@ -121,13 +120,13 @@ struct ibv_srq *univ_create_srq_ex(struct ibv_context *context, struct ibv_srq_i
 		return NULL;
 	}
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD)) {
-		univ_fail("ibv_create_srq_ex", EINVAL, UNIV_REASON_HANDLE, UNIV_OBJECT_PD, 0, 0);
+		univ_fail_flags_missing("ibv_create_srq_ex", UNIV_FLAGS_SRQ_MASK,
+					IBV_SRQ_INIT_ATTR_PD);
 		return NULL;
 	}
 	if (is_xrc && (attr->comp_mask & xrc) != xrc) {
-		univ_fail("ibv_create_srq_ex", EINVAL, UNIV_REASON_HANDLE,
-			  attr->comp_mask & IBV_SRQ_INIT_ATTR_CQ ? UNIV_OBJECT_XRCD :
-								   UNIV_OBJECT_CQ, 0, 0);
+		univ_fail_flags_missing("ibv_create_srq_ex", UNIV_FLAGS_SRQ_MASK,
+					xrc & ~attr->comp_mask);
 		return NULL;
 	}
 	return srq_create(attr->pd, attr);
@@ -136,7 +135,7 @@ struct ibv_srq *univ_create_srq_ex(struct ibv_context *context, struct ibv_srq_i
 int univ_get_srq_num(struct ibv_srq *srq, uint32_t *number)
 {
 	if (!to_usrq(srq)->number)
-		return univ_fail("ibv_get_srq_num", EINVAL, UNIV_REASON_NOT_XRC, 0, 0, 0);
+		return univ_fail_not_xrc("ibv_get_srq_num");
 	*number = to_usrq(srq)->number;
 	return 0;
 }

@@ -18,7 +18,7 @@ static int doorbell_map(struct univ_qp *qp, const char *verb)
 	int err = univ_context_doorbell(ctx);
 
 	if (err)
-		return univ_fail(verb, err, UNIV_REASON_NO_MEMORY, 0, UNIV_PAGE_SIZE, 0);
+		return univ_fail_kernel_memory(verb, err, UNIV_PAGE_SIZE);
 	qp->doorbell = ctx->doorbell;
 	return 0;
 }
@@ -65,12 +65,13 @@ static int open_check(const struct ibv_qp_open_attr *attr)
 	const uint32_t known = needed | IBV_QP_OPEN_ATTR_CONTEXT;
 
 	if (attr->comp_mask & ~known)
-		return univ_fail(VERB_OPEN, EOPNOTSUPP, UNIV_REASON_FLAGS, 0, attr->comp_mask,
-				 known);
+		return univ_fail_flags(VERB_OPEN, EOPNOTSUPP, UNIV_FLAGS_OPEN_MASK,
+				       attr->comp_mask, known);
 	if (~attr->comp_mask & needed)
-		return univ_fail(VERB_OPEN, EINVAL, UNIV_REASON_FLAGS, 0, attr->comp_mask, needed);
+		return univ_fail_flags_missing(VERB_OPEN, UNIV_FLAGS_OPEN_MASK,
+					       needed & ~attr->comp_mask);
 	if (!attr->xrcd)
-		return univ_fail(VERB_OPEN, EINVAL, UNIV_REASON_HANDLE, UNIV_OBJECT_XRCD, 0, 0);
+		return univ_fail_no_object(VERB_OPEN, UNIV_OBJECT_XRCD);
 	return 0;
 }
 

@@ -230,6 +230,7 @@ uint32_t univ_qp_quick(const struct univ_qp *qp);
 uint32_t univ_qp_opcodes(const struct univ_context *ctx, enum ibv_qp_type type);
 bool univ_send_allowed(const struct univ_qp *qp);
 int univ_send_refused(const char *verb, const struct univ_qp *qp);
+int univ_send_impossible(const char *verb, int err, const struct univ_qp *qp, uint32_t opcode);
 int univ_send_full(const char *verb, const struct univ_qp *qp, uint32_t tail);
 int univ_send_kick(const char *verb, const struct univ_qp *qp);
 
@@ -243,6 +244,7 @@ void univ_peer_add(struct univ_context *ctx, struct univ_qp *qp);
 void univ_peer_remove(struct univ_context *ctx, struct univ_qp *qp);
 void univ_peer_set(struct univ_context *ctx, struct univ_qp *qp, const struct ibv_qp_attr *attr,
 		   int mask);
+uint64_t univ_peer_requests(struct univ_context *ctx, const struct univ_cq *cq);
 void univ_peer_completion_failed(struct univ_context *ctx, const struct univ_cqe *cqe);
 
 /* query.c */

@@ -95,6 +95,21 @@ const char *univ_object_name(uint32_t type)
 	return pick(names, COUNT(names), type, "object");
 }
 
+/* The kinds of objects that keep one of this type from being destroyed; or NULL. */
+const char *univ_object_users(uint32_t type)
+{
+	static const char *const users[UNIV_OBJECT_TYPES] = {
+		[UNIV_OBJECT_PD] = "destroy its memory regions, memory windows, address handles, "
+				   "shared receive queues and queue pairs first",
+		[UNIV_OBJECT_CQ] = "destroy the queue pairs and XRC shared receive queues that "
+				   "complete there first",
+		[UNIV_OBJECT_SRQ] = "destroy the queue pairs that receive from it first",
+		[UNIV_OBJECT_XRCD] = "destroy its queue pairs and shared receive queues first",
+	};
+
+	return pick(users, COUNT(users), type, NULL);
+}
+
 const char *univ_limit_name(uint32_t limit)
 {
 	static const char *const names[UNIV_LIMIT_COUNT] = {
@@ -113,6 +128,7 @@ const char *univ_limit_name(uint32_t limit)
 		[UNIV_LIMIT_RINGS] = "bytes of ring memory",
 		[UNIV_LIMIT_CONTEXTS] = "open contexts of the device",
 		[UNIV_LIMIT_POLLERS] = "poller threads",
+		[UNIV_LIMIT_MW_LENGTH] = "bytes in a memory window",
 	};
 
 	return pick(names, COUNT(names), limit, "units");
@@ -140,6 +156,106 @@ const char *univ_opcode_name(uint32_t opcode)
 	return pick(names, COUNT(names), opcode, "an unknown operation");
 }
 
+struct flag {
+	const char *name;
+	uint64_t bit;
+};
+
+#define FLAG(name) { #name, name }
+
+static const struct flag qp_mask_flags[] = {
+	FLAG(IBV_QP_INIT_ATTR_PD), FLAG(IBV_QP_INIT_ATTR_XRCD),
+	FLAG(IBV_QP_INIT_ATTR_CREATE_FLAGS), FLAG(IBV_QP_INIT_ATTR_MAX_TSO_HEADER),
+	FLAG(IBV_QP_INIT_ATTR_IND_TABLE), FLAG(IBV_QP_INIT_ATTR_RX_HASH),
+	FLAG(IBV_QP_INIT_ATTR_SEND_OPS_FLAGS),
+	{},
+};
+
+static const struct flag srq_mask_flags[] = {
+	FLAG(IBV_SRQ_INIT_ATTR_TYPE), FLAG(IBV_SRQ_INIT_ATTR_PD), FLAG(IBV_SRQ_INIT_ATTR_XRCD),
+	FLAG(IBV_SRQ_INIT_ATTR_CQ), FLAG(IBV_SRQ_INIT_ATTR_TM),
+	{},
+};
+
+static const struct flag cq_mask_flags[] = {
+	FLAG(IBV_CQ_INIT_ATTR_MASK_FLAGS), FLAG(IBV_CQ_INIT_ATTR_MASK_PD),
+	{},
+};
+
+static const struct flag xrcd_mask_flags[] = {
+	FLAG(IBV_XRCD_INIT_ATTR_FD), FLAG(IBV_XRCD_INIT_ATTR_OFLAGS),
+	{},
+};
+
+static const struct flag open_mask_flags[] = {
+	FLAG(IBV_QP_OPEN_ATTR_NUM), FLAG(IBV_QP_OPEN_ATTR_XRCD),
+	FLAG(IBV_QP_OPEN_ATTR_CONTEXT), FLAG(IBV_QP_OPEN_ATTR_TYPE),
+	{},
+};
+
+static const struct flag send_ops[] = {
+	FLAG(IBV_QP_EX_WITH_RDMA_WRITE), FLAG(IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM),
+	FLAG(IBV_QP_EX_WITH_SEND), FLAG(IBV_QP_EX_WITH_SEND_WITH_IMM),
+	FLAG(IBV_QP_EX_WITH_RDMA_READ), FLAG(IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP),
+	FLAG(IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD), FLAG(IBV_QP_EX_WITH_LOCAL_INV),
+	FLAG(IBV_QP_EX_WITH_BIND_MW), FLAG(IBV_QP_EX_WITH_SEND_WITH_INV),
+	FLAG(IBV_QP_EX_WITH_TSO), FLAG(IBV_QP_EX_WITH_FLUSH), FLAG(IBV_QP_EX_WITH_ATOMIC_WRITE),
+	{},
+};
+
+static const struct flag wc_flags[] = {
+	FLAG(IBV_WC_EX_WITH_CVLAN), FLAG(IBV_WC_EX_WITH_FLOW_TAG), FLAG(IBV_WC_EX_WITH_TM_INFO),
+	{},
+};
+
+static const struct flag cq_flags[] = {
+	FLAG(IBV_CREATE_CQ_ATTR_SINGLE_THREADED), FLAG(IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN),
+	{},
+};
+
+static const struct flag rereg_flags[] = {
+	FLAG(IBV_REREG_MR_CHANGE_TRANSLATION), FLAG(IBV_REREG_MR_CHANGE_PD),
+	FLAG(IBV_REREG_MR_CHANGE_ACCESS),
+	{},
+};
+
+static const struct flag mr_mask_flags[] = {
+	FLAG(IBV_REG_MR_MASK_IOVA), FLAG(IBV_REG_MR_MASK_ADDR), FLAG(IBV_REG_MR_MASK_FD),
+	FLAG(IBV_REG_MR_MASK_FD_OFFSET), FLAG(IBV_REG_MR_MASK_DMAH), FLAG(IBV_REG_MR_MASK_BUF),
+	{},
+};
+
+static const struct {
+	const char *name;
+	const struct flag *flags;	/* to the first that has no name */
+} flag_words[UNIV_FLAGS_COUNT] = {
+	[UNIV_FLAGS_QP_MASK] = { "comp_mask", qp_mask_flags },
+	[UNIV_FLAGS_SRQ_MASK] = { "comp_mask", srq_mask_flags },
+	[UNIV_FLAGS_CQ_MASK] = { "comp_mask", cq_mask_flags },
+	[UNIV_FLAGS_XRCD_MASK] = { "comp_mask", xrcd_mask_flags },
+	[UNIV_FLAGS_OPEN_MASK] = { "comp_mask", open_mask_flags },
+	[UNIV_FLAGS_SEND_OPS] = { "send_ops_flags", send_ops },
+	[UNIV_FLAGS_WC] = { "wc_flags", wc_flags },
+	[UNIV_FLAGS_CQ] = { "flags", cq_flags },
+	[UNIV_FLAGS_REREG] = { "flags", rereg_flags },
+	[UNIV_FLAGS_MR_MASK] = { "comp_mask", mr_mask_flags },
+};
+
+const char *univ_flags_word(uint32_t word)
+{
+	return word < COUNT(flag_words) ? flag_words[word].name : NULL;
+}
+
+const char *univ_flag_name(uint32_t word, uint64_t bit)
+{
+	const struct flag *flag = word < COUNT(flag_words) ? flag_words[word].flags : NULL;
+
+	for (; flag && flag->name; flag++)
+		if (flag->bit == bit)
+			return flag->name;
+	return NULL;
+}
+
 const char *univ_capability_name(uint32_t capability)
 {
 	static const char *const names[] = {
@@ -160,13 +276,14 @@ struct status {
 static const struct status statuses[] = {
 	[IBV_WC_SUCCESS] = { "success", NULL },
 	[IBV_WC_LOC_LEN_ERR] = { "local length error",
-		"the message is longer than the receive request's memory, or than the port "
-		"allows" },
+		"the message is longer than the receive request's memory (a datagram needs 40 "
+		"bytes more, for the GRH), or than the port allows" },
 	[IBV_WC_LOC_QP_OP_ERR] = { "local queue pair operation error",
 		"the request is not valid on this queue pair" },
 	[IBV_WC_LOC_EEC_OP_ERR] = { "local end-to-end context error", NULL },
 	[IBV_WC_LOC_PROT_ERR] = { "local protection error",
-		"a local key does not cover the memory, or not with the access needed" },
+		"an lkey is not of a region of the queue pair's protection domain, or the region "
+		"does not cover the memory, or was registered without IBV_ACCESS_LOCAL_WRITE" },
 	[IBV_WC_WR_FLUSH_ERR] = { "flushed",
 		"the queue pair was in error before the request was done" },
 	[IBV_WC_MW_BIND_ERR] = { "memory window bind error",
@@ -180,11 +297,15 @@ static const struct status statuses[] = {
 		"the peer refuses: message too long, or the operation not allowed there "
 		"(qp_access_flags), or XRC and no shared receive queue of that number in its domain" },
 	[IBV_WC_REM_ACCESS_ERR] = { "remote access error",
-		"the peer's key does not cover that address, or not with the access needed" },
+		"the rkey is not of a region of the peer's protection domain, or the region does "
+		"not cover that address, or was registered without IBV_ACCESS_REMOTE_..., or the "
+		"peer's qp_access_flags do not allow it" },
 	[IBV_WC_REM_OP_ERR] = { "remote operation error",
 		"the peer could not complete it; its own completion says why" },
 	[IBV_WC_RETRY_EXC_ERR] = { "retries exceeded",
-		"the peer does not answer (is it up, in RTR, and its QP number and PSN right?)" },
+		"the peer does not answer: is it up, in RTR, are QP number, PSN and hop_limit "
+		"right, path MTU not above its port's, GIDs of one type (RoCE v1 or v2), UDP port "
+		"4791 open?" },
 	[IBV_WC_RNR_RETRY_EXC_ERR] = { "receiver-not-ready retries exceeded",
 		"the peer has posted no receive request (rnr_retry)" },
 	[IBV_WC_LOC_RDD_VIOL_ERR] = { "local RDD violation", NULL },
@@ -269,6 +390,27 @@ UNIV_EXPORT const char *univerbs_reason_name(uint32_t reason)
 		NAME(XRCD_FILE),
 		NAME(XRC_QPN),
 		NAME(NOT_XRC),
+		NAME(SRQ_OF_XRC),
+		NAME(KEY_UNKNOWN),
+		NAME(KEY_RANGE),
+		NAME(KEY_ACCESS),
+		NAME(QP_ACCESS),
+		NAME(RECV_SHORT),
+		NAME(FLAGS_MISSING),
+		NAME(WR_NOT_ASKED),
+		NAME(WR_DEVICE),
+		NAME(WR_BATCH),
+		NAME(ATOMIC),
+		NAME(CONTEXT),
+		NAME(NO_VERBS),
+		NAME(UNACKNOWLEDGED),
+		NAME(NOT_ARMED),
+		NAME(UNSIGNALED),
+		NAME(NO_TIMEOUT),
+		NAME(LEFT_OBJECTS),
+		NAME(FORKED),
+		NAME(DRIVER_UNCHECKED),
+		NAME(QKEY),
 	};
 
 	return pick(names, COUNT(names), reason, "unknown");

@@ -19,9 +19,14 @@ struct ibv_xrcd *univ_open_xrcd(struct ibv_context *context, struct ibv_xrcd_ini
 	};
 	struct univ_xrcd *xrcd;
 
+	if (attr->comp_mask & ~needed) {
+		univ_fail_flags(VERB_OPEN, EOPNOTSUPP, UNIV_FLAGS_XRCD_MASK, attr->comp_mask,
+				needed);
+		return NULL;
+	}
 	if (attr->comp_mask != needed) {
-		univ_fail(VERB_OPEN, attr->comp_mask & ~needed ? EOPNOTSUPP : EINVAL,
-			  UNIV_REASON_FLAGS, 0, attr->comp_mask, needed);
+		univ_fail_flags_missing(VERB_OPEN, UNIV_FLAGS_XRCD_MASK,
+					needed & ~attr->comp_mask);
 		return NULL;
 	}
 	xrcd = malloc(sizeof(*xrcd));
