@@ -217,12 +217,15 @@ UNIV_EXPORT int ibv_resize_cq(struct ibv_cq *ibv, int cqe)
 
 	if (!past)
 		return univ_fail_memory("ibv_resize_cq", sizeof(*past));
+	/* What fails under the locks is printed without them. */
+	univ_fail_defer();
 	univ_lock(&cq->lock);
 	/* The kernel copies the arm word: what is armed after that goes to the new ring. */
 	univ_lock(&cq->arm_lock);
 	err = resize_locked(cq, past, cqe);
 	univ_unlock_pass(&cq->arm_lock);
 	univ_unlock_pass(&cq->lock);
+	univ_fail_tell();
 	if (err)
 		free(past);
 	return err;
@@ -244,18 +247,25 @@ int univ_modify_cq(struct ibv_cq *ibv, struct ibv_modify_cq_attr *attr)
 	return univ_cmd_cq_moderate(ibv->context->cmd_fd, &cmd);
 }
 
-/* A queue that will never show a completion again must not read as empty. */
+/*
+ * A queue that will never show a completion again must not read as empty. Where
+ * there is a lock the caller has univ_fail_tell() print why.
+ */
 int univ_cq_broken(struct univ_cq *cq)
 {
 	struct ibv_context *context = cq->ibv.context;
 	uint32_t flags = univ_cq_ring_broken(univ_peek(&cq->ring));
 
+	int err = 0;
+
 	if (flags & UNIV_RING_DEAD)
-		return univ_fail_gone(UNIV_COMPLETION_VERB, context->device->name);
-	if (flags & UNIV_RING_OVERRUN)
-		return univ_fail_overrun((uint32_t)cq->ibv.cqe,
-					 univ_peer_requests(to_ucontext(context), cq));
-	return 0;
+		err = univ_fail_gone_later(UNIV_COMPLETION_VERB, context->device->name);
+	else if (flags & UNIV_RING_OVERRUN)
+		err = univ_fail_overrun((uint32_t)cq->ibv.cqe,
+					univ_peer_requests(to_ucontext(context), cq));
+	if (cq->single_threaded)
+		univ_fail_tell();
+	return err;
 }
 
 static void wc_fill(struct ibv_wc *wc, const struct univ_cqe *cqe)
@@ -275,7 +285,40 @@ static void wc_fill(struct ibv_wc *wc, const struct univ_cqe *cqe)
 	wc->dlid_path_bits = cqe->dlid_path_bits;
 }
 
-static int poll_locked(struct univ_cq *cq, int max, struct ibv_wc *wc)
+/* Takes the slots of the completions before @head off the ring. */
+static inline void heads_set(struct univ_cq *cq, uint32_t head, univ_cq_cursor cursor)
+{
+	cq->head = head;
+	univ_poke(&cq->cursor, cursor);
+	univ_cq_ring_consume(cq->ring, head);
+}
+
+/*
+ * As poll_list(), from the first completion that failed on: it is number @taken,
+ * and lies at the ring's @head. Recorded under the lock, printed without.
+ */
+static __attribute__((noinline, cold)) int poll_failed(struct univ_cq *cq, uint32_t head,
+						       int taken, int max, struct ibv_wc *wc)
+{
+	univ_cq_cursor cursor = univ_cursor_make(cq->slots, cq->mask, head);
+	const struct univ_cqe *cqe;
+
+	while (taken < max && univ_cursor_ready(cursor)) {
+		cqe = univ_cursor_cqe(cursor);
+		wc_fill(&wc[taken++], cqe);
+		if (cqe->status != IBV_WC_SUCCESS)
+			univ_peer_completion_failed(to_ucontext(cq->ibv.context), cqe);
+		cursor = univ_cursor_make(cq->slots, cq->mask, ++head);
+	}
+	heads_set(cq, head, cursor);
+	if (!cq->single_threaded)
+		univ_unlock(&cq->lock);
+	univ_fail_tell();
+	return taken;
+}
+
+/* Called with the lock held, returns without. */
+static __attribute__((noinline)) int poll_list(struct univ_cq *cq, int max, struct ibv_wc *wc)
 {
 	univ_cq_cursor cursor = cq->cursor;
 	const struct univ_cqe *cqe;
@@ -284,24 +327,13 @@ static int poll_locked(struct univ_cq *cq, int max, struct ibv_wc *wc)
 
 	while (taken < max && univ_cursor_ready(cursor)) {
 		cqe = univ_cursor_cqe(cursor);
-		wc_fill(&wc[taken++], cqe);
 		if (univ_unlikely(cqe->status != IBV_WC_SUCCESS))
-			univ_peer_completion_failed(to_ucontext(cq->ibv.context), cqe);
+			return poll_failed(cq, head, taken, max, wc);
+		wc_fill(&wc[taken++], cqe);
 		cursor = univ_cursor_make(cq->slots, cq->mask, ++head);
 	}
-	if (!taken)
-		return 0;
-	cq->head = head;
-	univ_poke(&cq->cursor, cursor);
-	univ_cq_ring_consume(cq->ring, head);
-	return taken;
-}
-
-/* Called with the lock held, returns without. */
-static __attribute__((noinline)) int poll_list(struct univ_cq *cq, int max, struct ibv_wc *wc)
-{
-	int taken = poll_locked(cq, max, wc);
-
+	if (taken)
+		heads_set(cq, head, cursor);
 	if (!cq->single_threaded)
 		univ_unlock(&cq->lock);
 	return taken;
@@ -360,7 +392,9 @@ static __attribute__((noinline, cold)) int poll_broken(struct univ_cq *cq, int m
 
 	if (taken)
 		return taken;
-	return univ_cq_broken(cq) ? -1 : 0;
+	taken = univ_cq_broken(cq) ? -1 : 0;
+	univ_fail_tell();
+	return taken;
 }
 
 /*

@@ -67,6 +67,13 @@ static int start_poll_alone(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 	return start(from_ex(ex), attr);
 }
 
+static void start_failed(struct univ_cq *cq, int err)
+{
+	univ_unlock(&cq->lock);
+	if (univ_unlikely(err != ENOENT))
+		univ_fail_tell();
+}
+
 /* The lock is kept until end_poll, which is called only after success. */
 static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 {
@@ -76,7 +83,7 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 	univ_lock(&cq->lock);
 	err = start(cq, attr);
 	if (err)
-		univ_unlock(&cq->lock);
+		start_failed(cq, err);
 	return err;
 }
 
@@ -101,6 +108,22 @@ static void end_poll(struct ibv_cq_ex *ex)
 {
 	end_poll_alone(ex);
 	univ_unlock(&from_ex(ex)->lock);
+}
+
+/*
+ * Of programs whose failures are printed: the failures of the completions between
+ * start and end, which are recorded under the lock, are printed.
+ */
+static void end_poll_telling(struct ibv_cq_ex *ex)
+{
+	end_poll(ex);
+	univ_fail_tell();
+}
+
+static void end_poll_alone_telling(struct ibv_cq_ex *ex)
+{
+	end_poll_alone(ex);
+	univ_fail_tell();
 }
 
 /* READER(name, type, expression of the completion) */
@@ -165,8 +188,13 @@ static void readers_set(struct ibv_cq_ex *ex)
 
 static void ops_set(struct univ_cq *cq)
 {
-	cq->ibv.start_poll = cq->single_threaded ? start_poll_alone : start_poll;
-	cq->ibv.end_poll = cq->single_threaded ? end_poll_alone : end_poll;
+	const bool alone = cq->single_threaded, telling = univ_fail_printed();
+
+	cq->ibv.start_poll = alone ? start_poll_alone : start_poll;
+	if (telling)
+		cq->ibv.end_poll = alone ? end_poll_alone_telling : end_poll_telling;
+	else
+		cq->ibv.end_poll = alone ? end_poll_alone : end_poll;
 	cq->ibv.next_poll = next_poll;
 	readers_set(&cq->ibv);
 }

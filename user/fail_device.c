@@ -29,6 +29,14 @@ int univ_fail_gone(const char *verb, const char *device)
 	return univ_fail(&failure);
 }
 
+/* Under the lock of a queue, see fail_post.c. */
+int univ_fail_gone_later(const char *verb, const char *device)
+{
+	struct univ_failure failure = about(verb, ENODEV, UNIV_REASON_DEVICE_GONE, device);
+
+	return univ_fail_later(&failure);
+}
+
 void univ_explain_gone(struct univ_line *line, const struct univ_failure *f)
 {
 	univ_say(line, "the device was removed");

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Failures of posts and of completions: each reason's function and its sentence. */
+/*
+ * Failures of posts and of completions: each reason's function and its sentence.
+ * All of them are printed by univ_fail_tell(), without the queue's lock.
+ */
 #include <errno.h>
 
 #include <infiniband/verbs.h>
@@ -9,7 +12,7 @@
 
 int univ_fail_opcode(const char *verb, int err, uint32_t qp_type, uint32_t opcode)
 {
-	return univ_fail(&(struct univ_failure) {
+	return univ_fail_later(&(struct univ_failure) {
 		.verb = verb,
 		.err = err,
 		.reason = UNIV_REASON_WR_OPCODE,
@@ -26,7 +29,7 @@ void univ_explain_wr_opcode(struct univ_line *line, const struct univ_failure *f
 
 int univ_fail_not_asked(const char *verb, uint32_t opcode)
 {
-	return univ_fail(&(struct univ_failure) {
+	return univ_fail_later(&(struct univ_failure) {
 		.verb = verb,
 		.err = EOPNOTSUPP,
 		.reason = UNIV_REASON_WR_NOT_ASKED,
@@ -43,7 +46,7 @@ void univ_explain_wr_not_asked(struct univ_line *line, const struct univ_failure
 
 int univ_fail_no_operation(const char *verb, int err, uint32_t opcode)
 {
-	return univ_fail(&(struct univ_failure) {
+	return univ_fail_later(&(struct univ_failure) {
 		.verb = verb,
 		.err = err,
 		.reason = UNIV_REASON_WR_DEVICE,
@@ -59,7 +62,7 @@ void univ_explain_wr_device(struct univ_line *line, const struct univ_failure *f
 
 int univ_fail_batch_only(const char *verb, uint32_t opcode)
 {
-	return univ_fail(&(struct univ_failure) {
+	return univ_fail_later(&(struct univ_failure) {
 		.verb = verb,
 		.err = EINVAL,
 		.reason = UNIV_REASON_WR_BATCH,
@@ -75,7 +78,7 @@ void univ_explain_wr_batch(struct univ_line *line, const struct univ_failure *f)
 
 int univ_fail_sges(const char *verb, uint64_t given, uint32_t most)
 {
-	return univ_fail(&(struct univ_failure) {
+	return univ_fail_later(&(struct univ_failure) {
 		.verb = verb,
 		.err = EINVAL,
 		.reason = UNIV_REASON_WR_SGE,
@@ -92,7 +95,7 @@ void univ_explain_wr_sge(struct univ_line *line, const struct univ_failure *f)
 
 int univ_fail_inline(const char *verb, uint64_t bytes, uint32_t most)
 {
-	return univ_fail(&(struct univ_failure) {
+	return univ_fail_later(&(struct univ_failure) {
 		.verb = verb,
 		.err = EINVAL,
 		.reason = UNIV_REASON_WR_INLINE,
@@ -117,7 +120,7 @@ void univ_explain_wr_inline(struct univ_line *line, const struct univ_failure *f
 
 int univ_fail_no_ah(const char *verb)
 {
-	return univ_fail(&(struct univ_failure) {
+	return univ_fail_later(&(struct univ_failure) {
 		.verb = verb,
 		.err = EINVAL,
 		.reason = UNIV_REASON_WR_AH,
@@ -132,7 +135,7 @@ void univ_explain_wr_ah(struct univ_line *line, const struct univ_failure *f)
 
 int univ_fail_window_key(const char *verb, uint32_t key, uint32_t window)
 {
-	return univ_fail(&(struct univ_failure) {
+	return univ_fail_later(&(struct univ_failure) {
 		.verb = verb,
 		.err = EINVAL,
 		.reason = UNIV_REASON_WR_KEY,
@@ -149,7 +152,7 @@ void univ_explain_wr_key(struct univ_line *line, const struct univ_failure *f)
 
 int univ_fail_window_type(const char *verb, uint32_t type)
 {
-	return univ_fail(&(struct univ_failure) {
+	return univ_fail_later(&(struct univ_failure) {
 		.verb = verb,
 		.err = EINVAL,
 		.reason = UNIV_REASON_MW_TYPE,
@@ -164,7 +167,7 @@ void univ_explain_mw_type(struct univ_line *line, const struct univ_failure *f)
 
 int univ_fail_not_xrc_send(const char *verb, uint32_t type)
 {
-	return univ_fail(&(struct univ_failure) {
+	return univ_fail_later(&(struct univ_failure) {
 		.verb = verb,
 		.err = EINVAL,
 		.reason = UNIV_REASON_QP_TYPE,
@@ -174,7 +177,7 @@ int univ_fail_not_xrc_send(const char *verb, uint32_t type)
 
 int univ_fail_bind_nothing(const char *verb, enum univ_object_type missing)
 {
-	return univ_fail(&(struct univ_failure) {
+	return univ_fail_later(&(struct univ_failure) {
 		.verb = verb,
 		.err = EINVAL,
 		.reason = UNIV_REASON_HANDLE,
@@ -184,7 +187,7 @@ int univ_fail_bind_nothing(const char *verb, enum univ_object_type missing)
 
 int univ_fail_bind_empty(const char *verb)
 {
-	return univ_fail(&(struct univ_failure) {
+	return univ_fail_later(&(struct univ_failure) {
 		.verb = verb,
 		.err = EINVAL,
 		.reason = UNIV_REASON_ZERO,
@@ -194,7 +197,7 @@ int univ_fail_bind_empty(const char *verb)
 
 int univ_fail_atomic(const char *verb, uint64_t address, uint32_t length)
 {
-	return univ_fail(&(struct univ_failure) {
+	return univ_fail_later(&(struct univ_failure) {
 		.verb = verb,
 		.err = EINVAL,
 		.reason = UNIV_REASON_ATOMIC,
@@ -211,7 +214,7 @@ void univ_explain_atomic(struct univ_line *line, const struct univ_failure *f)
 
 int univ_fail_full(const char *verb, enum univ_limit queue, uint32_t used, uint32_t most)
 {
-	return univ_fail(&(struct univ_failure) {
+	return univ_fail_later(&(struct univ_failure) {
 		.verb = verb,
 		.err = ENOMEM,
 		.reason = UNIV_REASON_QUEUE_FULL,
@@ -224,7 +227,7 @@ int univ_fail_full(const char *verb, enum univ_limit queue, uint32_t used, uint3
 /* @requests: how many the queue pairs of the completion queue may have outstanding */
 int univ_fail_overrun(uint32_t entries, uint64_t requests)
 {
-	return univ_fail(&(struct univ_failure) {
+	return univ_fail_later(&(struct univ_failure) {
 		.verb = UNIV_COMPLETION_VERB,
 		.err = EOVERFLOW,
 		.reason = UNIV_REASON_QUEUE_FULL,

@@ -108,12 +108,17 @@ int univ_bind_mw(struct ibv_qp *ibv, struct ibv_mw *mw, struct ibv_mw_bind *bind
 	bool kick = false;
 	int err;
 
-	if (!(qp->opcodes >> UNIV_WR_BIND_MW & 1))
-		return univ_send_impossible(VERB_BIND, EINVAL, qp, UNIV_WR_BIND_MW);
+	if (!(qp->opcodes >> UNIV_WR_BIND_MW & 1)) {
+		err = univ_send_impossible(VERB_BIND, EINVAL, qp, UNIV_WR_BIND_MW);
+		univ_fail_tell();
+		return err;
+	}
 	if (!univ_send_allowed(qp))
 		return univ_send_refused(VERB_BIND, qp);
 	univ_lock(&qp->sq_lock);
 	err = bind_publish(qp, mw, bind, &kick);
 	univ_unlock(&qp->sq_lock);
+	if (err)
+		univ_fail_tell();
 	return kick ? univ_send_kick(VERB_BIND, qp) : err;
 }

@@ -308,8 +308,10 @@ static __attribute__((noinline)) int send_list(struct univ_qp *qp, struct ibv_se
 	if (univ_likely(tail != qp->sq.tail))
 		kick = univ_ring_publish(&qp->sq, tail);
 	univ_unlock(&qp->sq_lock);
-	if (univ_unlikely(err))
+	if (univ_unlikely(err)) {
 		*bad = wr;
+		univ_fail_tell();
+	}
 	kicked = kick ? send_kick(qp, first, bad) : 0;
 	return kicked ? kicked : err;
 }
@@ -507,6 +509,8 @@ static int recv_list(const struct recv_queue *q, struct ibv_recv_wr *first,
 	if (univ_likely(tail != ring->tail))
 		kick = univ_ring_publish(ring, tail);
 	univ_unlock(q->lock);
+	if (univ_unlikely(err))
+		univ_fail_tell();
 	if (univ_likely(!kick))
 		return err;
 	kicked = recv_kick(q->verb, q->context, q->handle, first, bad);

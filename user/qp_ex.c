@@ -385,6 +385,12 @@ static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 	wr_set_inline_data_list(ex, 1, &one);
 }
 
+static __attribute__((cold, noinline)) void start_refuse(struct univ_qp *qp)
+{
+	univ_fail_defer();
+	build_refuse(qp, univ_send_refused(VERB, qp));
+}
+
 static void wr_start(struct ibv_qp_ex *ex)
 {
 	struct univ_qp *qp = from_ex(ex);
@@ -392,20 +398,31 @@ static void wr_start(struct ibv_qp_ex *ex)
 	univ_lock(&qp->sq_lock);
 	qp->build = (struct univ_qp_build) { .tail = qp->sq.tail };
 	if (univ_unlikely(!univ_send_allowed(qp)))
-		build_refuse(qp, univ_send_refused(VERB, qp));
+		start_refuse(qp);
+}
+
+/* Nothing is published, and what was recorded is printed without the lock. */
+static __attribute__((cold, noinline)) int complete_refused(struct univ_qp *qp)
+{
+	int err = qp->build.err;
+
+	univ_unlock(&qp->sq_lock);
+	univ_fail_tell();
+	return err;
 }
 
 static int wr_complete(struct ibv_qp_ex *ex)
 {
 	struct univ_qp *qp = from_ex(ex);
-	int err = qp->build.err;
 	bool kick = false;
 
 	qp->build.slot = NULL;
-	if (univ_likely(!err && qp->build.tail != qp->sq.tail))
+	if (univ_unlikely(qp->build.err))
+		return complete_refused(qp);
+	if (univ_likely(qp->build.tail != qp->sq.tail))
 		kick = univ_ring_publish(&qp->sq, qp->build.tail);
 	univ_unlock(&qp->sq_lock);
-	return kick ? univ_send_kick(VERB, qp) : err;
+	return kick ? univ_send_kick(VERB, qp) : 0;
 }
 
 static void wr_abort(struct ibv_qp_ex *ex)
@@ -413,7 +430,10 @@ static void wr_abort(struct ibv_qp_ex *ex)
 	struct univ_qp *qp = from_ex(ex);
 
 	qp->build.slot = NULL;
-	univ_unlock(&qp->sq_lock);
+	if (qp->build.err)
+		complete_refused(qp);
+	else
+		univ_unlock(&qp->sq_lock);
 }
 
 /* Bits of ibv_qp_create_send_ops_flags against the opcodes of the type. */

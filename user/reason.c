@@ -17,6 +17,15 @@
 static __thread struct univ_failure last;
 static __thread char text[TEXT_SIZE];
 
+/* What univ_fail_tell() is to print, oldest first. */
+struct untold {
+	struct untold *next;
+	struct univ_failure failure;
+};
+
+static __thread struct untold *untold;
+static __thread bool deferring;
+
 static bool printing;
 static pthread_once_t printing_once = PTHREAD_ONCE_INIT;
 
@@ -33,26 +42,77 @@ bool univ_fail_printed(void)
 	return printing;
 }
 
-/* One write for one line, so that those of several threads do not mix. */
+/*
+ * One write for one line, so that those of several threads do not mix. No thread is
+ * cancelled in it: verbs are no cancellation points.
+ */
 static void print(const struct univ_failure *failure)
 {
 	char line[TEXT_SIZE + 16];
 	char body[TEXT_SIZE];
-	int length;
+	int length, state;
 
 	univ_explain(failure, body, sizeof(body));
 	length = snprintf(line, sizeof(line), "univerbs: %s\n", body);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	if (write(STDERR_FILENO, line, (size_t)length) < 0)
-		return;	/* nobody left to be told */
+		line[0] = '\0';	/* nobody left to be told */
+	pthread_setcancelstate(state, &state);
+}
+
+/* One that there is no memory for is not printed; it is recorded all the same. */
+static void print_later(const struct univ_failure *failure)
+{
+	struct untold *entry = malloc(sizeof(*entry)), **end = &untold;
+
+	if (!entry)
+		return;
+	entry->next = NULL;
+	entry->failure = *failure;
+	while (*end)
+		end = &(*end)->next;
+	*end = entry;
 }
 
 int univ_fail(const struct univ_failure *failure)
 {
 	last = *failure;
-	if (univ_fail_printed())
-		print(failure);
+	if (univ_fail_printed()) {
+		if (deferring)
+			print_later(failure);
+		else
+			print(failure);
+	}
 	errno = failure->err;
 	return failure->err;
+}
+
+int univ_fail_later(const struct univ_failure *failure)
+{
+	last = *failure;
+	if (univ_fail_printed())
+		print_later(failure);
+	errno = failure->err;
+	return failure->err;
+}
+
+void univ_fail_defer(void)
+{
+	deferring = true;
+}
+
+void univ_fail_tell(void)
+{
+	struct untold *entry;
+	int err = errno;
+
+	deferring = false;
+	while ((entry = untold)) {
+		untold = entry->next;
+		print(&entry->failure);
+		free(entry);
+	}
+	errno = err;
 }
 
 void univ_warn(const struct univ_failure *failure)
@@ -89,12 +149,9 @@ int univ_fail_probe(const char *verb)
 
 void univ_fail_completion(const struct univ_failure *failure, bool quiet)
 {
-	int err = errno;
-
 	last = *failure;
 	if (!quiet && univ_fail_printed())
-		print(failure);
-	errno = err;
+		print_later(failure);
 }
 
 UNIV_EXPORT const char *univerbs_explain(void)

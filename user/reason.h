@@ -21,8 +21,19 @@ struct univ_failure {
 
 #define UNIV_COLD __attribute__((cold))
 
-/* Those that record a failure print it, if the user wants that, set errno and return it. */
+/*
+ * Those that record a failure set errno and return it. They print it, if the user
+ * wants that; but for those of fail_post.c, which are called under the lock of a
+ * queue: nobody is to wait there for whoever reads standard error, and a thread
+ * that is cancelled while it prints must not keep a lock. What they recorded is
+ * printed by univ_fail_tell(), which whoever unlocks calls.
+ */
 int univ_fail(const struct univ_failure *failure) UNIV_COLD;
+int univ_fail_later(const struct univ_failure *failure) UNIV_COLD;
+void univ_fail_tell(void) UNIV_COLD;
+
+/* From now on all of this thread's failures are printed by univ_fail_tell() alone. */
+void univ_fail_defer(void) UNIV_COLD;
 
 /* Whether the user wants failures to be printed. */
 bool univ_fail_printed(void);
@@ -56,7 +67,7 @@ int univ_fail_unsupported(const char *verb) UNIV_COLD;
 /* The same of a question to which programs take no for an answer: not printed. */
 int univ_fail_probe(const char *verb) UNIV_COLD;
 
-/* fail_post.c */
+/* fail_post.c: printed by univ_fail_tell() */
 int univ_fail_opcode(const char *verb, int err, uint32_t qp_type, uint32_t opcode) UNIV_COLD;
 int univ_fail_not_asked(const char *verb, uint32_t opcode) UNIV_COLD;
 int univ_fail_no_operation(const char *verb, int err, uint32_t opcode) UNIV_COLD;
@@ -85,6 +96,7 @@ void univ_fail_completion(const struct univ_failure *failure, bool quiet) UNIV_C
 
 /* fail_device.c */
 int univ_fail_gone(const char *verb, const char *device) UNIV_COLD;
+int univ_fail_gone_later(const char *verb, const char *device) UNIV_COLD;
 int univ_fail_no_module(const char *verb, const char *device) UNIV_COLD;
 int univ_fail_version(const char *verb, uint64_t module, const char *device) UNIV_COLD;
 int univ_fail_no_device(const char *verb) UNIV_COLD;
