@@ -56,7 +56,8 @@ UNIV_EXPORT struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t
 	return ibv_reg_mr_iova2(pd, addr, length, iova, (unsigned int)access);
 }
 
-static int rereg_input_check(int flags, void *addr, size_t length, int access)
+static int rereg_input_check(const struct ibv_mr *mr, int flags, const struct ibv_pd *pd,
+			     const void *addr, size_t length, int access)
 {
 	const char *verb = "ibv_rereg_mr";
 
@@ -72,6 +73,8 @@ static int rereg_input_check(int flags, void *addr, size_t length, int access)
 		return univ_fail_zero(verb, UNIV_LIMIT_MR_LENGTH);
 	if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) && !addr)
 		return univ_fail_not_mapped(verb, addr, length);
+	if ((flags & IBV_REREG_MR_CHANGE_PD) && pd->context != mr->context)
+		return univ_fail_context(verb, UNIV_OBJECT_PD);
 	return 0;
 }
 
@@ -99,7 +102,7 @@ UNIV_EXPORT int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, vo
 	};
 	int err;
 
-	if (rereg_input_check(flags, addr, length, access))
+	if (rereg_input_check(mr, flags, pd, addr, length, access))
 		return IBV_REREG_MR_ERR_INPUT;
 	if (flags & IBV_REREG_MR_CHANGE_PD)
 		cmd.pd = pd->handle;

@@ -108,6 +108,8 @@ int univ_bind_mw(struct ibv_qp *ibv, struct ibv_mw *mw, struct ibv_mw_bind *bind
 	bool kick = false;
 	int err;
 
+	if (mw->context != ibv->context)
+		return univ_fail_context(VERB_BIND, UNIV_OBJECT_MW);
 	if (!(qp->opcodes >> UNIV_WR_BIND_MW & 1)) {
 		err = univ_send_impossible(VERB_BIND, EINVAL, qp, UNIV_WR_BIND_MW);
 		univ_fail_tell();

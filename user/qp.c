@@ -138,11 +138,33 @@ struct univ_qp *univ_qp_alloc(struct ibv_context *context, const struct ibv_qp_i
 	return qp;
 }
 
-struct univ_qp *univ_qp_create(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
+/* A handle means nothing, or something else, in another context. */
+static int contexts_check(const struct ibv_context *context,
+			  const struct ibv_qp_init_attr_ex *attr)
 {
-	struct univ_qp *qp = univ_qp_alloc(context, attr);
 	bool target = attr->qp_type == IBV_QPT_XRC_RECV;
 
+	if (target)
+		return attr->xrcd->context == context ? 0 :
+			univ_fail_context(VERB_CREATE, UNIV_OBJECT_XRCD);
+	if (attr->pd->context != context)
+		return univ_fail_context(VERB_CREATE, UNIV_OBJECT_PD);
+	if ((attr->send_cq && attr->send_cq->context != context) ||
+	    (attr->recv_cq && attr->recv_cq->context != context))
+		return univ_fail_context(VERB_CREATE, UNIV_OBJECT_CQ);
+	if (attr->srq && attr->srq->context != context)
+		return univ_fail_context(VERB_CREATE, UNIV_OBJECT_SRQ);
+	return 0;
+}
+
+struct univ_qp *univ_qp_create(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
+{
+	bool target = attr->qp_type == IBV_QPT_XRC_RECV;
+	struct univ_qp *qp;
+
+	if (contexts_check(context, attr))
+		return NULL;
+	qp = univ_qp_alloc(context, attr);
 	if (!qp)
 		return NULL;
 	if (target ? univ_target_create(qp, attr) : qp_create_kernel(qp, attr)) {

@@ -101,6 +101,21 @@ UNIV_EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_ini
 	return srq;
 }
 
+/* A handle means nothing, or something else, in another context. */
+static int contexts_check(const struct ibv_context *context,
+			  const struct ibv_srq_init_attr_ex *attr)
+{
+	const char *verb = "ibv_create_srq_ex";
+
+	if (attr->pd->context != context)
+		return univ_fail_context(verb, UNIV_OBJECT_PD);
+	if ((attr->comp_mask & IBV_SRQ_INIT_ATTR_CQ) && attr->cq->context != context)
+		return univ_fail_context(verb, UNIV_OBJECT_CQ);
+	if ((attr->comp_mask & IBV_SRQ_INIT_ATTR_XRCD) && attr->xrcd->context != context)
+		return univ_fail_context(verb, UNIV_OBJECT_XRCD);
+	return 0;
+}
+
 struct ibv_srq *univ_create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *attr)
 {
 	const uint32_t xrc = IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
@@ -108,7 +123,6 @@ struct ibv_srq *univ_create_srq_ex(struct ibv_context *context, struct ibv_srq_i
 	bool is_xrc = (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) &&
 		      attr->srq_type == IBV_SRQT_XRC;
 
-	(void)context;
 	if (attr->comp_mask & ~known) {
 		univ_fail_flags("ibv_create_srq_ex", EOPNOTSUPP, UNIV_FLAGS_SRQ_MASK,
 				attr->comp_mask, known);
@@ -129,6 +143,8 @@ struct ibv_srq *univ_create_srq_ex(struct ibv_context *context, struct ibv_srq_i
 					xrc & ~attr->comp_mask);
 		return NULL;
 	}
+	if (contexts_check(context, attr))
+		return NULL;
 	return srq_create(attr->pd, attr);
 }
 
