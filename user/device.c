@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "netlink.h"
 #include "univ.h"
@@ -134,21 +135,27 @@ static bool usable(const struct univ_found *found)
 	return found->node_name[0] && found->abi == UNIV_ABI_VERSION;
 }
 
-/* Makes @devices what the kernel has now, in the kernel's order. */
-static unsigned int devices_update(const struct univ_found *found)
+/*
+ * Makes @devices what the kernel has now, in the kernel's order. Where memory is
+ * missing for one, the result is negative, not a shorter list.
+ */
+static int devices_update(const struct univ_found *found)
 {
 	struct univ_device *former = devices;
 	struct univ_device **tail = &devices;
 	struct univ_device *device;
-	unsigned int count = 0;
+	bool lost = false;
+	int count = 0;
 
 	devices = NULL;
 	for (; found; found = found->next) {
 		if (!usable(found))
 			continue;
 		device = device_claim(&former, found);
-		if (!device)
+		if (!device) {
+			lost = true;
 			continue;
+		}
 		device->next = NULL;
 		*tail = device;
 		tail = &device->next;
@@ -159,7 +166,33 @@ static unsigned int devices_update(const struct univ_found *found)
 		former = device->next;
 		device_drop(device);
 	}
-	return count;
+	return lost ? -1 : count;
+}
+
+static bool module_is_loaded(void)
+{
+	char path[IBV_SYSFS_PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/class/univerbs", ibv_get_sysfs_path());
+	return !access(path, F_OK);
+}
+
+/* The kernel's module answers so for a device whose driver it does not serve. */
+static bool refused(const struct univ_found *found)
+{
+	return found->err == EKEYREJECTED;
+}
+
+/* Why devices that the stock library lists are not in the list. */
+static void missing_explain(const struct univ_found *found)
+{
+	const bool loaded = module_is_loaded();
+
+	for (; found; found = found->next)
+		if (refused(found))
+			univ_fail_driver_unchecked(VERB_LIST, found->name);
+		else if (loaded && !found->node_name[0])
+			univ_fail_no_verbs(VERB_LIST, found->name);
 }
 
 /* Why the list is empty. */
@@ -167,15 +200,15 @@ static void nothing_explain(const struct univ_found *found)
 {
 	if (!found)
 		univ_fail_no_device(VERB_LIST);
-	else if (!found->node_name[0])
-		univ_fail_no_module(VERB_LIST, found->name);
-	else
+	else if (found->node_name[0])
 		univ_fail_version(VERB_LIST, found->abi, found->name);
+	else if (!module_is_loaded())
+		univ_fail_no_module(VERB_LIST, found->name);
 }
 
-static struct ibv_device **list_make(unsigned int count)
+static struct ibv_device **list_make(int count)
 {
-	struct ibv_device **list = calloc(count + 1, sizeof(*list));
+	struct ibv_device **list = count < 0 ? NULL : calloc((size_t)count + 1, sizeof(*list));
 	struct univ_device *device;
 	unsigned int i = 0;
 
@@ -191,31 +224,33 @@ static struct ibv_device **list_make(unsigned int count)
 #undef ibv_get_device_list
 UNIV_EXPORT struct ibv_device **ibv_get_device_list(int *num_devices)
 {
-	struct ibv_device **list;
+	struct ibv_device **list = NULL;
 	struct univ_found *found;
-	unsigned int count;
-	int err;
+	int count = 0, err;
 
 	if (num_devices)
 		*num_devices = 0;
+	/* Asked under the lock: of two answers the later one is to stay. */
+	pthread_mutex_lock(&devices_lock);
 	err = univ_netlink_find(&found);
 	/* No RDMA in this kernel at all: the socket's family is not known. */
-	if (err && err != EPROTONOSUPPORT) {
-		univ_netlink_free(found);
-		univ_fail_unknown(VERB_LIST, err);
-		return NULL;
+	if (err == EPROTONOSUPPORT)
+		err = 0;
+	if (!err) {
+		count = devices_update(found);
+		list = list_make(count);
 	}
-	pthread_mutex_lock(&devices_lock);
-	count = devices_update(found);
-	list = list_make(count);
 	pthread_mutex_unlock(&devices_lock);
-	if (!list)
-		univ_fail_memory(VERB_LIST, (count + 1) * sizeof(*list));
+	if (err)
+		univ_fail_unknown(VERB_LIST, err);
+	else if (!list)
+		univ_fail_memory(VERB_LIST, sizeof(struct univ_device));
 	else if (!count)
 		nothing_explain(found);
+	missing_explain(found);
 	univ_netlink_free(found);
 	if (list && num_devices)
-		*num_devices = (int)count;
+		*num_devices = count;
 	return list;
 }
 

@@ -161,7 +161,7 @@ static int everything_ask(struct session *nl, struct univ_found **list)
 
 	/* A device without our node is told as such, not as an error. */
 	for (found = *list; !err && found; found = found->next)
-		node_ask(nl, found);
+		found->err = node_ask(nl, found);
 	return err;
 }
 

@@ -16,6 +16,7 @@ struct univ_found {
 	char node_name[64];
 	dev_t node;
 	uint64_t abi;
+	int err;		/* why there is none, as the kernel says */
 };
 
 /* 0 or an errno value; the caller frees the list whatever it returns. */
