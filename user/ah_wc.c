@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checker.h"
+#include "cmd.h"
 #include "univ.h"
 
 #define VERB "ibv_init_ah_from_wc"
@@ -128,26 +130,58 @@ static int gid_index_in(const struct ibv_gid_entry *table, ssize_t count, uint8_
 	return -1;
 }
 
-/* The table is as long as the kernel says; small ones need no second look. */
+/* How many GIDs the ports of the device can have; 0 and errno on failure */
+static size_t gids_most(struct ibv_context *context)
+{
+	struct ibv_device_attr device;
+	struct ibv_port_attr port;
+	size_t count = 0;
+	int i;
+
+	if (ibv_query_device(context, &device))
+		return 0;
+	for (i = 1; i <= device.phys_port_cnt; i++) {
+		if (univ_query_port(context, (uint8_t)i, &port, sizeof(port)))
+			return 0;
+		count += (size_t)port.gid_tbl_len;
+	}
+	return count;
+}
+
+/* What is refused because it is too short is no failure of the caller's. */
+static struct ibv_gid_entry *gids_read(struct ibv_context *context, ssize_t *count)
+{
+	struct univ_gid_table cmd = { .max = FIRST_GIDS };
+	struct ibv_gid_entry *table = malloc(FIRST_GIDS * sizeof(*table)), *larger;
+	size_t most;
+
+	cmd.entries = (uintptr_t)table;
+	if (table && !univ_cmd_gid_table_try(context->cmd_fd, &cmd)) {
+		*count = cmd.count;
+		univ_kernel_wrote(table, cmd.count * sizeof(*table));
+		return table;
+	}
+	most = gids_most(context);
+	larger = most ? realloc(table, most * sizeof(*table)) : NULL;
+	if (!larger) {
+		univ_fail_memory(VERB, most * sizeof(*table));
+		free(table);
+		return NULL;
+	}
+	*count = _ibv_query_gid_table(context, larger, most, 0, sizeof(*larger));
+	return larger;
+}
+
 static int gid_index_find(struct ibv_context *context, uint8_t port, const struct return_path *path)
 {
-	struct ibv_gid_entry *table = NULL, *larger;
-	size_t room = FIRST_GIDS;
-	ssize_t count;
-	int index = -1;
+	struct ibv_gid_entry *table;
+	ssize_t count = -1;
+	int index;
 
-	do {
-		larger = realloc(table, room * sizeof(*table));
-		if (!larger) {
-			univ_fail_memory(VERB, room * sizeof(*table));
-			break;
-		}
-		table = larger;
-		count = _ibv_query_gid_table(context, table, room, 0, sizeof(*table));
-		if (count >= 0)
-			index = gid_index_in(table, count, port, path);
-		room *= 4;
-	} while (count == -EINVAL && room <= FIRST_GIDS * 4 * 4);
+	table = gids_read(context, &count);
+	if (!table)
+		return -1;
+	index = gid_index_in(table, count, port, path);
 	free(table);
 	return index;
 }

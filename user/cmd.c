@@ -127,6 +127,13 @@ int univ_cmd_qp_modify(int fd, struct univ_qp_modify *cmd, uint32_t qp_type)
 	return univ_fail_hdr("ibv_modify_qp", err, hdr);
 }
 
+/* As gid_table, by the library itself: a failure concerns nobody. */
+int univ_cmd_gid_table_try(int fd, struct univ_gid_table *cmd)
+{
+	cmd->hdr.size = sizeof(*cmd);
+	return ioctl(fd, UNIV_GID_TABLE, cmd) ? errno : 0;
+}
+
 /* That an entry is empty is an answer: not recorded, since programs ask for all. */
 int univ_cmd_gid_query(int fd, struct univ_gid_query *cmd)
 {

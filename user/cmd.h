@@ -17,6 +17,7 @@ int univ_cmd_port_query(int fd, struct univ_port_query *cmd);
 int univ_cmd_pkey_query(int fd, struct univ_pkey_query *cmd);
 int univ_cmd_gid_query(int fd, struct univ_gid_query *cmd);
 int univ_cmd_gid_table(int fd, struct univ_gid_table *cmd);
+int univ_cmd_gid_table_try(int fd, struct univ_gid_table *cmd);
 int univ_cmd_pd_alloc(int fd, struct univ_pd_alloc *cmd);
 int univ_cmd_pd_dealloc(int fd, struct univ_destroy *cmd);
 int univ_cmd_xrcd_open(int fd, struct univ_xrcd_open *cmd);
