@@ -201,8 +201,8 @@ static void ops_set(struct univ_cq *cq)
 
 static int attr_check(const struct ibv_cq_init_attr_ex *attr)
 {
-	const uint32_t flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED |
-			       IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
+	/* A ring that is full is the end of the queue, so an overrun cannot be ignored. */
+	const uint32_t flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
 
 	if (attr->wc_flags & ~WC_FLAGS_OFFERED)
 		return univ_fail_flags(VERB, EOPNOTSUPP, UNIV_FLAGS_WC, attr->wc_flags,
