@@ -12,10 +12,11 @@
 #include "univ.h"
 
 /*
- * The least that a queue has, whatever is asked; ibv_create_cq(3) lets it have
+ * The least that a new queue has, whatever is asked; ibv_create_cq(3) lets it have
  * more. Programs ask for one completion when they expect one at a time, and
  * then take the event of a receive for that of their send, so that two wait for
- * a moment (perftest's ib_send_lat -e). A page holds this many.
+ * a moment (perftest's ib_send_lat -e). A page holds this many. Who resizes a queue
+ * means what it says, and wants to hear when more is waiting than that.
  */
 #define SLOTS_MIN 32
 
@@ -194,7 +195,7 @@ static int resize_locked(struct univ_cq *cq, struct univ_cq_past *past, int cqe)
 {
 	struct univ_cq_resize cmd = {
 		.handle = cq->ibv.handle,
-		.cqe = slots_for(cqe < 0 ? 0 : (uint32_t)cqe),
+		.cqe = cqe < 0 ? 0 : (uint32_t)cqe,
 	};
 	struct univ_map map = cq->map;
 	int err = univ_cmd_cq_resize(cq->ibv.context->cmd_fd, &cmd);
@@ -415,6 +416,45 @@ int univ_poll_cq(struct ibv_cq *ibv, int max, struct ibv_wc *wc)
 	if (univ_unlikely(univ_cq_ring_broken(ring)))
 		return poll_broken(cq, max, wc);
 	return 0;
+}
+
+static bool cq_waits(const struct univ_cq *cq, uint32_t index)
+{
+	return index - cq->head <= cq->mask &&
+	       univ_cursor_ready(univ_cursor_make(cq->slots, cq->mask, index));
+}
+
+static void cqe_move(struct univ_cq *cq, uint32_t to, uint32_t from)
+{
+	memcpy(&cq->slots[to & cq->mask], &cq->slots[from & cq->mask],
+	       offsetof(struct univ_cqe, phase));
+}
+
+/*
+ * A queue pair was reset: what nobody has polled of it is no longer there, as on mlx5.
+ * Programs that use the queue pair again would take it for that of their new requests.
+ * What is of others moves on, each to a slot that was ready already.
+ */
+void univ_cq_forget(struct ibv_cq *ibv, uint32_t qp_num)
+{
+	struct univ_cq *cq = to_ucq(ibv);
+	uint32_t end, from, to;
+
+	univ_lock(&cq->lock);
+	for (end = cq->head; cq_waits(cq, end);)
+		end++;
+	for (from = to = end; from != cq->head;) {
+		if (cq->slots[--from & cq->mask].qp_num == qp_num)
+			continue;
+		if (--to != from)
+			cqe_move(cq, to, from);
+	}
+	if (to != cq->head) {
+		cq->head = to;
+		univ_poke(&cq->cursor, univ_cursor_make(cq->slots, cq->mask, to));
+		univ_cq_ring_consume(cq->ring, to);
+	}
+	univ_unlock(&cq->lock);
 }
 
 /*

@@ -330,6 +330,14 @@ static void attr_to_ibv(struct ibv_qp_attr *to, const struct univ_qp_query *quer
  * A reset needs nothing done to the rings: the kernel then counts all that was
  * published as retired, which is what an empty ring looks like.
  */
+static void forget_completions(const struct ibv_qp *ibv)
+{
+	if (ibv->send_cq)
+		univ_cq_forget(ibv->send_cq, ibv->qp_num);
+	if (ibv->recv_cq && ibv->recv_cq != ibv->send_cq)
+		univ_cq_forget(ibv->recv_cq, ibv->qp_num);
+}
+
 UNIV_EXPORT int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask)
 {
 	struct univ_qp_modify cmd = { .handle = ibv->handle };
@@ -343,6 +351,8 @@ UNIV_EXPORT int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int 
 		univ_peer_set(to_ucontext(ibv->context), to_uqp(ibv), attr, attr_mask);
 	if (attr_mask & IBV_QP_STATE)
 		set_state(to_uqp(ibv), attr->qp_state);
+	if (attr_mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET)
+		forget_completions(ibv);
 	return 0;
 }
 

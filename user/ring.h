@@ -95,7 +95,7 @@ static inline const struct univ_cqe *univ_cursor_cqe(univ_cq_cursor cursor)
 
 /*
  * Whether the completion that @cursor waits for is there. Acquire: pairs with
- * the release in the kernel's univ_cq_ring_write(); the rest of it can be read.
+ * the release in the kernel's univ_cq_ring_show(); the rest of it can be read.
  */
 static inline bool univ_cursor_ready(univ_cq_cursor cursor)
 {

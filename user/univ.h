@@ -197,6 +197,7 @@ struct univ_cq *univ_cq_create(struct ibv_context *context, const struct ibv_cq_
 			       uint32_t flags);
 int univ_poll_cq(struct ibv_cq *cq, int max, struct ibv_wc *wc);
 int univ_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+void univ_cq_forget(struct ibv_cq *cq, uint32_t qp_num);
 int univ_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 int univ_cq_broken(struct univ_cq *cq);
 struct ibv_cq_ex *univ_create_cq_ex(struct ibv_context *context,
