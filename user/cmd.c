@@ -127,7 +127,19 @@ int univ_cmd_qp_modify(int fd, struct univ_qp_modify *cmd, uint32_t qp_type)
 	return univ_fail_hdr("ibv_modify_qp", err, hdr);
 }
 
-/* As gid_table, by the library itself: a failure concerns nobody. */
+/* As port_query, pd_alloc and gid_table, by the library itself: a failure concerns nobody. */
+int univ_cmd_port_try(int fd, struct univ_port_query *cmd)
+{
+	cmd->hdr.size = sizeof(*cmd);
+	return ioctl(fd, UNIV_PORT_QUERY, cmd) ? errno : 0;
+}
+
+int univ_cmd_pd_try(int fd, struct univ_pd_alloc *cmd)
+{
+	cmd->hdr.size = sizeof(*cmd);
+	return ioctl(fd, UNIV_PD_ALLOC, cmd) ? errno : 0;
+}
+
 int univ_cmd_gid_table_try(int fd, struct univ_gid_table *cmd)
 {
 	cmd->hdr.size = sizeof(*cmd);

@@ -135,6 +135,7 @@ UNIV_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *ibdev)
 		goto close_node;
 	poller_start(fd);
 	context_init(ctx, device, fd);
+	univ_watch_context(ctx);
 	return &ctx->vctx.context;
 
 close_node:
@@ -148,6 +149,7 @@ UNIV_EXPORT int ibv_close_device(struct ibv_context *context)
 {
 	struct univ_context *ctx = to_ucontext(context);
 
+	univ_watch_close(ctx);
 	if (ctx->doorbell)
 		munmap((void *)ctx->doorbell, UNIV_PAGE_SIZE);
 	close(context->cmd_fd);

@@ -93,12 +93,26 @@ static int cq_create_kernel(struct univ_cq *cq, const struct ibv_cq_init_attr_ex
 	return err;
 }
 
-static void channel_count(struct ibv_comp_channel *channel, int change)
+static void channel_join(struct ibv_comp_channel *channel, struct univ_cq *cq)
 {
-	if (!channel)
-		return;
+	struct univ_context *ctx = to_ucontext(channel->context);
+
 	pthread_mutex_lock(&channel->context->mutex);
-	channel->refcnt += change;
+	channel->refcnt++;
+	cq->next = ctx->channel_cqs;
+	ctx->channel_cqs = cq;
+	pthread_mutex_unlock(&channel->context->mutex);
+}
+
+static void channel_leave(struct ibv_comp_channel *channel, const struct univ_cq *cq)
+{
+	struct univ_cq **link = &to_ucontext(channel->context)->channel_cqs;
+
+	pthread_mutex_lock(&channel->context->mutex);
+	channel->refcnt--;
+	while (*link != cq)
+		link = &(*link)->next;
+	*link = cq->next;
 	pthread_mutex_unlock(&channel->context->mutex);
 }
 
@@ -116,7 +130,8 @@ struct univ_cq *univ_cq_create(struct ibv_context *context, const struct ibv_cq_
 		free(cq);
 		return NULL;
 	}
-	channel_count(attr->channel, 1);
+	if (attr->channel)
+		channel_join(attr->channel, cq);
 	return cq;
 }
 
@@ -151,16 +166,18 @@ static void cq_free(struct univ_cq *cq)
 
 UNIV_EXPORT int ibv_destroy_cq(struct ibv_cq *ibv)
 {
+	const struct univ_acks acks = { "ibv_destroy_cq", UNIV_OBJECT_CQ, &ibv->mutex, &ibv->cond };
 	struct ibv_comp_channel *channel = ibv->channel;
 	struct univ_destroy cmd;
 	int err = cq_destroy_kernel(to_ucq(ibv), &cmd);
 
 	if (err)
 		return err;
-	univ_wait_acks(&ibv->mutex, &ibv->cond, &ibv->comp_events_completed, cmd.comp_events);
-	univ_wait_acks(&ibv->mutex, &ibv->cond, &ibv->async_events_completed, cmd.async_events);
+	if (channel)
+		channel_leave(channel, to_ucq(ibv));
+	univ_wait_acks(&acks, &ibv->comp_events_completed, cmd.comp_events);
+	univ_wait_acks(&acks, &ibv->async_events_completed, cmd.async_events);
 	cq_free(to_ucq(ibv));
-	channel_count(channel, -1);
 	return 0;
 }
 

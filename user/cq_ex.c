@@ -111,9 +111,26 @@ static void end_poll(struct ibv_cq_ex *ex)
 }
 
 /*
- * Of programs whose failures are printed: the failures of the completions between
- * start and end, which are recorded under the lock, are printed.
+ * Of programs whose failures are printed: how long they poll in vain is looked at,
+ * and the failures of the completions between start and end, which are recorded
+ * under the lock, are printed.
  */
+static int start_poll_telling(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
+{
+	int err = start_poll(ex, attr);
+
+	univ_watch_poll(from_ex(ex), err != ENOENT);
+	return err;
+}
+
+static int start_poll_alone_telling(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
+{
+	int err = start_poll_alone(ex, attr);
+
+	univ_watch_poll(from_ex(ex), err != ENOENT);
+	return err;
+}
+
 static void end_poll_telling(struct ibv_cq_ex *ex)
 {
 	end_poll(ex);
@@ -190,11 +207,13 @@ static void ops_set(struct univ_cq *cq)
 {
 	const bool alone = cq->single_threaded, telling = univ_fail_printed();
 
-	cq->ibv.start_poll = alone ? start_poll_alone : start_poll;
-	if (telling)
+	if (telling) {
+		cq->ibv.start_poll = alone ? start_poll_alone_telling : start_poll_telling;
 		cq->ibv.end_poll = alone ? end_poll_alone_telling : end_poll_telling;
-	else
+	} else {
+		cq->ibv.start_poll = alone ? start_poll_alone : start_poll;
 		cq->ibv.end_poll = alone ? end_poll_alone : end_poll;
+	}
 	cq->ibv.next_poll = next_poll;
 	readers_set(&cq->ibv);
 }

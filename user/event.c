@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cmd.h"
@@ -71,6 +72,8 @@ UNIV_EXPORT int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq
 {
 	struct univ_event event;
 
+	if (univ_unlikely(to_ucontext(channel->context)->pid))
+		univ_watch_channel(channel);
 	if (event_read("ibv_get_cq_event", channel->fd, &event))
 		return -1;
 	*cq = (struct ibv_cq *)(uintptr_t)event.cookie;
@@ -86,13 +89,22 @@ static void ack(pthread_mutex_t *mutex, pthread_cond_t *cond, uint32_t *done, ui
 	pthread_mutex_unlock(mutex);
 }
 
-void univ_wait_acks(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *done,
-		    uint32_t told)
+/* A program that never acknowledges waits for ever, which is said after a second. */
+void univ_wait_acks(const struct univ_acks *acks, const uint32_t *done, uint32_t told)
 {
-	pthread_mutex_lock(mutex);
+	struct timespec patience;
+	int err = 0;
+
+	clock_gettime(CLOCK_REALTIME, &patience);
+	patience.tv_sec++;
+	pthread_mutex_lock(acks->mutex);
+	while ((int32_t)(told - *done) > 0 && err != ETIMEDOUT)
+		err = pthread_cond_timedwait(acks->cond, acks->mutex, &patience);
+	if ((int32_t)(told - *done) > 0)
+		univ_warn_unacknowledged(acks->verb, acks->type, told - *done);
 	while ((int32_t)(told - *done) > 0)
-		pthread_cond_wait(cond, mutex);
-	pthread_mutex_unlock(mutex);
+		pthread_cond_wait(acks->cond, acks->mutex);
+	pthread_mutex_unlock(acks->mutex);
 }
 
 UNIV_EXPORT void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nevents)

@@ -47,6 +47,8 @@ void univ_peer_set(struct univ_context *ctx, struct univ_qp *qp, const struct ib
 	}
 	if (mask & IBV_QP_DEST_QPN)
 		qp->peer_qpn = attr->dest_qp_num;
+	if (mask & IBV_QP_TIMEOUT)
+		qp->no_timeout = !attr->timeout;
 	if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET) {
 		qp->has_peer = false;
 		qp->failed = false;

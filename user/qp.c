@@ -347,8 +347,10 @@ UNIV_EXPORT int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int 
 	err = univ_cmd_qp_modify(ibv->context->cmd_fd, &cmd, ibv->qp_type);
 	if (err)
 		return err;
-	if (attr_mask & (IBV_QP_STATE | IBV_QP_AV | IBV_QP_DEST_QPN))
+	if (attr_mask & (IBV_QP_STATE | IBV_QP_AV | IBV_QP_DEST_QPN | IBV_QP_TIMEOUT))
 		univ_peer_set(to_ucontext(ibv->context), to_uqp(ibv), attr, attr_mask);
+	if (attr_mask & IBV_QP_PORT)
+		univ_watch_port(to_ucontext(ibv->context), to_uqp(ibv), attr->port_num);
 	if (attr_mask & IBV_QP_STATE)
 		set_state(to_uqp(ibv), attr->qp_state);
 	if (attr_mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET)
@@ -395,12 +397,13 @@ UNIV_EXPORT int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode
 UNIV_EXPORT int ibv_destroy_qp(struct ibv_qp *ibv)
 {
 	struct univ_qp *qp = to_uqp(ibv);
+	const struct univ_acks acks = { "ibv_destroy_qp", UNIV_OBJECT_QP, &ibv->mutex, &ibv->cond };
 	struct univ_destroy cmd;
 	int err = qp_destroy_kernel(qp, &cmd);
 
 	if (err)
 		return err;
-	univ_wait_acks(&ibv->mutex, &ibv->cond, &ibv->events_completed, cmd.async_events);
+	univ_wait_acks(&acks, &ibv->events_completed, cmd.async_events);
 	univ_peer_remove(to_ucontext(ibv->context), qp);
 	univ_qp_free(qp);
 	return 0;

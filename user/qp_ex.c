@@ -401,6 +401,13 @@ static void wr_start(struct ibv_qp_ex *ex)
 		start_refuse(qp);
 }
 
+/* Of programs whose failures are printed */
+static void wr_start_telling(struct ibv_qp_ex *ex)
+{
+	univ_watch_fork("ibv_wr_start", ex->qp_base.context);
+	wr_start(ex);
+}
+
 /* Nothing is published, and what was recorded is printed without the lock. */
 static __attribute__((cold, noinline)) int complete_refused(struct univ_qp *qp)
 {
@@ -499,7 +506,7 @@ void univ_qp_ex_init(struct univ_qp *qp, uint64_t ops)
 	ex->wr_set_inline_data_list = wr_set_inline_data_list;
 	ex->wr_set_sge = wr_set_sge;
 	ex->wr_set_sge_list = wr_set_sge_list;
-	ex->wr_start = wr_start;
+	ex->wr_start = univ_fail_printed() ? wr_start_telling : wr_start;
 	ex->wr_complete = wr_complete;
 	ex->wr_abort = wr_abort;
 	qp->is_ex = true;

@@ -183,12 +183,14 @@ UNIV_EXPORT int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
 
 UNIV_EXPORT int ibv_destroy_srq(struct ibv_srq *srq)
 {
+	const struct univ_acks acks = { "ibv_destroy_srq", UNIV_OBJECT_SRQ, &srq->mutex,
+					&srq->cond };
 	struct univ_destroy cmd;
 	int err = srq_destroy_kernel(srq, &cmd);
 
 	if (err)
 		return err;
-	univ_wait_acks(&srq->mutex, &srq->cond, &srq->events_completed, cmd.async_events);
+	univ_wait_acks(&acks, &srq->events_completed, cmd.async_events);
 	univ_unmap_ring(&to_usrq(srq)->map);
 	pthread_mutex_destroy(&srq->mutex);
 	pthread_cond_destroy(&srq->cond);

@@ -54,6 +54,8 @@ struct univ_context {
 	uint32_t features;			/* enum univ_feature */
 	struct univ_lock table_lock;
 	struct univ_qp *qps[UNIV_QP_BUCKETS];	/* by number */
+	struct univ_cq *channel_cqs;		/* those with a channel, under the mutex */
+	pid_t pid;				/* watch.c: whose it is; 0: not watched */
 };
 
 struct univ_map {
@@ -82,6 +84,8 @@ struct univ_cq {
 	const struct univ_cqe *current;	/* between start_poll and end_poll */
 	struct univ_map map;
 	struct univ_cq_past *past;
+	struct univ_cq *next;		/* univ_context.channel_cqs */
+	uint64_t idle_since;		/* watch.c: 0 when not idle */
 };
 
 struct univ_srq {
@@ -96,6 +100,13 @@ struct univ_srq {
 struct univ_xrcd {
 	struct ibv_xrcd ibv;
 	uint32_t handle;
+};
+
+/* watch.c: datagrams that a port has dropped without a word */
+struct univ_dropped {
+	uint8_t port;			/* 0: nobody has looked */
+	uint64_t qkey;
+	uint64_t length;
 };
 
 /* A request under construction by ibv_wr_*(3); under the send lock. */
@@ -135,8 +146,10 @@ struct univ_qp {
 	bool has_peer;
 	bool failed;			/* since the last reset */
 	bool flush_told;
+	bool no_timeout;		/* IBV_QP_TIMEOUT of 0: waits for ever */
 	uint8_t failed_status;
 	uint64_t failed_wr_id;
+	struct univ_dropped dropped;	/* by the port when the queue pair got it */
 };
 
 static inline struct univ_device *to_udevice(struct ibv_device *device)
@@ -189,8 +202,22 @@ void univ_ah_attr_from_ibv(struct univ_ah_attr *to, const struct ibv_ah_attr *fr
 void univ_ah_attr_to_ibv(struct ibv_ah_attr *to, const struct univ_ah_attr *from);
 
 /* event.c */
-void univ_wait_acks(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *done,
-		    uint32_t told);
+struct univ_acks {
+	const char *verb;
+	enum univ_object_type type;
+	pthread_mutex_t *mutex;
+	pthread_cond_t *cond;
+};
+
+void univ_wait_acks(const struct univ_acks *acks, const uint32_t *done, uint32_t told);
+
+/* watch.c */
+void univ_watch_context(struct univ_context *ctx);
+void univ_watch_channel(struct ibv_comp_channel *channel);
+void univ_watch_close(struct univ_context *ctx);
+void univ_watch_fork(const char *verb, struct ibv_context *context);
+void univ_watch_poll(struct univ_cq *cq, bool taken);
+void univ_watch_port(struct univ_context *ctx, struct univ_qp *qp, uint8_t port);
 
 /* cq.c, cq_ex.c */
 struct univ_cq *univ_cq_create(struct ibv_context *context, const struct ibv_cq_init_attr_ex *attr,
