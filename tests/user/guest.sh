@@ -43,6 +43,13 @@ resources_unchanged() {
 	return 1
 }
 
+# hw_counter DEVICE NAME: what it is now. The kernel shows the value of the last reader until the lifespan is over, and
+# with a lifespan of 0 until the end of that tick
+hw_counter() {
+	local counters=/sys/class/infiniband/$1/ports/1/hw_counters
+	echo 0 >"$counters/lifespan" && sleep 0.02 && cat "$counters/$2"
+}
+
 # still_works: a fresh process sends and receives
 still_works() { program tutorial; }
 

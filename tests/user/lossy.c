@@ -4,21 +4,11 @@
  * over and damages packets: what arrives is what was sent, once and in order. The
  * script that runs this makes the network; UNIV_TEST_PEER names the second device.
  */
-#include "testlib.h"
+#include "side.h"
 
 #define DEPTH	16
 #define SLOT	(96u << 10)
 #define SIZE	(DEPTH * SLOT)
-
-/* One of the two: everything that it has */
-struct side {
-	struct test_dev dev;
-	struct ibv_pd *pd;
-	struct ibv_mr *mr;
-	struct ibv_cq *cq;
-	struct ibv_qp *qp;
-	uint8_t *buf;
-};
 
 struct link {
 	struct side side[2];
@@ -38,40 +28,6 @@ static uint8_t patience(void)
 	const char *timeout = getenv("LOSSY_TIMEOUT");
 
 	return timeout ? atoi(timeout) : 10;
-}
-
-static void side_open(struct side *s, const char *name)
-{
-	struct ibv_qp_init_attr init = {
-		.qp_type = IBV_QPT_RC,
-		.cap = { DEPTH, DEPTH, 1, 1, 64 },
-	};
-
-	setenv("UNIV_TEST_DEVICE", name, 1);
-	dev_open(&s->dev);
-	s->pd = ibv_alloc_pd(s->dev.ctx);
-	NEED_PTR(s->pd, "alloc_pd");
-	s->buf = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	NEED(s->buf != MAP_FAILED, "mmap: %s", err_name(errno));
-	s->mr = ibv_reg_mr(s->pd, s->buf, SIZE, ALL_ACCESS);
-	NEED_PTR(s->mr, "reg_mr");
-	s->cq = ibv_create_cq(s->dev.ctx, 4 * DEPTH, NULL, NULL, 0);
-	NEED_PTR(s->cq, "create_cq");
-	init.send_cq = s->cq;
-	init.recv_cq = s->cq;
-	s->qp = ibv_create_qp(s->pd, &init);
-	NEED_PTR(s->qp, "create_qp");
-}
-
-static void side_close(struct side *s)
-{
-	if (s->qp)
-		CHECK_ERR(ibv_destroy_qp(s->qp), 0);
-	CHECK_ERR(ibv_destroy_cq(s->cq), 0);
-	CHECK_ERR(ibv_dereg_mr(s->mr), 0);
-	munmap(s->buf, SIZE);
-	CHECK_ERR(ibv_dealloc_pd(s->pd), 0);
-	dev_close(&s->dev);
 }
 
 static void side_connect(struct link *l, int i, uint32_t dest)
@@ -99,15 +55,15 @@ static void side_connect(struct link *l, int i, uint32_t dest)
 
 static void link_open(struct link *l, uint8_t timeout, uint8_t retry_cnt, uint8_t rnr_retry)
 {
-	static char near[64];
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { DEPTH, DEPTH, 1, 1, 64 },
+	};
 
-	if (!near[0])
-		snprintf(near, sizeof(near), "%s", dev_wanted());
 	l->timeout = timeout;
 	l->retry_cnt = retry_cnt;
 	l->rnr_retry = rnr_retry;
-	side_open(&l->side[0], near);
-	side_open(&l->side[1], getenv("UNIV_TEST_PEER"));
+	sides_open(l->side, init, SIZE);
 }
 
 static void link_connect(struct link *l)
@@ -237,57 +193,43 @@ static void reads(void)
 }
 
 /* Each is executed once, however often it was asked for */
-static void atomics(void)
+static void add_up(struct link *l)
 {
 	int count = messages(), posted = 0;
-	struct link l = {};
 	struct ibv_wc wc;
 
-	link_open(&l, patience(), 7, 7);
-	link_connect(&l);
 	for (int n = 0; n < count; n++) {
-		uint64_t *got = (uint64_t *)(l.side[0].buf + n % DEPTH * SLOT);
+		uint64_t *got = (uint64_t *)(l->side[0].buf + n % DEPTH * SLOT);
 
 		for (; posted < count && posted < n + DEPTH; posted++) {
-			struct ibv_sge sge = { (uintptr_t)l.side[0].buf + posted % DEPTH * SLOT, 8,
-					       l.side[0].mr->lkey };
+			struct ibv_sge sge = { (uintptr_t)l->side[0].buf + posted % DEPTH * SLOT, 8,
+					       l->side[0].mr->lkey };
 			struct ibv_send_wr wr = {
 				.wr_id = posted, .sg_list = &sge, .num_sge = 1,
 				.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD,
 				.send_flags = IBV_SEND_SIGNALED,
-				.wr.atomic = { (uintptr_t)l.side[1].buf, 1, 0, l.side[1].mr->rkey },
+				.wr.atomic = { (uintptr_t)l->side[1].buf, 1, 0, l->side[1].mr->rkey },
 			}, *bad;
 
-			NEED_OK(ibv_post_send(l.side[0].qp, &wr, &bad));
+			NEED_OK(ibv_post_send(l->side[0].qp, &wr, &bad));
 		}
-		if (!side_done(&l.side[0], n, &wc))
+		if (!side_done(&l->side[0], n, &wc))
 			break;
 		if (!CHECK(*got == (uint64_t)n, "addition %d found %" PRIu64, n, *got))
 			break;
 	}
-	CHECK(*(uint64_t *)l.side[1].buf == (uint64_t)count, "%d additions made %" PRIu64, count,
-	      *(uint64_t *)l.side[1].buf);
+	CHECK(*(uint64_t *)l->side[1].buf == (uint64_t)count, "%d additions made %" PRIu64, count,
+	      *(uint64_t *)l->side[1].buf);
+}
+
+static void atomics(void)
+{
+	struct link l = {};
+
+	link_open(&l, patience(), 7, 7);
+	link_connect(&l);
+	add_up(&l);
 	link_close(&l);
-}
-
-static uint64_t counter(int side, const char *what)
-{
-	const char *name = side ? getenv("UNIV_TEST_PEER") : dev_wanted();
-	unsigned long long value = 0;
-	char path[160];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/hw_counters/%s", name, what);
-	f = fopen(path, "r");
-	NEED(f && fscanf(f, "%llu", &value) == 1, "%s", path);
-	fclose(f);
-	/* What sysfs shows is cached for as long as "lifespan" says */
-	return value;
-}
-
-static void wait_lifespan(void)
-{
-	sleep_ms(50);
 }
 
 /* The first try and as many more as were asked for, and then the right status */
@@ -296,17 +238,16 @@ static void counted_retries(void)
 	for (uint8_t retries = 0; retries < 8; retries++) {
 		struct link l = {};
 		struct ibv_wc wc;
+		const char *near;
 		uint64_t before;
 
 		link_open(&l, 8, retries, 7);
 		side_connect(&l, 0, 0xfffffd);
-		setenv("UNIV_TEST_DEVICE", ibv_get_device_name(l.side[0].dev.ctx->device), 1);
-		wait_lifespan();
-		before = counter(0, "sent_pkts");
+		near = ibv_get_device_name(l.side[0].dev.ctx->device);
+		before = hw_counter(near, "sent_pkts");
 		NEED_OK(side_post(&l, 1, IBV_WR_SEND, 8));
 		WANT_WC(l.side[0].cq, &wc, IBV_WC_RETRY_EXC_ERR);
-		wait_lifespan();
-		before = counter(0, "sent_pkts") - before;
+		before = hw_counter(near, "sent_pkts") - before;
 		CHECK(before == retries + 1u, "retry_cnt %u: %" PRIu64 " packets", retries, before);
 		link_close(&l);
 	}
@@ -317,17 +258,16 @@ static void counted_rnr(void)
 	for (uint8_t retries = 0; retries < 7; retries++) {
 		struct link l = {};
 		struct ibv_wc wc;
+		const char *near;
 		uint64_t before;
 
 		link_open(&l, 14, 7, retries);
 		link_connect(&l);
-		setenv("UNIV_TEST_DEVICE", ibv_get_device_name(l.side[0].dev.ctx->device), 1);
-		wait_lifespan();
-		before = counter(0, "rcvd_rnr_err");
+		near = ibv_get_device_name(l.side[0].dev.ctx->device);
+		before = hw_counter(near, "rcvd_rnr_err");
 		NEED_OK(side_post(&l, 1, IBV_WR_SEND, 8));
 		WANT_WC(l.side[0].cq, &wc, IBV_WC_RNR_RETRY_EXC_ERR);
-		wait_lifespan();
-		before = counter(0, "rcvd_rnr_err") - before;
+		before = hw_counter(near, "rcvd_rnr_err") - before;
 		CHECK(before == retries + 1u, "rnr_retry %u: %" PRIu64 " refusals", retries, before);
 		link_close(&l);
 	}
@@ -440,6 +380,99 @@ static void drains(void)
 	}
 }
 
+/* What is changed in SQD holds from then on: a peer that is gone is given up in no time */
+static void changed(void)
+{
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_SQD, .timeout = 1, .retry_cnt = 0 };
+	struct link l = {};
+	struct ibv_wc wc;
+	uint64_t start;
+
+	link_open(&l, 20, 7, 7);
+	link_connect(&l);
+	NEED_OK(side_post(&l, 0, IBV_WR_RDMA_WRITE, 1));
+	side_done(&l.side[0], 0, &wc);
+	NEED_OK(to_sqd(l.side[0].qp));
+	CHECK(drained(&l.side[0]), "the queue is not drained");
+	NEED_OK(ibv_modify_qp(l.side[0].qp, &a, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT));
+	NEED_OK(qp_to_state(l.side[0].qp, IBV_QPS_RTS));
+	NEED_OK(qp_to_state(l.side[1].qp, IBV_QPS_ERR));
+	start = now_ns();
+	NEED_OK(side_post(&l, 1, IBV_WR_RDMA_WRITE, 1));
+	CHECK(wait_wc(l.side[0].cq, &wc, 60000) == 1 && wc.status == IBV_WC_RETRY_EXC_ERR,
+	      "no end of retries");
+	/* Eight times 4.3 s it was */
+	CHECK(now_ns() - start < 20000000000ull, "after %" PRIu64 " ms",
+	      (now_ns() - start) / 1000000);
+	link_close(&l);
+}
+
+/* A responder that was promised to remember more atomics does, when all of them are repeated */
+static void more_atomics(void)
+{
+	struct ibv_qp_attr a = { .max_rd_atomic = 16, .max_dest_rd_atomic = 16 };
+	struct link l = {};
+
+	/* Where the guest stands still for a moment, eight tries must not be over */
+	link_open(&l, 16, 7, 7);
+	link_connect(&l);
+	for (int i = 1; i >= 0; i--) {
+		a.qp_state = IBV_QPS_SQD;
+		NEED_OK(to_sqd(l.side[i].qp));
+		CHECK(drained(&l.side[i]), "the queue is not drained");
+		NEED_OK(ibv_modify_qp(l.side[i].qp, &a, IBV_QP_STATE | IBV_QP_MAX_QP_RD_ATOMIC |
+				      IBV_QP_MAX_DEST_RD_ATOMIC));
+		NEED_OK(qp_to_state(l.side[i].qp, IBV_QPS_RTS));
+	}
+	add_up(&l);
+	link_close(&l);
+}
+
+/* More than one connection may have under way, of a device that many use */
+#define ENDED	32
+
+/* The far end's queue pair asks for some memory, and is in error when it comes */
+static void read_and_end(struct link *l)
+{
+	struct side *far = &l->side[1], *near = &l->side[0];
+	struct ibv_sge sge = { .length = 32 << 10 };
+	struct ibv_send_wr wr = {
+		.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_READ,
+	}, *bad;
+
+	link_open(l, 16, 7, 7);
+	link_connect(l);
+	sge.addr = (uintptr_t)far->buf;
+	sge.lkey = far->mr->lkey;
+	wr.wr.rdma.remote_addr = (uintptr_t)near->buf;
+	wr.wr.rdma.rkey = near->mr->rkey;
+	NEED_OK(ibv_post_send(far->qp, &wr, &bad));
+	NEED_OK(qp_to_state(far->qp, IBV_QPS_ERR));
+}
+
+/*
+ * What is sent is charged to the sender's namespace for as long as it travels. Answers
+ * to queue pairs that are in error by then have arrived, though nobody takes them, and
+ * do not keep anybody else in that namespace from sending.
+ */
+static void answers_in_error(void)
+{
+	static struct link ended[ENDED];
+	struct link l = {};
+	struct ibv_wc wc;
+
+	for (int i = 0; i < ENDED; i++)
+		read_and_end(&ended[i]);
+	sleep_ms(300);
+	link_open(&l, 16, 7, 7);
+	link_connect(&l);
+	NEED_OK(side_post(&l, 1, IBV_WR_RDMA_WRITE, 5000));
+	side_done(&l.side[0], 1, &wc);
+	link_close(&l);
+	for (int i = 0; i < ENDED; i++)
+		link_close(&ended[i]);
+}
+
 static const struct test_case cases[] = {
 	{ "sends", sends },
 	{ "writes", writes },
@@ -449,6 +482,9 @@ static const struct test_case cases[] = {
 	{ "counted_rnr", counted_rnr },
 	{ "destroyed", destroyed },
 	{ "drains", drains },
+	{ "changed", changed },
+	{ "more_atomics", more_atomics },
+	{ "answers_in_error", answers_in_error },
 };
 
 TEST_MAIN("lossy (adv19 adv20)", cases, 120)

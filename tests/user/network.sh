@@ -20,6 +20,13 @@ far_and_near() {
 		wait_until 5 gid_ready w-near && wait_until 5 gid_ready w-far
 }
 
+# resolved ADDRESS: w-near knows the neighbour; else it is asked for. A link that came up a moment ago drops packets.
+resolved() {
+	ip -n w-near neigh show "$1" | grep -Eq 'REACHABLE|STALE|DELAY|PROBE' && return
+	ip netns exec w-near bash -c "echo >/dev/udp/$1/9"
+	return 1
+}
+
 # far_gone: both devices and the namespace
 far_gone() {
 	rdma link del w-near && ip link del w-near && ip netns del w-near && ip netns del w-far

@@ -111,7 +111,7 @@ static void close_all(void)
 /* Packets over a veth are taken before the system call that sent them returns, or soon */
 static bool in_error(void)
 {
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 2000; i++) {
 		if (qp_state_now(env.qp) == IBV_QPS_ERR)
 			return true;
 		sleep_ms(1);
@@ -325,6 +325,43 @@ static void wrong_psn(void)
 	}
 }
 
+/* A second address of our netdev, which has the name of its device */
+static void second_address(const char *add_or_del)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "ip addr %s 10.89.0.4/24 dev %s", add_or_del,
+		 env.dev.ctx->device->name);
+	NEED(!system(command), "%s", command);
+}
+
+static bool has_gid_of(uint8_t last_byte)
+{
+	static const uint8_t mapped[] = { 0xff, 0xff, 10, 89, 0 };
+	union ibv_gid gid;
+
+	for (int i = 0; i < 16; i++)
+		if (!ibv_query_gid(env.dev.ctx, PORT, i, &gid) && gid.raw[15] == last_byte &&
+		    !memcmp(gid.raw + 10, mapped, sizeof(mapped)))
+			return true;
+	return false;
+}
+
+/* The device takes it, but the queue pair has said that it is reached by another one */
+static void wrong_destination(void)
+{
+	struct packet p;
+
+	second_address("add");
+	for (int i = 0; i < 200 && !has_gid_of(4); i++)
+		sleep_ms(10);
+	NEED(has_gid_of(4), "the device does not have the second address");
+	write_packet(&p, env.psn, 64, 64);
+	packet_send_to(&p, "10.89.0.2", "10.89.0.4", 0);
+	want_ignored("destination", 4);
+	second_address("del");
+}
+
 /* Nobody else than the peer is listened to, by address or by key of partition */
 static void strangers(void)
 {
@@ -341,6 +378,7 @@ static void strangers(void)
 	p.byte[1] |= 1;
 	packet_send(&p);
 	want_ignored("version", 1);
+	wrong_destination();
 }
 
 static void ask_read(uint32_t len)
@@ -406,6 +444,101 @@ static void forged_answers(void)
 	restart();
 }
 
+static void datagram_begin(struct packet *p, uint16_t pkey)
+{
+	packet_begin(p, SERVICE_UD | SEND_ONLY, 0, 8);
+	p->byte[2] = pkey >> 8;
+	p->byte[3] = pkey;
+	put32(p->byte + 12, PAIR_QKEY);
+	put32(p->byte + 16, PEER_QPN);
+	p->len += 8;
+	packet_fill(p, 8, 0x77);
+}
+
+/* A queue pair of another kind, and receive requests; the packets' helpers are then for it */
+static struct ibv_qp *datagram_open(void)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_UD, .send_cq = env.cq, .recv_cq = env.cq, .cap = { 1, 8, 1, 1 },
+	};
+	struct ibv_sge sge = { (uintptr_t)inbox(), INBOX / 2, env.inbox->lkey };
+	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
+	struct ibv_qp *qp = ibv_create_qp(env.pd, &init);
+
+	NEED_PTR(qp, "create_qp");
+	NEED_OK(qp_to_init(qp));
+	NEED_OK(qp_to_state(qp, IBV_QPS_RTR));
+	for (int i = 0; i < 8; i++)
+		CHECK_ERR(ibv_post_recv(qp, &wr, &bad), 0);
+	peer.qpn = qp->qp_num;
+	return qp;
+}
+
+/* Datagrams of another partition are nobody's, and what is sent to a group has a group's number */
+static void stray_datagrams(void)
+{
+	struct in_addr from = { inet_addr("10.89.0.2") };
+	struct ibv_qp *qp = datagram_open();
+	struct packet p;
+	struct ibv_wc wc;
+
+	NEED(!setsockopt(peer.sock, IPPROTO_IP, IP_MULTICAST_IF, &from, sizeof(from)),
+	     "IP_MULTICAST_IF: %s", err_name(errno));
+	datagram_begin(&p, 0x1234);
+	packet_send(&p);
+	CHECK(wait_wc(env.cq, &wc, 100) == 0, "another partition's datagram arrived");
+	datagram_begin(&p, 0xffff);
+	/* Every host is in this group */
+	packet_send_to(&p, "10.89.0.2", "224.0.0.1", 0);
+	CHECK(wait_wc(env.cq, &wc, 100) == 0, "a group's datagram arrived at a queue pair's number");
+	for (int full = 0; full < 2; full++) {
+		datagram_begin(&p, full ? 0xffff : 0x7fff);
+		packet_send(&p);
+		WANT_WC(env.cq, &wc, IBV_WC_SUCCESS);
+	}
+	CHECK_ERR(ibv_destroy_qp(qp), 0);
+	peer.qpn = env.qp->qp_num;
+	restart();
+}
+
+static uint64_t sent_packets(void)
+{
+	return hw_counter(dev_wanted(), "sent_pkts");
+}
+
+/*
+ * The peer reads much more than may be under way, on a network that takes its time
+ * (the script's), and then the queue pair goes to error: the rest is not read
+ */
+static void read_ends(void)
+{
+	const uint32_t len = 8 << 20;
+	uint8_t *mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t before, sent;
+	struct ibv_mr *mr;
+	struct packet p;
+
+	NEED(mem != MAP_FAILED, "mmap: %s", err_name(errno));
+	mr = ibv_reg_mr(env.pd, mem, len, ALL_ACCESS);
+	NEED_PTR(mr, "reg_mr");
+	before = sent_packets();
+	packet_begin(&p, READ_REQUEST, env.psn, 0);
+	packet_reth(&p, (uintptr_t)mem, mr->rkey, len);
+	packet_send(&p);
+	for (int i = 0; i < 1000 && sent_packets() == before; i++)
+		sleep_ms(5);
+	NEED_OK(qp_to_state(env.qp, IBV_QPS_ERR));
+	sent = sent_packets() - before;
+	CHECK(sent > 0, "nothing of the read was sent");
+	/* What could be under way has arrived, and there is room again */
+	sleep_ms(1000);
+	CHECK(sent_packets() - before == sent, "%" PRIu64 " packets in error",
+	      sent_packets() - before - sent);
+	restart();
+	CHECK_ERR(ibv_dereg_mr(mr), 0);
+	munmap(mem, len);
+}
+
 /* Good packets with bytes changed, their CRC right: what they may do is in the room and the inbox */
 static void random_bytes(void)
 {
@@ -438,6 +571,77 @@ static void random_bytes(void)
 	restart();
 }
 
+static void send_datagram(uint32_t qpn, uint32_t qkey, uint32_t len)
+{
+	struct packet p;
+
+	packet_begin(&p, SERVICE_UD | SEND_ONLY, 0, len);
+	put32(p.byte + 4, qpn);
+	put32(p.byte + 12, qkey);
+	put32(p.byte + 16, PEER_QPN);
+	p.len = 20;
+	packet_fill(&p, len, 0x44);
+	packet_send(&p);
+}
+
+static bool gsi_works(void)
+{
+	char cmd[200];
+
+	snprintf(cmd, sizeof(cmd), "rdma resource show qp link %s/1 lqpn 1 | grep -q 'state RTS'",
+		 ibv_get_device_name(env.dev.ctx->device));
+	return !system(cmd);
+}
+
+/* One packet of a stranger's must not end rdma_cm, which all of the device's users share */
+static void too_long_for_gsi(void)
+{
+	CHECK(gsi_works(), "queue pair 1 is not in RTS before the test");
+	send_datagram(1, 0x80010000, 257);
+	send_datagram(1, 0x80010000, 300);
+	send_datagram(1, 0x80010000, 1024);
+	sleep_ms(100);
+	CHECK(gsi_works(), "queue pair 1 has failed by a datagram that is longer than its receives");
+}
+
+/* The datagrams that found no receive */
+static uint64_t out_of_buffer(void)
+{
+	return hw_counter(ibv_get_device_name(env.dev.ctx->device), "out_of_buffer");
+}
+
+static void too_long_for_ud(void)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_UD, .cap = { 8, 8, 1, 1, 0 }, .send_cq = env.cq, .recv_cq = env.cq,
+	};
+	struct ibv_sge sge = { (uintptr_t)inbox(), 40 + 64, env.inbox->lkey };
+	struct ibv_recv_wr wr = { .wr_id = 7, .sg_list = &sge, .num_sge = 1 }, *bad;
+	struct ibv_qp *qp = ibv_create_qp(env.pd, &init);
+	unsigned long long before = out_of_buffer(), dropped;
+	struct ibv_wc wc;
+
+	NEED_PTR(qp, "create_qp");
+	NEED_OK(qp_to_init(qp));
+	NEED_OK(ibv_modify_qp(qp, &(struct ibv_qp_attr){ .qp_state = IBV_QPS_RTR }, IBV_QP_STATE));
+	CHECK_ERR(ibv_post_recv(qp, &wr, &bad), 0);
+	send_datagram(qp->qp_num, PAIR_QKEY, 65);
+	for (int i = 0; i < 20 && out_of_buffer() == before; i++)
+		sleep_ms(100);
+	dropped = out_of_buffer() - before;
+	CHECK(dropped == 1, "%llu datagrams were counted as dropped", dropped);
+	WANT_EMPTY(env.cq);
+	CHECK(qp_state_now(qp) == IBV_QPS_RTR, "state %d", qp_state_now(qp));
+	CHECK(is(inbox(), INBOX, 0xc5), "memory has changed");
+	/* The receive is still there */
+	send_datagram(qp->qp_num, PAIR_QKEY, 64);
+	if (WANT_WC(env.cq, &wc, IBV_WC_SUCCESS))
+		CHECK(wc.wr_id == 7 && wc.byte_len == 104, "id %d, %u bytes", (int)wc.wr_id,
+		      wc.byte_len);
+	CHECK_ERR(ibv_destroy_qp(qp), 0);
+	restart();
+}
+
 static const struct test_case cases[] = {
 	{ "open", open_all },
 	{ "opcodes", opcodes },
@@ -450,6 +654,10 @@ static const struct test_case cases[] = {
 	{ "wrong_psn", wrong_psn },
 	{ "strangers", strangers },
 	{ "forged_answers", forged_answers },
+	{ "too_long_for_gsi", too_long_for_gsi },
+	{ "too_long_for_ud", too_long_for_ud },
+	{ "stray_datagrams", stray_datagrams },
+	{ "read_ends", read_ends },
 	{ "random_bytes", random_bytes },
 	{ "close", close_all },
 };

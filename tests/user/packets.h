@@ -117,9 +117,9 @@ static void packet_reth(struct packet *p, uint64_t va, uint32_t rkey, uint32_t l
 }
 
 /* @damage is applied to the CRC */
-static void packet_send_from(struct packet *p, const char *from, uint32_t damage)
+static void packet_send_to(struct packet *p, const char *from, const char *dest, uint32_t damage)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = inet_addr("10.89.0.1") };
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = inet_addr(dest) };
 	uint32_t total = sizeof(p->ip) + sizeof(p->udp) + p->len + 4, crc;
 
 	p->ip = (struct iphdr){
@@ -134,6 +134,11 @@ static void packet_send_from(struct packet *p, const char *from, uint32_t damage
 	memcpy(p->byte + p->len, &crc, 4);
 	NEED(sendto(peer.sock, p, total, 0, (void *)&to, sizeof(to)) == (ssize_t)total,
 	     "sendto: %s", err_name(errno));
+}
+
+static void packet_send_from(struct packet *p, const char *from, uint32_t damage)
+{
+	packet_send_to(p, from, "10.89.0.1", damage);
 }
 
 static void packet_send(struct packet *p)

@@ -47,7 +47,7 @@ static void post_inbox(int which)
 }
 
 /* To the peer's only queue pair, whichever of ours it is */
-static void connect_to_peer(struct ibv_qp *qp)
+static int try_to_connect(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr a = {
 		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .dest_qp_num = PEER_QPN,
@@ -65,8 +65,19 @@ static void connect_to_peer(struct ibv_qp *qp)
 		.qp_state = IBV_QPS_RTS, .sq_psn = PSN, .timeout = 20, .retry_cnt = 7,
 		.rnr_retry = 7, .max_rd_atomic = 2,
 	};
-	NEED_OK(ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT |
-			      IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC));
+	return ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT |
+			     IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
+/* A packet of before that arrives in RTR may be an error, and the queue pair is in ERR then */
+static void connect_to_peer(struct ibv_qp *qp)
+{
+	int err, tries = 100;
+
+	do
+		err = try_to_connect(qp);
+	while (err == EINVAL && qp_state_now(qp) == IBV_QPS_ERR && --tries);
+	NEED_OK(err);
 }
 
 /* From the beginning: connected, expecting PSN, memory as it was, what was used posted again */

@@ -344,6 +344,35 @@ static MAYBE_UNUSED void raw_connect(int fd, struct raw_qp *qp, uint32_t dest_qp
 	NEED_OK(raw_modify(fd, qp->handle, &a));
 }
 
+/* A page of memory, and a queue pair of RC that is connected to itself */
+struct raw_self {
+	int fd;
+	uint32_t pd;
+	struct raw_cq cq;
+	struct raw_qp qp;
+	struct raw_mr mr;
+	uint8_t *mem;
+};
+
+static MAYBE_UNUSED void raw_self_open(struct raw_self *self)
+{
+	self->fd = raw_open();
+	self->pd = raw_pd(self->fd);
+	self->mem = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	self->mr = raw_mr(self->fd, self->pd, self->mem, PAGE, ALL_ACCESS);
+	raw_cq(self->fd, &self->cq, 64, -1);
+	raw_qp(self->fd, &self->qp, IBV_QPT_RC, self->pd, self->cq.handle, 0);
+	raw_connect(self->fd, &self->qp, self->qp.qp_num);
+}
+
+static MAYBE_UNUSED void raw_self_close(struct raw_self *self)
+{
+	raw_unmap(&self->qp.map);
+	raw_unmap(&self->cq.map);
+	close(self->fd);
+	munmap(self->mem, PAGE);
+}
+
 /* ---- Posting and polling by hand ----------------------------------------- */
 
 static MAYBE_UNUSED void *raw_slot(struct raw_ring *ring, uint32_t index)

@@ -29,6 +29,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -243,6 +244,14 @@ static MAYBE_UNUSED const char *dev_wanted(void)
 	return name ? name : "rxe0";
 }
 
+/* The kind of the devices under test, as tests/vm/lib.sh has it */
+static MAYBE_UNUSED bool on_uroce(void)
+{
+	const char *link = getenv("UNIV_LINK");
+
+	return link && !strcmp(link, "uroce");
+}
+
 static MAYBE_UNUSED struct ibv_context *dev_open_named(const char *name)
 {
 	struct ibv_device **list, **d;
@@ -267,7 +276,25 @@ static MAYBE_UNUSED bool gid_is_ipv4(const union ibv_gid *gid)
 	return !memcmp(gid->raw, prefix, sizeof(prefix));
 }
 
-/* RoCEv2 with an IPv4 address, which on a fresh rxe is index 1 */
+/* Whether it is among @names, which are written as sysfs writes GIDs */
+static MAYBE_UNUSED bool gid_is_named(const union ibv_gid *gid, const char *names)
+{
+	char name[40];
+
+	for (int i = 0; i < 8; i++)
+		sprintf(name + 5 * i, "%02x%02x%c", gid->raw[2 * i], gid->raw[2 * i + 1],
+			i < 7 ? ':' : 0);
+	return strstr(names, name);
+}
+
+static MAYBE_UNUSED bool gid_is_wanted(const union ibv_gid *gid)
+{
+	const char *names = getenv("UNIV_TEST_GIDS");
+
+	return names ? gid_is_named(gid, names) : gid_is_ipv4(gid);
+}
+
+/* RoCEv2 with an IPv4 address, which on a fresh rxe is index 1; or one that UNIV_TEST_GIDS names */
 static MAYBE_UNUSED int gid_find(struct ibv_context *ctx, int entries, union ibv_gid *gid)
 {
 	struct ibv_gid_entry e;
@@ -275,7 +302,7 @@ static MAYBE_UNUSED int gid_find(struct ibv_context *ctx, int entries, union ibv
 	for (int i = 0; i < entries; i++) {
 		if (ibv_query_gid_ex(ctx, PORT, i, &e, 0))
 			continue;
-		if (e.gid_type != IBV_GID_TYPE_ROCE_V2 || !gid_is_ipv4(&e.gid))
+		if (e.gid_type != IBV_GID_TYPE_ROCE_V2 || !gid_is_wanted(&e.gid))
 			continue;
 		*gid = e.gid;
 		return i;
@@ -291,8 +318,8 @@ static MAYBE_UNUSED void dev_open(struct test_dev *dev)
 	NEED_OK(ibv_query_device(dev->ctx, &dev->attr));
 	NEED_OK(ibv_query_port(dev->ctx, PORT, &dev->port));
 	dev->gid_index = gid_find(dev->ctx, dev->port.gid_tbl_len, &dev->gid);
-	NEED(dev->gid_index >= 0, "no RoCEv2 GID with an IPv4 address among %d",
-	     dev->port.gid_tbl_len);
+	NEED(dev->gid_index >= 0, "none of the %d GIDs is of RoCEv2 and %s",
+	     dev->port.gid_tbl_len, getenv("UNIV_TEST_GIDS") ?: "has an IPv4 address");
 }
 
 static MAYBE_UNUSED void dev_close(struct test_dev *dev)
@@ -323,6 +350,29 @@ static MAYBE_UNUSED const char *node_path(void)
 
 #define PAIR_HALF (512u << 10)
 #define PAIR_QKEY 0x11223344u
+/*
+ * A counter of port 1 of the device @dev, as it is now. sysfs shows the value of its last
+ * reader until the lifespan is over, and with a lifespan of 0 until the end of that tick.
+ */
+static MAYBE_UNUSED uint64_t hw_counter(const char *dev, const char *name)
+{
+	const char *const files[] = { "lifespan", name };
+	unsigned long long value = 0;
+	char path[2][160];
+	FILE *f;
+
+	for (int i = 0; i < 2; i++)
+		snprintf(path[i], sizeof(path[i]), "/sys/class/infiniband/%s/ports/1/hw_counters/%s",
+			 dev, files[i]);
+	f = fopen(path[0], "w");
+	NEED(f && fputs("0", f) >= 0 && !fclose(f), "%s", path[0]);
+	sleep_ms(20);
+	f = fopen(path[1], "r");
+	NEED(f && fscanf(f, "%llu", &value) == 1, "%s", path[1]);
+	fclose(f);
+	return value;
+}
+
 #define ALL_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
 		    IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
 
@@ -410,6 +460,25 @@ static MAYBE_UNUSED int qp_to_rtr(const struct test_dev *dev, struct ibv_qp *qp,
 	return ibv_modify_qp(qp, &a, mask);
 }
 
+/*
+ * Connect the queue pair to a neighbour that does not answer: the last address of an IPv4
+ * network. The call takes a second or more to find that out.
+ */
+static MAYBE_UNUSED int qp_to_nobody(const struct test_dev *dev, struct ibv_qp *qp)
+{
+	struct test_dev nobody = *dev;
+	struct ibv_qp_attr a = {
+		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .dest_qp_num = 17,
+		.max_dest_rd_atomic = 1, .min_rnr_timer = 1,
+	};
+
+	nobody.gid.raw[15] = 254;
+	ah_attr_to(&nobody, &a.ah_attr);
+	return ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+			     IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+			     IBV_QP_MIN_RNR_TIMER);
+}
+
 static MAYBE_UNUSED int qp_to_rts(struct ibv_qp *qp, const struct pair_want *want)
 {
 	struct ibv_qp_attr a = {
@@ -435,6 +504,33 @@ static MAYBE_UNUSED int qp_to_state(struct ibv_qp *qp, enum ibv_qp_state state)
 	return ibv_modify_qp(qp, &a, IBV_QP_STATE);
 }
 
+static MAYBE_UNUSED bool rxe_since(int major, int minor)
+{
+	const char *link = getenv("UNIV_LINK");
+	int has_major, has_minor;
+	struct utsname u;
+
+	return (!link || !strcmp(link, "rxe")) && !uname(&u) &&
+	       sscanf(u.release, "%d.%d", &has_major, &has_minor) == 2 &&
+	       (has_major > major || (has_major == major && has_minor >= minor));
+}
+
+/*
+ * Later kernels' rdma_rxe works from work queues. Seen over the stock stack on
+ * 6.12 as well: a request whose local key is wrong ends as flushed, and more
+ * than 4 GiB cannot be registered.
+ */
+static MAYBE_UNUSED bool later_rxe(void)
+{
+	return rxe_since(6, 2);
+}
+
+/* Kernel verbs cannot resize a completion queue any more */
+static MAYBE_UNUSED bool no_resize(void)
+{
+	return rxe_since(7, 2);
+}
+
 static MAYBE_UNUSED enum ibv_qp_state qp_state_now(struct ibv_qp *qp)
 {
 	struct ibv_qp_init_attr init;
@@ -442,6 +538,18 @@ static MAYBE_UNUSED enum ibv_qp_state qp_state_now(struct ibv_qp *qp)
 
 	NEED_OK(ibv_query_qp(qp, &a, IBV_QP_STATE, &init));
 	return a.qp_state;
+}
+
+/* A driver may complete the request that failed first, and then say that the queue pair has */
+static MAYBE_UNUSED enum ibv_qp_state qp_state_after_error(struct ibv_qp *qp)
+{
+	uint64_t end = deadline_ms(2000);
+	enum ibv_qp_state state;
+
+	do
+		state = qp_state_now(qp);
+	while (state == IBV_QPS_RTS && now_ns() < end);
+	return state;
 }
 
 static MAYBE_UNUSED void qp_connect(const struct test_dev *dev, struct ibv_qp *qp,
@@ -572,6 +680,16 @@ static MAYBE_UNUSED void pair_open(struct pair *p, const struct pair_want *want)
 		pair_make_ready(p);
 }
 
+/* The first side of @p, which was opened with stay_reset, completes into @cq; then both sides are connected */
+static MAYBE_UNUSED void pair_replace_cq(struct pair *p, struct ibv_cq *cq)
+{
+	NEED_OK(ibv_destroy_qp(p->qp[0]));
+	NEED_OK(ibv_destroy_cq(p->cq[0]));
+	p->cq[0] = cq;
+	pair_create_qp(p, 0);
+	pair_make_ready(p);
+}
+
 static MAYBE_UNUSED void pair_close(struct pair *p)
 {
 	if (p->ah)
@@ -688,7 +806,7 @@ static MAYBE_UNUSED int wait_wc(struct ibv_cq *cq, struct ibv_wc *wc, unsigned i
 	return 0;
 }
 
-#define WC_TIMEOUT 10000
+#define WC_TIMEOUT ((int)(10000 * test_slowness()))
 
 /* A completion with this status must come */
 #define WANT_WC(cq, wc, want_status) ({						\

@@ -5,6 +5,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,11 +53,14 @@ static void *stock_find(const char *name)
 	return fn;
 }
 
-#define SAME_NAMES(fn) do {							\
+/* But for @newer, which a stock library of today need not know */
+#define SAME_NAMES(fn, newer) do {						\
 	for (int v = -300; v <= 300; v++)					\
-		if (strcmp(fn(v), STOCK(fn)(v)))				\
+		if (v != (newer) && strcmp(fn(v), STOCK(fn)(v)))		\
 			FAIL(#fn "(%d): %s, stock %s", v, fn(v), STOCK(fn)(v));	\
 } while (0)
+
+#define NONE_NEWER INT_MAX
 
 #define SAME_NUMBERS(fn, from, to) do {						\
 	__typeof__(&fn) stock_fn = STOCK(fn);					\
@@ -71,14 +75,15 @@ static void test_names(void)
 	CHECK(!strcmp(ibv_node_type_str(IBV_NODE_CA), "InfiniBand channel adapter"));
 	CHECK(!strcmp(ibv_port_state_str(IBV_PORT_ACTIVE), "active"));
 	CHECK(!strcmp(ibv_event_type_str(IBV_EVENT_WQ_FATAL), "WQ fatal"));
+	CHECK(!strcmp(ibv_event_type_str(IBV_EVENT_DEVICE_SPEED_CHANGE), "device speed change"));
 	CHECK(!strcmp(ibv_wc_status_str(IBV_WC_WR_FLUSH_ERR), "Work Request Flushed Error"));
 	CHECK(!strcmp(ibv_wc_status_str((enum ibv_wc_status)1000), "unknown"));
 	if (!stock)
 		return;
-	SAME_NAMES(ibv_node_type_str);
-	SAME_NAMES(ibv_port_state_str);
-	SAME_NAMES(ibv_event_type_str);
-	SAME_NAMES(ibv_wc_status_str);
+	SAME_NAMES(ibv_node_type_str, NONE_NEWER);
+	SAME_NAMES(ibv_port_state_str, NONE_NEWER);
+	SAME_NAMES(ibv_event_type_str, IBV_EVENT_DEVICE_SPEED_CHANGE);
+	SAME_NAMES(ibv_wc_status_str, NONE_NEWER);
 }
 
 static void test_rates(void)
