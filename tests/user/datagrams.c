@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Datagrams between two devices with a network between them, and the header that the
+ * first bytes of each show: whose it is, and how it was marked. UNIV_TEST_PEER names
+ * the second device, UNIV_TEST_GIDS the addresses if they are not IPv4's.
+ */
+#include <netinet/ip.h>
+#include <netinet/ip6.h>
+#include "side.h"
+
+#define MESSAGES	200
+#define SLOT		8192
+#define SLOTS		8
+#define GRH		40
+#define TCLASS		0x28
+#define LABEL		0xabcde
+#define HOPS		64		/* the kernel takes those of the route, whatever is asked for */
+
+static struct ibv_ah *way(const struct side *from, const struct side *to)
+{
+	struct ibv_ah_attr attr;
+	struct ibv_ah *ah;
+
+	ah_attr_to(&from->dev, &attr);
+	attr.grh.dgid = to->dev.gid;
+	attr.grh.traffic_class = TCLASS;
+	attr.grh.flow_label = LABEL;
+	attr.grh.hop_limit = HOPS;
+	ah = ibv_create_ah(from->pd, &attr);
+	NEED_PTR(ah, "create_ah");
+	return ah;
+}
+
+static void check_ipv4(const uint8_t *grh, const struct side *from, const struct side *to)
+{
+	const struct iphdr *ip = (const void *)(grh + GRH - sizeof(*ip));
+
+	CHECK(ip->version == 4 && ip->ihl == 5, "IPv%u, %u words", ip->version, ip->ihl);
+	CHECK(!memcmp(&ip->saddr, from->dev.gid.raw + 12, 4), "source address");
+	CHECK(!memcmp(&ip->daddr, to->dev.gid.raw + 12, 4), "destination address");
+	CHECK(ip->tos == TCLASS, "type of service %#x", ip->tos);
+	CHECK(ip->ttl == HOPS, "%u hops", ip->ttl);
+	CHECK(ip->protocol == IPPROTO_UDP, "protocol %u", ip->protocol);
+}
+
+static void check_ipv6(const uint8_t *grh, const struct side *from, const struct side *to)
+{
+	const struct ip6_hdr *ip = (const void *)grh;
+
+	CHECK(be32toh(ip->ip6_flow) == (6u << 28 | TCLASS << 20 | LABEL),
+	      "version, class and label %#x", be32toh(ip->ip6_flow));
+	CHECK(!memcmp(&ip->ip6_src, &from->dev.gid, 16), "source address");
+	CHECK(!memcmp(&ip->ip6_dst, &to->dev.gid, 16), "destination address");
+	CHECK(ip->ip6_hlim == HOPS, "%u hops", ip->ip6_hlim);
+	CHECK(ip->ip6_nxt == IPPROTO_UDP, "next header %u", ip->ip6_nxt);
+}
+
+static bool deliver(struct side *from, struct side *to, struct ibv_ah *ah, uint32_t n, uint32_t len)
+{
+	struct ibv_sge sge = { (uintptr_t)from->buf, len, from->mr->lkey };
+	struct ibv_send_wr wr = {
+		.wr_id = n, .sg_list = &sge, .num_sge = !!len, .opcode = IBV_WR_SEND_WITH_IMM,
+		.send_flags = IBV_SEND_SIGNALED, .imm_data = htobe32(n),
+		.wr.ud = { ah, to->qp->qp_num, PAIR_QKEY },
+	}, *bad;
+	struct ibv_wc wc;
+
+	NEED_OK(ibv_post_send(from->qp, &wr, &bad));
+	return WANT_WC(from->cq, &wc, IBV_WC_SUCCESS) &&
+	       WANT_WC(to->cq, &wc, IBV_WC_SUCCESS) &&
+	       CHECK(wc.byte_len == GRH + len, "datagram %u: %u bytes", n, wc.byte_len) &&
+	       CHECK(wc.wc_flags & IBV_WC_GRH, "datagram %u: no GRH", n) &&
+	       CHECK(be32toh(wc.imm_data) == n, "datagram %u: immediate", n);
+}
+
+static bool exchange(struct side *from, struct side *to, struct ibv_ah *ah, uint32_t n)
+{
+	static const uint32_t sizes[] = { 0, 1, 63, 64, 1000, 1024 };
+	uint32_t len = sizes[n % ARRAY_SIZE(sizes)];
+	struct ibv_sge sge = { (uintptr_t)to->buf, SLOT, to->mr->lkey };
+	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	memset(to->buf, 0x5a, SLOT);
+	fill(from->buf, len, n);
+	NEED_OK(ibv_post_recv(to->qp, &wr, &bad));
+	if (!deliver(from, to, ah, n, len))
+		return false;
+	CHECK_BYTES(to->buf + GRH, len, n, "datagram");
+	CHECK(to->buf[GRH + len] == 0x5a, "datagram %u: a byte behind it", n);
+	(gid_is_ipv4(&from->dev.gid) ? check_ipv4 : check_ipv6)(to->buf, from, to);
+	return true;
+}
+
+static void both_ways(void)
+{
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_UD, .cap = { SLOTS, SLOTS, 1, 1, 0 } };
+	struct side side[2] = {};
+	struct ibv_ah *ah[2];
+
+	sides_open(side, init, SLOTS * SLOT);
+	for (int i = 0; i < 2; i++) {
+		qp_connect(&side[i].dev, side[i].qp, 0, NULL);
+		ah[i] = way(&side[i], &side[!i]);
+	}
+	for (int n = 0; n < test_rounds(MESSAGES); n++)
+		if (!exchange(&side[n % 2], &side[!(n % 2)], ah[n % 2], n))
+			break;
+	for (int i = 0; i < 2; i++) {
+		CHECK_ERR(ibv_destroy_ah(ah[i]), 0);
+		side_close(&side[i]);
+	}
+}
+
+/* ---- neighbours that do not answer any more ---- */
+
+#define SILENT		6
+#define SILENT_FIRST	101	/* the last byte of their addresses */
+
+/* Post up to 200 datagrams, or as many as the queue has room for */
+static void flood(struct side *s, struct ibv_ah *const *ah, unsigned int *posted)
+{
+	struct ibv_sge sge = { (uintptr_t)s->buf, 1024, s->mr->lkey };
+	struct ibv_send_wr wr = {
+		.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED,
+	}, *bad;
+	struct ibv_wc wc;
+
+	for (int i = 0; i < 200; i++) {
+		wr.wr.ud.ah = ah[*posted % SILENT];
+		wr.wr.ud.remote_qpn = 17;
+		if (ibv_post_send(s->qp, &wr, &bad))
+			break;
+		++*posted;
+		while (ibv_poll_cq(s->cq, 1, &wc) > 0)
+			;
+	}
+}
+
+/*
+ * One queue pair sends to six neighbours that do not answer, and the datagrams of another
+ * one go on. The neighbours are addresses of the peer's host, until the command
+ * DATAGRAMS_SILENCE takes those away.
+ */
+static void silent(void)
+{
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_UD, .cap = { SLOTS, SLOTS, 1, 1, 0 } };
+	const char *silence = getenv("DATAGRAMS_SILENCE");
+	struct side side[2] = {}, sender = {};
+	struct ibv_ah *ah[SILENT], *live;
+	unsigned int posted = 0;
+	uint64_t end, start, longest = 0;
+
+	NEED(silence, "DATAGRAMS_SILENCE is not set");
+	sides_open(side, init, SLOTS * SLOT);
+	side_open(&sender, ibv_get_device_name(side[0].dev.ctx->device), init, SLOTS * SLOT);
+	qp_connect(&sender.dev, sender.qp, 0, NULL);
+	for (int i = 0; i < 2; i++)
+		qp_connect(&side[i].dev, side[i].qp, 0, NULL);
+	live = way(&side[0], &side[1]);
+	for (int i = 0; i < SILENT; i++) {
+		struct side there = side[1];
+
+		there.dev.gid.raw[15] = SILENT_FIRST + i;
+		ah[i] = way(&sender, &there);
+	}
+	NEED(!system(silence), "%s", silence);
+	end = deadline_ms(4000 * test_slowness());
+	for (uint32_t n = 0; now_ns() < end; n++) {
+		flood(&sender, ah, &posted);
+		start = now_ns();
+		if (!exchange(&side[0], &side[1], live, n))
+			break;
+		if (now_ns() - start > longest)
+			longest = now_ns() - start;
+	}
+	printf("%u datagrams to nobody; the others took %" PRIu64 " ms at most\n", posted,
+	       longest / 1000000);
+	CHECK(longest < 300 * 1000000ull * test_slowness(), "others wait");
+	CHECK(posted > 2000, "only %u were sent", posted);
+	for (int i = 0; i < SILENT; i++)
+		CHECK_ERR(ibv_destroy_ah(ah[i]), 0);
+	CHECK_ERR(ibv_destroy_ah(live), 0);
+	side_close(&sender);
+	for (int i = 0; i < 2; i++)
+		side_close(&side[i]);
+}
+
+static const struct test_case cases[] = {
+	{ "both_ways", both_ways },
+	{ "silent", silent },
+};
+
+TEST_MAIN("datagrams", cases, 60)
