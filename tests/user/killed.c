@@ -180,6 +180,42 @@ static void shared_after_fork(void)
 	pair_close(&p);
 }
 
+#define IN_LINE 64
+
+static struct pair line;
+static int served;
+
+static void *modify(void *arg)
+{
+	(void)arg;
+	qp_to_nobody(&line.dev, line.qp[0]);
+	/* Nobody is in line any more, so nothing would be tried: end_of() reports that */
+	if (__atomic_add_fetch(&served, 1, __ATOMIC_RELAXED) == IN_LINE)
+		_exit(1);
+	return NULL;
+}
+
+static void victim_in_line(void)
+{
+	struct pair_want want = { .stay_reset = 1 };
+	pthread_t t;
+
+	pair_open(&line, &want);
+	NEED_OK(qp_to_init(line.qp[0]));
+	for (int i = 0; i < IN_LINE; i++)
+		NEED(!pthread_create(&t, NULL, modify, NULL), "pthread_create");
+	pause();
+}
+
+/* Each thread would look for a neighbour for a second, one after the other */
+static void in_line(void)
+{
+	pid_t pid = begin(victim_in_line);
+
+	sleep_ms(1000 * test_slowness());
+	end_of(pid);
+}
+
 static void works_after(void)
 {
 	struct pair p;
@@ -194,6 +230,7 @@ static const struct test_case cases[] = {
 	{ "at_the_start", at_the_start },
 	{ "two_at_once", two_at_once },
 	{ "shared_after_fork", shared_after_fork },
+	{ "in_line", in_line },
 	{ "works_after", works_after },
 };
 

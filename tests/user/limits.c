@@ -131,6 +131,35 @@ static void rings(void)
 	dev_close(&dev);
 }
 
+#define RING_ASKERS 4
+
+/* Much more than the limit, which the script compares with what was allocated meanwhile */
+static void *ask_for_ring(void *arg)
+{
+	struct univ_srq_create srq = { .pd = *(uint32_t *)arg, .max_wr = 16384, .max_sge = 27 };
+	int fd = *((int *)arg + 1);
+
+	for (int i = 0; i < test_rounds(20); i++) {
+		CHECK_ERR(raw_call(fd, UNIV_SRQ_CREATE, &srq), ENOMEM);
+		CHECK(srq.hdr.reason == UNIV_REASON_LIMIT && srq.hdr.detail == UNIV_LIMIT_RINGS,
+		      "reason %u, detail %u", srq.hdr.reason, srq.hdr.detail);
+	}
+	return NULL;
+}
+
+static void refused_rings(void)
+{
+	pthread_t thread[RING_ASKERS];
+	int fd = raw_open();
+	uint32_t arg[] = { raw_pd(fd), (uint32_t)fd };
+
+	for (int i = 0; i < RING_ASKERS; i++)
+		NEED(!pthread_create(&thread[i], NULL, ask_for_ring, arg), "pthread_create");
+	for (int i = 0; i < RING_ASKERS; i++)
+		pthread_join(thread[i], NULL);
+	close(fd);
+}
+
 /* A queue that is destroyed while a mapping of it stays is not forgotten */
 static void mappings(void)
 {
@@ -161,6 +190,7 @@ static const struct test_case cases[] = {
 	{ "objects", objects },
 	{ "objects_of_each_kind", objects_of_each_kind },
 	{ "rings", rings },
+	{ "refused_rings", refused_rings },
 	{ "mappings", mappings },
 };
 
