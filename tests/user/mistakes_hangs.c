@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Mistakes after which a program waits for ever, or loses something in silence: see mistakes.h. */
+#include "mistakes.h"
+
+static void poll_in_vain(struct ibv_cq *cq)
+{
+	uint64_t end = deadline_ms(2500);
+	struct ibv_wc wc;
+
+	forget();
+	do {
+		CHECK(ibv_poll_cq(cq, 1, &wc) <= 0, "a completion");
+	} while (now_ns() < end && !*all_printed());
+}
+
+static void poll_ex_in_vain(struct ibv_cq_ex *cq)
+{
+	uint64_t end = deadline_ms(2500);
+	struct ibv_poll_cq_attr attr = {};
+
+	forget();
+	do {
+		CHECK(ibv_start_poll(cq, &attr) == ENOENT, "a completion");
+	} while (now_ns() < end && !*all_printed());
+}
+
+static void nothing_signaled(void)
+{
+	struct pair p;
+
+	pair_open(&p, NULL);
+	CHECK_ERR(post_rdma(&p, 0, 1, IBV_WR_RDMA_WRITE, 8, 0), 0);
+	poll_in_vain(p.cq[0]);
+	SAYS("ibv_poll_cq", "signaled (IBV_SEND_SIGNALED");
+	pair_close(&p);
+}
+
+static void nothing_signaled_ex(void)
+{
+	struct ibv_cq_init_attr_ex init = { .cqe = 4 };
+	struct ibv_cq_ex *cq;
+	struct pair p;
+
+	pair_open(&p, &(struct pair_want) { .stay_reset = 1 });
+	cq = ibv_create_cq_ex(p.dev.ctx, &init);
+	NEED_PTR(cq, "create_cq_ex");
+	pair_replace_cq(&p, ibv_cq_ex_to_cq(cq));
+	CHECK_ERR(post_rdma(&p, 0, 1, IBV_WR_RDMA_WRITE, 8, 0), 0);
+	poll_ex_in_vain(cq);
+	SAYS("ibv_poll_cq", "signaled (IBV_SEND_SIGNALED");
+	pair_close(&p);
+}
+
+static void lost_peer_without_timeout(void)
+{
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_RTS, .retry_cnt = 7, .rnr_retry = 7,
+		.max_rd_atomic = 1 };
+	struct pair p;
+
+	pair_open(&p, &(struct pair_want) { .stay_reset = 1 });
+	NEED_OK(qp_to_init(p.qp[0]));
+	NEED_OK(qp_to_rtr(&p.dev, p.qp[0], p.qp[1]->qp_num));
+	NEED_OK(ibv_modify_qp(p.qp[0], &a, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT |
+			      IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC));
+	CHECK_ERR(post_rdma(&p, 0, 1, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	poll_in_vain(p.cq[0]);
+	SAYS("ibv_poll_cq", "timeout of 0", "IBV_QP_TIMEOUT");
+	pair_close(&p);
+}
+
+static void wrong_qkey(void)
+{
+	struct ibv_qp_attr a = { .qkey = PAIR_QKEY + 1 };
+	struct ibv_wc wc;
+	struct pair p;
+
+	pair_open(&p, &(struct pair_want) { .type = IBV_QPT_UD });
+	NEED_OK(ibv_modify_qp(p.qp[1], &a, IBV_QP_QKEY));
+	CHECK_ERR(post_recv_at(&p, 1, 1, 4096, 1000), 0);
+	CHECK_ERR(post_send_at(&p, 0, 2, 0, 8, IBV_SEND_SIGNALED), 0);
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	poll_in_vain(p.cq[1]);
+	SAYS("ibv_poll_cq", "dropped 1 datagram", "Q_Key", "remote_qkey", "IBV_QP_QKEY");
+	pair_close(&p);
+}
+
+/* rxe of 6.1 ends such a receive with an error instead. */
+static void no_room_for_grh(void)
+{
+	struct ibv_wc wc;
+	struct pair p;
+
+	if (!on_uroce())
+		return;
+	pair_open(&p, &(struct pair_want) { .type = IBV_QPT_UD });
+	CHECK_ERR(post_recv_at(&p, 1, 1, 4096, 100), 0);
+	CHECK_ERR(post_send_at(&p, 0, 2, 0, 100, IBV_SEND_SIGNALED), 0);
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	poll_in_vain(p.cq[1]);
+	SAYS("ibv_poll_cq", "dropped 1 datagram", "40 bytes more, for the GRH");
+	pair_close(&p);
+}
+
+/* Datagrams that the port dropped before are nothing that this queue pair waits for. */
+static void dropped_before(void)
+{
+	struct pair p;
+
+	wrong_qkey();
+	pair_open(&p, &(struct pair_want) { .type = IBV_QPT_UD });
+	CHECK_ERR(post_recv_at(&p, 1, 1, 4096, 1000), 0);
+	poll_in_vain(p.cq[1]);
+	CHECK(!*all_printed(), "printed: %s", all_printed());
+	pair_close(&p);
+}
+
+static void *wait_event(void *arg)
+{
+	struct pair *p = arg;
+	struct ibv_cq *cq;
+	void *context;
+
+	ibv_get_cq_event(p->ch, &cq, &context);
+	ibv_ack_cq_events(cq, 1);
+	return NULL;
+}
+
+static bool printed_within(unsigned int ms)
+{
+	uint64_t end = deadline_ms(ms);
+
+	while (!*all_printed() && now_ns() < end)
+		sleep_ms(20);
+	return *all_printed();
+}
+
+static void not_armed(void)
+{
+	struct pair_want want = { .use_channel = 1 };
+	pthread_t thread;
+	struct pair p;
+
+	pair_open(&p, &want);
+	forget();
+	pthread_create(&thread, NULL, wait_event, &p);
+	CHECK(printed_within(WC_TIMEOUT), "nothing");
+	SAYS("ibv_get_cq_event", "armed", "ibv_req_notify_cq");
+	NEED_OK(ibv_req_notify_cq(p.cq[0], 0));
+	CHECK_ERR(post_rdma(&p, 0, 1, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	pthread_join(thread, NULL);
+	pair_close(&p);
+}
+
+static void *destroy_queue(void *arg)
+{
+	CHECK_ERR(ibv_destroy_cq(arg), 0);
+	return NULL;
+}
+
+static void unacknowledged(void)
+{
+	struct pair_want want = { .use_channel = 1 };
+	struct ibv_cq *cq;
+	pthread_t thread;
+	void *context;
+	struct pair p;
+
+	pair_open(&p, &want);
+	NEED_OK(ibv_req_notify_cq(p.cq[0], 0));
+	CHECK_ERR(post_rdma(&p, 0, 1, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	NEED(!ibv_get_cq_event(p.ch, &cq, &context), "no event");
+	NEED_OK(ibv_destroy_qp(p.qp[0]));
+	p.qp[0] = NULL;
+	forget();
+	pthread_create(&thread, NULL, destroy_queue, cq);
+	CHECK(printed_within(WC_TIMEOUT), "nothing");
+	SAYS("ibv_destroy_cq", "1 event", "acknowledged", "ibv_ack_cq_events");
+	ibv_ack_cq_events(cq, 1);
+	pthread_join(thread, NULL);
+	p.cq[0] = NULL;
+	pair_close(&p);
+}
+
+static void left_objects(void)
+{
+	struct test_dev dev;
+
+	dev_open(&dev);
+	NEED_PTR(ibv_alloc_pd(dev.ctx), "alloc_pd");
+	NEED_PTR(ibv_alloc_pd(dev.ctx), "alloc_pd");
+	dev_close(&dev);
+	SAYS("ibv_close_device", "2 objects", "not destroyed");
+	dev_open(&dev);
+	dev_close(&dev);
+	CHECK(!*all_printed(), "without objects left: %s", all_printed());
+}
+
+/* @post: what the child does with its parent's queue pair */
+static void in_forked_child(struct pair *p, void (*post)(struct pair *p))
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		post(p);
+		_exit(0);
+	}
+	NEED(waitpid(pid, NULL, 0) == pid, "%s", err_name(errno));
+}
+
+static void post_write(struct pair *p)
+{
+	post_rdma(p, 0, 1, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED);
+}
+
+static void start_batch(struct pair *p)
+{
+	struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(p->qp[0]);
+
+	ibv_wr_start(qp);
+	ibv_wr_abort(qp);
+}
+
+static void queue_pair_of_parent(void)
+{
+	struct pair p;
+
+	pair_open(&p, &(struct pair_want) { .use_ex = 1 });
+	in_forked_child(&p, post_write);
+	SAYS("ibv_post_send", "child of fork()", "open the device in the child");
+	in_forked_child(&p, start_batch);
+	SAYS("ibv_wr_start", "child of fork()", "open the device in the child");
+	/* The ring's index was the child's: nothing more is done with it */
+	NEED_OK(qp_to_state(p.qp[0], IBV_QPS_RESET));
+	pair_close(&p);
+}
+
+/* ---- Standard error that nobody reads --------------------------------------------- */
+
+static struct pair stuck;
+static int poller_is_back;
+
+static void *poll_stuck(void *arg)
+{
+	struct ibv_wc wc;
+
+	(void)arg;
+	ibv_poll_cq(stuck.cq[0], 1, &wc);
+	__atomic_store_n(&poller_is_back, 1, __ATOMIC_RELEASE);
+	pause();
+	return NULL;
+}
+
+static void pipe_fill(int fd)
+{
+	char page[4096] = "";
+
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	while (write(fd, page, sizeof(page)) > 0)
+		;
+	while (write(fd, page, 1) > 0)
+		;
+	fcntl(fd, F_SETFL, 0);
+}
+
+static void pipe_drain(int fd)
+{
+	char page[4096];
+
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	while (read(fd, page, sizeof(page)) > 0)
+		;
+}
+
+/*
+ * A thread that prints waits for whoever reads standard error. It keeps no lock
+ * meanwhile, nor when it is cancelled.
+ */
+static void nobody_reads(void)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1,
+		.send_flags = IBV_SEND_SIGNALED };
+	int fds[2], before = dup(STDERR_FILENO);
+	pthread_t first, second;
+	struct ibv_wc wc;
+
+	pair_open(&stuck, NULL);
+	NEED(!pipe(fds), "%s", err_name(errno));
+	pipe_fill(fds[1]);
+	sge = pair_sge(&stuck, 0, 0, 8);
+	sge.lkey += 77777;
+	CHECK_ERR(post_one(&stuck, 0, &wr), 0);
+	sleep_ms(500);
+	NEED(dup2(fds[1], STDERR_FILENO) >= 0, "%s", err_name(errno));
+	pthread_create(&first, NULL, poll_stuck, NULL);
+	sleep_ms(300);
+	CHECK(!poller_is_back, "the line found room");
+	pthread_cancel(first);
+	pthread_create(&second, NULL, poll_stuck, NULL);
+	for (uint64_t end = deadline_ms(5000); !poller_is_back && now_ns() < end;)
+		sleep_ms(10);
+	CHECK(poller_is_back, "a thread that polls waits for one that prints");
+	pipe_drain(fds[0]);
+	dup2(before, STDERR_FILENO);
+	pthread_join(first, NULL);
+	pthread_cancel(second);
+	pthread_join(second, NULL);
+	CHECK(!ibv_poll_cq(stuck.cq[0], 1, &wc), "the queue is not free");
+	pair_close(&stuck);
+}
+
+static const struct test_case cases[] = {
+	{ "nothing_signaled", nothing_signaled },
+	{ "nothing_signaled_ex", nothing_signaled_ex },
+	{ "lost_peer_without_timeout", lost_peer_without_timeout },
+	{ "wrong_qkey", wrong_qkey },
+	{ "no_room_for_grh", no_room_for_grh },
+	{ "dropped_before", dropped_before },
+	{ "not_armed", not_armed },
+	{ "unacknowledged", unacknowledged },
+	{ "left_objects", left_objects },
+	{ "queue_pair_of_parent", queue_pair_of_parent },
+	{ "nobody_reads", nobody_reads },
+};
+
+TEST_MAIN("mistakes_hangs", cases, 60)
