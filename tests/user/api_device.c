@@ -59,6 +59,34 @@ static void device_attr(void)
 	dev_close(&dev);
 }
 
+/* What the device is said to do can be had */
+static void device_flags(void)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 8, .max_sge = 1 } };
+	struct ibv_srq_attr attr = { .max_wr = 16 };
+	const unsigned int none = IBV_DEVICE_RESIZE_MAX_WR | IBV_DEVICE_RAW_MULTI |
+		IBV_DEVICE_UD_IP_CSUM | IBV_DEVICE_RC_IP_CSUM | IBV_DEVICE_RAW_IP_CSUM |
+		IBV_DEVICE_MANAGED_FLOW_STEERING;
+	struct test_dev dev;
+	struct ibv_srq *srq;
+	struct ibv_pd *pd;
+	int err;
+
+	dev_open(&dev);
+	pd = ibv_alloc_pd(dev.ctx);
+	NEED_PTR(pd, "alloc_pd");
+	srq = ibv_create_srq(pd, &init);
+	NEED_PTR(srq, "create_srq");
+	err = ibv_modify_srq(srq, &attr, IBV_SRQ_MAX_WR);
+	CHECK(!err == !!(dev.attr.device_cap_flags & IBV_DEVICE_SRQ_RESIZE),
+	      "flags %#x, and a change of the size gives %s", dev.attr.device_cap_flags,
+	      err_name(err));
+	CHECK(!(dev.attr.device_cap_flags & none), "flags %#x", dev.attr.device_cap_flags);
+	CHECK_ERR(ibv_destroy_srq(srq), 0);
+	CHECK_ERR(ibv_dealloc_pd(pd), 0);
+	dev_close(&dev);
+}
+
 static void port_attr(void)
 {
 	struct test_dev dev;
@@ -237,6 +265,26 @@ static void memory_iova(void)
 	munmap(mem, 8192);
 }
 
+/* The MAC of the netdev under the device's first port, as sysfs has it */
+static bool is_mac_of_netdev(const struct test_dev *dev, const uint8_t mac[6])
+{
+	char path[256], name[64] = "", text[64] = "", mine[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/gid_attrs/ndevs/%d",
+		 ibv_get_device_name(dev->ctx->device), dev->gid_index);
+	file = fopen(path, "r");
+	NEED(file && fscanf(file, "%63s", name) == 1, "%s", path);
+	fclose(file);
+	snprintf(path, sizeof(path), "/sys/class/net/%s/address", name);
+	file = fopen(path, "r");
+	NEED(file && fscanf(file, "%63s", text) == 1, "%s", path);
+	fclose(file);
+	snprintf(mine, sizeof(mine), "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2],
+		 mac[3], mac[4], mac[5]);
+	return !strcmp(text, mine);
+}
+
 static void addresses(void)
 {
 	struct ibv_ah *ah[32];
@@ -255,7 +303,13 @@ static void addresses(void)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(ah); i++)
 		CHECK_ERR(ibv_destroy_ah(ah[i]), 0);
+	memset(mac, 0xa5, sizeof(mac));
+	vid = 0;
 	CHECK_ERR(ibv_resolve_eth_l2_from_gid(dev.ctx, &attr, mac, &vid), 0);
+	if (why_known())
+		CHECK(is_mac_of_netdev(&dev, mac) && vid == 0xffff,
+		      "%02x:%02x:%02x:%02x:%02x:%02x, VLAN %#x", mac[0], mac[1], mac[2], mac[3],
+		      mac[4], mac[5], vid);
 	CHECK_ERR(ibv_dealloc_pd(pd), 0);
 	dev_close(&dev);
 }
@@ -312,6 +366,7 @@ static const struct test_case cases[] = {
 	{ "list_twice", list_twice },
 	{ "open_outlives_list", open_outlives_list },
 	{ "device_attr", device_attr },
+	{ "device_flags", device_flags },
 	{ "port_attr", port_attr },
 	{ "gids", gids },
 	{ "names", names },

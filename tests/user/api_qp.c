@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include "testlib.h"
+#include <univerbs.h>
 
 static void rc_send(void)
 {
@@ -255,6 +256,51 @@ static void rc_sge(void)
 }
 
 /* As many entries as were granted must work */
+/* Memory that no message reaches is not looked at: lists may name more than there is */
+static void rc_beyond(void)
+{
+	struct ibv_sge to[2], from;
+	struct ibv_send_wr wr = {
+		.sg_list = &from,
+		.num_sge = 1,
+		.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+	struct ibv_wc wc;
+	struct pair p;
+
+	pair_open(&p, NULL);
+	/* Far over the end of the region, and behind it a key that is nobody's */
+	to[0] = pair_sge(&p, 1, PAIR_HALF - 4096, 1u << 20);
+	to[1] = (struct ibv_sge){ .addr = 0x1000, .length = 4096, .lkey = 0 };
+	for (uint32_t len = 0; len <= 4096; len += 2048) {
+		fill(p.buf[0], len, 33);
+		CHECK_ERR(post_recv(&p, 1, 1, to, 2), 0);
+		CHECK_ERR(post_send_at(&p, 0, 2, 0, len, IBV_SEND_SIGNALED), 0);
+		WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+		WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+		CHECK_BYTES(p.buf[1] + PAIR_HALF - 4096, len, 33, "message");
+	}
+	/* What was there before comes back in eight bytes */
+	memcpy(p.buf[0], &(uint64_t){ 5 }, 8);
+	from = pair_sge(&p, 1, PAIR_HALF - 8, 64);
+	wr.wr.atomic.remote_addr = (uintptr_t)p.buf[0];
+	wr.wr.atomic.rkey = p.mr->rkey;
+	wr.wr.atomic.compare_add = 3;
+	CHECK_ERR(post_one(&p, 1, &wr), 0);
+	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	CHECK(!memcmp(p.buf[1] + PAIR_HALF - 8, &(uint64_t){ 5 }, 8), "the former value");
+	CHECK(!memcmp(p.buf[0], &(uint64_t){ 8 }, 8), "the sum");
+	/* A byte too far. Drivers differ in the receiver's status. */
+	CHECK_ERR(post_recv(&p, 1, 3, to, 2), 0);
+	CHECK_ERR(post_send_at(&p, 0, 4, 0, 4097, IBV_SEND_SIGNALED), 0);
+	if (CHECK(wait_wc(p.cq[1], &wc, WC_TIMEOUT) == 1, "no completion at the receiver"))
+		CHECK(wc.status == IBV_WC_LOC_PROT_ERR || wc.status == IBV_WC_LOC_QP_OP_ERR,
+		      "receiver: %s", ibv_wc_status_str(wc.status));
+	WANT_WC(p.cq[0], &wc, IBV_WC_REM_OP_ERR);
+	pair_close(&p);
+}
+
 static void rc_all_sge(void)
 {
 	struct pair_want want = { .send_sge = 16, .recv_sge = 16 };
@@ -446,6 +492,46 @@ static void reset_and_again(void)
 	pair_close(&p);
 }
 
+/* What nobody has polled is gone with the former life, and what is of others stays, as on mlx5 */
+static void reset_forgets(void)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	struct ibv_recv_wr wr = { .wr_id = 100 }, *bad;
+	struct ibv_qp *other;
+	struct ibv_wc wc;
+	struct pair p;
+
+	pair_open(&p, NULL);
+	init.send_cq = p.cq[0];
+	init.recv_cq = p.cq[0];
+	other = ibv_create_qp(p.pd, &init);
+	NEED_PTR(other, "create_qp");
+	NEED_OK(qp_to_init(other));
+	for (int i = 0; i < 3; i++) {
+		wr.wr_id = 100 + i;
+		CHECK_ERR(ibv_post_recv(other, &wr, &bad), 0);
+	}
+	for (int i = 0; i < 3; i++)
+		CHECK_ERR(post_rdma(&p, 0, i, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	sleep_ms(100);
+	CHECK_ERR(qp_to_state(other, IBV_QPS_ERR), 0);
+	sleep_ms(100);
+	CHECK_ERR(post_rdma(&p, 0, 3, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	sleep_ms(100);
+	CHECK_ERR(qp_to_state(p.qp[0], IBV_QPS_RESET), 0);
+	CHECK_ERR(qp_to_state(p.qp[1], IBV_QPS_RESET), 0);
+	/* rdma_rxe of 6.1 does not flush receives */
+	while (ibv_poll_cq(p.cq[0], 1, &wc) == 1)
+		CHECK(wc.qp_num == other->qp_num, "a completion of the queue pair that was reset");
+	pair_make_ready(&p);
+	CHECK(pair_works(&p), "messages after the reset");
+	CHECK_ERR(ibv_destroy_qp(other), 0);
+	pair_close(&p);
+}
+
 static void flush(void)
 {
 	struct ibv_wc wc;
@@ -592,6 +678,8 @@ static void multicast(void)
 	pair_open(&p, &want);
 	member = join_group(&p.dev, &group);
 	CHECK(ibv_attach_mcast(p.qp[0], &p.dev.gid, 0), "attached to a GID that is no group");
+	if (why_known())
+		CHECK(why_reason() == UNIV_REASON_NOT_MULTICAST, "explained as: %s", why_text());
 	for (int i = 0; i < 2; i++)
 		CHECK_ERR(ibv_attach_mcast(p.qp[i], &group, 0), 0);
 	ah_attr_to(&p.dev, &attr);
@@ -783,6 +871,44 @@ static void ex_ud(void)
 	pair_close(&p);
 }
 
+/* A datagram that is given no address goes to nobody, not where the last one in its slot went. */
+static void ex_ud_unaddressed(void)
+{
+	struct pair_want want = { .use_ex = 1, .type = IBV_QPT_UD, .send_wr = 1 };
+	struct ibv_qp_ex *qp;
+	struct ibv_wc wc;
+	struct pair p;
+	int n;
+
+	if (!why_known())
+		return;
+	pair_open(&p, &want);
+	qp = ibv_qp_to_qp_ex(p.qp[0]);
+	n = p.cap.max_send_wr;
+	NEED(n < 256, "a ring of %d", n);
+	for (int k = 0; k < 512; k++) {
+		ibv_wr_start(qp);
+		qp->wr_flags = IBV_SEND_SIGNALED;
+		ibv_wr_send(qp);
+		ibv_wr_set_ud_addr(qp, p.ah, p.qp[1]->qp_num, PAIR_QKEY);
+		ibv_wr_set_sge(qp, p.mr->lkey, (uintptr_t)p.buf[0], 8);
+		CHECK_ERR(ibv_wr_complete(qp), 0);
+		if (!WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS))
+			break;
+	}
+	ibv_wr_start(qp);
+	qp->wr_id = 9;
+	qp->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_send(qp);
+	ibv_wr_set_sge(qp, p.mr->lkey, (uintptr_t)p.buf[0], 8);
+	if (!ibv_wr_complete(qp)) {
+		CHECK(wait_wc(p.cq[0], &wc, WC_TIMEOUT) == 1 && wc.wr_id == 9 &&
+		      wc.status != IBV_WC_SUCCESS, "a datagram without an address was sent");
+		CHECK(strstr(why_text(), "address handle"), "%s", why_text());
+	}
+	pair_close(&p);
+}
+
 /* Created without send_ops_flags: there is no extended interface to it */
 static void ex_not_asked(void)
 {
@@ -828,6 +954,7 @@ static const struct test_case cases[] = {
 	{ "rc_inline", rc_inline },
 	{ "rc_inline_write", rc_inline_write },
 	{ "rc_sge", rc_sge },
+	{ "rc_beyond", rc_beyond },
 	{ "rc_all_sge", rc_all_sge },
 	{ "rc_chain", rc_chain },
 	{ "rc_unsignaled", rc_unsignaled },
@@ -836,6 +963,7 @@ static const struct test_case cases[] = {
 	{ "rc_rnr", rc_rnr },
 	{ "query", query },
 	{ "reset_and_again", reset_and_again },
+	{ "reset_forgets", reset_forgets },
 	{ "flush", flush },
 	{ "uc_all", uc_all },
 	{ "ud_message", ud_message },
@@ -844,6 +972,7 @@ static const struct test_case cases[] = {
 	{ "multicast", multicast },
 	{ "ex_rc", ex_rc },
 	{ "ex_ud", ex_ud },
+	{ "ex_ud_unaddressed", ex_ud_unaddressed },
 	{ "ex_not_asked", ex_not_asked },
 	{ "many", many },
 };

@@ -129,6 +129,8 @@ static void resize_under_traffic(void)
 	pthread_t a, b;
 	int resized = 0;
 
+	if (no_resize())
+		return;
 	pair_open(&t.p, &want);
 	fcntl(t.p.ch->fd, F_SETFL, O_NONBLOCK);
 	pthread_create(&a, NULL, poster, &t);

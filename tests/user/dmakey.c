@@ -10,16 +10,8 @@
 
 #define PIECE 64
 
-static struct {
-	int fd;
-	uint32_t pd;
-	struct raw_cq cq;
-	struct raw_qp qp;
-	struct raw_mr mr;
-	uint8_t *mem;
-	uint32_t tried;
-	uint32_t unanswered;
-} env;
+static struct raw_self env;
+static uint32_t tried, unanswered;	/* keys */
 
 /* Where the kernel's banner lies: known and readable, so that a hit is no crash */
 static uint64_t banner_address(void)
@@ -39,24 +31,15 @@ static uint64_t banner_address(void)
 
 static void set_up(void)
 {
-	env.fd = raw_open();
-	env.pd = raw_pd(env.fd);
-	env.mem = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	env.mr = raw_mr(env.fd, env.pd, env.mem, PAGE, ALL_ACCESS);
-	raw_cq(env.fd, &env.cq, 64, -1);
-	raw_qp(env.fd, &env.qp, IBV_QPT_RC, env.pd, env.cq.handle, 0);
-	raw_connect(env.fd, &env.qp, env.qp.qp_num);
-	env.tried = 0;
-	env.unanswered = 0;
+	raw_self_open(&env);
+	tried = 0;
+	unanswered = 0;
 }
 
 static void tear_down(void)
 {
-	printf("%u keys tried, %u without an answer\n", env.tried, env.unanswered);
-	raw_unmap(&env.cq.map);
-	raw_unmap(&env.qp.map);
-	close(env.fd);
-	munmap(env.mem, PAGE);
+	printf("%u keys tried, %u without an answer\n", tried, unanswered);
+	raw_self_close(&env);
 }
 
 static void reset(void)
@@ -93,10 +76,10 @@ static void try_send(uint32_t key, uint64_t addr)
 			show(key);
 		answered = cqe.wr_id == 2;
 	}
-	env.unanswered += !answered;
+	unanswered += !answered;
 	if (!all_zero(env.mem, PIECE))
 		show(key);
-	env.tried++;
+	tried++;
 	reset();
 }
 
@@ -122,7 +105,7 @@ static void low_indices(void)
 	set_up();
 	for (int index = 0; index < test_rounds(64); index++)
 		try_index(index, at);
-	CHECK(!env.unanswered, "%u requests without an answer", env.unanswered);
+	CHECK(!unanswered, "%u requests without an answer", unanswered);
 	tear_down();
 }
 
@@ -136,7 +119,7 @@ static void near_own(void)
 	own = env.mr.lkey >> 8;
 	for (uint32_t index = own > 4 ? own - 4 : 0; index <= own + 4; index++)
 		try_index(index, at);
-	CHECK(!env.unanswered, "%u requests without an answer", env.unanswered);
+	CHECK(!unanswered, "%u requests without an answer", unanswered);
 	tear_down();
 }
 

@@ -28,7 +28,8 @@ static void queue_pairs(void)
 		if (!qp[n])
 			break;
 	}
-	CHECK(n == most || errno == ENOMEM, "queue pair %d: %s; %s", n, err_name(errno), why_text());
+	CHECK(n == most || (errno == ENOMEM && n >= p.dev.attr.max_qp - 3),
+	      "queue pair %d: %s; %s", n, err_name(errno), why_text());
 	printf("%d queue pairs\n", n);
 	CHECK(pair_works(&p), "messages among %d queue pairs", n);
 	while (n--)

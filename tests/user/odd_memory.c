@@ -117,9 +117,14 @@ static int piece_file(void)
 static void beyond_4_gib(void)
 {
 	static const size_t at[] = { 0, (4ul << 30) - 2500, (4ul << 30) + 12345, PIECE * PIECES - 5000 };
-	int fd = piece_file();
 	uint8_t *all, *mem;
+	int fd;
 
+	if (later_rxe()) {
+		printf("rdma_rxe of this kernel does not register that much\n");
+		return;
+	}
+	fd = piece_file();
 	all = mmap(NULL, PIECE * PIECES + HUGE_PAGE, PROT_NONE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	NEED(all != MAP_FAILED, "mmap: %s", err_name(errno));

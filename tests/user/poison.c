@@ -14,7 +14,7 @@ static uint32_t pd;
 
 static void dirty_memory(void)
 {
-	size_t len = 96ul << 20;
+	size_t len = (size_t)test_rounds(96) << 20;
 	void *mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (mem == MAP_FAILED)

@@ -271,7 +271,7 @@ static void misuse(void)
 	two = new_window(p.pd, IBV_MW_TYPE_2);
 	refused_post(one, one->rkey, range(0, SIZE, READ_WRITE), UNIV_REASON_MW_TYPE);
 	refused_post(two, two->rkey + 256, range(0, SIZE, READ_WRITE), UNIV_REASON_WR_KEY);
-	refused_post(two, two->rkey, range(0, 0, READ_WRITE), UNIV_REASON_ADDRESS);
+	refused_post(two, two->rkey, range(0, 0, READ_WRITE), UNIV_REASON_ZERO);
 	refused_post(two, two->rkey, (struct ibv_mw_bind_info){ .length = 1 },
 		     UNIV_REASON_HANDLE);
 	refused_post(NULL, 0, range(0, SIZE, READ_WRITE), UNIV_REASON_HANDLE);
@@ -321,12 +321,12 @@ static void not_offered(void)
 		CHECK(why_reason() == UNIV_REASON_UNSUPPORTED, "%s", why_text());
 	}
 	CHECK_ERR(post(p.qp[0], &wr), EINVAL);
-	CHECK(why_reason() == UNIV_REASON_WR_OPCODE, "%s", why_text());
+	CHECK(why_reason() == UNIV_REASON_WR_DEVICE, "%s", why_text());
 	wr = bind_wr(&mw, 0, bind.bind_info);
 	CHECK_ERR(post(p.qp[0], &wr), EINVAL);
-	CHECK(why_reason() == UNIV_REASON_WR_OPCODE, "%s", why_text());
+	CHECK(why_reason() == UNIV_REASON_WR_DEVICE, "%s", why_text());
 	CHECK_ERR(ibv_bind_mw(p.qp[0], &mw, &bind), EINVAL);
-	CHECK(why_reason() == UNIV_REASON_WR_OPCODE, "%s", why_text());
+	CHECK(why_reason() == UNIV_REASON_WR_DEVICE, "%s", why_text());
 	CHECK_NULL(ibv_create_qp_ex(p.dev.ctx, &attr), EOPNOTSUPP);
 	CHECK(pair_works(&p), "the pair does not work after it");
 }

@@ -94,8 +94,10 @@ static void rights(void)
 	grant(bind, IBV_ACCESS_REMOTE_ATOMIC, IBV_WC_MW_BIND_ERR);
 	grant(bind | local, IBV_ACCESS_REMOTE_ATOMIC, IBV_WC_SUCCESS);
 	grant(bind | local, 0, IBV_WC_SUCCESS);
-	grant(bind | local, IBV_ACCESS_LOCAL_WRITE, IBV_WC_MW_BIND_ERR);
-	grant(bind | local, IBV_ACCESS_MW_BIND, IBV_WC_MW_BIND_ERR);
+	/* Flags of a region mean nothing here, and every other stack takes them */
+	grant(bind, IBV_ACCESS_LOCAL_WRITE, IBV_WC_SUCCESS);
+	grant(bind | local, IBV_ACCESS_MW_BIND, IBV_WC_SUCCESS);
+	grant(bind | local, IBV_ACCESS_RELAXED_ORDERING, IBV_WC_SUCCESS);
 	grant(bind | local, IBV_ACCESS_ON_DEMAND, IBV_WC_MW_BIND_ERR);
 	grant(bind | local, 1u << 31 | IBV_ACCESS_REMOTE_READ, IBV_WC_MW_BIND_ERR);
 

@@ -27,6 +27,8 @@ static void domains(void)
 
 	dev_open(&dev);
 	CHECK_NULL(xrcd_of(dev.ctx, fd, 0), EAGAIN);
+	CHECK(why_reason() == UNIV_REASON_XRCD_FILE && why_value() == (uint64_t)fd,
+	      "explained as: %s", why_text());
 	CHECK_NULL(xrcd_of(dev.ctx, 1000, O_CREAT), EBADF);
 	one = xrcd_of(dev.ctx, fd, O_CREAT | O_EXCL);
 	NEED(one, "O_EXCL: %s; %s", err_name(errno), why_text());

@@ -181,6 +181,8 @@ static void wrong_side(void)
 
 static void made_wrongly(void)
 {
+	struct ibv_qp_init_attr basic = { .qp_type = IBV_QPT_RC,
+					  .cap = { .max_send_wr = 1, .max_send_sge = 1 } };
 	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_XRC_RECV,
 					 .cap = { .max_recv_wr = 1, .max_recv_sge = 1 } };
 	struct ibv_qp_init_attr_ex ex = { .qp_type = IBV_QPT_XRC_RECV };
@@ -192,6 +194,12 @@ static void made_wrongly(void)
 	struct xrc x;
 
 	xrc_open(&x, -1);
+	/* Its receives would be checked against the domain of the queue pair */
+	basic.send_cq = x.cq;
+	basic.recv_cq = x.cq;
+	basic.srq = x.srq[0];
+	CHECK_NULL(ibv_create_qp(x.pd, &basic), EINVAL);
+	CHECK(why_reason() == UNIV_REASON_SRQ_OF_XRC, "explained as: %s", why_text());
 	init.send_cq = x.cq;
 	init.recv_cq = x.cq;
 	CHECK_NULL(ibv_create_qp(x.pd, &init), EINVAL);
@@ -213,9 +221,12 @@ static void made_wrongly(void)
 	srq = ibv_create_srq(x.pd, &plain);
 	NEED_PTR(srq, "create_srq");
 	CHECK_ERR(ibv_get_srq_num(srq, &number), EINVAL);
+	CHECK(why_reason() == UNIV_REASON_NOT_XRC, "explained as: %s", why_text());
 	CHECK_ERR(ibv_destroy_srq(srq), 0);
 	CHECK_NULL(target_opened(x.dev.ctx, x.xrcd, x.ini->qp_num, NULL), EINVAL);
 	CHECK_NULL(target_opened(x.dev.ctx, x.xrcd, 0xfffff0, NULL), EINVAL);
+	CHECK(why_reason() == UNIV_REASON_XRC_QPN && why_value() == 0xfffff0,
+	      "explained as: %s", why_text());
 	CHECK_NULL(ibv_open_qp(x.dev.ctx, &(struct ibv_qp_open_attr){
 		.qp_num = x.tgt->qp_num, .xrcd = x.xrcd, .qp_type = IBV_QPT_RC,
 		.comp_mask = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD |
