@@ -40,7 +40,27 @@ kunit_judge() {
 	return 1
 }
 
+# kunit_case SUITE [CASE]...: the lines of those cases, or of all, in that suite's report; false if one failed or is not there
+kunit_case() {
+	local results=$kunit_results/univ_$1/results name
+	shift
+	[ -e "$results" ] || { echo "no such suite"; return 1; }
+	[ $# -gt 0 ] || set -- '.*'
+	for name; do
+		grep -E "^ +(not )?ok [0-9]+ $name( |\$)" "$results" || { echo "no case is called $name"; return 1; }
+	done | tee "$UNIV_STATE/kunit-cases"
+	! grep -q 'not ok\|no case' "$UNIV_STATE/kunit-cases" && return
+	grep -B 12 'not ok' "$results"
+	return 1
+}
+
 run_test "kunit suites run" 300 kunit_load
-run_test "kunit suites pass" 120 kunit_judge
+# A module of this kernel runs all that it has; KUNIT_ONLY="SUITE [CASE]..." says which results count
+if [ -n "${KUNIT_ONLY:-}" ]; then
+	# shellcheck disable=SC2086 # a name and cases
+	run_test "kunit $KUNIT_ONLY" 60 kunit_case $KUNIT_ONLY
+else
+	run_test "kunit suites pass" 120 kunit_judge
+fi
 # What each suite said goes with the module
 run_test "kunit module unloads" 60 rmmod univerbs_kunit

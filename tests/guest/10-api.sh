@@ -18,5 +18,6 @@ user_test api_event 120
 user_test api_rereg 60
 user_test atomic_write 100
 user_test odd_memory 120
+user_test api_newer 100
 
 run_test "nothing is left behind" 20 resources_unchanged

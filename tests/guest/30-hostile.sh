@@ -11,6 +11,7 @@ resources_mark
 
 user_test dmakey 240
 user_test cq_overrun 100
+user_test ring_lies 60
 run_test "ringabuse (adv03 adv04)" 120 hostile ringabuse
 run_test "a fresh process works after ringabuse" 20 still_works
 

@@ -28,6 +28,7 @@ user_test forked 60
 run_test "eight processes at once" 90 together 8 program api_qp rc_send rc_chain ud_message
 user_test many 200
 user_test races 90
+user_test half_made 100
 user_test killed 150
 user_test signals 120
 run_test "a fresh process works after all that" 20 still_works

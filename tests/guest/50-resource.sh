@@ -65,7 +65,8 @@ charged() {
 	echo "rxe0 hca_handle=max hca_object=max" >$group/rdma.max
 	( in_group hold_start && current && hold_stop ) >"$UNIV_STATE/charged" 2>&1 ||
 		{ cat "$UNIV_STATE/charged"; return 1; }
-	grep -q 'rxe0 hca_handle=1 hca_object=[1-9]' "$UNIV_STATE/charged" ||
+	# A domain, a region, two completion queues, a shared receive queue and two queue pairs
+	grep -q 'rxe0 hca_handle=1 hca_object=7 *$' "$UNIV_STATE/charged" ||
 		{ echo "not charged:"; cat "$UNIV_STATE/charged"; return 1; }
 	wait_until 10 uncharged || { echo "still charged: $(current)"; return 1; }
 }

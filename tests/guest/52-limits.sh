@@ -24,6 +24,23 @@ run_test "max_objects (adv27)" 30 limited max_objects 40 objects
 run_test "max_objects, of each kind (adv27)" 30 limited max_objects 40 objects_of_each_kind
 run_test "max_ring_mib (adv27)" 30 limited max_ring_mib 8 rings
 run_test "max_device_ring_mib (adv27)" 30 limited max_device_ring_mib 8 rings
+# little_memory MIB COMMAND...: COMMAND, whose memory and what the kernel allocates for it stay below MIB
+little_memory() {
+	local group=/sys/fs/cgroup/little limit=$1 status peak
+	shift
+	echo +memory >/sys/fs/cgroup/cgroup.subtree_control || skip "no memory cgroup"
+	mkdir "$group" || return
+	[ -e "$group/memory.peak" ] || { rmdir "$group"; skip "this kernel does not tell the peak of a memory cgroup"; }
+	(echo "$BASHPID" >"$group/cgroup.procs" && "$@")
+	status=$?
+	peak=$(<"$group/memory.peak")
+	rmdir "$group"
+	echo "peak: $((peak >> 10)) KiB"
+	[ $status -eq 0 ] && [ "$peak" -lt $((limit << 20)) ]
+}
+
+# Each asks for 7 MiB, four at once
+run_test "memory that the limit refuses is not allocated (adv27)" 60 little_memory 16 limited max_ring_mib 1 refused_rings
 run_test "mappings of queues that are gone count (adv27)" 30 limited max_ring_mib 8 mappings
 run_test "and after all that there is room" 20 still_works
 run_test "nothing is left behind" 20 resources_unchanged

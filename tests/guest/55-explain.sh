@@ -47,3 +47,6 @@ run_test "a transition that is none is named" 60 explained rc_states ibv_modify_
 run_test "a wrong value is named" 60 explained bad_values ibv_modify_qp RETRY_CNT 8
 run_test "nothing is printed unasked" 90 silent
 run_test "a failed completion is explained" 40 completion
+user_test mistakes_calls 120
+user_test mistakes_work 180
+user_test mistakes_hangs 180

@@ -122,6 +122,9 @@ wire_memory() {
 
 run_test "uroce on lo" 30 over_lo
 run_test "uroce: one device for a netdev, and it goes with it (adv07)" 30 netdev_goes
+# IBV_PORT_CM_SUP and IBV_PORT_IP_BASED_GIDS
+port_flags() { univ ibv_devinfo -v -d u0 | grep 'port_cap_flags:.*0x04010000'; }
+run_test "uroce: flags of the port" 20 port_flags
 run_test "uroce: a namespace goes (adv25)" 30 namespace_goes
 for kind in rc uc ud srq; do
 	run_test "uroce: ibv_${kind}_pingpong" 90 pair 80 18515 ibv_${kind}_pingpong -d u0 -g 1
@@ -138,6 +141,7 @@ user_test tutorial 30
 user_test api_device 120
 user_test api_cq 200
 user_test api_qp 300
+user_test softirq 120
 user_test api_srq 120
 user_test api_event 120
 user_test api_rereg 60

@@ -13,20 +13,16 @@ mountpoint -q /sys/kernel/debug || mount -t debugfs none /sys/kernel/debug || ex
 export UNIV_TEST_DEVICE=f0 FAULT_DIR=/sys/kernel/debug/uroce/f0
 resources_mark
 
-counter() { cat "/sys/class/infiniband/f0/ports/1/hw_counters/$1"; }
-
 # counted_fault NAME COUNTER...: a case of the program; each counter went up
 counted_fault() {
 	local case=$1 name before=() i=0
 	shift
-	# the kernel keeps what it told for a while
 	for name; do
-		echo 0 >"/sys/class/infiniband/f0/ports/1/hw_counters/lifespan" 2>/dev/null
-		before+=("$(counter "$name")")
+		before+=("$(hw_counter f0 "$name")")
 	done
 	program faults "$case" || return
 	for name; do
-		[ "$(counter "$name")" -gt "${before[i++]}" ] || { echo "$name did not move"; return 1; }
+		[ "$(hw_counter f0 "$name")" -gt "${before[i++]}" ] || { echo "$name did not move"; return 1; }
 	done
 }
 

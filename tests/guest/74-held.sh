@@ -60,12 +60,13 @@ held_whole() { held -- lossy "$@" && [[ $said =~ $super_packets ]]; }
 
 held_cut() { held -c -- lossy "$@" && [[ ! $said =~ $super_packets ]]; }
 
-# What a program sees is the same by copying, without a packet, as by packets that are held; the device talks to itself
+# A program sees the same by copying, without a packet, as by packets that are held; the device talks to itself. All of it on
+# one processor: each has a backlog of its own, so packets of a process that moves overtake each other, and UC lets them.
 same_as_copied() {
 	local local=/sys/module/uroce/parameters/local status
 	program seen "$@" >"$UNIV_STATE/seen.copied" || return
 	echo 0 >$local
-	program nfqueue $queue "$TEST_BIN/seen" "$@" >"$UNIV_STATE/seen.held"
+	univ taskset 1 "$TEST_BIN/nfqueue" $queue "$TEST_BIN/seen" "$@" >"$UNIV_STATE/seen.held"
 	status=$?
 	echo 1 >$local
 	[ $status -eq 0 ] && diff -u --label copied --label held "$UNIV_STATE/seen.copied" "$UNIV_STATE/seen.held"

@@ -11,11 +11,7 @@ UNIV_LINK=uroce setup_rxe both && load_driver uroce || exit 1
 export UNIV_TEST_DEVICE=both
 resources_mark
 
-# The kernel keeps the counters of a moment
-packets() {
-	pause 0.1
-	cat /sys/class/infiniband/both/ports/1/hw_counters/sent_pkts
-}
+packets() { hw_counter both sent_pkts; }
 
 # see WHICH [EXCHANGE]: what it looks like, or what all of them do, by copying (1) or by packets (0)
 see() {

@@ -31,11 +31,7 @@ pair="$(stat -Lc %i /run/netns/a-near) $(stat -Lc %i /run/netns/a-far)"
 
 far_listens() { [ -n "$(ip netns exec a-far ss -Hltn 'sport = :18515')" ]; }
 
-# The kernel keeps the counters of a moment
-packets() {
-	pause 0.1
-	cat /sys/class/infiniband/a-near/ports/1/hw_counters/sent_pkts
-}
+packets() { hw_counter a-near sent_pkts; }
 
 # between COMMAND...: a server in the other namespace, and its client here; sets $sent
 between() {

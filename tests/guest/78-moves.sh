@@ -84,11 +84,33 @@ namespace_ends() {
 	[ "$(rdma link | wc -l)" = "$before" ]
 }
 
+all_nodes() { ip -n there maddr show dev w-far | grep 33:33:00:00:00:01; }
+
+# A connection over IPv6 and the member of a group stay behind when their device leaves a namespace, which ends. The net device
+# still listens to the group in its new namespace, for that one's own sake.
+stays_behind() {
+	local status before
+	# shellcheck source=tests/user/network.sh
+	. "$UNIV_REPO/tests/user/network.sh"
+	far_and_near && wait_until 20 resolved fd89::2 && ip netns add there || return
+	UNIV_TEST_DEVICE=w-far UNIV_TEST_PEER=w-near \
+		UNIV_TEST_GIDS="fd89:0000:0000:0000:0000:0000:0000:0001 fd89:0000:0000:0000:0000:0000:0000:0002" \
+		program left_behind "ip -n w-far link set w-far netns there && ip -n there link set w-far up && ip netns del w-far"
+	status=$?
+	before=$(all_nodes)
+	wait_until 30 moved_far || { echo "w-far is not back"; status=1; }
+	echo "groups: $before, then $(all_nodes)"
+	[ -n "$(all_nodes)" ] || status=1
+	rdma link del w-near && ip link del w-near && ip netns del w-near && ip netns del there && return $status
+}
+moved_far() { ip netns exec there rdma link show w-far/1 2>/dev/null | grep -q "netdev w-far"; }
+
 run_test "moves: with its net device, under traffic (adv07)" 90 goes_along
 run_test "moves: and back" 60 comes_back
 run_test "moves: to and fro" 90 to_and_fro
 run_test "moves: while others make and delete it" 90 with_others
 run_test "moves: its namespace ends (adv25)" 60 namespace_ends
+run_test "moves: a connection and a group stay behind (adv25)" 100 stays_behind
 ip link del m1-net
 run_test "moves: nothing is left behind" 20 resources_unchanged
 

@@ -8,11 +8,13 @@
 
 need_univerbs || exit 1
 
-# gone NAME COMMAND: COMMAND removes the device NAME below a program that uses it
+# gone NAME COMMAND [CASE]: COMMAND removes the device NAME below a program that uses it, or at the moment of CASE
 gone() {
+	local name=unplug
+	[ $# -eq 2 ] || name=unplug_late
 	setup_rxe "$1" || return 1
 	wait_until 5 test_device_listed "$1" || { echo "$1 is not listed"; return 1; }
-	UNIV_TEST_DEVICE=$1 program unplug "$2" || return 1
+	UNIV_TEST_DEVICE=$1 program "$name" "${@:2}" || return 1
 	# A namespace goes in its own time
 	wait_until 30 test_device_gone "$1" || { echo "$1 is still there"; return 1; }
 	ip link del "$1-net" 2>/dev/null
@@ -86,6 +88,11 @@ run_test "port changes under traffic (adv26)" 90 port port_changes
 run_test "nodes come and go with their devices" 40 node_comes_and_goes
 run_test "rdma link del under traffic (adv07)" 90 gone rxe8 "rdma link del rxe8"
 run_test "and once more (adv07)" 90 gone rxe8 "rdma link del rxe8"
+for moment in send recv batch; do
+	run_test "rdma link del before a kick, $moment (adv07)" 60 gone rxe8 "rdma link del rxe8" $moment
+done
+run_test "rdma link del before events are acknowledged (adv07)" 60 gone rxe8 "rdma link del rxe8" events
+run_test "rdma link del while calls are in line (adv07)" 60 gone rxe8 "rdma link del rxe8" line
 run_test "its net device is deleted under traffic (adv07)" 90 gone rxe8 "ip link del rxe8-net; sleep 1"
 # An rxe or uroce device belongs to a namespace, so it goes when its net device leaves
 run_test "its net device moves to a namespace that goes (adv25)" 90 \

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Processes in memory cgroups: what their queues and regions are charged to, memory that is reclaimed under traffic, and a
+# group that is killed for want of it.
+
+# shellcheck source=tests/user/guest.sh
+. "$UNIV_REPO/tests/user/guest.sh"
+
+need_univerbs || exit 1
+{ echo +memory >/sys/fs/cgroup/cgroup.subtree_control; } 2>/dev/null || skip "no memory cgroups"
+resources_mark
+
+top=/sys/fs/cgroup
+mib=$((1 << 20))
+
+# group NAME: an empty one
+group() { rmdir $top/"$1" 2>/dev/null; mkdir $top/"$1"; }
+
+# in_group NAME COMMAND...
+in_group() {
+	echo $BASHPID >$top/"$1"/cgroup.procs || return
+	shift
+	"$@"
+}
+
+current() { cat $top/"$1"/memory.current; }
+event() { awk -v what="$2" '$1 == what { print $2 }' $top/"$1"/memory.events; }
+
+# hold CASE MIB: a process of group held has so much of them until let_go
+hold() {
+	local fifo=$UNIV_STATE/pressure.in
+	rm -f "$fifo"
+	mkfifo "$fifo"
+	(PRESSURE_MIB=$2 in_group held program pressure "$1") <"$fifo" >"$UNIV_STATE/pressure.out" 2>&1 &
+	holder=$!
+	exec {hold_fd}>"$fifo"
+	wait_until 60 eval "grep -q holding '$UNIV_STATE/pressure.out' || group_leader_gone $holder"
+	cat "$UNIV_STATE/pressure.out"
+}
+
+let_go() { exec {hold_fd}>&-; wait "$holder"; }
+
+held_less() { [ "$(current held)" -lt "$1" ]; }
+
+# charged CASE: what 48 MiB of them are charged, and that they are so no longer
+charged() {
+	local has
+	group held && hold "$1" 48 || return
+	grep -q "holding 4[89] MiB" "$UNIV_STATE/pressure.out" || return
+	has=$(current held)
+	echo "charged: $((has / mib)) MiB"
+	let_go || return
+	# Processors keep some for what comes next
+	[ "$has" -ge $((46 * mib)) ] && wait_until 10 held_less $((has - 44 * mib)) && return
+	echo "in the end: $(($(current held) / mib)) MiB"
+	return 1
+}
+
+# bounded_by_group CASE: a group of 32 MiB is never given more, whether the process is refused or killed
+bounded_by_group() {
+	local status
+	group held && echo $((32 * mib)) >$top/held/memory.max && hold "$1" 400
+	let_go
+	status=$?
+	echo "exit status $status, $(event held oom_kill) killed, peak $(($(cat $top/held/memory.peak 2>/dev/null || echo 0) / mib)) MiB"
+	[ $status -eq 0 ] || [ "$(event held oom_kill)" -gt 0 ] || return
+	[ "$(event held max)" -gt 0 ] || { echo "the limit was not reached"; return 1; }
+	wait_until 10 held_less $((16 * mib)) || { echo "still $(current held)"; return 1; }
+}
+
+# Pages of the group are taken away as fast as it gets them back
+reclaimed() {
+	local traffic rounds=0
+	group held || return
+	[ -e $top/held/memory.reclaim ] || { echo "this kernel has no memory.reclaim"; return 77; }
+	in_group held both_ways &
+	traffic=$!
+	until group_leader_gone $traffic; do
+		{ echo 64M >$top/held/memory.reclaim; } 2>/dev/null
+		rounds=$((rounds + 1))
+		pause 0.02
+	done
+	echo "$rounds times"
+	wait $traffic && [ $rounds -gt 5 ]
+}
+
+# The device with itself: every byte is looked at
+both_ways() { UNIV_TEST_PEER=$UNIV_TEST_DEVICE LOSSY_MESSAGES=1000 program lossy sends writes reads; }
+
+# The group is killed in the middle of its messages, and others do not notice
+killed() {
+	local others kills=0
+	group held && group others || return
+	echo $((24 * mib)) >$top/held/memory.max
+	in_group others both_ways &
+	others=$!
+	until group_leader_gone $others && [ $kills -gt 1 ]; do
+		if (in_group held program pressure traffic) >/dev/null 2>&1; then
+			echo "it was not killed"
+			kill $others
+			return 1
+		fi
+		kills=$((kills + 1))
+	done
+	echo "killed $(event held oom_kill) times in $kills"
+	wait $others && [ "$(event held oom_kill)" -ge $kills ]
+}
+
+run_test "pressure: rings are charged" 60 charged rings
+run_test "pressure: regions are charged" 60 charged regions
+run_test "pressure: rings are bounded by memory.max" 100 bounded_by_group rings
+run_test "pressure: regions are bounded by memory.max" 100 bounded_by_group regions
+run_test "pressure: pages are reclaimed under traffic" 200 reclaimed
+run_test "pressure: killed for want of memory under traffic" 200 killed
+run_test "pressure: nothing is left behind" 20 resources_unchanged
+run_test "pressure: it still works" 60 still_works
+rmdir $top/held $top/others

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# A processor goes and comes back while messages are under way: none is lost, and nobody waits for what was to run there.
+# And all processes stand still, as they do when the machine is suspended.
+
+# shellcheck source=tests/user/guest.sh
+. "$UNIV_REPO/tests/user/guest.sh"
+
+cpu=/sys/devices/system/cpu/cpu1/online
+[ -w $cpu ] || skip "no processor can be taken away"
+
+need_univerbs || exit 1
+load_driver uroce || exit 1
+
+# shellcheck source=tests/user/network.sh
+. "$UNIV_REPO/tests/user/network.sh"
+
+far_and_near || { report "not ok" "hotplug: two namespaces with a device each"; exit 1; }
+echo 2 >/sys/module/univerbs/parameters/max_pollers
+resources_mark
+
+messages() { LOSSY_TIMEOUT=14 LOSSY_MESSAGES=1500 program lossy sends writes reads atomics; }
+
+# hotplug NEAR FAR COMMAND...: the processor goes and comes as long as the command sends from one device to the other
+hotplug() {
+	local -x UNIV_TEST_DEVICE=$1 UNIV_TEST_PEER=$2
+	local traffic times=0
+	shift 2
+	"$@" &
+	traffic=$!
+	until group_leader_gone $traffic; do
+		if ! echo 0 >$cpu || ! pause 0.05 || ! echo 1 >$cpu; then
+			kill $traffic
+			return 1
+		fi
+		pause 0.05
+		times=$((times + 1))
+	done
+	echo "$times times"
+	wait $traffic && [ $times -gt 1 ]
+}
+
+polled() { UNIVERBS_POLL=50 messages; }
+
+# The one processor that the process and its poller may run on goes away
+polled_there() { wait_until 10 pinned $BASHPID && polled; }
+pinned() { taskset -p -c 1 "$1" >/dev/null 2>&1; }
+
+run_test "hotplug: by copying" 200 hotplug w-near w-near messages
+run_test "hotplug: by packets" 200 hotplug w-near w-far messages
+run_test "hotplug: rxe0" 200 hotplug rxe0 rxe0 messages
+run_test "hotplug: with a poller" 200 hotplug w-near w-far polled
+run_test "hotplug: with a poller on that processor" 200 hotplug w-near w-far polled_there
+# Suspending begins with that every process stands still, in whatever call it is. On request the kernel goes no further,
+# and lets them go on after some seconds
+freeze() { echo freezer >/sys/power/pm_test && echo freeze >/sys/power/state; }
+
+frozen() {
+	local -x UNIV_TEST_DEVICE=w-near UNIV_TEST_PEER=w-far
+	local traffic
+	grep -qs freezer /sys/power/pm_test || { echo "this kernel does not test suspending"; return 77; }
+	echo 1 >/sys/module/suspend/parameters/pm_test_delay
+	"$@" &
+	traffic=$!
+	for _ in 1 2 3; do
+		pause 0.5
+		freeze || { kill $traffic; return 1; }
+	done
+	dmesg | tail -n 40 | grep 'Freezing user space processes'
+	echo none >/sys/power/pm_test
+	wait $traffic
+}
+
+run_test "hotplug: processes are frozen, as for a suspend" 300 frozen messages
+run_test "hotplug: processes and a poller are frozen" 300 frozen polled
+run_test "hotplug: nothing is left behind" 20 resources_unchanged
+echo 0 >/sys/module/univerbs/parameters/max_pollers
+run_test "hotplug: both devices go" 20 far_gone
+# rxe0 may be one, too
+remove_rxe rxe0
+run_test "hotplug: unloaded" 30 rmmod uroce

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# A device of a driver that nobody has read gets no node, and whoever looks for it is told why; unless the administrator
+# has named the driver.
+
+# shellcheck source=tests/user/guest.sh
+. "$UNIV_REPO/tests/user/guest.sh"
+
+mock_ko=${UNIV_KO%/kernel/core/*}/tests/unknown/univ_mock.ko
+
+[ -e "$mock_ko" ] || skip "there is no module of an unknown driver (make test-programs)"
+unload_univerbs || exit 1
+
+has_node() { grep -qx mock0 /sys/class/univerbs/*/ibdev 2>/dev/null; }
+
+logged() { dmesg | grep -q "mock0: univerbs: $1"; }
+
+# explained REGEX: the library tells of the device that it does not list
+explained() {
+	local err=$UNIV_STATE/drivers.err
+	UNIVERBS_EXPLAIN=1 univ ibv_devices >"$err.out" 2>"$err"
+	if grep -q mock0 "$err.out"; then echo "mock0 is listed"; return 1; fi
+	grep -q "$1" "$err" && return
+	echo "nothing explains it:"
+	cat "$err"
+	return 1
+}
+
+refused() {
+	insmod "$UNIV_KO" || return
+	if has_node; then echo "mock0 has a node"; return 1; fi
+	logged "not served" || { echo "the kernel log does not say so"; return 1; }
+	explained 'does not serve device mock0.*unchecked_drivers'
+}
+
+# Before univerbs comes, so that it finds the device as ib_core shows one without verbs
+without_verbs() {
+	rmmod univerbs && rmmod univ_mock && insmod "$mock_ko" no_verbs=1 && insmod "$UNIV_KO" || return
+	explained 'no node for device mock0.*no verbs in the kernel'
+}
+
+on_request() {
+	rmmod univerbs && insmod "$UNIV_KO" unchecked_drivers=siw,univ_mock || return
+	has_node || { echo "mock0 has no node"; return 1; }
+	logged "served on request" || { echo "the kernel log does not warn"; return 1; }
+	univ ibv_devices | grep -q mock0
+}
+
+modprobe -a ib_core ib_uverbs rdma_ucm
+run_test "mock device comes" 30 insmod "$mock_ko"
+run_test "driver that nobody has read is refused" 60 refused
+run_test "driver that is named is served" 60 on_request
+run_test "driver without kernel verbs is explained" 60 without_verbs
+run_test "mock device goes" 30 rmmod univ_mock
+run_test "univerbs goes" 30 rmmod univerbs

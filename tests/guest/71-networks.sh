@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# uroce on top of, and below, the kernel's other net devices: VLANs, bonds, bridges, macvlans; and with IPv6. Two network
+# namespaces, a device in each, and every byte between them looked at.
+
+# shellcheck source=tests/user/guest.sh
+. "$UNIV_REPO/tests/user/guest.sh"
+
+# shellcheck disable=SC2119
+load_univerbs || exit 1
+UNIV_LINK=uroce load_link || exit 1
+
+# shellcheck source=tests/user/network.sh
+. "$UNIV_REPO/tests/user/network.sh"
+
+far_and_near || { report "not ok" "networks: two namespaces with a device each"; exit 1; }
+resources_mark
+
+near() { ip -n w-near "$@"; }
+far() { ip -n w-far "$@"; }
+
+# gid4 NET N, gid6 NET N: of address N of network NET, as sysfs writes it
+gid4() { printf '0000:0000:0000:0000:0000:ffff:0a%02x:%04x' "$1" "$2"; }
+gid6() { printf 'fd%d:0000:0000:0000:0000:0000:0000:%04x' "$1" "$2"; }
+ipv4_of() { echo "$(gid4 "$1" 1) $(gid4 "$1" 2)"; }
+ipv6_of() { echo "$(gid6 "$1" 1) $(gid6 "$1" 2)"; }
+
+# has_gid DEVICE GID
+has_gid() { cat "/sys/class/infiniband/$1/ports/1/gids/"* 2>/dev/null | grep -qx "$2"; }
+
+# addressed NAMESPACE NETDEV NET N: up, with addresses N of network NET
+addressed() {
+	ip -n "$1" addr add "10.$3.0.$4/24" dev "$2" && ip -n "$1" -6 addr add "fd$3::$4/64" dev "$2" nodad &&
+		ip -n "$1" link set "$2" up
+}
+
+# device NAMESPACE NETDEV: an uroce device of that name
+device() { ip netns exec "$1" rdma link add "$2" type uroce netdev "$2"; }
+
+# ready DEVICE NET N: has the GIDs of those addresses
+ready() {
+	wait_until 10 has_gid "$1" "$(gid4 "$2" "$3")" && wait_until 10 has_gid "$1" "$(gid6 "$2" "$3")" && return
+	echo "$1 has not both GIDs of address $3 in network $2:"
+	cat "/sys/class/infiniband/$1/ports/1/gids/"[0-9]
+	return 1
+}
+
+# reaches NET: the far side's addresses are resolved, however long a link takes to begin
+reaches() { wait_until 20 resolved "10.$1.0.2" && wait_until 20 resolved "fd$1::2"; }
+
+# forgets DEVICE NET: it has none of the near side's addresses in NET
+forgets() { ! has_gid "$1" "$(gid4 "$2" 1)" && ! has_gid "$1" "$(gid6 "$2" 1)"; }
+
+# talk NEAR FAR GIDS: connections and datagrams
+talk() {
+	local -x UNIV_TEST_DEVICE=$1 UNIV_TEST_PEER=$2 UNIV_TEST_GIDS=$3
+	program lossy sends writes reads atomics && program datagrams both_ways
+}
+
+talk_both() { reaches "$3" && talk "$1" "$2" "$(ipv4_of "$3")" && talk "$1" "$2" "$(ipv6_of "$3")"; }
+
+link_local() {
+	local first second
+	read -r first <"/sys/class/infiniband/$1/ports/1/gids/0"
+	read -r second <"/sys/class/infiniband/$2/ports/1/gids/0"
+	[[ $first == fe80:* && $second == fe80:* ]] || { echo "GIDs 0 are $first, $second"; return 1; }
+	talk "$1" "$2" "$first $second"
+}
+
+# received NAMESPACE NETDEV: packets so far
+received() { ip netns exec "$1" cat "/sys/class/net/$2/statistics/rx_packets"; }
+
+# with_traffic DEVICE PEER GIDS COMMAND...: while bytes go to and fro, the command once and again; they all arrive
+with_traffic() {
+	local -x UNIV_TEST_DEVICE=$1 UNIV_TEST_PEER=$2 UNIV_TEST_GIDS=$3 LOSSY_TIMEOUT=16 LOSSY_MESSAGES=2000
+	local traffic changes=0
+	shift 3
+	program lossy sends writes reads atomics &
+	traffic=$!
+	until group_leader_gone $traffic; do
+		"$@" $changes || { kill $traffic; return 1; }
+		changes=$((changes + 1))
+	done
+	echo "$changes times"
+	wait $traffic && [ $changes -gt 1 ]
+}
+
+has_sent() { [ "$(hw_counter "$1" sent_pkts)" -gt "$2" ]; }
+has_none() { [ ! -e "/sys/class/infiniband/$1" ]; }
+
+# ends_under_traffic DEVICE PEER GIDS COMMAND...: programs end, with an error and soon
+ends_under_traffic() {
+	local -x UNIV_TEST_DEVICE=$1 UNIV_TEST_PEER=$2 UNIV_TEST_GIDS=$3 LOSSY_MESSAGES=1000000
+	local traffic before
+	before=$(hw_counter "$1" sent_pkts)
+	shift 3
+	program lossy reads >"$UNIV_STATE/ends.out" 2>&1 &
+	traffic=$!
+	if ! wait_until 20 has_sent "$UNIV_TEST_DEVICE" $((before + 100)); then
+		cat "$UNIV_STATE/ends.out"
+		kill $traffic 2>/dev/null
+		return 1
+	fi
+	"$@" || return
+	wait_until 20 group_leader_gone $traffic || { echo "the program is stuck"; kill -KILL $traffic; return 1; }
+	! wait $traffic || { echo "the program noticed nothing"; return 1; }
+}
+
+# ---- IPv6 ----------------------------------------------------------------------------------------------------------
+
+run_test "networks: a way" 100 reaches 89
+run_test "networks: IPv6" 60 talk w-near w-far "$(ipv6_of 89)"
+run_test "networks: IPv6 addresses of the link" 60 link_local w-near w-far
+
+# ---- a full queue --------------------------------------------------------------------------------------------------
+
+# slow NAMESPACE: a queue that holds few packets, and hands them on slowly
+slow() { tc -n "$1" qdisc replace dev "$1" root tbf rate 200mbit burst 16kb limit 32kb 2>/dev/null; }
+
+dropped() { tc -n "$1" -s qdisc show dev "$1" | sed -n 's/.*dropped \([0-9]*\).*/\1/p' | head -n 1; }
+
+# A packet that finds no room there comes back at once, as ENOBUFS
+full_queue() {
+	local status
+	if ! slow w-near || ! slow w-far; then
+		echo "this kernel has no such queue (tbf)"
+		return 77
+	fi
+	LOSSY_TIMEOUT=14 talk w-near w-far "$(ipv4_of 89)"
+	status=$?
+	echo "dropped: $(dropped w-near), $(dropped w-far)"
+	[ "$(dropped w-near)" -gt 0 ] || status=1
+	tc -n w-near qdisc del dev w-near root && tc -n w-far qdisc del dev w-far root && return $status
+}
+
+run_test "networks: a queue on the way is full" 100 full_queue
+
+# ---- VLAN ----------------------------------------------------------------------------------------------------------
+
+vlan() {
+	near link add link w-near name v-near type vlan id 7 && far link add link w-far name v-far type vlan id 7 &&
+		addressed w-near v-near 90 1 && addressed w-far v-far 90 2
+}
+
+# tagged GIDS: what is sent from these addresses comes by the VLAN's interface
+tagged() {
+	local before after
+	before=$(received w-far v-far)
+	talk w-near w-far "$1" || return
+	after=$(received w-far v-far)
+	echo "$((after - before)) packets with the tag"
+	[ $((after - before)) -gt 100 ]
+}
+
+# A device has the addresses of what is on top of its net device; what it sends from there carries the tag
+vlan_traffic() {
+	ready w-near 90 1 && ready w-far 90 2 && reaches 90 && tagged "$(ipv4_of 90)" && tagged "$(ipv6_of 90)"
+}
+
+# ib_core would give it no address
+vlan_refused() {
+	! device w-near v-near && [ ! -e /sys/class/infiniband/v-near ] &&
+		dmesg | tail -n 20 | grep "v-near is a VLAN"
+}
+
+# The near interface goes, then the far one, and the addresses with each. The near side's new interface has to find its
+# neighbour again.
+vlan_goes() {
+	ends_under_traffic w-near w-far "$(ipv4_of 90)" near link del v-near && wait_until 10 forgets w-near 90 &&
+		near link add link w-near name v-near type vlan id 7 && addressed w-near v-near 90 1 && ready w-near 90 1 && reaches 90 &&
+		ends_under_traffic w-near w-far "$(ipv6_of 90)" far link del v-far &&
+		near link del v-near && wait_until 10 forgets w-near 90 && below_as_before
+}
+
+below_as_before() { talk_both w-near w-far 89; }
+
+if modprobe -q 8021q || [ -d /proc/net/vlan ]; then
+	run_test "networks: VLAN: interfaces" 30 vlan
+	run_test "networks: VLAN" 100 vlan_traffic
+	run_test "networks: VLAN: no device of its own" 30 vlan_refused
+	run_test "networks: VLAN: untagged traffic as before" 100 below_as_before
+	run_test "networks: VLAN: goes under traffic (adv07)" 100 vlan_goes
+	run_test "networks: VLAN: nothing is left behind" 20 resources_unchanged
+else
+	report ok "networks: VLAN" "# SKIP this kernel has none"
+fi
+
+# ---- macvlan -------------------------------------------------------------------------------------------------------
+
+macvlan() {
+	near link add link w-near name mv-near type macvlan mode bridge && addressed w-near mv-near 91 1 &&
+		far link add link w-far name mv-far type macvlan mode bridge && addressed w-far mv-far 91 2 &&
+		device w-near mv-near && device w-far mv-far && ready mv-near 91 1 && ready mv-far 91 2 &&
+		talk_both mv-near mv-far 91
+}
+
+macvlan_goes() {
+	ends_under_traffic mv-near mv-far "$(ipv4_of 91)" near link del mv-near && wait_until 10 has_none mv-near &&
+		far link del mv-far && wait_until 10 has_none mv-far && below_as_before
+}
+
+if modprobe -q macvlan || [ -e /sys/module/macvlan ]; then
+	run_test "networks: macvlan" 100 macvlan
+	run_test "networks: macvlan: goes under traffic (adv07)" 100 macvlan_goes
+	run_test "networks: macvlan: nothing is left behind" 20 resources_unchanged
+else
+	report ok "networks: macvlan" "# SKIP this kernel has none"
+fi
+
+# ---- bridge --------------------------------------------------------------------------------------------------------
+
+# A second cable, whose near end is a port of a bridge
+bridge() {
+	near link add br-near type bridge && ip link add p-near mtu 4200 netns w-near type veth peer name p-far mtu 4200 netns w-far &&
+		near link set p-near master br-near up && addressed w-near br-near 92 1 && addressed w-far p-far 92 2 &&
+		device w-near br-near && device w-far p-far && ready br-near 92 1 && ready p-far 92 2 &&
+		talk_both br-near p-far 92
+}
+
+# A device of the port has the addresses of the bridge
+bridge_port() {
+	rdma link del br-near && device w-near p-near && ready p-near 92 1 && talk_both p-near p-far 92
+}
+
+bridge_goes() {
+	ends_under_traffic p-near p-far "$(ipv4_of 92)" near link del br-near || return
+	wait_until 10 forgets p-near 92 || { echo "p-near still has the addresses of the bridge"; return 1; }
+	near link del p-near && wait_until 10 has_none p-near && wait_until 10 has_none p-far
+}
+
+if modprobe -q bridge || [ -e /sys/module/bridge ]; then
+	run_test "networks: bridge" 100 bridge
+	run_test "networks: bridge: over a device of its port" 100 bridge_port
+	run_test "networks: bridge: goes under traffic (adv07)" 100 bridge_goes
+	run_test "networks: bridge: nothing is left behind" 20 resources_unchanged
+else
+	report ok "networks: bridge" "# SKIP this kernel has none"
+fi
+
+# ---- bond ----------------------------------------------------------------------------------------------------------
+
+# Two cables between two bonds, of which one cable is used
+bond() {
+	local side
+	for side in near far; do
+		$side link add bond-$side mtu 4200 type bond mode active-backup miimon 20 || return
+	done
+	for n in 1 2; do
+		ip link add b$n-near mtu 4200 netns w-near type veth peer name b$n-far mtu 4200 netns w-far || return
+		for side in near far; do
+			$side link set b$n-$side master bond-$side && $side link set b$n-$side up || return
+		done
+	done
+	addressed w-near bond-near 93 1 && addressed w-far bond-far 93 2 && device w-near bond-near &&
+		device w-far bond-far && ready bond-near 93 1 && ready bond-far 93 2 && talk_both bond-near bond-far 93
+}
+
+active() { ip netns exec w-near cat /sys/class/net/bond-near/bonding/active_slave; }
+another_is_active() { local now; now=$(active); [ -n "$now" ] && [ "$now" != "$1" ]; }
+
+# The cable in use loses its carrier; the other one takes over, and it comes back
+fail_over() {
+	local was
+	was=$(active)
+	near link set "$was" down && wait_until 10 another_is_active "$was" && near link set "$was" up && pause 0.2
+}
+
+bond_goes() {
+	ends_under_traffic bond-near bond-far "$(ipv4_of 93)" near link del bond-near && wait_until 10 has_none bond-near &&
+		far link del bond-far && wait_until 10 has_none bond-far && near link del b1-near && near link del b2-near
+}
+
+if modprobe -q bonding max_bonds=0 || [ -e /sys/module/bonding ]; then
+	run_test "networks: bond" 100 bond
+	run_test "networks: bond: the active port goes under traffic" 200 with_traffic bond-near bond-far "$(ipv4_of 93)" fail_over
+	run_test "networks: bond: goes under traffic (adv07)" 100 bond_goes
+	run_test "networks: bond: nothing is left behind" 20 resources_unchanged
+else
+	report ok "networks: bond" "# SKIP this kernel has none"
+fi
+
+run_test "networks: both devices go" 20 far_gone
+run_test "networks: unloaded" 30 rmmod uroce
