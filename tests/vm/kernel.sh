@@ -51,14 +51,22 @@ boot_modules() {
 	done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }'
 }
 
-# near_files REPO OUTPUT: what tests start again and again, with the libraries that it loads. Each opening of a file of the
-# host's costs a guest ten milliseconds, so it copies these to its memory first.
+# near_files REPO OUTPUT ROOT: what tests start again and again, with the libraries that it loads. Each opening of a file of
+# the host's costs a guest ten milliseconds, so it copies these to its memory first. Another root's
+# programs cannot be asked what they load: all libraries, then.
 near_files() {
 	local names=(bash sh awk basename cat cp cut date dirname dmesg env find grep head ip kill ln ls mkdir mkfifo mktemp
 		mv nsenter od ps rdma readlink rm rmdir sed seq setpriv sleep sort stat stdbuf tail tc tee timeout touch tr true
 		uname uniq unshare wc xargs modprobe insmod rmmod
 		ibv_devices ibv_devinfo ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ibv_srq_pingpong rping ucmatose udaddy
 		mckey ib_{send,write,read,atomic}_{lat,bw})
+	if [ -n "$3" ]; then
+		{
+			(PATH=$3/bin:$3/usr/bin:$3/sbin:$3/usr/sbin && type -P "${names[@]}")
+			find "$3/lib" "$3"/usr/lib/*-linux-gnu -maxdepth 2 -type f -name '*.so*'
+		} | sed "s|^$3||" | sort -u >"$2"
+		return
+	fi
 	{
 		type -P "${names[@]}"
 		find /usr/lib/*/libibverbs /usr/libexec/coreutils "$1/build/user" \
@@ -69,15 +77,19 @@ near_files() {
 	rm -f "$2.libs"
 }
 
-# build_initramfs RELEASE MODDIR OUTPUT HERE REPO
+# build_initramfs RELEASE MODDIR OUTPUT HERE REPO ROOT
 build_initramfs() {
-	local release=$1 moddir=$2 out=$3 here=$4 repo=$5 dir=$3.d module busybox n=10
-	busybox=$(command -v busybox) || return 1
+	local release=$1 moddir=$2 out=$3 here=$4 repo=$5 root=$6 dir=$3.d module busybox n=10
+	if [ -n "$root" ]; then
+		busybox=$root/bin/busybox
+	else
+		busybox=$(command -v busybox) || return 1
+	fi
 	mkdir -p "$dir"/{bin,modules,proc,sys,dev,root,lower,rw} || return 1
 	cp "$busybox" "$dir/bin/busybox" || return 1
 	cp "$here/initramfs-init" "$dir/init" && chmod 755 "$dir/init" || return 1
 	cp "$here/guest-init" "$dir/guest-init" || return 1
-	near_files "$repo" "$dir/near"
+	near_files "$repo" "$dir/near" "$root"
 	for module in $(boot_modules "$release" "$moddir"); do
 		cp "$module" "$dir/modules/$n-${module##*/}" || return 1
 		n=$((n + 1))
