@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Suites and libraries that nobody here wrote: rdma-core's tests, UCX, libfabric. They look at more of a device than
+# programs do, so they run over uroce; over rdma_rxe, and over the stock stack beside it, when ONLY asks for them.
+
+# shellcheck source=lib.sh
+. "$UNIV_REPO/tests/programs/lib.sh"
+
+wants_suites() { in_one_guest && { [ "$UNIV_LINK" = uroce ] || [ -n "${ONLY:-}" ]; }; }
+
+# Debian has these tests as documentation, most of them compressed
+unpack_rdma_core() {
+	local from=/usr/share/doc/rdma-core/tests to=$UNIV_STATE/rdma-core/tests
+	[ -d $from ] && [ -e /usr/lib/python3/dist-packages/pyverbs ] || skip "rdma-core or python3-pyverbs is not installed"
+	[ ! -d "$to" ] || return 0
+	mkdir -p "$to" && cp $from/* "$to" && gzip -d "$to"/*.gz
+}
+
+# rdma_core REGEX: the tests whose names match
+rdma_core() {
+	local skips=("$UNIV_REPO/tests/programs/rdma-core-skips") reasons=$UNIV_STATE/rdma-core/skips
+	[ "$UNIV_LINK" != rxe ] || skips+=("${skips[0]}.rxe")
+	unpack_rdma_core && cat "${skips[@]}" >"$reasons" || return
+	on_stack "$STACK" "$UNIV_REPO/tests/programs/rdma-core.py" "$UNIV_STATE/rdma-core" "$DEVICE" "$reasons" "$@"
+}
+
+# ucx_pair OPTION...: loads the library late, after local_serve has looked which one it is; so it is loaded first
+ucx_pair() {
+	local gid=$1 ucx=(env LD_PRELOAD=libibverbs.so.1 UCX_WARN_UNUSED_ENV_VARS=n UCX_NET_DEVICES="$DEVICE:1")
+	shift
+	[ -x "$(command -v ucx_perftest)" ] || skip "there is no ucx_perftest"
+	next_port
+	ucx+=(UCX_IB_GID_INDEX="$gid" "${ucx_tls[@]}" ucx_perftest)
+	pair tcp "$port" "${ucx[@]}" -p "$port" "$@" -- "${ucx[@]}" "$SERVER" -p "$port" "$@" -n 200 -w 20 || return
+	! grep -qi "unsupported operation\|ERROR" "$client_out" "$server_out" || { show_pair; return 1; }
+	expect '^(Final:|\[thread 0\]) +200' "$client_out"
+}
+
+uct_pair() {
+	local ucx_tls=() gid=$1 transport=$2
+	shift 2
+	ucx_pair "$gid" -d "$DEVICE:1" -x "$transport" "$@"
+}
+
+# Messages of the upper layer; what connects rc is ud
+ucp_pair() {
+	local ucx_tls=("UCX_TLS=$2") gid=$1
+	shift 2
+	ucx_pair "$gid" "$@"
+}
+
+# fabric_pair ENDPOINT: by the verbs provider alone
+fabric_pair() {
+	local fi=(env FI_PROVIDER=verbs fi_pingpong -p verbs -e "$1" -I 50)
+	[ -x "$(command -v fi_pingpong)" ] || skip "there is no fi_pingpong"
+	next_port
+	pair tcp "$port" "${fi[@]}" -B "$port" -- "${fi[@]}" -P "$port" "$SERVER" || return
+	expect "^64k? " "$client_out"
+}
+
+if wants_suites; then
+	try "rdma-core's tests" 500 rdma_core
+	# GID 0 is an IPv6 address, 1 an IPv4 one
+	for gid in 0 1; do
+		try "ucx ud, GID $gid" 60 uct_pair $gid ud_verbs -t am_lat
+		try "ucx rc, GID $gid" 60 ucp_pair $gid rc_v,ud_v -t tag_lat
+	done
+	try "ucx rc put" 60 uct_pair 1 rc_verbs -t put_bw
+	try "ucx rc fetch-and-add" 60 uct_pair 1 rc_verbs -t fadd
+	try "ucx rc compare-and-swap" 60 uct_pair 1 rc_verbs -t cswap
+	try "fi_pingpong" 60 fabric_pair msg
+fi
