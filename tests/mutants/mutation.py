@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Mutations: what tests/mutants/list says, and how they come into a copy of the sources.
+
+A file of tests/mutants/list has the mutations of one area. Each is a block of lines, the first a name, the others a word,
+a tab and what it says:
+
+    unasked-ack
+            in      kernel/uroce/comp.c comp_dispatch
+            old     uroce_psn_diff(pkt->psn, req->high) >= 0
+            new     uroce_psn_diff(pkt->psn, req->high) > 0
+            by      kunit uroce_conn
+
+in   the file and the function; old must occur there exactly once. Between words any space is as good as another.
+old  an expression, or statements when it ends in ; or }
+new  what stands there instead; without it the statements are left out
+by   a test that ought to fail then; several are tried in their order (tests/mutants/guest.sh has the kinds)
+same instead of by: the sentence why nothing can tell the two apart
+open beside by: what is still to be found out; runs only when it is asked for
+
+Many mutations are compiled into one build: in the copy of the sources, old becomes "number is chosen ? new : old", or an if
+for statements. Mutations of the same expression share one such choice.
+"""
+import collections
+import glob
+import os
+import re
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TREE = os.path.dirname(os.path.dirname(HERE))
+
+KINDS = ("rxe", "uroce", "packets", "wire", "loss", "duplicate", "reorder", "corrupt", "script", "kunit")
+# On the test kernel; a test of KUnit always runs there
+TEST = "test"
+KNOWN_WORDS = ("in", "old", "new", "by", "same", "open")
+
+
+class Mutation:
+    def __init__(self, name, area, number):
+        self.name, self.area, self.number = name, area, number
+        self.file = self.function = self.old = self.new = self.same = self.open = None
+        self.by = []
+
+    def set(self, word, text):
+        if word == "in":
+            self.file, self.function = text.split()
+        elif word == "by":
+            self.by.append(text)
+        else:
+            setattr(self, word, text)
+
+    @property
+    def is_statement(self):
+        return self.old[-1] in ";}"
+
+
+def read_list(folder=os.path.join(HERE, "list")):
+    found = []
+    for path in sorted(glob.glob(os.path.join(folder, "*"))):
+        mutation = None
+        with open(path, encoding="utf-8") as lines:
+            for line in lines:
+                line = line.rstrip("\n")
+                if not line.strip() or line.startswith("#"):
+                    continue
+                if not line.startswith("\t"):
+                    mutation = Mutation(line, os.path.basename(path), len(found) + 1)
+                    found.append(mutation)
+                    continue
+                word, _, text = line.strip().partition("\t")
+                if mutation is None or word not in KNOWN_WORDS:
+                    raise SystemExit("%s: cannot read: %s" % (path, line))
+                mutation.set(word, text.strip())
+    return found
+
+
+def function_body(text, name):
+    """Where the function's body begins and ends; None if there is no such function."""
+    for match in re.finditer(r"^(?=[A-Za-z_])[^\n;={}#]*\b%s\(" % re.escape(name), text, re.M):
+        opens = re.compile(r"[{;]").search(text, match.end())
+        if not opens or opens.group() == ";":
+            continue
+        closes = text.find("\n}", opens.start())
+        if closes > 0:
+            return opens.start() + 1, closes + 1
+    return None
+
+
+def pattern(old):
+    return re.compile(r"\s+".join(re.escape(word) for word in old.split()))
+
+
+def place(mutation, text):
+    """Where old is, or a sentence what is wrong."""
+    body = function_body(text, mutation.function)
+    if not body:
+        return None, "there is no function %s" % mutation.function
+    hits = [hit for hit in pattern(mutation.old).finditer(text, *body)]
+    if len(hits) != 1:
+        return None, "old occurs %d times in %s" % (len(hits), mutation.function)
+    return hits[0].span(), None
+
+
+def sources(mutations):
+    by_file = collections.defaultdict(list)
+    for mutation in mutations:
+        by_file[mutation.file].append(mutation)
+    return by_file
+
+
+def replaced(mutations, old):
+    """The code that stands for old, whose mutations all have the same place."""
+    if mutations[0].is_statement:
+        code = "{ %s }" % old
+        for mutation in mutations:
+            code = "{ if (UNIV_MUTANT(%d)) { %s } else %s }" % (mutation.number, mutation.new or "", code)
+        return code
+    code = "(%s)" % old
+    for mutation in mutations:
+        code = "(UNIV_MUTANT(%d) ? (%s) : %s)" % (mutation.number, mutation.new, code)
+    return code
+
+
+def planted(text, mutations):
+    """The text with all of a file's mutations in it."""
+    places = collections.defaultdict(list)
+    for mutation in mutations:
+        span, wrong = place(mutation, text)
+        if wrong:
+            raise SystemExit("%s (%s): %s" % (mutation.name, mutation.file, wrong))
+        places[span].append(mutation)
+    end = len(text)
+    for span in sorted(places, reverse=True):
+        if span[1] > end:
+            raise SystemExit("%s overlaps another mutation" % places[span][0].name)
+        end = span[0]
+        text = text[:span[0]] + replaced(places[span], text[span[0]:span[1]]) + text[span[1]:]
+    return text
+
+
+def cases_of(program):
+    """The cases of a program of tests/user, of a suite of tests/kunit; None if there is no such file."""
+    for path, case in (("tests/user/%s.c", r'^\t\{ "(\w+)",'), ("tests/kunit/%s_kunit.c", r"KUNIT_CASE\((\w+)\)")):
+        path = os.path.join(TREE, path % program)
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as source:
+                return re.findall(case, source.read(), re.M)
+    return None
+
+
+def wrong_test(test):
+    """A sentence what is wrong with it, or None."""
+    words = test.split()
+    if words[0] == TEST:
+        words = words[1:]
+    kind, name, cases = words[0], words[1], words[2:]
+    if kind not in KINDS:
+        return "no kind of test is called " + kind
+    if kind == "script":
+        return None if os.path.exists(os.path.join(TREE, "tests/guest/%s.sh" % name)) else "there is no script " + name
+    known = cases_of(name)
+    if known is None:
+        return "there is no test " + name
+    strange = [case for case in cases if case not in known]
+    return "%s has no case %s" % (name, strange[0]) if strange else None
+
+
+def wrong(mutation, text):
+    """Sentences what is wrong with it."""
+    if not mutation.file or not mutation.old or bool(mutation.by) == bool(mutation.same):
+        return ["it needs in, old, and either by or same"]
+    if not mutation.is_statement and not mutation.new:
+        return ["an expression needs something to stand for it"]
+    found = [wrong_test(test) for test in mutation.by] + [place(mutation, text)[1]]
+    return [each for each in found if each]
+
+
+def check():
+    """Prints what is wrong with the list; 0 if nothing is."""
+    listed = read_list()
+    names = collections.Counter(mutation.name for mutation in listed)
+    found = ["%s: the name is used twice" % name for name, times in names.items() if times > 1]
+    for file, of_file in sources(listed).items():
+        with open(os.path.join(TREE, file), encoding="utf-8") as source:
+            text = source.read()
+        for mutation in of_file:
+            found += ["%s/%s (%s): %s" % (mutation.area, mutation.name, file, each) for each in wrong(mutation, text)]
+        if not found:
+            planted(text, of_file)
+    print("\n".join(found + ["%d mutations in %d areas" % (len(listed), len({each.area for each in listed}))]))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(check())
