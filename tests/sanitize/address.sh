@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# The library under AddressSanitizer, with leaks, and UndefinedBehaviorSanitizer.
+# The library under AddressSanitizer, with leaks, and UndefinedBehaviorSanitizer. ADDRESS_PROGRAMS and
+# ADDRESS_UROCE_PROGRAMS choose among the programs.
 
 TEST_BIN=$UNIV_REPO/build/address/tests
 export UNIV_LIBDIR=$UNIV_REPO/build/address/user
@@ -12,15 +13,18 @@ export UBSAN_OPTIONS=print_stacktrace=1
 
 need_univerbs || exit 1
 
-for name in tutorial api_device api_cq api_qp api_srq api_event odd_memory bad_limits bad_memory bad_modify bad_post \
-		cq_overrun threads forked races many; do
+: "${ADDRESS_PROGRAMS=tutorial api_device api_cq api_qp api_srq api_event odd_memory bad_limits bad_memory bad_modify bad_post
+	cq_overrun threads forked races many}"
+: "${ADDRESS_UROCE_PROGRAMS=api_rereg atomic_write windows windows_bad xrc xrc_bad}"
+
+for name in $ADDRESS_PROGRAMS; do
 	run_test "$name with addresses and undefined behaviour checked" 300 program "$name"
 done
 
 # What rdma_rxe does not offer
 UNIV_LINK=uroce setup_rxe u0 || exit 1
 export UNIV_TEST_DEVICE=u0
-for name in api_rereg atomic_write windows windows_bad xrc xrc_bad; do
+for name in $ADDRESS_UROCE_PROGRAMS; do
 	run_test "$name over uroce with addresses and undefined behaviour checked" 300 program "$name"
 done
 remove_rxe u0

@@ -2,6 +2,7 @@
 # shellcheck shell=bash
 #
 # The ordinary library and programs under valgrind: what it reports would be a false report, or a mistake of ours.
+# VALGRIND_PROGRAMS and VALGRIND_UROCE_PROGRAMS choose among the programs.
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
@@ -17,7 +18,9 @@ checked() {
 		--sim-hints=lax-ioctls --child-silent-after-fork=yes "$TEST_BIN/$name" "$@"
 }
 
-for name in tutorial defined api_srq; do
+: "${VALGRIND_PROGRAMS=tutorial defined api_srq}" "${VALGRIND_UROCE_PROGRAMS=api_rereg windows xrc}"
+
+for name in $VALGRIND_PROGRAMS; do
 	run_test "$name under valgrind" 300 checked "$name"
 done
 run_test "api_qp under valgrind" 300 checked api_qp rc_send rc_chain ud_message
@@ -25,7 +28,7 @@ run_test "api_qp under valgrind" 300 checked api_qp rc_send rc_chain ud_message
 # What rdma_rxe does not offer
 UNIV_LINK=uroce setup_rxe u0 || exit 1
 export UNIV_TEST_DEVICE=u0
-for name in api_rereg windows xrc; do
+for name in $VALGRIND_UROCE_PROGRAMS; do
 	run_test "$name over uroce under valgrind" 300 checked "$name"
 done
 remove_rxe u0

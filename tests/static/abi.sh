@@ -17,6 +17,18 @@ top=$(cd "$here/../.." && pwd)
 lib=${1:-$top/build/user/libibverbs.so.1}
 stock_lib=/usr/lib/$(gcc -print-multiarch 2>/dev/null)/libibverbs.so.1
 headers="verbs.h sa.h opcode.h tm_types.h arch.h sa-kern-abi.h"
+
+# Newer than Debian 12's: what the functions of IBVERBS_1.15 to 1.18 and ibv_wr_opcode_str() need. symbols.sh has the
+# symbols of newer releases.
+newer_structs='ibv_(buf|dmah|dmah_init_attr|mr_init_attr|comp_cntr(_caps|_init_attr)?|qp_attach_comp_cntr_attr)'
+newer_enums='ibv_(mr_init_attr_mask|tph_mem_type|dmah_init_attr_mask|comp_cntr_type|qp_attach_comp_cntr_op'
+newer_enums="$newer_enums|placement_type|selectivity_level|query_qp_data_in_order_(flags|caps))"
+newer_values='IBV_(WR_FLUSH|WC_FLUSH|ACCESS_FLUSH_[A-Z]*|QP_EX_WITH_FLUSH|ODP_SUPPORT_(FLUSH|ATOMIC_WRITE)|PORT_LINK_SPEED_XDR_SUP'
+newer_values="$newer_values|EVENT_DEVICE_SPEED_CHANGE|PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC|DEVICE_CC_DMA_BOUNCE)"
+# Members that structs have got at their ends
+grown_structs='ibv_(qp_ex|port_attr)' grown_members='wr_flush|active_speed_ex'
+newer_functions='_?ibv_([a-z_]*comp_cntr(_caps)?|(de)?alloc_dmah|reg_mr_ex|dm_export_dmabuf_fd|query_port_speed'
+newer_functions="$newer_functions|(alloc|free)_buf|reg_buf_mr|export_buf_dmabuf_fd|wr_opcode_str|wr_flush) "
 failed=0
 skipped=
 
@@ -42,6 +54,7 @@ dump_records()
 	awk '/^\*\*\* Dumping/ { if (line) print line; line = ""; next }
 	     NF { line = line ";" $0 }
 	     END { print line }' |
+	sed -E "s/;[^;]* ($grown_members);/;/; /^; 0 \| struct $grown_structs;/s/; *(\| )?\[sizeof=.*//" |
 	grep -E '^; 0 \| (struct|union) _?(ibv|ib|verbs|ib_uverbs|_compat)_' | sort -u
 }
 
@@ -107,13 +120,14 @@ dump_macros()
 	awk '$1 ~ /\(\)$/ || $1 ~ /^ibv?_/ || $1 ~ /^[hn]to/' | sort -u
 }
 
-# name@version, type and (for data) size of what a library exports.
+# name@version, type and (for data) size of what a library exports. Which private node is the default matters to nobody:
+# programs do not link with it, they load drivers' libraries that did.
 dump_symbols()
 {
 	readelf -W --dyn-syms "$1" |
 	awk '$7 != "UND" && $5 != "LOCAL" && $8 ~ /@/ {
 		print $8, $4, $4 == "OBJECT" ? $3 : "-"
-	}' | grep -v '^[A-Z_0-9.]*@' | sort -u
+	}' | grep -v '^[A-Z_0-9.]*@' | sed '/PRIVATE/s/@@/@/' | sort -u
 }
 
 dump_versions()
@@ -156,11 +170,12 @@ compare_headers()
 			dump_$what "$side" > "$tmp/$what.$side"
 		done
 	done
-	compare records
-	compare values
+	compare records "; 0 \| struct $newer_structs;"
+	compare values "(enum $newer_enums |(enum [a-z0-9_]+|macro) $newer_values = )"
 	compare macros '__verbs_'
 	# Functions that Debian's library exports and its headers do not declare, and helpers.
-	compare functions '(ibv_get_sysfs_path|ibv_read_sysfs_file|ibv_do(nt)?fork_range|__verbs_)'
+	compare functions \
+		"(ibv_get_sysfs_path|ibv_read_sysfs_file|ibv_do(nt)?fork_range|__verbs_|$newer_functions)"
 }
 
 compare_symbols()
@@ -169,8 +184,9 @@ compare_symbols()
 		dump_$what "$stock_lib" > "$tmp/$what.stock"
 		dump_$what "$lib" > "$tmp/$what.ours"
 	done
-	compare symbols 'univerbs_[a-z_]+@@UNIVERBS_1\.[0-9]+ '
-	compare versions 'node UNIVERBS_1\.[0-9]+'
+	node='(1\.1[5-8]|PRIVATE_[0-9]+)'
+	compare symbols "(univerbs_[a-z_]+@@UNIVERBS_1\.[0-9]+|[a-z_0-9]+@@?IBVERBS_$node) "
+	compare versions "node (UNIVERBS_1\.[0-9]+|IBVERBS_$node( after IBVERBS_1\.1[4-7])?)\$"
 }
 
 if command -v clang > /dev/null && [ -e /usr/include/infiniband/verbs.h ]; then

@@ -68,7 +68,7 @@ check_stale() {
 }
 
 own_functions() {
-	sed -n '/^UNIVERBS_1\.0 {/,/^};/p' user/libibverbs.map | grep -oE 'univerbs_[a-z_]+;' | tr -d ';'
+	sed -nE 's/^(univerbs_[a-z_]+) +UNIVERBS_1\.0 .*/\1/p' user/libibverbs.symbols
 }
 
 check_pages_exist() {
@@ -78,7 +78,7 @@ check_pages_exist() {
 		[ -e "Documentation/man/$name.3" ] || missing "Documentation/man/$name.3: there is no such page"
 		in_text "$name" Documentation/man/univerbs.7 || missing "Documentation/man/univerbs.7: $name is not mentioned"
 	done
-	[ $count -gt 0 ] || missing "found no function in node UNIVERBS_1.0 of user/libibverbs.map"
+	[ $count -gt 0 ] || missing "found no function of version UNIVERBS_1.0 in user/libibverbs.symbols"
 	[ -e Documentation/man/univerbs-run.1 ] || missing "Documentation/man/univerbs-run.1: there is no such page"
 	checked=$((checked + count + 1))
 }

@@ -39,7 +39,8 @@ headers_alone() {
 	mkdir -p "$work/kernel/alone"
 	{
 		echo 'obj-m += alone.o'
-		echo 'ccflags-y += -I$(src)/../core -I$(src)/../include -I$(src)/../uroce -I$(src)/../../uapi'
+		echo 'include $(src)/../../kernel/include/Kbuild'
+		echo 'ccflags-y += -I$(src)/../core -I$(src)/../include -I$(src)/../uroce -I$(src)/../../uapi $(univ-compat)'
 		printf 'alone-y := main.o'
 		for header in "$work"/kernel/{core,include,uroce}/*.h; do
 			name=${header##*/}
