@@ -25,19 +25,23 @@ O := $(CURDIR)/build/user
 # What scripts need to know to build and boot the same kernel
 SETTINGS = KDIR=$(KDIR) UNIV_RELEASE=$(RELEASE)
 
-.PHONY: all modules user test-programs install install-modules install-user uninstall deps deps-kernel demo check quick adversaries coverage matrix fuzz fuzz-proof soak soak-wire bench clean help
+.PHONY: all modules user test-programs install install-modules install-user uninstall deps deps-kernel demo check check-all quick t adversaries coverage matrix kernels mutants fuzz fuzz-proof soak soak-wire bench clean help
 
 all: modules user
 
 modules:
+	@echo 'modules for $(RELEASE)$(if $(findstring -rt-,$(RELEASE)), (PREEMPT_RT)); KDIR= chooses another kernel'
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
 
 user:
 	$(MAKE) -C user O=$(O)
 
-# What tests/guest runs; links with the library
+# The programs that tests/guest runs: those that link with the library, the fuzzers, and a device of a driver that univerbs
+# does not know. Stages that run at the same time find all of them built.
 test-programs: user
 	$(MAKE) -C tests/user
+	$(MAKE) -C tests/fuzz
+	$(MAKE) -C $(KDIR) M=$(CURDIR)/tests/unknown modules
 
 install: install-modules install-user
 
@@ -82,12 +86,25 @@ deps:
 demo: deps
 	@$(SETTINGS) tests/demo
 
-check:
-	@packaging/install-deps debian-packages.txt debian-packages-kernel.txt
+# The packages come with a prerequisite: make expands all lines of a recipe, so SETTINGS, before it runs the first
+check: deps-kernel
 	@$(SETTINGS) tests/check
 
+# PART="NAME..." runs those parts alone
+check-all: deps-kernel all test-programs
+	@$(SETTINGS) tests/check-all $(PART)
+
+# KUnit wants the test kernel, which takes longer to build than all of this
 quick: deps
-	@$(SETTINGS) UNIV_QUICK=1 tests/check build static guest
+	@$(SETTINGS) UNIV_QUICK=1 tests/check build static $(shell tests/kernel/build --where >/dev/null 2>&1 && echo kunit) guest
+
+# T="NAME [CASE]..." on LINK=rxe|uroce, K=stock|test|rt; CONSOLE=1, GDB=1 (tests/one)
+t: export LINK := $(LINK)
+t: export K := $(K)
+t: export CONSOLE := $(CONSOLE)
+t: export GDB := $(GDB)
+t: deps all test-programs
+	@$(SETTINGS) tests/one $(T)
 
 adversaries:
 	@tests/adversaries
@@ -103,9 +120,18 @@ coverage: deps-kernel all test-programs
 matrix: deps-kernel all
 	@$(SETTINGS) tests/kernel/matrix
 
+# Kernels of other releases of Debian: downloaded, built for, booted
+kernels: deps all test-programs
+	@tests/kernels/check $(KERNELS)
+
 # That the fuzzers find mistakes which were planted for them
 fuzz-proof: deps-kernel all
 	@$(SETTINGS) tests/fuzz/proof
+
+# What the tests would miss. ONLY="NAME|AREA..." picks mutations, SHARE=10 takes a tenth that SEED chooses
+mutants: deps-kernel all test-programs
+	@$(SETTINGS) tests/kernel/build >/dev/null
+	@$(SETTINGS) tests/mutants/run $(if $(SHARE),--share $(SHARE)) $(if $(SEED),--seed $(SEED)) $(ONLY)
 
 soak soak-wire: T = 1800
 soak soak-wire: deps-kernel all test-programs
@@ -122,6 +148,7 @@ bench: deps all
 
 clean:
 	$(if $(wildcard Kbuild),-$(MAKE) -C $(KDIR) M=$(CURDIR) clean)
+	$(if $(wildcard Kbuild),-$(MAKE) -C $(KDIR) M=$(CURDIR)/tests/unknown clean)
 	rm -rf build
 
 help:
@@ -133,11 +160,15 @@ help:
 	@echo 'uninstall  takes them away again'
 	@echo 'deps       installs the Debian packages that the targets below need'
 	@echo 'demo       programs over the stock stack and univerbs, rxe and uroce, side by side in one guest'
-	@echo 'check      every test; the last line says "N passed, N failed, N skipped"'
-	@echo 'quick      build, static checks and a choice of tests in one guest, in three minutes'
+	@echo 'check      what has to pass before a change goes in; the last line says "N passed, N failed, N skipped"'
+	@echo 'check-all  every test, in parts of at most an hour; PART="NAME..." picks some, tests/check-all --list lists them'
+	@echo 'quick      build, static checks, KUnit if the test kernel is there, and a choice of tests in one guest'
+	@echo 't          one test: T="NAME [CASE]..." LINK=rxe|uroce K=stock|test|rt CONSOLE=1 GDB=1; tests/one says more'
 	@echo 'adversaries  the table of known ways to break such a stack, with the results of the last check'
 	@echo 'coverage   the lines of the core that the tests reach, and those that they do not'
 	@echo 'matrix     every program over uroce, on PREEMPT_RT and on the test kernel'
+	@echo 'kernels    builds for kernels of Debian from 6.1 to the newest, boots each, runs tests; KERNELS= chooses'
+	@echo 'mutants    plants mistakes and shows that tests find them; SHARE=10 a tenth, SEED= repeats it, ONLY="NAME|AREA..." picks'
 	@echo 'fuzz       each fuzzer for T=600 seconds; SEED= repeats a search'
 	@echo 'fuzz-proof shows that the fuzzers find mistakes planted for them'
 	@echo 'soak       fuzzers and adversaries together on the test kernel for T=1800 seconds'

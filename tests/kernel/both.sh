@@ -4,9 +4,8 @@
 # In a guest: what looks for mistakes by force, over rings that the driver takes (uroce), then over rings that the core
 # takes (rxe): each fuzzer for half a minute, so that each has its minute, and every allocation that fails.
 
-for UNIV_LINK in uroce rxe; do
-	# Of the other kind, from a script before this one
-	[ ! -e /sys/class/infiniband/rxe0 ] || remove_rxe rxe0 || exit
+for kind in ${LINKS_UNDER_TEST:-uroce rxe}; do
+	use_link "$kind" || exit
 	(
 		# shellcheck disable=SC2034 # read by what is run here
 		FUZZ_SECONDS=30

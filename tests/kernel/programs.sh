@@ -11,9 +11,8 @@ ONLY='^(ibv_devinfo -v|ibv_(rc|uc|srq|ud)_pingpong -s 1 -n 1000 -c -e|ib_(send|w
 ONLY+='|ib_atomic_bw -A CMP_AND_SWAP -n 1000 -e|ib_send_lat -c (UC|UD) -s 2 -n 1000 -e|rping -q|ucmatose -c 8|udaddy -c 4'
 ONLY+='|mckey|rstream)$'
 
-for UNIV_LINK in uroce rxe; do
-	# Of the other kind, from a script before this one
-	[ ! -e "/sys/class/infiniband/$DEVICE" ] || remove_rxe "$DEVICE" || exit
+for kind in ${LINKS_UNDER_TEST:-uroce rxe}; do
+	use_link "$kind" || exit
 	LINKS=", $UNIV_LINK"
 	setup_rxe "$DEVICE" || exit
 	setup_stack || exit
