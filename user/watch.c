@@ -241,19 +241,14 @@ void univ_watch_channel(struct ibv_comp_channel *channel)
 /* As many holes among the handles are found as this */
 #define PROBES 16
 
-/*
- * The context is about to be closed. Handles are the lowest that are free, so those
- * that new objects do not get are in use.
- */
-void univ_watch_close(struct univ_context *ctx)
+/* Handles are the lowest that are free, so those that new objects do not get are in use. */
+static void left_objects_explain(struct univ_context *ctx)
 {
 	struct univ_pd_alloc cmd[PROBES] = {};
 	struct univ_destroy destroy;
 	uint32_t last = 0;
 	int i, count;
 
-	if (!univ_fail_printed())
-		return;
 	for (count = 0; count < PROBES; count++) {
 		if (univ_cmd_pd_try(ctx->vctx.context.cmd_fd, &cmd[count]))
 			break;
@@ -265,4 +260,11 @@ void univ_watch_close(struct univ_context *ctx)
 	}
 	if (last > (uint32_t)count)
 		univ_warn_left_objects((int)last - count);
+}
+
+/* The context is about to be closed. */
+void univ_watch_close(struct univ_context *ctx)
+{
+	if (univ_fail_printed())
+		left_objects_explain(ctx);
 }

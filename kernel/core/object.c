@@ -277,6 +277,8 @@ void univ_objects_free(struct univ_context *ctx)
 	struct univ_object *obj;
 	unsigned long handle;
 
+	if (xa_empty(&ctx->objects))
+		return;
 	xa_for_each(&ctx->objects, handle, obj)
 		kfree_rcu(obj, rcu);
 	xa_destroy(&ctx->objects);

@@ -381,8 +381,8 @@ struct uroce_qp {
 
 	/* Written with both locks but to ERR, which takes the responder's */
 	enum ib_qp_state state;
-	unsigned long events;		/* to be raised by the task */
 	bool lost;			/* a completion found no room */
+	unsigned long events;		/* to be raised by the task */
 	/* Written by modify with both locks; its cap never changes */
 	struct ib_qp_attr attr;
 	struct uroce_av av;
