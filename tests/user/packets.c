@@ -52,6 +52,7 @@ static void restart(void)
 	};
 	struct ibv_wc wc;
 
+	packets_arrived();
 	NEED_OK(qp_to_state(env.qp, IBV_QPS_RESET));
 	while (ibv_poll_cq(env.cq, 1, &wc) > 0)
 		;
@@ -105,18 +106,17 @@ static void close_all(void)
 	CHECK_ERR(ibv_dereg_mr(env.inbox), 0);
 	CHECK_ERR(ibv_dealloc_pd(env.pd), 0);
 	dev_close(&env.dev);
-	close(peer.sock);
+	peer_close();
 }
 
-/* Packets over a veth are taken before the system call that sent them returns, or soon */
 static bool in_error(void)
 {
-	for (int i = 0; i < 2000; i++) {
-		if (qp_state_now(env.qp) == IBV_QPS_ERR)
-			return true;
-		sleep_ms(1);
-	}
-	return false;
+	uint64_t end = deadline_ms(WC_TIMEOUT);
+
+	while (qp_state_now(env.qp) != IBV_QPS_ERR)
+		if (now_ns() > end)
+			return false;
+	return true;
 }
 
 static bool canaries(void)
@@ -134,7 +134,7 @@ static bool still_there(void)
 	packet_fill(&p, 8, 0x11);
 	packet_send(&p);
 	env.psn++;
-	return wait_wc(env.cq, &wc, 2000) == 1 && wc.status == IBV_WC_SUCCESS && wc.byte_len == 8;
+	return wait_wc(env.cq, &wc, WC_TIMEOUT) == 1 && wc.status == IBV_WC_SUCCESS && wc.byte_len == 8;
 }
 
 /* Nothing came of it */
@@ -351,9 +351,11 @@ static bool has_gid_of(uint8_t last_byte)
 static void wrong_destination(void)
 {
 	struct packet p;
+	uint64_t end;
 
 	second_address("add");
-	for (int i = 0; i < 200 && !has_gid_of(4); i++)
+	end = deadline_ms(WC_TIMEOUT);
+	while (!has_gid_of(4) && now_ns() < end)
 		sleep_ms(10);
 	NEED(has_gid_of(4), "the device does not have the second address");
 	write_packet(&p, env.psn, 64, 64);

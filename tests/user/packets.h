@@ -31,8 +31,46 @@ struct packet {
 
 static struct {
 	int sock;
+	int marker;			/* sends to @seen, from where packets come */
+	int seen;
 	uint32_t qpn;			/* the queue pair of ours that packets are for */
 } peer;
+
+/* A process that changes processors would have its packets overtake each other */
+static void stay_here(void)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	NEED(!sched_setaffinity(0, sizeof(one), &one), "sched_setaffinity: %s",
+	     err_name(errno));
+}
+
+static void marker_open(void)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = inet_addr("10.89.0.1") };
+	struct timeval limit = { .tv_sec = WC_TIMEOUT / 1000 };
+	socklen_t len = sizeof(to);
+
+	peer.seen = socket(AF_INET, SOCK_DGRAM, 0);
+	NEED(peer.seen >= 0 && !bind(peer.seen, (void *)&to, len) &&
+	     !getsockname(peer.seen, (void *)&to, &len) &&
+	     !setsockopt(peer.seen, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) &&
+	     !connect(peer.marker, (void *)&to, len), "marker: %s", err_name(errno));
+}
+
+/*
+ * Wait until all packets that were sent have been received. Softirqs may leave them in
+ * the backlog of the processor for later, and there this datagram comes after them.
+ */
+static void packets_arrived(void)
+{
+	char c = 0;
+
+	NEED(send(peer.marker, &c, 1, 0) == 1 && recv(peer.seen, &c, 1, 0) == 1,
+	     "marker: %s", err_name(errno));
+}
 
 static void peer_open(void)
 {
@@ -44,10 +82,20 @@ static void peer_open(void)
 	NEED(here >= 0 && there >= 0 && !setns(there, CLONE_NEWNET), "%s: %s", path,
 	     err_name(errno));
 	peer.sock = socket(AF_INET, SOCK_RAW, IPPROTO_RAW);
-	NEED(peer.sock >= 0, "raw socket: %s", err_name(errno));
+	peer.marker = socket(AF_INET, SOCK_DGRAM, 0);
+	NEED(peer.sock >= 0 && peer.marker >= 0, "socket: %s", err_name(errno));
 	NEED(!setns(here, CLONE_NEWNET), "setns: %s", err_name(errno));
+	marker_open();
 	close(here);
 	close(there);
+	stay_here();
+}
+
+static void peer_close(void)
+{
+	close(peer.sock);
+	close(peer.marker);
+	close(peer.seen);
 }
 
 static uint32_t crc32_add(uint32_t crc, const void *data, size_t len)

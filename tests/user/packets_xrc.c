@@ -47,7 +47,7 @@ static void post_inbox(int which)
 }
 
 /* To the peer's only queue pair, whichever of ours it is */
-static int try_to_connect(struct ibv_qp *qp)
+static void connect_to_peer(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr a = {
 		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .dest_qp_num = PEER_QPN,
@@ -56,6 +56,7 @@ static int try_to_connect(struct ibv_qp *qp)
 
 	ah_attr_to(&env.x.dev, &a.ah_attr);
 	a.ah_attr.grh.dgid.raw[15] = 2;
+	packets_arrived();
 	NEED_OK(qp_to_state(qp, IBV_QPS_RESET));
 	NEED_OK(qp_to_init(qp));
 	NEED_OK(ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
@@ -65,19 +66,8 @@ static int try_to_connect(struct ibv_qp *qp)
 		.qp_state = IBV_QPS_RTS, .sq_psn = PSN, .timeout = 20, .retry_cnt = 7,
 		.rnr_retry = 7, .max_rd_atomic = 2,
 	};
-	return ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT |
-			     IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
-}
-
-/* A packet of before that arrives in RTR may be an error, and the queue pair is in ERR then */
-static void connect_to_peer(struct ibv_qp *qp)
-{
-	int err, tries = 100;
-
-	do
-		err = try_to_connect(qp);
-	while (err == EINVAL && qp_state_now(qp) == IBV_QPS_ERR && --tries);
-	NEED_OK(err);
+	NEED_OK(ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT |
+			      IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC));
 }
 
 /* From the beginning: connected, expecting PSN, memory as it was, what was used posted again */
@@ -130,19 +120,19 @@ static void close_all(void)
 	CHECK_ERR(ibv_dereg_mr(env.inbox), 0);
 	xrc_close(&env.x);
 	munmap(env.mem, ALL);
-	close(peer.sock);
+	peer_close();
 }
 
 /* ---- what must come of it ------------------------------------------------------ */
 
 static bool in_error(struct ibv_qp *qp)
 {
-	for (int i = 0; i < 100; i++) {
-		if (qp_state_now(qp) == IBV_QPS_ERR)
-			return true;
-		sleep_ms(1);
-	}
-	return false;
+	uint64_t end = deadline_ms(WC_TIMEOUT);
+
+	while (qp_state_now(qp) != IBV_QPS_ERR)
+		if (now_ns() > end)
+			return false;
+	return true;
 }
 
 static bool canaries(void)
@@ -179,7 +169,7 @@ static bool still_there(void)
 	struct ibv_wc wc;
 
 	send_to(SEND_ONLY, env.x.srqn[0], 8);
-	if (wait_wc(env.x.rcq[0], &wc, 2000) != 1)
+	if (wait_wc(env.x.rcq[0], &wc, WC_TIMEOUT) != 1)
 		return false;
 	post_inbox(0);
 	return wc.status == IBV_WC_SUCCESS && wc.byte_len == 8 && is(inbox(0), 8, 0x11);
@@ -353,8 +343,7 @@ static void queue_goes(void)
 
 	post_inbox(1);
 	send_to(SEND_FIRST, x->srqn[1], 1024);
-	for (int i = 0; i < 100 && is(inbox(1), 1024, 0xc5); i++)
-		sleep_ms(1);
+	packets_arrived();
 	CHECK(is(inbox(1), 1024, 0x11), "the first packet did not arrive");
 	CHECK_ERR(ibv_destroy_srq(x->srq[1]), 0);
 	memset(inbox(1), 0xc5, INBOX);
