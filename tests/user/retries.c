@@ -40,15 +40,18 @@ static uint64_t tries(uint8_t retry_cnt, uint8_t rnr_retry, bool nobody, enum ib
 
 static void no_answer(void)
 {
-	uint64_t few = 0, many = 0;
+	uint64_t few = UINT64_MAX, many = 0;
 
 	for (uint8_t n = 0; n < 7; n++) {
-		uint64_t us = tries(n, 7, true, IBV_WC_RETRY_EXC_ERR);
+		many = tries(n, 7, true, IBV_WC_RETRY_EXC_ERR);
+		printf("retry_cnt %u: %" PRIu64 " us\n", n, many);
+	}
+	/* The machine may stall once */
+	for (int i = 0; i < 3; i++) {
+		uint64_t us = tries(0, 7, true, IBV_WC_RETRY_EXC_ERR);
 
-		printf("retry_cnt %u: %" PRIu64 " us\n", n, us);
-		if (!n)
+		if (us < few)
 			few = us;
-		many = us;
 	}
 	CHECK(many > few, "7 tries took no longer (%" PRIu64 " us) than one (%" PRIu64 " us)", many,
 	      few);
@@ -80,7 +83,7 @@ static void for_ever(bool nobody)
 	sleep_ms(100);
 	start = now_ns();
 	CHECK_ERR(ibv_destroy_qp(p.qp[0]), 0);
-	CHECK(now_ns() - start < 3000000000ull, "destroy_qp took %" PRIu64 " ms",
+	CHECK(now_ns() - start < 3000000000ull * test_slowness(), "destroy_qp took %" PRIu64 " ms",
 	      (now_ns() - start) / 1000000);
 	p.qp[0] = NULL;
 	pair_close(&p);
