@@ -73,7 +73,7 @@ static void sqe_reliable(void)
 	pair_open(&p, NULL);
 	CHECK_ERR(send_key(1, p.mr->lkey ^ 0x5a), 0);
 	WANT_WC(p.cq[0], &wc, IBV_WC_LOC_PROT_ERR);
-	CHECK(qp_state_now(p.qp[0]) == IBV_QPS_ERR, "state %d", qp_state_now(p.qp[0]));
+	CHECK(qp_state_after_error(p.qp[0]) == IBV_QPS_ERR, "state %d", qp_state_now(p.qp[0]));
 	CHECK(leave_sqe(), "a reliable connection left the error state");
 	pair_close(&p);
 }
@@ -85,18 +85,18 @@ static int to_sqd(void)
 	return ibv_modify_qp(p.qp[0], &a, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY);
 }
 
-static bool event_waits(void)
+static bool event_waits(int ms)
 {
 	struct pollfd fd = { .fd = p.dev.ctx->async_fd, .events = POLLIN };
 
-	return poll(&fd, 1, 200) == 1;
+	return poll(&fd, 1, ms) == 1;
 }
 
 static void want_drained(void)
 {
 	struct ibv_async_event event;
 
-	if (!CHECK(event_waits(), "no event"))
+	if (!CHECK(event_waits(WC_TIMEOUT), "no event"))
 		return;
 	NEED_OK(ibv_get_async_event(p.dev.ctx, &event));
 	CHECK(event.event_type == IBV_EVENT_SQ_DRAINED && event.element.qp == p.qp[0], "event %s",
@@ -124,7 +124,7 @@ static void sqd(void)
 	sleep_ms(20);
 	CHECK_ERR(to_sqd(), 0);
 	CHECK(draining(), "there is a request under way");
-	CHECK(!event_waits(), "an event before it is drained");
+	CHECK(!event_waits(200), "an event before it is drained");
 	for (int i = 0; i < 3; i++)
 		CHECK_ERR(post_recv_at(&p, 1, 10 + i, 4096, 2000), 0);
 	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
@@ -150,7 +150,7 @@ static void sqd_idle(void)
 	pair_open(&p, NULL);
 	CHECK_ERR(to_sqd(), 0);
 	want_drained();
-	CHECK(!event_waits(), "another event");
+	CHECK(!event_waits(200), "another event");
 	CHECK_ERR(qp_to_state(p.qp[0], IBV_QPS_RTS), 0);
 	while (ibv_poll_cq(p.cq[1], 1, &wc) > 0)
 		;

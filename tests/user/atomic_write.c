@@ -161,7 +161,7 @@ static void refused(uint64_t offset, uint32_t key_change, uint32_t access, enum 
 	for (int i = 0; i < 4096; i++)
 		if (!CHECK(mem[i] == 0x33, "byte %d was written", i))
 			break;
-	CHECK(qp_state_now(p.qp[0]) == IBV_QPS_ERR, "state %d", qp_state_now(p.qp[0]));
+	CHECK(qp_state_after_error(p.qp[0]) == IBV_QPS_ERR, "state %d", qp_state_now(p.qp[0]));
 	CHECK_ERR(ibv_dereg_mr(mr), 0);
 	free(mem);
 	pair_close(&p);

@@ -289,7 +289,7 @@ static void memlock_close_child(void)
 	int fd = raw_open();
 	uint32_t p = raw_pd(fd);
 	long before = locked_kb();
-	uint64_t end = deadline_ms(5000);
+	uint64_t end = deadline_ms(WC_TIMEOUT);
 
 	for (int i = 0; i < 10; i++)
 		raw_mr(fd, p, mem, LIMIT_PAGES * PAGE, ALL_ACCESS);

@@ -24,12 +24,12 @@ static void overrun(void)
 	size = p.cq[0]->cqe;
 	for (int k = 0; k < size + 40; k++)
 		CHECK_ERR(post_rdma(&p, 0, k, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
-	if (CHECK(async_event(p.dev.ctx, &event, 5000), "no event of the overrun")) {
+	if (CHECK(async_event(p.dev.ctx, &event, WC_TIMEOUT), "no event of the overrun")) {
 		CHECK(event.event_type == IBV_EVENT_CQ_ERR && event.element.cq == p.cq[0],
 		      "event %d (%s)", event.event_type, ibv_event_type_str(event.event_type));
 		ibv_ack_async_event(&event);
 	}
-	end = deadline_ms(5000);
+	end = deadline_ms(WC_TIMEOUT);
 	while (now_ns() < end) {
 		n = ibv_poll_cq(p.cq[0], 1, &wc);
 		if (n < 0)

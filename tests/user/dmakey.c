@@ -71,7 +71,7 @@ static void try_send(uint32_t key, uint64_t addr)
 	memset(env.mem, 0, PIECE);
 	raw_recv_sge(env.fd, &env.qp, 1, (uintptr_t)env.mem, PIECE, env.mr.lkey);
 	raw_send_sge(env.fd, &env.qp, 2, addr, PIECE, key);
-	while (!answered && raw_wait(&env.cq, &cqe, 2000)) {
+	while (!answered && raw_wait(&env.cq, &cqe, WC_TIMEOUT)) {
 		if (cqe.status == IBV_WC_SUCCESS)
 			show(key);
 		answered = cqe.wr_id == 2;
@@ -166,7 +166,7 @@ static void forbidden_opcodes(void)
 		wr->flags = UNIV_WR_SIGNALED;
 		wr->imm = env.mr.rkey;
 		raw_publish(env.fd, &env.qp.sq, env.qp.handle, UNIV_KICK_SEND);
-		if (CHECK(raw_wait(&env.cq, &cqe, 2000), "opcode %#x: no answer", opcodes[i]))
+		if (CHECK(raw_wait(&env.cq, &cqe, WC_TIMEOUT), "opcode %#x: no answer", opcodes[i]))
 			CHECK(cqe.status != IBV_WC_SUCCESS || opcodes[i] == UNIV_WR_LOCAL_INV,
 			      "opcode %#x: success", opcodes[i]);
 		reset();
@@ -175,7 +175,7 @@ static void forbidden_opcodes(void)
 	raw_recv_sge(env.fd, &env.qp, 1, (uintptr_t)env.mem + 512, PIECE, env.mr.lkey);
 	raw_send_sge(env.fd, &env.qp, 2, (uintptr_t)env.mem, PIECE, env.mr.lkey);
 	for (int i = 0; i < 2; i++)
-		if (CHECK(raw_wait(&env.cq, &cqe, 2000), "no completion"))
+		if (CHECK(raw_wait(&env.cq, &cqe, WC_TIMEOUT), "no completion"))
 			CHECK(!cqe.status, "our own region is gone: status %u", cqe.status);
 	tear_down();
 }

@@ -31,7 +31,7 @@ static bool wire(void)
 /* One message of each kind under a fault that always happens; @send and @write are how they end */
 static void always(const char *name, enum ibv_wc_status send, enum ibv_wc_status write)
 {
-	struct pair_want want = { .retry_cnt = 1, .rnr_retry = 1, .timeout = 10 };
+	struct pair_want want = { .retry_cnt = 3, .rnr_retry = 1, .timeout = 10 };
 	struct ibv_wc wc;
 	struct pair p;
 

@@ -24,7 +24,7 @@ static struct shared *sync_area(void)
 
 static void wait_for(volatile int *flag)
 {
-	uint64_t end = deadline_ms(10000);
+	uint64_t end = deadline_ms(10000 * test_slowness());
 
 	while (!*flag && now_ns() < end)
 		sleep_ms(1);

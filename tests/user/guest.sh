@@ -47,7 +47,7 @@ resources_unchanged() {
 # with a lifespan of 0 until the end of that tick
 hw_counter() {
 	local counters=/sys/class/infiniband/$1/ports/1/hw_counters
-	echo 0 >"$counters/lifespan" && sleep 0.02 && cat "$counters/$2"
+	echo 0 >"$counters/lifespan" && sleep 0.05 && cat "$counters/$2"
 }
 
 # still_works: a fresh process sends and receives

@@ -163,7 +163,7 @@ static void mixed_domains_ah(void)
 	wr->ud.remote_qpn = env.ud.qp_num;
 	wr->ud.remote_qkey = PAIR_QKEY;
 	raw_publish(env.fd, &env.ud.sq, env.ud.handle, UNIV_KICK_SEND);
-	if (CHECK(raw_wait(&env.cq, &cqe, 3000), "no completion for an address of another domain"))
+	if (CHECK(raw_wait(&env.cq, &cqe, WC_TIMEOUT), "no completion for an address of another domain"))
 		CHECK(cqe.status != IBV_WC_SUCCESS && cqe.reason == UNIV_REASON_WR_AH,
 		      "status %u reason %u", cqe.status, cqe.reason);
 	tear_down();

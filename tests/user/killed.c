@@ -111,7 +111,7 @@ static pid_t begin(void (*fn)(void))
 
 static void end_of(pid_t pid)
 {
-	uint64_t end = deadline_ms(10000);
+	uint64_t end = deadline_ms(10000 * test_slowness());
 	int status;
 
 	kill(pid, SIGKILL);
@@ -170,7 +170,7 @@ static void shared_after_fork(void)
 	pair_open(&p, NULL);
 	pid = fork();
 	if (!pid) {
-		alarm(20);
+		alarm(20 * test_slowness());
 		pause();
 		_exit(0);
 	}

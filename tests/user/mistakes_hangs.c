@@ -2,9 +2,10 @@
 /* Mistakes after which a program waits for ever, or loses something in silence: see mistakes.h. */
 #include "mistakes.h"
 
+/* Until the sentence comes: with the first poll a second later */
 static void poll_in_vain(struct ibv_cq *cq)
 {
-	uint64_t end = deadline_ms(2500);
+	uint64_t end = deadline_ms(WC_TIMEOUT);
 	struct ibv_wc wc;
 
 	forget();
@@ -15,7 +16,7 @@ static void poll_in_vain(struct ibv_cq *cq)
 
 static void poll_ex_in_vain(struct ibv_cq_ex *cq)
 {
-	uint64_t end = deadline_ms(2500);
+	uint64_t end = deadline_ms(WC_TIMEOUT);
 	struct ibv_poll_cq_attr attr = {};
 
 	forget();

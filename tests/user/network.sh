@@ -17,7 +17,7 @@ far_and_near() {
 	ip netns add w-far && ip netns attach w-near 1 &&
 		ip link add w-near mtu 4200 type veth peer name w-far mtu 4200 netns w-far &&
 		card w-near w-near 1 && card w-far w-far 2 &&
-		wait_until 5 gid_ready w-near && wait_until 5 gid_ready w-far
+		wait_until 5 gid_ready w-near && wait_until 5 gid_ready w-far && wait_until 20 resolved 10.89.0.2
 }
 
 # resolved ADDRESS: w-near knows the neighbour; else it is asked for. A link that came up a moment ago drops packets.

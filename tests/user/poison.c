@@ -267,7 +267,7 @@ static void completions(void)
 	raw_recv_sge(fd, &qp, 1, (uintptr_t)mem + 512, 512, mr.lkey);
 	raw_send_sge(fd, &qp, 2, (uintptr_t)mem, 100, mr.lkey);
 	for (int i = 0; i < 2; i++)
-		if (CHECK(raw_wait(&cq, &cqe, 5000), "no completion"))
+		if (CHECK(raw_wait(&cq, &cqe, WC_TIMEOUT), "no completion"))
 			check_cqe(&cqe, cqe.wr_id == 1 ? 1 : 2);
 	raw_unmap(&qp.map);
 	raw_unmap(&cq.map);

@@ -170,12 +170,14 @@ static bool asks_for_kick(void)
 
 static bool soon(bool want)
 {
-	for (int i = 0; i < 2000; i++) {
-		if (asks_for_kick() == want)
-			return true;
+	uint64_t end = deadline_ms(WC_TIMEOUT);
+
+	while (asks_for_kick() != want) {
+		if (now_ns() > end)
+			return false;
 		usleep(1000);
 	}
-	return false;
+	return true;
 }
 
 /* Zero bytes written to the peer, published without a kick */
@@ -197,12 +199,7 @@ static bool completes(void)
 {
 	struct univ_cqe cqe;
 
-	for (int i = 0; i < 2000; i++) {
-		if (raw_poll(&env.cq, &cqe))
-			return cqe.status == IBV_WC_SUCCESS;
-		usleep(1000);
-	}
-	return false;
+	return raw_wait(&env.cq, &cqe, WC_TIMEOUT) && cqe.status == IBV_WC_SUCCESS;
 }
 
 /* Told to fall asleep at once, or as late as it can, so that no busy machine is too slow to see it awake */

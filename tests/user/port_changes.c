@@ -8,7 +8,7 @@
 #include <net/if.h>
 #include "testlib.h"
 
-#define ROUND_MS 15000
+#define ROUND_MS (15000 * test_slowness())
 
 struct traffic {
 	struct pair p;
@@ -85,7 +85,7 @@ static void new_pair_works(void)
 /* @change happens under traffic, and after a moment @back */
 static void changed(const char *change, const char *back)
 {
-	struct pair_want want = { .retry_cnt = 3, .timeout = 12 };
+	struct pair_want want = { .retry_cnt = 7, .timeout = 14 };
 	struct traffic *t = calloc(1, sizeof(*t));
 	char name[IF_NAMESIZE];
 	pthread_t thread;

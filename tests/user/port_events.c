@@ -25,7 +25,7 @@ static bool event_of(struct ibv_context *ctx, enum ibv_event_type type)
 	struct ibv_async_event event;
 
 	/* GID and LID changes may come in between */
-	while (poll(&pfd, 1, 3000) == 1) {
+	while (poll(&pfd, 1, WC_TIMEOUT) == 1) {
 		NEED_OK(ibv_get_async_event(ctx, &event));
 		ibv_ack_async_event(&event);
 		if (event.event_type == type) {

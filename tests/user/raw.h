@@ -440,7 +440,8 @@ static MAYBE_UNUSED int raw_wait(struct raw_cq *cq, struct univ_cqe *cqe, unsign
 			return 1;
 		sched_yield();
 	} while (now_ns() < end);
-	return 0;
+	/* Time may have passed since the last look without this process */
+	return raw_poll(cq, cqe);
 }
 
 /* A pseudo-random sequence that a seed repeats */

@@ -363,7 +363,7 @@ static void abuse_library(void)
 
 static int in_child(void (*fn)(void), unsigned int seconds)
 {
-	uint64_t end = deadline_ms(seconds * 1000);
+	uint64_t end = deadline_ms(seconds * 1000 * test_slowness());
 	pid_t pid = fork();
 	int status;
 

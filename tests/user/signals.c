@@ -154,7 +154,7 @@ static long vmstat(const char *name)
 /* The kernel adds its processors' counts up now and then */
 static bool all_unpinned(void)
 {
-	uint64_t end = deadline_ms(15000);
+	uint64_t end = deadline_ms(15000 * test_slowness());
 
 	while (now_ns() < end) {
 		if (vmstat("nr_foll_pin_acquired") == vmstat("nr_foll_pin_released"))

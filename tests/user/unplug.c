@@ -247,7 +247,7 @@ static void check_data_path(void)
 	int n = 0;
 
 	for (int i = 0; i < 2; i++) {
-		uint64_t end = deadline_ms(3000);
+		uint64_t end = deadline_ms(WC_TIMEOUT);
 
 		do {
 			n = ibv_poll_cq(u.p.cq[i], 16, wc);

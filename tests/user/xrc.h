@@ -286,7 +286,7 @@ static MAYBE_UNUSED bool want_event(struct ibv_context *ctx, enum ibv_event_type
 	struct ibv_async_event event;
 	const void *got;
 
-	while (poll(&p, 1, 5000) == 1 && !ibv_get_async_event(ctx, &event)) {
+	while (poll(&p, 1, WC_TIMEOUT) == 1 && !ibv_get_async_event(ctx, &event)) {
 		got = event.element.qp->qp_context;
 		ibv_ack_async_event(&event);
 		if (event.event_type == IBV_EVENT_QP_LAST_WQE_REACHED ||
