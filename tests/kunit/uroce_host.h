@@ -62,6 +62,14 @@ int host_to_init(struct side *side);
 int host_to_rtr(struct side *side, const struct side *peer);
 int host_to_rts(struct side *side, u8 rnr_retry);
 
+/* For up to 20 s, which only a machine that stalls comes near to: what softirqs bring about */
+#define EVENTUALLY(cond) do {						\
+	int __i;							\
+									\
+	for (__i = 0; __i < 20000 && !(cond); __i++)			\
+		usleep_range(1000, 2000);				\
+} while (0)
+
 /* Of a suite; test->priv is a struct host. The first one's memory is filled. */
 int host_init(struct kunit *test);
 void host_exit(struct kunit *test);
