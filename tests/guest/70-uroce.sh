@@ -75,6 +75,8 @@ namespace_goes() {
 	wait_until 10 test ! -e /sys/class/infiniband/u2
 }
 
+has_traffic() { [ "$(hw_counter "$1" local_msgs)" -gt 100 ]; }
+
 # unlinked_under_traffic: a program in the middle of sending ends, with an error and not by being stuck
 unlinked_under_traffic() {
 	local server client
@@ -84,8 +86,7 @@ unlinked_under_traffic() {
 	wait_until 10 tcp_listens 18515 || return
 	univ timeout 60 ib_write_bw -d u3 -x 1 -s 4096 -D 30 10.88.3.1 >/dev/null 2>&1 &
 	client=$!
-	sleep 3
-	kill -0 $client && kill -0 $server || { echo "there is no traffic"; return 1; }
+	wait_until 20 has_traffic u3 || { echo "there is no traffic"; return 1; }
 	rdma link del u3 || return
 	wait_until 15 group_leader_gone $client && wait_until 15 group_leader_gone $server ||
 		{ echo "a program is stuck"; kill -KILL $client $server; return 1; }
