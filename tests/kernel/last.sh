@@ -6,7 +6,7 @@
 
 all_gone() {
 	local link
-	unload_univerbs || return
+	wait_until 15 unload_univerbs || return
 	for link in /sys/class/infiniband/*; do
 		[ ! -e "$link" ] || remove_rxe "${link##*/}" || return
 	done
@@ -14,9 +14,14 @@ all_gone() {
 }
 
 # Charges to the rdma cgroup that nobody owns any more
+charges() { find /sys/fs/cgroup -name rdma.current -exec grep -HE '=[1-9]' {} +; }
+uncharged() { [ -z "$(charges)" ]; }
+
 no_charges() {
 	[ -e /sys/fs/cgroup/suite/rdma.current ] || { echo "nothing is charged where it can be read"; return 1; }
-	! find /sys/fs/cgroup -name rdma.current -exec grep -HE '=[1-9]' {} + | grep .
+	wait_until 15 uncharged && return
+	charges
+	return 1
 }
 
 # Pages of processes that were pinned for devices, as the kernel counts them in and out; it adds its processors' counts

@@ -130,7 +130,7 @@ client_over() {
 	group_leader_gone "$client_pid" && return
 	[ -z "$REMOTE" ] && group_leader_gone "$server_pid" || return
 	: "${server_gone_at:=$SECONDS}"
-	[ $((SECONDS - server_gone_at)) -ge 4 ]
+	[ $((SECONDS - server_gone_at)) -ge $((15 * ${UNIV_SLOW:-1})) ]
 }
 
 # run_client COMMAND...: its status; 124 if it had to be stopped

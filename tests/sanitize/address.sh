@@ -8,6 +8,7 @@ TEST_BIN=$UNIV_REPO/build/address/tests
 export UNIV_LIBDIR=$UNIV_REPO/build/address/user
 export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:halt_on_error=1
 export UBSAN_OPTIONS=print_stacktrace=1
+export UNIV_SLOW=2
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
 

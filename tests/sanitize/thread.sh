@@ -6,6 +6,7 @@
 TEST_BIN=$UNIV_REPO/build/thread/tests
 export UNIV_LIBDIR=$UNIV_REPO/build/thread/user
 export TSAN_OPTIONS=halt_on_error=0:exitcode=66:second_deadlock_stack=1
+export UNIV_SLOW=3
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
 

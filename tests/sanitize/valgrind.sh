@@ -4,6 +4,7 @@
 # The ordinary library and programs under valgrind: what it reports would be a false report, or a mistake of ours.
 # VALGRIND_PROGRAMS and VALGRIND_UROCE_PROGRAMS choose among the programs.
 
+export UNIV_SLOW=3
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
 

@@ -64,7 +64,7 @@ for dir in kernel/*/; do
 	cp "$dir"*.[ch] "$dir"Kbuild "$work/$dir" 2>/dev/null
 done
 headers_alone
-make -k -C "$kdir" M="$work" W=1 C=2 modules >"$work/module.log" 2>&1
+make -k -j"$(nproc)" -C "$kdir" M="$work" W=1 C=2 modules >"$work/module.log" 2>&1
 quiet "module, W=1 and sparse, and its headers alone" "$work/module.log" $?
 for cc in gcc clang; do
 	make -C "$repo/user" O="$work/user-$cc" CC=$cc >"$work/user.log" 2>&1
