@@ -273,7 +273,6 @@ int univ_cq_broken(struct univ_cq *cq)
 {
 	struct ibv_context *context = cq->ibv.context;
 	uint32_t flags = univ_cq_ring_broken(univ_peek(&cq->ring));
-
 	int err = 0;
 
 	if (flags & UNIV_RING_DEAD)

@@ -326,10 +326,6 @@ static void attr_to_ibv(struct ibv_qp_attr *to, const struct univ_qp_query *quer
 	univ_ah_attr_to_ibv(&to->alt_ah_attr, &from->alt_ah);
 }
 
-/*
- * A reset needs nothing done to the rings: the kernel then counts all that was
- * published as retired, which is what an empty ring looks like.
- */
 static void forget_completions(const struct ibv_qp *ibv)
 {
 	if (ibv->send_cq)
@@ -338,6 +334,10 @@ static void forget_completions(const struct ibv_qp *ibv)
 		univ_cq_forget(ibv->recv_cq, ibv->qp_num);
 }
 
+/*
+ * A reset needs nothing done to the rings: the kernel then counts all that was
+ * published as retired, which is what an empty ring looks like.
+ */
 UNIV_EXPORT int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask)
 {
 	struct univ_qp_modify cmd = { .handle = ibv->handle };
