@@ -119,13 +119,13 @@ static int cq_init_channel(struct univ_cq *cq, struct univ_cq_create *cmd,
 	return 0;
 }
 
-/* What the device is asked for: as much as the ring takes, if it can. */
+/* The device is asked for as many entries as the ring takes, if it can. */
 static u32 cq_device_size(const struct univ_device *dev, u32 slots)
 {
 	return min_t(u32, slots, dev->ib->attrs.max_cqe);
 }
 
-/* What the process may have in it: what both the ring and the device take. */
+/* The process may have as many entries in it as both the ring and the device take. */
 static u32 cq_size(const struct univ_cq *cq, u32 slots)
 {
 	return min_t(u32, slots, cq->ib->cqe);

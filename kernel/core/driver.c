@@ -37,7 +37,7 @@ static const struct univ_driver drivers[] = {
 	},
 };
 
-/* One that the administrator has named. It waits for nothing that we know of it. */
+/* A driver that the administrator has named; nothing is known of its handlers. */
 static const struct univ_driver unchecked = {
 	.id = RDMA_DRIVER_UNKNOWN,
 };
@@ -57,8 +57,8 @@ static bool driver_listed(const char *list, const char *name)
 }
 
 /*
- * What is known of the device's driver, or NULL for one that is not served. The name
- * of a driver that is built into the kernel is "kernel".
+ * Returns the entry of the device's driver, or NULL for a driver that is not served.
+ * The name of a driver that is built into the kernel is "kernel".
  */
 const struct univ_driver *univ_driver_find(struct ib_device *ib)
 {

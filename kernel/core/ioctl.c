@@ -73,7 +73,7 @@ union univ_arg {
 	[_IOC_NR(cmd)] = { .handler = fn, .size = ROW_SIZE(type),	\
 			   .min = sizeof(struct type),			\
 			   .reserved = { FIELD(type, field) } }
-/* One that destroys an object */
+/* An ioctl that destroys an object */
 #define ROW_DESTROY(cmd, fn)						\
 	[_IOC_NR(cmd)] = { .handler = fn, .destroys = true,		\
 			   .size = ROW_SIZE(univ_destroy),		\
@@ -241,7 +241,7 @@ static int call_prepare(const struct univ_ioctl *row, struct univ_call *call,
 	return call_check(row, hdr);
 }
 
-/* What is destroyed has gone already; the process may have its events still. */
+/* The object has gone already; the process may have events of it still. */
 static int call_dead(const struct univ_ioctl *row, struct univ_call *call)
 {
 	int ret = univ_explain(call->hdr, -ENODEV, UNIV_REASON_DEVICE_GONE, 0,

@@ -159,7 +159,7 @@ static void qp_queue_error(struct univ_qp *qp, unsigned long delay)
  * A request was refused or a completion lost, found out where one cannot sleep.
  * In error the device flushes what it has; what is still in the ring follows.
  *
- * Whoever modifies the queue pair may take a second, to resolve an address. A
+ * A call that modifies the queue pair may take a second, to resolve an address. A
  * worker does not wait for that: with many queue pairs a process could have all
  * that the kernel runs at once.
  */

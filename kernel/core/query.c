@@ -21,7 +21,7 @@
 #define UNIV_CAPS_FLUSH (3ull << 38)
 
 /*
- * What the device can do and a process cannot have from us: no size of a queue
+ * Abilities of the device that a process does not get from us: no size of a queue
  * pair or a shared receive queue changes (kernel verbs offer it, but the rings
  * do not), no flows, no raw packets, no checksums, no flushes, no requests on
  * regions.
