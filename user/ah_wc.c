@@ -148,7 +148,7 @@ static size_t gids_most(struct ibv_context *context)
 	return count;
 }
 
-/* What is refused because it is too short is no failure of the caller's. */
+/* A buffer that is refused because it is too short is no failure of the caller's. */
 static struct ibv_gid_entry *gids_read(struct ibv_context *context, ssize_t *count)
 {
 	struct univ_gid_table cmd = { .max = FIRST_GIDS };

@@ -77,7 +77,7 @@ static int mr_attr_check(const struct ibv_pd *pd, const struct ibv_mr_init_attr 
 {
 	uint64_t mask = attr->comp_mask;
 
-	/* What ibv_reg_dmabuf_mr() and ibv_alloc_dmah() do not offer, this does not either. */
+	/* ibv_reg_dmabuf_mr() and ibv_alloc_dmah() are not offered, so neither are their fields. */
 	if (mask & ~(uint64_t)MR_MASK_KNOWN)
 		return univ_fail_flags("ibv_reg_mr_ex", EOPNOTSUPP, UNIV_FLAGS_MR_MASK, mask,
 				       MR_MASK_KNOWN);

@@ -105,8 +105,8 @@ COMMAND(mcast_attach, UNIV_MCAST_ATTACH, univ_mcast, "ibv_attach_mcast")
 COMMAND(mcast_detach, UNIV_MCAST_DETACH, univ_mcast, "ibv_detach_mcast")
 
 /*
- * What a transition needs depends on the type, so the explanation names that too; and
- * what was given, where the driver does not say what it does not like.
+ * The attributes that a transition needs depend on the type, so the explanation names
+ * that too; and those that were given, where the driver does not say what it does not like.
  */
 int univ_cmd_qp_modify(int fd, struct univ_qp_modify *cmd, uint32_t qp_type)
 {

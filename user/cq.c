@@ -235,7 +235,7 @@ UNIV_EXPORT int ibv_resize_cq(struct ibv_cq *ibv, int cqe)
 
 	if (!past)
 		return univ_fail_memory("ibv_resize_cq", sizeof(*past));
-	/* What fails under the locks is printed without them. */
+	/* Failures under the locks are printed without them. */
 	univ_fail_defer();
 	univ_lock(&cq->lock);
 	/* The kernel copies the arm word: what is armed after that goes to the new ring. */
@@ -449,7 +449,7 @@ static void cqe_move(struct univ_cq *cq, uint32_t to, uint32_t from)
 /*
  * A queue pair was reset: what nobody has polled of it is no longer there, as on mlx5.
  * Programs that use the queue pair again would take it for that of their new requests.
- * What is of others moves on, each to a slot that was ready already.
+ * Completions of others move on, each to a slot that was ready already.
  */
 void univ_cq_forget(struct ibv_cq *ibv, uint32_t qp_num)
 {

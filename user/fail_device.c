@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What the library finds about devices, and what hangs without a failure: each
- * reason's function and its sentence.
+ * Failures about devices, and programs that hang without a failure: each reason's
+ * function and its sentence.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -291,7 +291,7 @@ void univ_explain_post_state(struct univ_line *line, const struct univ_failure *
 		 f->detail ? "receives are taken from INIT on" : "sends are taken from RTS on");
 }
 
-/* What a reason adds to the status of a completion, or NULL. */
+/* The words that a reason adds to the status of a completion, or NULL. */
 static const char *completion_cause(const struct univ_failure *f)
 {
 	switch (f->reason) {

@@ -17,7 +17,7 @@
 static __thread struct univ_failure last;
 static __thread char text[TEXT_SIZE];
 
-/* What univ_fail_tell() is to print, oldest first. */
+/* Failures that univ_fail_tell() is to print, oldest first. */
 struct untold {
 	struct untold *next;
 	struct univ_failure failure;
@@ -60,7 +60,7 @@ static void print(const struct univ_failure *failure)
 	pthread_setcancelstate(state, &state);
 }
 
-/* One that there is no memory for is not printed; it is recorded all the same. */
+/* A failure that there is no memory for is not printed; it is recorded all the same. */
 static void print_later(const struct univ_failure *failure)
 {
 	struct untold *entry = malloc(sizeof(*entry)), **end = &untold;

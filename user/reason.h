@@ -22,7 +22,7 @@ struct univ_failure {
 #define UNIV_COLD __attribute__((cold))
 
 /*
- * Those that record a failure set errno and return it. They print it, if the user
+ * Functions that record a failure set errno and return it. They print it, if the user
  * wants that; but for those of fail_post.c, which are called under the lock of a
  * queue: nobody is to wait there for whoever reads standard error, and a thread
  * that is cancelled while it prints must not keep a lock. What they recorded is
@@ -104,7 +104,7 @@ int univ_fail_no_verbs(const char *verb, const char *device) UNIV_COLD;
 int univ_fail_driver_unchecked(const char *verb, const char *device) UNIV_COLD;
 int univ_fail_open(const char *verb, int err, const char *path) UNIV_COLD;
 
-/* What is no failure yet, and hangs or is lost: printed, if the user wants that. */
+/* Hangs and losses that are no failure yet: printed, if the user wants that. */
 void univ_warn(const struct univ_failure *failure) UNIV_COLD;
 void univ_warn_unacknowledged(const char *verb, enum univ_object_type type,
 			      uint32_t events) UNIV_COLD;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What explanations call things. Never NULL but where that is said. */
+/* Names of things in explanations. Never NULL but where that is said. */
 #ifndef UNIV_VOCABULARY_H
 #define UNIV_VOCABULARY_H
 

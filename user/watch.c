@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What programs wait for in vain without any call having failed. Nobody looks unless
+ * Programs that wait in vain without any call having failed. The library looks only if
  * failures are printed: a context then gets other operations, which are here.
  */
 #include <errno.h>

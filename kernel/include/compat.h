@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What differs between the kernels that univerbs builds on, 6.1 to 7.3.
+ * Differences between the kernels that univerbs builds on, 6.1 to 7.3.
  *
  * The code is written for the newest kernel; what an older one lacks is made
  * here, under the kernel's own name where that can be. The Kbuild file beside

@@ -459,8 +459,8 @@ static enum resp_step again_read(struct uroce_conn *conn,
 }
 
 /*
- * What acknowledges a send or a write that came again at @psn: all that came so far,
- * but no read or atomic behind it. Their own answers may be lost as well, and a peer
+ * The answer to a send or a write that came again at @psn acknowledges all that came so
+ * far, but no read or atomic behind it. Their own answers may be lost as well, and a peer
  * may take their number in an acknowledgement for the answer.
  */
 static u32 again_ack(const struct uroce_responder *resp, u32 psn)

@@ -47,7 +47,7 @@ static const enum uroce_attr rate_attr[UROCE_FAULTS] = {
 
 static struct genl_family family;
 
-/* One that ends cannot be held any more, and another may have its name already */
+/* A device that ends cannot be held any more, and another one may have its name already */
 static struct uroce_dev *dev_find(const char *name)
 {
 	struct uroce_dev *dev;

@@ -47,7 +47,7 @@ static enum outcome refuse_recv(struct turn *t, enum ib_wc_status theirs,
 }
 
 /*
- * Whoever posts the peer's next receive is to go on with our queue, see
+ * The call that posts the peer's next receive is asked to go on with our queue, see
  * uroce_recv_posted(). False if nobody can be asked: many wait for a shared queue's.
  */
 static bool ask_for_word(struct turn *t)
@@ -474,7 +474,7 @@ static enum outcome connected(struct turn *t)
 	if (likely(t->answers))
 		out = perform(t);
 	uroce_vec_put(&wqe->vec);
-	/* Nobody tells a sender of an unreliable connection, whose peer may have failed */
+	/* A sender of an unreliable connection is not told that its peer has failed */
 	if (unlikely(t->qp->type == IB_QPT_UC) && out != MORE &&
 	    !(out == FAILED && t->status == IB_WC_LOC_PROT_ERR)) {
 		t->answers = t->answers && answers(t->qp, t->peer);

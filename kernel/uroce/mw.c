@@ -19,9 +19,9 @@
 #include "uroce.h"
 
 /*
- * What a bind may ask for. What concerns a region's owner alone, or how a bus orders,
- * means nothing in a window; programs set it as they do for regions, and mlx5 and
- * rdma_rxe take it.
+ * Flags that a bind may ask for. A flag that concerns a region's owner alone, or how a
+ * bus orders, means nothing in a window; programs set it as they do for regions, and
+ * mlx5 and rdma_rxe take it.
  */
 #define MW_ACCESS (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
 		   IB_ACCESS_REMOTE_ATOMIC | IB_ZERO_BASED | \

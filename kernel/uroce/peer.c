@@ -607,7 +607,7 @@ static bool take_answers(struct uroce_wire *w)
 	return !skb_queue_empty_lockless(&w->answers);
 }
 
-/* What may change while the connection is up */
+/* Take over the attributes that may change while the connection is up */
 static void req_take_attr(struct uroce_wire *w)
 {
 	const struct ib_qp_attr *attr = &w->qp->attr;

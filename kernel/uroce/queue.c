@@ -563,7 +563,7 @@ void uroce_recv_posted(struct uroce_qp *qp)
 }
 
 /*
- * What was found out under locks that forbid to act on it. Events are taken under
+ * Facts found under locks that forbid to act on them. Events are taken under
  * the lock that fails a queue pair, after the flush: the one that says that the last
  * request of a shared queue is done comes after that request's completion, whoever
  * fails the queue pair meanwhile.

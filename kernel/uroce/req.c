@@ -634,7 +634,7 @@ void uroce_req_start(struct uroce_conn *conn, u32 psn)
 	req->high = psn;
 	req->reads = 0;
 	req->silent = 0;
-	/* Who may not try again cannot find out whether runs arrive */
+	/* A requester that may not try again cannot find out whether runs arrive */
 	req->care = (struct uroce_care){
 		.left = reliable(conn) && !req->retry_cnt ? U32_MAX : 0,
 	};

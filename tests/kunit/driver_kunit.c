@@ -31,7 +31,7 @@ static bool served(enum rdma_driver_id id, bool *polls)
 	return driver;
 }
 
-/* Those that were read, and no other: not one that is new either */
+/* The drivers that were read are served, and no other, a new one included */
 static void driver_served(struct kunit *test)
 {
 	bool polls;

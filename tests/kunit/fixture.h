@@ -44,7 +44,7 @@ int fixture_call_at(struct fixture *f, unsigned int cmd, unsigned long uarg);
 int fixture_kick(struct fixture *f, u32 handle, u32 which);
 void fixture_kill(struct fixture *f);
 
-/* What open() of the node gives when it fails */
+/* The errno of open() of the node when it fails */
 int fixture_open(struct fixture *f);
 
 /* Objects, through their ioctls; NULL or 0 when the call fails */

@@ -348,7 +348,7 @@ static int mock_query_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
 	return called(qp->device, MOCK_QUERY_QP);
 }
 
-/* Those of others stay, in their order */
+/* Completions of other queue pairs stay, in their order */
 static void cq_drop(struct mock_cq *cq, const struct ib_qp *qp)
 {
 	unsigned long flags;

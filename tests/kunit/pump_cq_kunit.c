@@ -192,7 +192,7 @@ static void pump_cq_shrunk(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, arg.cqe, 8);
 	KUNIT_EXPECT_EQ(test, p->cq->ib->cqe, 64);
 	KUNIT_EXPECT_EQ(test, p->cq->ring.count, 8);
-	/* One that cannot grow has too little */
+	/* A queue that cannot grow has too little */
 	arg.cqe = 128;
 	mock_fail(p->mock, MOCK_RESIZE_CQ, 1, -EINVAL);
 	KUNIT_EXPECT_EQ(test, fixture_call(p->f, UNIV_CQ_RESIZE, &arg,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a device's handlers may find locked, how long they stay, and what a device
+ * Locks that a device's handlers find taken, the time that they take, and what a device
  * does when its queue pairs change or go.
  */
 #include <linux/delay.h>
@@ -186,7 +186,7 @@ static void destroy_counts_receives(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, fixture_destroy(p->f, UNIV_QP_DESTROY,
 					      qp->obj.handle), 0);
-	/* Those five, and the one that a message may have begun with */
+	/* The five receives, and the one that a message may have begun with */
 	KUNIT_EXPECT_EQ(test, srq->rq.ring.head->kernel.index, 6u);
 	for (i = 0; i < 5; i++)
 		KUNIT_EXPECT_NOT_ERR_OR_NULL(test, pump_poll(p));
@@ -219,7 +219,7 @@ static void busy_passes(struct kunit *test)
 	pump_expect_cqe(test, p, 1, IB_WC_SUCCESS);
 }
 
-/* One that never becomes ready refuses */
+/* A device that never becomes ready refuses */
 static void busy_for_good(struct kunit *test)
 {
 	struct pump *p = pump_rc(test);

@@ -308,7 +308,7 @@ static void pump_send_device_full(struct kunit *test)
 	for (i = 0; i < 5; i++)
 		pump_send_complete(p, i, IB_WC_SUCCESS);
 	p->mock->send_room = 100;
-	/* One that found no room a moment ago asks for the next */
+	/* A request that found no room a moment ago is tried again */
 	for (i = 0; i < 1000 && READ_ONCE(p->mock->num_sends) < 12; i++)
 		flush_delayed_work(&p->qp->retry_work);
 	KUNIT_EXPECT_EQ(test, p->mock->num_sends, 12);

@@ -506,7 +506,7 @@ static void conn_not_ready(struct kunit *test)
 	expect_done(test, 1);
 }
 
-/* What a peer repeats when it was told to wait may be lost, and it is told so at once */
+/* A packet that the peer repeats after a wait may be lost, and the peer is told at once */
 static void conn_not_ready_lost(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -604,7 +604,7 @@ static u64 value_there(struct wire *w)
 	return value;
 }
 
-/* What is added, compared and swapped is what was asked for, and the old value comes back */
+/* The operands are those that were asked for, and the old value comes back */
 static void conn_atomic_operands(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -1034,7 +1034,7 @@ static void conn_care(struct kunit *test)
 		/* The first of a run is whole */
 		psn = uroce_psn_add(psn, 1);
 	}
-	/* One that goes alone, before that another, and one that went so */
+	/* A packet that goes alone, another one before it, and one that went alone */
 	uroce_care_begin(&care, psn);
 	uroce_care_begin(&care, uroce_psn_add(psn, 2000));
 	KUNIT_EXPECT_EQ(test, care.left, 1u << 21);

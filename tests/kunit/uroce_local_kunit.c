@@ -540,7 +540,7 @@ static u64 waits(struct host *h)
 	return n;
 }
 
-/* Who waits for a receive for ever hardly looks, and goes on as soon as one is posted */
+/* A sender that waits for a receive hardly looks, and goes on as soon as one is posted */
 static void local_wait_is_cheap(struct kunit *test)
 {
 	struct host *h = test->priv;

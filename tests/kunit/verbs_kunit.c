@@ -183,7 +183,7 @@ static void expect_no_event(struct kunit *test, const char *name)
 	KUNIT_EXPECT_EQ_MSG(test, ret, (ssize_t)-EAGAIN, "%s", name);
 }
 
-/* What the process cannot be told of is undone, and its events with it */
+/* An object that the process cannot be told of is undone, and its events with it */
 static void verbs_creation_untold(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -399,7 +399,7 @@ static void verbs_port_flags(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, query.port_cap_flags, BIT(1) | BIT(26));
 }
 
-/* What ibv_query_device says is there can be had */
+/* Abilities that ibv_query_device() reports can be used */
 static void verbs_device_flags(struct kunit *test)
 {
 	struct fixture *f = test->priv;

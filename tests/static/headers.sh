@@ -62,7 +62,7 @@ for name in rdma/rdma_cma.h rdma/rdma_verbs.h infiniband/mlx5dv.h infiniband/mlx
 	try_cpp "$name"
 done
 
-# What a source file may use that was written for a newer rdma-core than Debian 12's (abi.sh compares with that)
+# Names that a source file may use which was written for a newer rdma-core than Debian 12's (abi.sh compares with that)
 unknown=$(grep -ohE '[A-Za-z0-9_]+' "$top"/user/include/infiniband/*.h | sort -u |
 	comm -13 - "$top/tests/static/rdma-core.names" | grep -v '^#')
 if [ -n "$unknown" ]; then

@@ -505,7 +505,7 @@ static void extended_times(void)
 	extended_with(IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK);
 }
 
-/* Whoever polls by ibv_start_poll may arm before ibv_end_poll. */
+/* A program that polls by ibv_start_poll may arm before ibv_end_poll. */
 static void extended_arms(void)
 {
 	struct ibv_cq_init_attr_ex init = { .cqe = 16 };

@@ -59,7 +59,7 @@ static void device_attr(void)
 	dev_close(&dev);
 }
 
-/* What the device is said to do can be had */
+/* Abilities that the device reports can be used */
 static void device_flags(void)
 {
 	struct ibv_srq_init_attr init = { .attr = { .max_wr = 8, .max_sge = 1 } };

@@ -281,7 +281,7 @@ static void rc_beyond(void)
 		WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
 		CHECK_BYTES(p.buf[1] + PAIR_HALF - 4096, len, 33, "message");
 	}
-	/* What was there before comes back in eight bytes */
+	/* The value of before comes back in eight bytes */
 	memcpy(p.buf[0], &(uint64_t){ 5 }, 8);
 	from = pair_sge(&p, 1, PAIR_HALF - 8, 64);
 	wr.wr.atomic.remote_addr = (uintptr_t)p.buf[0];
@@ -492,7 +492,7 @@ static void reset_and_again(void)
 	pair_close(&p);
 }
 
-/* What nobody has polled is gone with the former life, and what is of others stays, as on mlx5 */
+/* A reset drops completions that were not polled, and others' completions stay, as on mlx5 */
 static void reset_forgets(void)
 {
 	struct ibv_qp_init_attr init = {

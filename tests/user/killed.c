@@ -189,7 +189,7 @@ static void *modify(void *arg)
 {
 	(void)arg;
 	qp_to_nobody(&line.dev, line.qp[0]);
-	/* Nobody is in line any more, so nothing would be tried: end_of() reports that */
+	/* No call is in line any more, so nothing would be tried: end_of() reports that */
 	if (__atomic_add_fetch(&served, 1, __ATOMIC_RELAXED) == IN_LINE)
 		_exit(1);
 	return NULL;

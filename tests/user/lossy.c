@@ -382,7 +382,7 @@ static void drains(void)
 	CHECK(seen, "nothing was under way");
 }
 
-/* What is changed in SQD holds from then on: a peer that is gone is given up in no time */
+/* Attributes changed in SQD hold from then on: a peer that is gone is given up in no time */
 static void changed(void)
 {
 	struct ibv_qp_attr a = { .qp_state = IBV_QPS_SQD, .timeout = 1, .retry_cnt = 0 };
@@ -453,7 +453,7 @@ static void read_and_end(struct link *l)
 }
 
 /*
- * What is sent is charged to the sender's namespace for as long as it travels. Answers
+ * A packet is charged to the sender's namespace for as long as it travels. Answers
  * to queue pairs that are in error by then have arrived, though nobody takes them, and
  * do not keep anybody else in that namespace from sending.
  */

@@ -532,7 +532,7 @@ static void read_ends(void)
 	NEED_OK(qp_to_state(env.qp, IBV_QPS_ERR));
 	sent = sent_packets() - before;
 	CHECK(sent > 0, "nothing of the read was sent");
-	/* What could be under way has arrived, and there is room again */
+	/* All packets under way have arrived, and there is room again */
 	sleep_ms(1000);
 	CHECK(sent_packets() - before == sent, "%" PRIu64 " packets in error",
 	      sent_packets() - before - sent);

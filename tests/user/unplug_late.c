@@ -50,7 +50,7 @@ static int completions_of(struct ibv_cq *cq, uint64_t id)
 	return count;
 }
 
-/* Whoever is told that a request was not posted gives it up, and must not see it again. */
+/* A program that is told that a request was not posted must not see it again. */
 static void check_once(struct ibv_cq *cq, int err, uint64_t id)
 {
 	int count = completions_of(cq, id);

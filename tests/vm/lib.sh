@@ -338,11 +338,11 @@ group_leader_gone() {
 	[ "$state" = Z ]
 }
 
-# What perftest says when it cannot tell the processor's clock, which happens on a host that is busy. It has tested nothing
+# Words of perftest's when it cannot tell the processor's clock, which happens on a host that is busy. It has tested nothing
 # then, or it prints "inf" where a rate belongs.
 no_clock="Can't produce a report|^ *[0-9]+ +[0-9]+ .*\\<inf\\>"
 
-# What perftest says with -R and -z, and of no other failed connection, when it came before its peer listened again: invalid
+# Words of perftest's with -R and -z, and of no other failed connection, when it came before its peer listened again: invalid
 # service, or not supported over datagrams
 nobody_listens='Event: RDMA_CM_EVENT_(REJECTED; error: 8|UNREACHABLE; error: 1)\.'
 
