@@ -184,6 +184,19 @@ static void call_reply_error(struct univ_call *call)
 		return;
 }
 
+/* A few bytes at most: memchr_inv() would cost each call more than the look itself */
+static bool field_is_zero(const struct univ_hdr *hdr,
+			  const struct univ_field *field)
+{
+	const u8 *at = (const u8 *)hdr + field->offset;
+	u8 bits = 0;
+	u16 i;
+
+	for (i = 0; i < field->len; i++)
+		bits |= at[i];
+	return !bits;
+}
+
 static int call_check(const struct univ_ioctl *row, struct univ_hdr *hdr)
 {
 	size_t i = 0;
@@ -192,8 +205,7 @@ static int call_check(const struct univ_ioctl *row, struct univ_hdr *hdr)
 		return univ_explain(hdr, -EOPNOTSUPP, UNIV_REASON_FLAGS, 0,
 				    hdr->flags, 0);
 	for (; i < ARRAY_SIZE(row->reserved) && row->reserved[i].len; i++)
-		if (memchr_inv((u8 *)hdr + row->reserved[i].offset, 0,
-			       row->reserved[i].len))
+		if (!field_is_zero(hdr, &row->reserved[i]))
 			return univ_explain(hdr, -EOPNOTSUPP,
 					    UNIV_REASON_RESERVED, 0,
 					    row->reserved[i].offset, 0);
