@@ -189,7 +189,8 @@ static int cq_destroy_ib(struct univ_cq *cq)
 	ret = ib_destroy_cq_user(cq->ib, NULL);
 	if (ret) {
 		cq_set_closed(cq, false);
-		univ_pump_comp_handler(cq->ib, cq);
+		if (!cq->obj.ctx->dev->queue)
+			univ_pump_comp_handler(cq->ib, cq);
 		return ret;
 	}
 	univ_pump_comp_end(cq);

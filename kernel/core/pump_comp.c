@@ -321,12 +321,14 @@ void univ_pump_comp_init(struct univ_cq *cq)
 
 /*
  * The device's queue is gone, and ours is closed: no handler runs any more, and
- * what the last ones asked for is not to come later. Sleeps.
+ * what the last ones asked for is not to come later. A worker goes on with the
+ * queues of devices that are polled alone. Sleeps.
  */
 void univ_pump_comp_end(struct univ_cq *cq)
 {
 	irq_work_sync(&cq->soon);
-	cancel_work_sync(&cq->later);
+	if (!cq->obj.ctx->dev->queue)
+		cancel_work_sync(&cq->later);
 }
 
 /*
