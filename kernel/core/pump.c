@@ -15,6 +15,8 @@
  * handler, or a thread of its own that holds the context's lock.
  */
 #define FEED_TURNS 16
+/* Where they stay off. After the first step there is mostly nothing left. */
+#define FEED_TURNS_IRQ 2
 
 /*
  * The caller that queued this work may still hold the lock, and takes no further step
@@ -95,17 +97,18 @@ void univ_feed_reopen(struct univ_feed *feed)
  */
 void univ_feed_run(struct univ_feed *feed)
 {
+	u32 most = irqs_disabled() ? FEED_TURNS_IRQ : FEED_TURNS;
 	unsigned long flags;
 	u32 turns = 0;
 
 	smp_store_release(&feed->again, true);
 	smp_mb();
-	while (READ_ONCE(feed->again) && turns < FEED_TURNS &&
+	while (READ_ONCE(feed->again) && turns < most &&
 	       spin_trylock_irqsave(&feed->lock, flags)) {
 		smp_store_mb(feed->again, false);
 		if (!feed->closed && feed->step(feed))
 			WRITE_ONCE(feed->again, true);
-		if (++turns == FEED_TURNS && !feed->closed)
+		if (++turns == most && !feed->closed)
 			queue_work(system_unbound_wq, &feed->later);
 		spin_unlock_irqrestore(&feed->lock, flags);
 		smp_mb();

@@ -17,6 +17,8 @@
  * handler that takes what they complete.
  */
 #define COMP_ROUNDS 16
+/* And in an interrupt of our own */
+#define COMP_ROUNDS_IRQ 4
 
 /* Receive queues that lost a request in one batch, to be fed afterwards. */
 struct comp_touched {
@@ -274,13 +276,13 @@ static void comp_go_on(struct univ_cq *cq)
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
-static void comp_run(struct univ_cq *cq)
+static void comp_run(struct univ_cq *cq, u32 most)
 {
 	u32 rounds = 1;
 
 	rcu_read_lock();
 	while (comp_round(cq, true)) {
-		if (rounds++ < COMP_ROUNDS)
+		if (rounds++ < most)
 			continue;
 		comp_go_on(cq);
 		break;
@@ -290,7 +292,7 @@ static void comp_run(struct univ_cq *cq)
 
 static void comp_later(struct work_struct *work)
 {
-	comp_run(container_of(work, struct univ_cq, later));
+	comp_run(container_of(work, struct univ_cq, later), COMP_ROUNDS);
 }
 
 /*
@@ -310,7 +312,7 @@ static void comp_soon(struct irq_work *work)
 		spin_unlock_irqrestore(&cq->lock, flags);
 	}
 	if (!cq->obj.ctx->dev->queue)
-		comp_run(cq);
+		comp_run(cq, COMP_ROUNDS_IRQ);
 }
 
 void univ_pump_comp_init(struct univ_cq *cq)
@@ -338,7 +340,7 @@ void univ_pump_comp_end(struct univ_cq *cq)
  */
 void univ_pump_comp_handler(struct ib_cq *ib, void *context)
 {
-	comp_run(context);
+	comp_run(context, COMP_ROUNDS);
 }
 
 /*

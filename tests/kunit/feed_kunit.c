@@ -14,6 +14,8 @@ struct supply {
 	u32 left;
 	u32 done;
 	u32 asked;		/* steps that found it empty */
+	struct task_struct *caller;
+	u32 by_caller;
 };
 
 static bool supply_step(struct univ_feed *feed)
@@ -26,6 +28,7 @@ static bool supply_step(struct univ_feed *feed)
 	}
 	s->left--;
 	s->done++;
+	s->by_caller += current == s->caller;
 	return true;
 }
 
@@ -62,6 +65,23 @@ static void feed_bounded(struct kunit *test)
 		;
 	KUNIT_EXPECT_EQ(test, s->done, MANY);
 	KUNIT_EXPECT_GE(test, s->asked, 1u);
+	univ_feed_close(&s->feed);
+}
+
+/* An interrupt does little, and a worker the rest */
+static void feed_interrupts_off(struct kunit *test)
+{
+	struct supply *s = supply_new(test, MANY);
+	unsigned long flags;
+
+	s->caller = current;
+	local_irq_save(flags);
+	univ_feed_run(&s->feed);
+	local_irq_restore(flags);
+	while (flush_work(&s->feed.later))
+		;
+	KUNIT_EXPECT_LE(test, s->by_caller, 2u);
+	KUNIT_EXPECT_EQ(test, s->done, MANY);
 	univ_feed_close(&s->feed);
 }
 
@@ -120,6 +140,7 @@ static void feed_closed(struct kunit *test)
 static struct kunit_case feed_cases[] = {
 	KUNIT_CASE(feed_until_empty),
 	KUNIT_CASE(feed_bounded),
+	KUNIT_CASE(feed_interrupts_off),
 	KUNIT_CASE(feed_worker_begins_early),
 	KUNIT_CASE(feed_one_turn),
 	KUNIT_CASE(feed_closed),
