@@ -12,6 +12,7 @@
  * the driver is kicked when there is something new. Nobody else sets that ring's
  * flag, and the poller's lock guards what feed locks guard elsewhere.
  */
+#include <linux/atomic.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/list.h>
@@ -31,9 +32,9 @@ struct univ_poller {
 	struct task_struct *task;
 	struct mutex lock;		/* feeds; held during a pass */
 	struct list_head feeds;		/* of struct univ_feed */
+	atomic_t waiters;		/* for the lock, so a pass breaks off */
 	wait_queue_head_t wait;
 	u64 idle_ns;
-	bool ends;			/* no pass is to be finished */
 	bool awake;
 	bool nudged;			/* kicked since it began to fall asleep */
 };
@@ -66,10 +67,18 @@ static bool poller_turn(struct univ_feed *feed)
 	return true;
 }
 
+/* The process's calls, which are not to wait for a pass */
+static void poller_lock(struct univ_poller *poller)
+{
+	atomic_inc(&poller->waiters);
+	mutex_lock(&poller->lock);
+	atomic_dec(&poller->waiters);
+}
+
 /*
  * One turn of each ring. Returns whether there was anything to feed. A process may
- * have very many rings: others run in between, and nobody waits for the rest of the
- * pass when the context ends.
+ * have very many rings: others run in between, and a pass that somebody waits for
+ * breaks off; the next one begins with the ring where it stopped.
  */
 static bool poller_pass(struct univ_poller *poller)
 {
@@ -78,9 +87,13 @@ static bool poller_pass(struct univ_poller *poller)
 
 	mutex_lock(&poller->lock);
 	list_for_each_entry(feed, &poller->feeds, polled) {
-		if (READ_ONCE(poller->ends))
-			break;
 		moved |= poller_turn(feed);
+		if (unlikely(atomic_read(&poller->waiters))) {
+			list_rotate_to_front(&feed->polled, &poller->feeds);
+			list_rotate_left(&poller->feeds);
+			moved = true;
+			break;
+		}
 		cond_resched();
 	}
 	mutex_unlock(&poller->lock);
@@ -222,8 +235,7 @@ void univ_poller_stop(struct univ_context *ctx)
 	lockdep_assert_held_write(&ctx->live);
 	if (!poller)
 		return;
-	WRITE_ONCE(poller->ends, true);
-	mutex_lock(&poller->lock);
+	poller_lock(poller);
 	list_for_each_entry_safe(feed, next, &poller->feeds, polled) {
 		list_del_init(&feed->polled);
 		univ_feed_leave_poller(feed);
@@ -240,7 +252,7 @@ void univ_poller_add(struct univ_context *ctx, struct univ_feed *feed)
 
 	if (!poller)
 		return;
-	mutex_lock(&poller->lock);
+	poller_lock(poller);
 	feed->poller = poller;
 	list_add_tail(&feed->polled, &poller->feeds);
 	mutex_unlock(&poller->lock);
@@ -253,7 +265,7 @@ void univ_poller_remove(struct univ_feed *feed)
 
 	if (!poller)
 		return;
-	mutex_lock(&poller->lock);
+	poller_lock(poller);
 	list_del_init(&feed->polled);
 	univ_feed_leave_poller(feed);
 	mutex_unlock(&poller->lock);
