@@ -52,7 +52,7 @@ static bool wants(const struct uroce_qp *qp, const struct uroce_wqe *wqe,
 		return false;
 	if (likely(peer->attr.qkey == qkey))
 		return true;
-	uroce_count(peer->dev, UROCE_CNT_QKEY_VIOLATIONS);
+	atomic_inc(&peer->dev->qkey_violations);
 	return false;
 }
 

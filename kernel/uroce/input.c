@@ -131,7 +131,7 @@ static void datagram(struct uroce_qp *qp, const struct uroce_packet *pkt)
 	if (likely(be32_to_cpu(deth_of(pkt)->qkey) == qp->attr.qkey))
 		deliver(qp, pkt);
 	else
-		uroce_count(qp->dev, UROCE_CNT_QKEY_VIOLATIONS);
+		atomic_inc(&qp->dev->qkey_violations);
 out:
 	spin_unlock_bh(&qp->resp.lock);
 }

@@ -47,11 +47,13 @@ struct rdma_hw_stats *uroce_stats_alloc(struct ib_device *ib, u32 port)
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
-u64 uroce_counted(const struct uroce_dev *dev, enum uroce_counter what)
+static u64 counted(const struct uroce_dev *dev, enum uroce_counter what)
 {
 	u64 sum = 0;
 	int cpu;
 
+	if (what == UROCE_CNT_QKEY_VIOLATIONS)
+		return (u32)atomic_read(&dev->qkey_violations);
 	for_each_possible_cpu(cpu)
 		sum += per_cpu_ptr(dev->counters, cpu)[what];
 	return sum;
@@ -65,6 +67,6 @@ int uroce_stats_get(struct ib_device *ib, struct rdma_hw_stats *stats, u32 port,
 	if (!port)
 		return -EINVAL;
 	for (i = 0; i < UROCE_COUNTERS; i++)
-		stats->value[i] = uroce_counted(to_udev(ib), i);
+		stats->value[i] = counted(to_udev(ib), i);
 	return UROCE_COUNTERS;
 }

@@ -91,7 +91,8 @@ struct uroce_wire;
  * @groups_lock: changing @groups and @group_count, and what @netdev listens to
  * @groups: members of multicast groups, under RCU
  * @group_count: groups that have a member
- * @counters: by enum uroce_counter
+ * @counters: by enum uroce_counter, but for
+ * @qkey_violations: in one place, since every query of the port reports them
  * @faults: on request
  * @mirror: taps of @netdev are shown what goes without packets
  */
@@ -112,6 +113,7 @@ struct uroce_dev {
 	struct rhltable groups;
 	u32 group_count;
 	u64 __percpu *counters;
+	atomic_t qkey_violations;
 	struct uroce_faults faults;
 	bool mirror;
 };
@@ -451,7 +453,6 @@ static inline struct uroce_qp *to_uqp(struct ib_qp *ib)
 
 /* stats.c */
 const char *uroce_counter_name(enum uroce_counter what);
-u64 uroce_counted(const struct uroce_dev *dev, enum uroce_counter what);
 
 static inline void uroce_count_many(struct uroce_dev *dev,
 				    enum uroce_counter what, u32 n)

@@ -77,8 +77,7 @@ static int query_port(struct ib_device *ib, u32 port, struct ib_port_attr *attr)
 	/* At the smallest MTU more would be half of all sequence numbers */
 	attr->max_msg_sz = 1u << 30;
 	attr->pkey_tbl_len = 1;
-	attr->qkey_viol_cntr = uroce_counted(to_udev(ib),
-					     UROCE_CNT_QKEY_VIOLATIONS);
+	attr->qkey_viol_cntr = atomic_read(&to_udev(ib)->qkey_violations);
 	attr->max_vl_num = 1;
 	attr->active_width = IB_WIDTH_4X;
 	attr->active_speed = IB_SPEED_EDR;
