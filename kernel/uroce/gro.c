@@ -4,6 +4,8 @@
  * that the kernel asks whoever has the UDP port; so there is a socket on it, as long
  * as nobody else wants it. It receives nothing: the hook in net.c is before it.
  */
+#include <linux/etherdevice.h>
+#include <linux/if_arp.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
@@ -13,10 +15,12 @@
 #include <net/net_namespace.h>
 #include <net/sock.h>
 #include <net/udp_tunnel.h>
+#include <net/xfrm.h>
 
 #include "compat.h"
 #include "gro.h"
 #include "net.h"
+#include "uroce.h"
 
 #if IS_ENABLED(CONFIG_NET_UDP_TUNNEL)
 
@@ -26,17 +30,34 @@
 /* rdma_rxe has come, which does without the port only by failing */
 static bool yielded;
 
-/* Only ours: what a router passes on has to leave as it came */
+/* Is the frame for @netdev, which may lie on top of the one that it came by? */
+static bool is_for(const struct sk_buff *skb, const struct net_device *netdev)
+{
+	const u8 *to;
+
+	if (skb->dev->type != ARPHRD_ETHER)
+		return true;
+	to = eth_hdr(skb)->h_dest;
+	return ether_addr_equal(to, netdev->dev_addr) ||
+	       ether_addr_equal(to, skb->dev->dev_addr);
+}
+
+/*
+ * Only ours: what a router or a bridge passes on has to leave as it came. A frame for
+ * another host may have an address of ours inside: that of a guest behind a bridge.
+ */
 static bool is_ours(struct sk_buff *skb)
 {
 	const struct iphdr *ip = univ_gro_ip(skb);
+	struct uroce_dev *dev;
 	struct in6_addr dst;
 
 	if (ip->version == 4)
 		ipv6_addr_set_v4mapped(ip->daddr, &dst);
 	else
 		dst = ((const struct ipv6hdr *)ip)->daddr;
-	return uroce_net_device(dev_net(skb->dev), &dst);
+	dev = uroce_net_device(dev_net(skb->dev), &dst);
+	return dev && is_for(skb, dev->netdev);
 }
 
 /* The packet that @skb can follow, of the same flow as far as the kernel knows */
@@ -121,6 +142,11 @@ static struct sk_buff *gro_receive(struct sock *sk, struct list_head *head,
 	struct sk_buff *p;
 
 	p = len ? gro_find(head, skb) : NULL;
+	/* IPsec's policies are asked about the first of a list alone */
+	if (unlikely(secpath_exists(skb))) {
+		NAPI_GRO_CB(skb)->flush = 1;
+		return p;
+	}
 	/* The first of a list was, and the next ones have its addresses */
 	if (!p) {
 		NAPI_GRO_CB(skb)->flush |= !len || !is_ours(skb);

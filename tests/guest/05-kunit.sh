@@ -13,7 +13,7 @@ kunit_parser=/lib/modules/$(uname -r)/build/tools/testing/kunit/kunit.py
 unload_univerbs
 
 # insmod runs the suites and succeeds even if they fail
-kunit_load() { modprobe -a ib_core ib_uverbs crc32_generic && insmod "$kunit_ko"; }
+kunit_load() { modprobe -a ib_core ib_uverbs crc32_generic udp_tunnel ip6_udp_tunnel && insmod "$kunit_ko"; }
 
 # Each suite's file is a whole report with one test; here they are one report with a test for each suite
 kunit_joined() {
