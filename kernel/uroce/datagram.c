@@ -141,7 +141,9 @@ enum outcome uroce_local_datagram(struct turn *t)
 
 	if (wqe->len > t->qp->mtu)
 		return fail(t, IB_WC_LOC_LEN_ERR);
-	if (!wqe->av.peer && !uroce_net_room(t->qp->dev->netdev))
+	if (!wqe->av.peer &&
+	    !uroce_net_room(t->qp->dev->netdev,
+			    t->qp->sq.waits == UROCE_FULL_DOUBLINGS))
 		return FULL;
 	t->status = uroce_send_map(t->qp, wqe, 0);
 	if (t->status)

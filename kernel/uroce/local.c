@@ -11,12 +11,6 @@
 #define STEP_BYTES	(256u << 10)
 /* A peer that is not there, when no timeout says how long to wait */
 #define FOREVER_NS	(100 * NSEC_PER_MSEC)
-/*
- * When too many packets are on their way out, a datagram looks again so soon, and then
- * ever more seldom, up to 12.8 ms: thousands of queue pairs may wait like this
- */
-#define FULL_FIRST_NS	(100ull * NSEC_PER_USEC)
-#define FULL_DOUBLINGS	7
 /* The time until a shared receive queue is looked at again doubles up to 1.28 ms */
 #define RNR_FIRST_NS	(10ull * NSEC_PER_USEC)
 #define RNR_DOUBLINGS	7
@@ -572,7 +566,7 @@ static void give_up(struct turn *t, enum outcome out)
 	case FULL:
 		qp->sq.tried = true;
 		uroce_send_wait(qp, UROCE_WAIT_RETRY,
-				doubled(&qp->sq, FULL_FIRST_NS, FULL_DOUBLINGS));
+				doubled(&qp->sq, UROCE_FULL_FIRST_NS, UROCE_FULL_DOUBLINGS));
 		return;
 	default:
 		uroce_send_done(qp, t->wqe, t->status, t->reason);

@@ -8,6 +8,13 @@
 
 #include "uroce.h"
 
+/*
+ * When too many packets are on their way out, a datagram looks again so soon, and then
+ * ever more seldom, up to 12.8 ms: thousands of queue pairs may wait like this
+ */
+#define UROCE_FULL_FIRST_NS	(100ull * NSEC_PER_USEC)
+#define UROCE_FULL_DOUBLINGS	7
+
 enum outcome {
 	DONE,
 	MORE,		/* a piece of it */

@@ -122,7 +122,7 @@ struct sk_buff *uroce_net_alloc(unsigned int len, bool pages);
 bool uroce_net_takes_pages(const struct uroce_flow *flow);
 bool uroce_net_end_pages(struct sk_buff *skb);
 void *uroce_net_put(struct sk_buff *skb, unsigned int len);
-bool uroce_net_room(struct net_device *dev);
+bool uroce_net_room(struct net_device *dev, bool waited);
 int uroce_net_xmit(struct net_device *dev, struct uroce_flow *flow,
 		   struct sk_buff *skb);
 int uroce_run_add(struct net_device *dev, struct uroce_flow *flow,

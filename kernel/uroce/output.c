@@ -14,6 +14,8 @@
 
 /* Bytes of memory in packets that no device has sent yet: a few milliseconds' worth */
 #define UNDER_WAY (1 << 20)
+/* With those of senders who have waited in vain for long */
+#define UNDER_WAY_MOST (4 * UNDER_WAY)
 
 /*
  * A tunnel behind a veth or a bridge, where the route does not show it: Geneve with all
@@ -122,31 +124,41 @@ void *uroce_net_put(struct sk_buff *skb, unsigned int len)
 /**
  * uroce_net_room() - may more packets leave, without drowning the queues ahead?
  * @dev: by which they leave
+ * @waited: the sender has waited for milliseconds, and expects no answer: others fill the queues
+ *	again as soon as there is room, or packets of theirs never move, and no timer of
+ *	the sender's would ever tell
  */
-bool uroce_net_room(struct net_device *dev)
+bool uroce_net_room(struct net_device *dev, bool waited)
 {
+	unsigned int most = waited ? UNDER_WAY_MOST : UNDER_WAY;
 	struct sock *sk;
 	bool room;
 
 	rcu_read_lock();
 	sk = uroce_net_sock(dev);
-	room = !sk || refcount_read(&sk->sk_wmem_alloc) < UNDER_WAY;
+	room = !sk || refcount_read(&sk->sk_wmem_alloc) < most;
 	rcu_read_unlock();
 	return room;
 }
 
-/*
- * Is the neighbour that the packet goes to known? A packet that IPsec puts a header in
- * front of does not say which one that is, and counts as one whose neighbour is known.
- */
+/* IPsec's tunnels go to another address than the packet; their route knows which */
+static struct neighbour *neighbour(struct sk_buff *skb)
+{
+	const struct dst_entry *dst = skb_dst(skb);
+
+	if (!dst_xfrm(dst))
+		return dst_neigh_lookup_skb(dst, skb);
+	return dst_neigh_lookup(dst, ip_hdr(skb)->version == IPVERSION ?
+					     (void *)&ip_hdr(skb)->daddr :
+					     (void *)&ipv6_hdr(skb)->daddr);
+}
+
+/* Is the neighbour that the packet goes to known? */
 static bool has_neighbour(struct sk_buff *skb)
 {
-	struct neighbour *neigh;
+	struct neighbour *neigh = neighbour(skb);
 	bool known;
 
-	if (dst_xfrm(skb_dst(skb)))
-		return true;
-	neigh = dst_neigh_lookup_skb(skb_dst(skb), skb);
 	if (!neigh)
 		return true;
 	known = READ_ONCE(neigh->nud_state) & NUD_VALID;

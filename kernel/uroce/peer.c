@@ -410,9 +410,11 @@ static bool op_room(struct uroce_conn *conn, bool response)
 {
 	struct uroce_wire *w = wire_of(conn);
 	const struct uroce_run *run = response ? &w->resp_run : &w->req_run;
+	bool waited = conn->service == UROCE_UC &&
+		      conn->req.stuck == UROCE_SOON_DOUBLED;
 
 	/* Looked at once for all that go together */
-	return run->head || uroce_net_room(w->qp->dev->netdev);
+	return run->head || uroce_net_room(w->qp->dev->netdev, waited);
 }
 
 static int op_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool response)
