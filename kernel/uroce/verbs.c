@@ -16,7 +16,8 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 	memset(attr, 0, sizeof(*attr));
 	attr->vendor_id = 0xffffff;
 	attr->sys_image_guid = ib->node_guid;
-	attr->max_mr_size = 1ull << 40;
+	/* The list of its pages is the longest that kvmalloc_array() makes */
+	attr->max_mr_size = (INT_MAX / sizeof(void *) - 1) << PAGE_SHIFT;
 	attr->page_size_cap = PAGE_SIZE;
 	attr->max_qp = 1 << 20;
 	attr->max_qp_wr = UROCE_MAX_WR;
