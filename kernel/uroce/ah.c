@@ -86,7 +86,8 @@ int uroce_av_init(struct uroce_dev *dev, struct uroce_av *av,
 	av->flow.tclass = grh->traffic_class;
 	av->flow.hops = grh->hop_limit;
 	/* Of the range that the specification sets aside for this */
-	av->flow.sport = htons(0xc000 | (get_random_u32() & 0x3fff));
+	av->flow.sport = htons(rdma_flow_label_to_udp_sport(
+		av->flow.label ?: get_random_u32() & IB_GRH_FLOWLABEL_MASK));
 	av->flow.oif = source_netdev(dev, grh->sgid_attr);
 	av->peer = av_peer(dev, &grh->dgid);
 	if (!av->peer && !uroce_net_wire() &&
