@@ -2,12 +2,23 @@
 /* Datagrams: to queue pairs of this host, to groups, and to whoever lies behind a wire. */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <linux/udp.h>
 
 #include "local.h"
 
 #define GRH_LEN 40
 /* A datagram with more copies than this ends the turn: there are 64 requests in one */
 #define COPIES 4
+
+/* Bytes behind the IP header, were it a packet */
+static u32 packet_len(const struct uroce_wqe *wqe)
+{
+	u32 len = sizeof(struct udphdr) + sizeof(struct uroce_bth) +
+		  sizeof(struct uroce_deth) + wqe->len + uroce_pad(wqe->len) +
+		  UROCE_ICRC_SIZE;
+
+	return has_imm(wqe->wr.opcode) ? len + sizeof(__be32) : len;
+}
 
 /* The header that the first bytes of a received datagram show */
 static u8 make_grh(const struct uroce_flow *flow, u32 len, u8 *grh)
@@ -29,7 +40,8 @@ static u8 make_grh(const struct uroce_flow *flow, u32 len, u8 *grh)
 		ip->check = ip_fast_csum(ip, ip->ihl);
 		return RDMA_NETWORK_IPV4;
 	}
-	ip6_flow_hdr(ip6, flow->tclass, htonl(flow->label));
+	ip6_flow_hdr(ip6, flow->tclass,
+		     htonl(flow->label) & IPV6_FLOWLABEL_MASK);
 	ip6->payload_len = htons(len);
 	ip6->nexthdr = IPPROTO_UDP;
 	ip6->hop_limit = flow->hops ?: IPDEFTTL;
@@ -86,7 +98,7 @@ static void deliver(struct turn *t)
 	if (!status)
 		status = uroce_recv_map(t->peer, cqe.byte_len);
 	if (!status) {
-		network = make_grh(&t->wqe->av.flow, t->wqe->len, grh);
+		network = make_grh(&t->wqe->av.flow, packet_len(t->wqe), grh);
 		uroce_tell_network(t->peer, &cqe, network);
 		uroce_vec_write(&r->vec, 0, grh, GRH_LEN);
 		uroce_vec_copy(&r->vec, GRH_LEN, &t->wqe->vec, 0, t->wqe->len);
