@@ -645,6 +645,18 @@ bool uroce_wire_idle(struct uroce_qp *qp)
 	       w->conn.req.done == w->loaded;
 }
 
+/* Those of the next packet, either way. Context: both locks. */
+void uroce_wire_psns(const struct uroce_qp *qp, struct ib_qp_attr *attr)
+{
+	const struct uroce_wire *w = qp->wire;
+
+	if (!w)
+		return;
+	attr->rq_psn = w->conn.resp.psn;
+	if (w->began)
+		attr->sq_psn = w->conn.req.psn;
+}
+
 /* Leaving SQE: all that was posted has been flushed. Context: sq.lock. */
 void uroce_wire_again(struct uroce_qp *qp)
 {

@@ -342,6 +342,7 @@ int uroce_qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	ret = prepare(qp, attr, mask, &av);
 	if (ret)
 		return ret;
+	uroce_send_flushed(qp);
 	spin_lock_bh(&qp->sq.lock);
 	spin_lock(&qp->resp.lock);
 	cur = qp->state;
@@ -351,6 +352,11 @@ int uroce_qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		ret = -EINVAL;
 		goto unlock;
 	}
+	if (cur == IB_QPS_SQD && mask & IB_QP_AV && !qp->wire &&
+	    av.peer != qp->av.peer) {
+		ret = -EOPNOTSUPP;
+		goto unlock;
+	}
 	take_attr(qp, attr, mask);
 	if (mask & IB_QP_AV) {
 		uroce_flow_release(&qp->av.flow);
@@ -358,8 +364,11 @@ int uroce_qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		qp->attr.ah_attr = attr->ah_attr;
 		qp->attr.ah_attr.grh.sgid_attr = NULL;
 	}
+	/* Asked for by the transition, and by no earlier one */
 	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
 		qp->sq.tell_drained = attr->en_sqd_async_notify;
+	else if (next == IB_QPS_SQD && cur != IB_QPS_SQD)
+		qp->sq.tell_drained = false;
 	if (cur == IB_QPS_SQD)
 		uroce_wire_changed(qp, mask & IB_QP_AV);
 	if (mask & IB_QP_STATE)
@@ -384,12 +393,17 @@ int uroce_qp_query(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 {
 	struct uroce_qp *qp = to_uqp(ib);
 
-	spin_lock_bh(&qp->resp.lock);
+	spin_lock_bh(&qp->sq.lock);
+	spin_lock(&qp->resp.lock);
 	*attr = qp->attr;
 	attr->qp_state = qp->state;
 	attr->cur_qp_state = qp->state;
-	attr->sq_draining = READ_ONCE(qp->sq.draining);
-	spin_unlock_bh(&qp->resp.lock);
+	attr->sq_draining = qp->sq.draining;
+	uroce_wire_psns(qp, attr);
+	spin_unlock(&qp->resp.lock);
+	spin_unlock_bh(&qp->sq.lock);
+	/* For whoever found the lock taken */
+	uroce_send_run(qp);
 	attr->path_mig_state = IB_MIG_MIGRATED;
 	init->event_handler = ib->event_handler;
 	init->qp_context = ib->qp_context;

@@ -358,6 +358,30 @@ static noinline bool flush_step(struct uroce_qp *qp, u32 tail)
 	return sq->head != tail;
 }
 
+/*
+ * In SQE, flush what is posted: the state may be left then, and requests that follow one
+ * that failed are not to be carried out. May sleep.
+ */
+void uroce_send_flushed(struct uroce_qp *qp)
+{
+	struct uroce_sendq *sq = &qp->sq;
+	u32 tail;
+	bool more;
+
+	if (likely(READ_ONCE(qp->state) != IB_QPS_SQE) || !sq->ring.count)
+		return;
+	tail = univ_ring_published(&sq->ring);
+	do {
+		spin_lock_bh(&sq->lock);
+		/* A tail that is not good any more ends it as well */
+		more = qp->state == IB_QPS_SQE && !sq->dead &&
+		       tail - sq->head <= sq->ring.count &&
+		       flush_step(qp, tail);
+		spin_unlock_bh(&sq->lock);
+		cond_resched();
+	} while (more);
+}
+
 /* Whether a wait is over */
 static bool send_may_go_on(struct uroce_sendq *sq)
 {

@@ -614,6 +614,7 @@ void uroce_send_complete(struct uroce_qp *qp, const struct uroce_wqe *wqe,
 			 bool last);
 void uroce_send_run(struct uroce_qp *qp);
 void uroce_send_kick(struct uroce_qp *qp);
+void uroce_send_flushed(struct uroce_qp *qp);
 void uroce_send_later(struct uroce_qp *qp);
 void uroce_send_wait(struct uroce_qp *qp, enum uroce_wait what, u64 ns);
 
@@ -875,6 +876,7 @@ void uroce_wire_changed(struct uroce_qp *qp, bool way);
 int uroce_wire_remember(struct uroce_qp *qp);
 bool uroce_wire_idle(struct uroce_qp *qp);
 void uroce_wire_again(struct uroce_qp *qp);
+void uroce_wire_psns(const struct uroce_qp *qp, struct ib_qp_attr *attr);
 /* Sends a mapped datagram to @wqe->av, which may take a route in its flow */
 void uroce_wire_datagram(struct uroce_qp *qp, struct uroce_wqe *wqe);
 struct sk_buff *uroce_datagram_build(struct uroce_qp *qp,

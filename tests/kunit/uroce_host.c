@@ -36,11 +36,11 @@ void uroce_mirror_datagram(struct uroce_qp *qp, struct uroce_dev *to,
 {
 }
 
-/* Every address is this host's */
+/* Every address is this host's, but for those of one port */
 int uroce_av_init(struct uroce_dev *dev, struct uroce_av *av,
 		  const struct rdma_ah_attr *attr)
 {
-	*av = (struct uroce_av){ .peer = dev->id };
+	*av = (struct uroce_av){ .peer = attr->port_num == FAR_PORT ? 0 : dev->id };
 	return 0;
 }
 
@@ -90,6 +90,10 @@ int uroce_wire_remember(struct uroce_qp *qp)
 bool uroce_wire_idle(struct uroce_qp *qp)
 {
 	return true;
+}
+
+void uroce_wire_psns(const struct uroce_qp *qp, struct ib_qp_attr *attr)
+{
 }
 
 void uroce_wire_again(struct uroce_qp *qp)

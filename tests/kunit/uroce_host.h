@@ -57,6 +57,9 @@ void host_reopen(struct kunit *test, struct side *side, struct ib_pd *pd, u32 ac
 /* Queue pairs as new; the second one's memory is stale */
 void host_again(struct kunit *test, enum ib_qp_type type, u8 rnr_retry);
 
+/* The port of an address that is another host's */
+#define FAR_PORT 9
+
 /* From state to state, for tests that do not begin with host_again() */
 int host_to_init(struct side *side);
 int host_to_rtr(struct side *side, const struct side *peer);

@@ -519,6 +519,26 @@ static void local_established(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, h->b.qp.qp->events, 0ul);
 }
 
+static int to_state(struct side *side, enum ib_qp_state state, u8 port, int mask)
+{
+	struct ib_qp_attr a = { .qp_state = state, .ah_attr.port_num = port };
+
+	return uroce_qp_modify(&side->qp.ib, &a, IB_QP_STATE | mask, NULL);
+}
+
+/* What was copied has no sequence numbers that packets could go on with */
+static void local_stays_local(struct kunit *test)
+{
+	struct host *h = test->priv;
+
+	KUNIT_ASSERT_EQ(test, to_state(&h->a, IB_QPS_SQD, 0, 0), 0);
+	KUNIT_EXPECT_EQ(test, to_state(&h->a, IB_QPS_SQD, FAR_PORT, IB_QP_AV), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, to_state(&h->a, IB_QPS_SQD, 0, IB_QP_AV), 0);
+	KUNIT_EXPECT_EQ(test, to_state(&h->a, IB_QPS_RTS, 0, 0), 0);
+	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_WRITE, 0, 0, 64), 0);
+	expect_wc(test, &h->a, 1, IB_WC_SUCCESS);
+}
+
 /* A queue pair without any receive queue is never ready, and that is all */
 static void local_no_receives(struct kunit *test)
 {
@@ -592,6 +612,7 @@ static struct kunit_case local_cases[] = {
 	KUNIT_CASE(local_unreliable_chain),
 	KUNIT_CASE(local_unfinished),
 	KUNIT_CASE(local_established),
+	KUNIT_CASE(local_stays_local),
 	KUNIT_CASE(local_no_receives),
 	KUNIT_CASE(local_wait_is_cheap),
 	KUNIT_CASE(local_rest_begins_early),
