@@ -465,13 +465,16 @@ static enum outcome connected(struct turn *t)
 	t->status = uroce_send_map(t->qp, wqe, local_access(wqe->wr.opcode));
 	if (unlikely(t->status))
 		return FAILED;
-	if (likely(t->answers))
+	if (likely(t->answers)) {
+		t->reached = true;
 		out = perform(t);
+	}
 	uroce_vec_put(&wqe->vec);
 	/* A sender of an unreliable connection is not told that its peer has failed */
 	if (unlikely(t->qp->type == IB_QPT_UC) && out != MORE &&
 	    !(out == FAILED && t->status == IB_WC_LOC_PROT_ERR)) {
 		t->answers = t->answers && answers(t->qp, t->peer);
+		t->quick &= t->answers;
 		return DONE;
 	}
 	return out;
@@ -666,7 +669,7 @@ static inline enum outcome one(struct turn *t)
 	}
 	if (static_branch_unlikely(&uroce_faults_on) && faulty(t, fresh, &out))
 		;
-	else if (likely(t->answers && quick_write(t)))
+	else if (likely(t->quick && quick_write(t)))
 		out = DONE;
 	else
 		out = otherwise(t);
@@ -700,7 +703,7 @@ static noinline void heard(struct turn *t)
 {
 	struct uroce_qp *peer = t->peer;
 
-	if (!t->answers || peer->resp.heard)
+	if (!t->reached || peer->resp.heard)
 		return;
 	peer->resp.heard = true;
 	set_bit(IB_EVENT_COMM_EST, &peer->events);
@@ -717,6 +720,8 @@ static __always_inline enum outcome many_to(struct turn *t, struct uroce_qp *pee
 
 	spin_lock(&peer->resp.lock);
 	t->answers = answers(t->qp, peer);
+	t->quick = t->answers &&
+		   (peer->resp.heard || peer->state != IB_QPS_RTR);
 	out = many(t);
 	let_go(t);
 	if (unlikely(peer->state == IB_QPS_RTR))
@@ -746,6 +751,8 @@ bool uroce_local_step(struct uroce_qp *qp, u32 tail)
 	t.into = NULL;
 	t.told = NULL;
 	t.asked = false;
+	t.quick = false;
+	t.reached = false;
 	out = likely(peer) ? many_to(&t, peer) : many(&t);
 	uroce_count_many(qp->dev, UROCE_CNT_LOCAL_MSGS, sq->head - from);
 	uroce_count_many(qp->dev, UROCE_CNT_LOCAL_BYTES, STEP_BYTES - t.bytes);

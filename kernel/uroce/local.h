@@ -30,6 +30,8 @@ enum outcome {
  * @qp: whose
  * @peer: whom it is for; its responder's lock is held
  * @answers: it is connected to us and listens
+ * @quick: and has heard from us, or sends itself: writes may go the short way
+ * @reached: it was asked for something
  * @asked: whoever posts a receive there will run @qp
  * @wqe: it
  * @status: how it failed
@@ -44,6 +46,8 @@ struct turn {
 	struct uroce_qp *qp;
 	struct uroce_qp *peer;
 	bool answers;
+	bool quick;
+	bool reached;
 	bool asked;
 	struct uroce_wqe *wqe;
 	enum ib_wc_status status;

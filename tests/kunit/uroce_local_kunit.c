@@ -511,6 +511,15 @@ static void local_established(struct kunit *test)
 		.qp_state = IB_QPS_RESET }, IB_QP_STATE, NULL), 0);
 	KUNIT_ASSERT_EQ(test, host_to_init(&h->b), 0);
 	KUNIT_ASSERT_EQ(test, host_to_rtr(&h->b, &h->a), 0);
+	/* The peer hears nothing of what fails before it leaves */
+	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_WRITE, BYTES, 0, 64), 0);
+	expect_wc(test, &h->a, 1, IB_WC_LOC_PROT_ERR);
+	KUNIT_EXPECT_FALSE(test, h->b.qp.qp->resp.heard);
+	KUNIT_ASSERT_EQ(test, uroce_qp_modify(&h->a.qp.ib, &(struct ib_qp_attr){
+		.qp_state = IB_QPS_RESET }, IB_QP_STATE, NULL), 0);
+	KUNIT_ASSERT_EQ(test, host_to_init(&h->a), 0);
+	KUNIT_ASSERT_EQ(test, host_to_rtr(&h->a, &h->b), 0);
+	KUNIT_ASSERT_EQ(test, host_to_rts(&h->a, 7), 0);
 	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_WRITE, 0, 0, 64), 0);
 	expect_wc(test, &h->a, 1, IB_WC_SUCCESS);
 	EVENTUALLY(READ_ONCE(h->b.events));
