@@ -370,6 +370,12 @@ enum resp_step uroce_resp_read(struct uroce_conn *conn,
 	return RESP_OK;
 }
 
+/* The address is aligned, but what it stands for in a window need not be */
+static enum resp_step refused_atomic(int status)
+{
+	return status == IB_WC_REM_INV_REQ_ERR ? RESP_INVALID : RESP_ACCESS;
+}
+
 enum resp_step uroce_resp_atomic(struct uroce_conn *conn,
 				 const struct uroce_packet *pkt)
 {
@@ -379,6 +385,7 @@ enum resp_step uroce_resp_atomic(struct uroce_conn *conn,
 	u32 rkey = be32_to_cpu(eth->rkey);
 	struct uroce_response *res;
 	enum resp_step step;
+	int status;
 
 	if (va % sizeof(u64))
 		return RESP_INVALID;
@@ -389,9 +396,11 @@ enum resp_step uroce_resp_atomic(struct uroce_conn *conn,
 	res = response_new(&conn->resp);
 	if (!res)
 		return RESP_INVALID;
-	if (conn->ops->atomic(conn, rkey, va, swap, be64_to_cpu(eth->compare),
-			      be64_to_cpu(eth->swap_add), &res->orig))
-		return RESP_ACCESS;
+	status = conn->ops->atomic(conn, rkey, va, swap,
+				   be64_to_cpu(eth->compare),
+				   be64_to_cpu(eth->swap_add), &res->orig);
+	if (status)
+		return refused_atomic(status);
 	response_keep(&conn->resp, res, UROCE_OP_ATOMIC, 1);
 	return RESP_OK;
 }
@@ -404,6 +413,7 @@ enum resp_step uroce_resp_atomic_write(struct uroce_conn *conn,
 	u32 rkey = be32_to_cpu(reth->rkey);
 	struct uroce_response *res;
 	enum resp_step step;
+	int status;
 
 	if (va % sizeof(value) || pkt->len != sizeof(value) ||
 	    be32_to_cpu(reth->len) != sizeof(value) ||
@@ -416,8 +426,9 @@ enum resp_step uroce_resp_atomic_write(struct uroce_conn *conn,
 	res = response_new(&conn->resp);
 	if (!res)
 		return RESP_INVALID;
-	if (conn->ops->atomic_write(conn, rkey, va, value))
-		return RESP_ACCESS;
+	status = conn->ops->atomic_write(conn, rkey, va, value);
+	if (status)
+		return refused_atomic(status);
 	/* What it is answered with is what a read of nothing is */
 	response_keep(&conn->resp, res, UROCE_OP_READ | UROCE_OP_ATOMIC_WRITE, 1);
 	return RESP_OK;

@@ -80,7 +80,8 @@ static enum outcome take_recv(struct turn *t)
 
 	if (unlikely(t->peer->resp.recv.taken))
 		return t->qp->type == IB_QPT_UC ? DONE :
-		       refuse(t, IB_WC_REM_INV_REQ_ERR, IB_EVENT_QP_REQ_ERR);
+		       refuse_recv(t, IB_WC_REM_INV_REQ_ERR,
+				   IB_WC_REM_INV_REQ_ERR);
 	status = take_or_ask(t);
 	if (likely(status == IB_WC_SUCCESS))
 		return DONE;
@@ -193,7 +194,7 @@ static enum outcome remote(struct turn *t, struct uroce_seg *seg, u32 len,
 {
 	const struct univ_send_wr *wr = &t->wqe->wr;
 
-	if (!(t->peer->attr.qp_access_flags & access)) {
+	if (!(uroce_qp_access(t->peer) & access)) {
 		t->reason = UNIV_REASON_QP_ACCESS;
 		return refuse(t, IB_WC_REM_INV_REQ_ERR, IB_EVENT_QP_REQ_ERR);
 	}
@@ -287,8 +288,8 @@ static enum outcome atomic_write(struct turn *t)
 	uroce_vec_read(&t->wqe->vec, 0, &value, sizeof(value));
 	aligned = uroce_atomic_write(&seg, value);
 	uroce_remote_put(&seg);
-	return aligned ? DONE : refuse(t, IB_WC_REM_ACCESS_ERR,
-				       IB_EVENT_QP_ACCESS_ERR);
+	return aligned ? DONE : refuse(t, IB_WC_REM_INV_REQ_ERR,
+				       IB_EVENT_QP_REQ_ERR);
 }
 
 /* What changes keys of our own */

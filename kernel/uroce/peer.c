@@ -735,7 +735,7 @@ void uroce_wire_request(struct uroce_wire *w, const struct uroce_packet *pkt)
 {
 	const struct ib_qp_attr *attr = &w->qp->attr;
 
-	w->conn.resp.access = attr->qp_access_flags;
+	w->conn.resp.access = uroce_qp_access(w->qp);
 	w->conn.resp.rnr_timer = attr->min_rnr_timer;
 	if (pkt->ce)
 		uroce_resp_congested(&w->conn);

@@ -323,8 +323,14 @@ static void tell_not_ready(struct uroce_conn *conn)
 }
 
 /* Who has no receive request to show an error in is told by an event */
-static void refuse(struct uroce_conn *conn, u32 psn, enum resp_step step)
+static void refuse(struct uroce_conn *conn, const struct uroce_packet *pkt,
+		   enum resp_step step)
 {
+	bool shown = step == RESP_INVALID && conn->resp.has_recv;
+	u32 psn = pkt->psn;
+
+	if (shown)
+		recv_complete(conn, pkt, IB_WC_REM_INV_REQ_ERR);
 	switch (step) {
 	case RESP_ACCESS:
 		uroce_resp_refuse(conn, UROCE_NAK_ACCESS, psn,
@@ -343,7 +349,8 @@ static void refuse(struct uroce_conn *conn, u32 psn, enum resp_step step)
 		uroce_resp_refuse(conn, UROCE_NAK_OPERATION, psn, 0);
 		break;
 	default:
-		uroce_resp_refuse(conn, UROCE_NAK_INVALID, psn, IB_EVENT_QP_REQ_ERR);
+		uroce_resp_refuse(conn, UROCE_NAK_INVALID, psn,
+				  shown ? 0 : IB_EVENT_QP_REQ_ERR);
 	}
 }
 
@@ -367,7 +374,7 @@ static void end_reliable(struct uroce_conn *conn, const struct uroce_packet *pkt
 		tell_not_ready(conn);
 		break;
 	default:
-		refuse(conn, pkt->psn, step);
+		refuse(conn, pkt, step);
 	}
 }
 

@@ -460,6 +460,19 @@ static inline void uroce_count_many(struct uroce_dev *dev,
 	this_cpu_add(dev->counters[what], n);
 }
 
+/*
+ * What the peer may do. Who takes no read and no atomic at a time takes none, but takes
+ * whatever is a write, as on hardware.
+ */
+static inline u32 uroce_qp_access(const struct uroce_qp *qp)
+{
+	u32 access = qp->attr.qp_access_flags;
+
+	if (!qp->attr.max_dest_rd_atomic)
+		access &= ~(u32)(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC);
+	return access;
+}
+
 /* What is acknowledged; a target's peer is an initiator */
 static inline bool uroce_qp_is_reliable(const struct uroce_qp *qp)
 {

@@ -163,6 +163,13 @@ static void local_rights(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, uroce_qp_modify(&h->b.qp.ib, &a, IB_QP_ACCESS_FLAGS, NULL), 0);
 	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_WRITE, 0, 0, 8), 0);
 	expect_refused(test, IB_WC_REM_INV_REQ_ERR, IB_EVENT_QP_REQ_ERR);
+	/* A queue pair that bears no read at a time takes none, as on hardware */
+	h->b.qp.qp->attr.max_dest_rd_atomic = 0;
+	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_WRITE, 0, 0, 8), 0);
+	expect_wc(test, &h->a, 1, IB_WC_SUCCESS);
+	host_stale(&h->b.area);
+	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_READ, 0, 0, 8), 0);
+	expect_refused(test, IB_WC_REM_INV_REQ_ERR, IB_EVENT_QP_REQ_ERR);
 	/* Our own: of another domain, and not to be written to by a read */
 	host_reopen(test, &h->a, &h->other, ALL_ACCESS);
 	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_WRITE, 0, 0, 8), 0);
@@ -497,8 +504,9 @@ static void local_unfinished(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_SEND, 0, 0, 32), 0);
 	expect_wc(test, &h->a, 1, IB_WC_REM_INV_REQ_ERR);
 	EVENTUALLY(READ_ONCE(h->b.cq.tail) - h->b.cq.head >= 2);
-	expect_wc(test, &h->b, 5, IB_WC_WR_FLUSH_ERR);
+	expect_wc(test, &h->b, 5, IB_WC_REM_INV_REQ_ERR);
 	expect_wc(test, &h->b, 6, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, h->b.events, 0u);
 	KUNIT_EXPECT_TRUE(test, is_stale(&h->b));
 }
 
