@@ -98,7 +98,7 @@ check-all: deps-kernel all test-programs
 quick: deps
 	@$(SETTINGS) UNIV_QUICK=1 tests/check build static $(shell tests/kernel/build --where >/dev/null 2>&1 && echo kunit) guest
 
-# T="NAME [CASE]..." on LINK=rxe|uroce, K=stock|test|rt; CONSOLE=1, GDB=1 (tests/one)
+# T="NAME [CASE]..." on LINK=rxe|uroce, K=stock|test|races|rt; CONSOLE=1, GDB=1 (tests/one)
 t: export LINK := $(LINK)
 t: export K := $(K)
 t: export CONSOLE := $(CONSOLE)
@@ -133,9 +133,10 @@ mutants: deps-kernel all test-programs
 	@$(SETTINGS) tests/kernel/build >/dev/null
 	@$(SETTINGS) tests/mutants/run $(if $(SHARE),--share $(SHARE)) $(if $(SEED),--seed $(SEED)) $(ONLY)
 
+# For T seconds. K=races: on the kernel that finds data races, instead of the test kernel
 soak soak-wire: T = 1800
 soak soak-wire: deps-kernel all test-programs
-	@$(SETTINGS) tests/fuzz/soak $(if $(filter soak-wire,$@),-w) -t $(T) -s $(or $(SEED),1)
+	@$(SETTINGS) $(if $(filter races,$(K)),UNIV_KERNEL=races) tests/fuzz/soak $(if $(filter soak-wire,$@),-w) -t $(T) -s $(or $(SEED),1)
 
 # For T seconds each; on the test kernel if it is there, since that one tells what code ran
 T ?= 600
