@@ -447,6 +447,17 @@ static void cqe_move(struct univ_cq *cq, uint32_t to, uint32_t from)
 }
 
 /*
+ * The current completion, between ibv_start_poll(3) and ibv_end_poll(3), was polled
+ * already and lies on the ring still: the next step takes one slot off the ring for it.
+ */
+static bool cqe_is_forgotten(const struct univ_cq *cq, uint32_t index, uint32_t qp_num)
+{
+	if (cq->current && index == cq->head)
+		return false;
+	return cq->slots[index & cq->mask].qp_num == qp_num;
+}
+
+/*
  * A queue pair was reset: what nobody has polled of it is no longer there, as on mlx5.
  * Programs that use the queue pair again would take it for that of their new requests.
  * Completions of others move on, each to a slot that was ready already.
@@ -460,7 +471,7 @@ void univ_cq_forget(struct ibv_cq *ibv, uint32_t qp_num)
 	for (end = cq->head; cq_waits(cq, end);)
 		end++;
 	for (from = to = end; from != cq->head;) {
-		if (cq->slots[--from & cq->mask].qp_num == qp_num)
+		if (cqe_is_forgotten(cq, --from, qp_num))
 			continue;
 		if (--to != from)
 			cqe_move(cq, to, from);
@@ -469,6 +480,8 @@ void univ_cq_forget(struct ibv_cq *ibv, uint32_t qp_num)
 		cq->head = to;
 		univ_poke(&cq->cursor, univ_cursor_make(cq->slots, cq->mask, to));
 		univ_cq_ring_consume(cq->ring, to);
+		if (cq->current)
+			cq->current = &cq->slots[to & cq->mask];
 	}
 	univ_unlock(&cq->lock);
 }

@@ -532,6 +532,88 @@ static void reset_forgets(void)
 	pair_close(&p);
 }
 
+/* Both sides of @p complete into one extended queue that has no lock. */
+static struct ibv_cq_ex *open_on_one_queue(struct pair *p)
+{
+	struct ibv_cq_init_attr_ex init = {
+		.cqe = 64,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED,
+		.wc_flags = IBV_WC_EX_WITH_QP_NUM,
+	};
+	struct ibv_cq_ex *cq;
+
+	pair_open(p, &(struct pair_want) { .stay_reset = 1, .use_channel = 1 });
+	init.channel = p->ch;
+	cq = ibv_create_cq_ex(p->dev.ctx, &init);
+	NEED_PTR(cq, "create_cq_ex");
+	for (int i = 0; i < 2; i++) {
+		NEED_OK(ibv_destroy_qp(p->qp[i]));
+		NEED_OK(ibv_destroy_cq(p->cq[i]));
+		p->cq[i] = ibv_cq_ex_to_cq(cq);
+		pair_create_qp(p, i);
+	}
+	pair_make_ready(p);
+	return cq;
+}
+
+/* A completion of side @i is the next one in the queue, which is not polled for that. */
+static void complete_one(struct pair *p, int i)
+{
+	struct ibv_cq *cq;
+	void *context;
+
+	NEED_OK(ibv_req_notify_cq(p->cq[0], 0));
+	NEED_OK(post_rdma(p, i, 7, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED));
+	NEED(!ibv_get_cq_event(p->ch, &cq, &context), "get_cq_event: %s", err_name(errno));
+	ibv_ack_cq_events(cq, 1);
+}
+
+/*
+ * Side 0 is reset while the first completion of @order, which says whose they are, is
+ * looked at. That one stays as it is, and those of side 1 behind it come.
+ */
+static void reset_while_polling(struct pair *p, struct ibv_cq_ex *cq, const char *order)
+{
+	struct ibv_poll_cq_attr attr = {};
+	uint32_t first;
+
+	for (const char *side = order; *side; side++)
+		complete_one(p, *side - '0');
+	NEED_OK(ibv_start_poll(cq, &attr));
+	first = p->qp[*order - '0']->qp_num;
+	CHECK_ERR(qp_to_state(p->qp[0], IBV_QPS_RESET), 0);
+	CHECK(ibv_wc_read_qp_num(cq) == first && cq->wr_id == 7,
+	      "%s: the current completion is another", order);
+	for (const char *side = order + 1; *side; side++)
+		if (*side == '1' && CHECK_ERR(ibv_next_poll(cq), 0))
+			CHECK(ibv_wc_read_qp_num(cq) == p->qp[1]->qp_num,
+			      "%s: a completion of the queue pair that was reset", order);
+	CHECK_ERR(ibv_next_poll(cq), ENOENT);
+	ibv_end_poll(cq);
+	CHECK_ERR(qp_to_state(p->qp[1], IBV_QPS_RESET), 0);
+	pair_make_ready(p);
+	CHECK(pair_works(p), "%s: messages after the reset", order);
+	WANT_EMPTY(p->cq[0]);
+}
+
+static void reset_between_polls(void)
+{
+	static const char *const orders[] = { "0", "001", "100", "0101" };
+	struct ibv_cq_ex *cq;
+	struct pair p;
+
+	if (!why_known())
+		return;
+	cq = open_on_one_queue(&p);
+	for (size_t i = 0; i < ARRAY_SIZE(orders); i++)
+		reset_while_polling(&p, cq, orders[i]);
+	p.cq[1] = NULL;
+	CHECK_ERR(ibv_destroy_qp(p.qp[1]), 0);
+	p.qp[1] = NULL;
+	pair_close(&p);
+}
+
 static void flush(void)
 {
 	struct ibv_wc wc;
@@ -964,6 +1046,7 @@ static const struct test_case cases[] = {
 	{ "query", query },
 	{ "reset_and_again", reset_and_again },
 	{ "reset_forgets", reset_forgets },
+	{ "reset_between_polls", reset_between_polls },
 	{ "flush", flush },
 	{ "uc_all", uc_all },
 	{ "ud_message", ud_message },
