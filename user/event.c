@@ -72,8 +72,8 @@ UNIV_EXPORT int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq
 {
 	struct univ_event event;
 
-	if (univ_unlikely(to_ucontext(channel->context)->pid))
-		univ_watch_channel(channel);
+	if (univ_unlikely(to_ucontext(channel->context)->pid) && univ_watch_channel(channel))
+		return -1;
 	if (event_read("ibv_get_cq_event", channel->fd, &event))
 		return -1;
 	*cq = (struct ibv_cq *)(uintptr_t)event.cookie;

@@ -213,7 +213,7 @@ void univ_wait_acks(const struct univ_acks *acks, const uint32_t *done, uint32_t
 
 /* watch.c */
 void univ_watch_context(struct univ_context *ctx);
-void univ_watch_channel(struct ibv_comp_channel *channel);
+int univ_watch_channel(struct ibv_comp_channel *channel);
 void univ_watch_close(struct univ_context *ctx);
 void univ_watch_fork(const char *verb, struct ibv_context *context);
 void univ_watch_poll(struct univ_cq *cq, bool taken);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -226,16 +227,41 @@ static bool channel_is_armed(struct ibv_comp_channel *channel)
 	return armed;
 }
 
-/* An event is about to be waited for. */
-void univ_watch_channel(struct ibv_comp_channel *channel)
+/* The program waits in read(2), which goes on after such handlers; poll(2) never does. */
+static bool handlers_restart(void)
+{
+	struct sigaction action;
+	int number;
+
+	for (number = 1; number < NSIG; number++) {
+		if (sigaction(number, NULL, &action) || action.sa_flags & SA_RESTART)
+			continue;
+		if (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * An event is about to be waited for. Negative, with errno, when a signal has ended
+ * that: it came, and what is waited in next would not hear of it.
+ */
+int univ_watch_channel(struct ibv_comp_channel *channel)
 {
 	struct pollfd fd = { .fd = channel->fd, .events = POLLIN };
 	int flags = fcntl(channel->fd, F_GETFL);
+	int ready;
 
 	if (flags < 0 || (flags & O_NONBLOCK))
-		return;
-	if (!poll(&fd, 1, PATIENCE_MS) && !channel_is_armed(channel))
+		return 0;
+	ready = poll(&fd, 1, PATIENCE_MS);
+	if (!ready && !channel_is_armed(channel))
 		univ_warn_not_armed();
+	if (ready < 0 && errno == EINTR && !handlers_restart()) {
+		errno = EINTR;
+		return -1;
+	}
+	return 0;
 }
 
 /* As many holes among the handles are found as this */

@@ -152,6 +152,127 @@ static void not_armed(void)
 	pair_close(&p);
 }
 
+/* Another thread sets the flag in time. */
+static bool set_within(const int *flag, unsigned int ms)
+{
+	uint64_t end = deadline_ms(ms);
+
+	while (!__atomic_load_n(flag, __ATOMIC_ACQUIRE) && now_ns() < end)
+		sleep_ms(10);
+	return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
+}
+
+/* A thread that waits for an event while a signal comes */
+struct waiter {
+	struct pair *p;
+	pthread_t thread;
+	pid_t tid;
+	int ret;
+	int err;
+	int back;
+};
+
+static int handled;
+
+static void on_signal(int number)
+{
+	(void)number;
+	__atomic_add_fetch(&handled, 1, __ATOMIC_RELEASE);
+}
+
+static void *wait_interrupted(void *arg)
+{
+	struct waiter *w = arg;
+	struct ibv_cq *cq;
+	void *context;
+
+	__atomic_store_n(&w->tid, gettid(), __ATOMIC_RELEASE);
+	w->ret = ibv_get_cq_event(w->p->ch, &cq, &context);
+	w->err = errno;
+	if (!w->ret)
+		ibv_ack_cq_events(cq, 1);
+	__atomic_store_n(&w->back, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static char state_of(pid_t tid)
+{
+	char path[64], text[512] = "", *end;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	file = fopen(path, "r");
+	if (file) {
+		fgets(text, sizeof(text), file);
+		fclose(file);
+	}
+	end = strrchr(text, ')');
+	return end && end[1] ? end[2] : 0;
+}
+
+/* It has slept at each of several looks: it waits, and does not wait for a page. */
+static void until_asleep(struct waiter *w)
+{
+	uint64_t end = deadline_ms(WC_TIMEOUT);
+	pid_t tid;
+	int looks;
+
+	for (looks = 0; looks < 5 && now_ns() < end; sleep_ms(10)) {
+		tid = __atomic_load_n(&w->tid, __ATOMIC_ACQUIRE);
+		looks = tid && state_of(tid) == 'S' ? looks + 1 : 0;
+	}
+	CHECK(looks == 5, "the thread does not wait");
+}
+
+/* A signal comes while the thread waits for an event that does not. */
+static void waiter_signal(struct waiter *w, int sa_flags)
+{
+	struct sigaction act = { .sa_handler = on_signal, .sa_flags = sa_flags };
+
+	handled = 0;
+	NEED(!sigaction(SIGUSR1, &act, NULL), "sigaction: %s", err_name(errno));
+	NEED(!pthread_create(&w->thread, NULL, wait_interrupted, w), "pthread_create");
+	until_asleep(w);
+	pthread_kill(w->thread, SIGUSR1);
+	CHECK(set_within(&handled, WC_TIMEOUT), "the signal did not come");
+}
+
+/* The look at what a thread waits for does not swallow the signal that ends the wait. */
+static void interrupted(void)
+{
+	struct pair_want want = { .use_channel = 1 };
+	struct waiter w = {};
+	struct pair p;
+
+	pair_open(&p, &want);
+	w.p = &p;
+	waiter_signal(&w, 0);
+	if (!CHECK(set_within(&w.back, 5000 * test_slowness()), "the signal was swallowed"))
+		pthread_kill(w.thread, SIGUSR1);
+	pthread_join(w.thread, NULL);
+	CHECK(w.ret == -1 && w.err == EINTR, "gave %d and %s", w.ret, err_name(w.err));
+	pair_close(&p);
+	forget();
+}
+
+/* It does not end a wait either that goes on without the look. */
+static void not_interrupted(void)
+{
+	struct pair_want want = { .use_channel = 1 };
+	struct waiter w = {};
+	struct pair p;
+
+	pair_open(&p, &want);
+	w.p = &p;
+	waiter_signal(&w, SA_RESTART);
+	NEED_OK(ibv_req_notify_cq(p.cq[0], 0));
+	CHECK_ERR(post_rdma(&p, 0, 1, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	pthread_join(w.thread, NULL);
+	CHECK(!w.ret, "gave %d and %s", w.ret, err_name(w.err));
+	pair_close(&p);
+	forget();
+}
+
 static void *destroy_queue(void *arg)
 {
 	CHECK_ERR(ibv_destroy_cq(arg), 0);
@@ -318,6 +439,8 @@ static const struct test_case cases[] = {
 	{ "no_room_for_grh", no_room_for_grh },
 	{ "dropped_before", dropped_before },
 	{ "not_armed", not_armed },
+	{ "interrupted", interrupted },
+	{ "not_interrupted", not_interrupted },
 	{ "unacknowledged", unacknowledged },
 	{ "left_objects", left_objects },
 	{ "queue_pair_of_parent", queue_pair_of_parent },
