@@ -89,10 +89,14 @@ static void ack(pthread_mutex_t *mutex, pthread_cond_t *cond, uint32_t *done, ui
 	pthread_mutex_unlock(mutex);
 }
 
-/* A program that never acknowledges waits for ever, which is said after a second. */
+/*
+ * A program that never acknowledges waits for ever, which is said after a second; not
+ * under the mutex, since an acknowledgement must not wait for the one who reads that.
+ */
 void univ_wait_acks(const struct univ_acks *acks, const uint32_t *done, uint32_t told)
 {
 	struct timespec patience;
+	uint32_t missing;
 	int err = 0;
 
 	clock_gettime(CLOCK_REALTIME, &patience);
@@ -100,8 +104,12 @@ void univ_wait_acks(const struct univ_acks *acks, const uint32_t *done, uint32_t
 	pthread_mutex_lock(acks->mutex);
 	while ((int32_t)(told - *done) > 0 && err != ETIMEDOUT)
 		err = pthread_cond_timedwait(acks->cond, acks->mutex, &patience);
-	if ((int32_t)(told - *done) > 0)
-		univ_warn_unacknowledged(acks->verb, acks->type, told - *done);
+	missing = told - *done;
+	if ((int32_t)missing > 0) {
+		pthread_mutex_unlock(acks->mutex);
+		univ_warn_unacknowledged(acks->verb, acks->type, missing);
+		pthread_mutex_lock(acks->mutex);
+	}
 	while ((int32_t)(told - *done) > 0)
 		pthread_cond_wait(acks->cond, acks->mutex);
 	pthread_mutex_unlock(acks->mutex);

@@ -74,15 +74,20 @@ static void print_later(const struct univ_failure *failure)
 	*end = entry;
 }
 
+static void tell(const struct univ_failure *failure)
+{
+	if (!univ_fail_printed())
+		return;
+	if (deferring)
+		print_later(failure);
+	else
+		print(failure);
+}
+
 int univ_fail(const struct univ_failure *failure)
 {
 	last = *failure;
-	if (univ_fail_printed()) {
-		if (deferring)
-			print_later(failure);
-		else
-			print(failure);
-	}
+	tell(failure);
 	errno = failure->err;
 	return failure->err;
 }
@@ -119,8 +124,7 @@ void univ_warn(const struct univ_failure *failure)
 {
 	int err = errno;
 
-	if (univ_fail_printed())
-		print(failure);
+	tell(failure);
 	errno = err;
 }
 

@@ -32,7 +32,7 @@ int univ_fail(const struct univ_failure *failure) UNIV_COLD;
 int univ_fail_later(const struct univ_failure *failure) UNIV_COLD;
 void univ_fail_tell(void) UNIV_COLD;
 
-/* From now on all of this thread's failures are printed by univ_fail_tell() alone. */
+/* From now on all of this thread's failures and warnings are printed by univ_fail_tell() alone. */
 void univ_fail_defer(void) UNIV_COLD;
 
 /* Whether the user wants failures to be printed. */

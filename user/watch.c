@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,20 +78,25 @@ static bool qp_explains(struct univ_qp *qp, const struct univ_cq *cq)
 	return true;
 }
 
-/* By a port since it is there. What a device does not count stays 0. */
+/*
+ * By a port since it is there. What a device does not count stays 0. Called from verbs that
+ * are no cancellation points, and under a lock, so no thread ends while it reads the file.
+ */
 static struct univ_dropped dropped_now(struct univ_context *ctx, uint8_t port)
 {
 	struct ibv_context *ibv = &ctx->vctx.context;
 	struct univ_port_query cmd = { .port_num = port };
 	struct univ_dropped now = { .port = port };
 	char dir[IBV_SYSFS_PATH_MAX + 32], number[32];
-	int err = errno;
+	int err = errno, state;
 
 	if (!univ_cmd_port_try(ibv->cmd_fd, &cmd))
 		now.qkey = cmd.qkey_viol_cntr;
 	snprintf(dir, sizeof(dir), "%s/ports/%u/hw_counters", ibv->device->ibdev_path, port);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	if (ibv_read_sysfs_file(dir, "resp_local_length_error", number, sizeof(number)) > 0)
 		now.length = strtoull(number, NULL, 10);
+	pthread_setcancelstate(state, &state);
 	errno = err;
 	return now;
 }
@@ -127,12 +133,13 @@ static bool dropped_explains(struct univ_context *ctx, const struct univ_qp *qp,
 	return true;
 }
 
-/* Under univ_context.table_lock, which keeps the queue pairs; printing is rare. */
+/* Under univ_context.table_lock, which keeps the queue pairs; printed without it. */
 static void idle_explain(struct univ_context *ctx, const struct univ_cq *cq)
 {
 	struct univ_qp *qp;
 	int i;
 
+	univ_fail_defer();
 	univ_lock(&ctx->table_lock);
 	for (i = 0; i < UNIV_QP_BUCKETS; i++)
 		for (qp = ctx->qps[i]; qp; qp = qp->next)
@@ -140,6 +147,7 @@ static void idle_explain(struct univ_context *ctx, const struct univ_cq *cq)
 				goto out;
 out:
 	univ_unlock(&ctx->table_lock);
+	univ_fail_tell();
 }
 
 /* A child of fork() that works on its parent's rings: told once. */

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Mistakes after which a program waits for ever, or loses something in silence: see mistakes.h. */
+#include <sys/syscall.h>
+
 #include "mistakes.h"
 
 /* Until the sentence comes: with the first poll a second later */
@@ -69,17 +71,24 @@ static void lost_peer_without_timeout(void)
 	pair_close(&p);
 }
 
-static void wrong_qkey(void)
+/* The second queue pair waits for a datagram that was dropped. */
+static void open_dropped(struct pair *p)
 {
 	struct ibv_qp_attr a = { .qkey = PAIR_QKEY + 1 };
 	struct ibv_wc wc;
+
+	pair_open(p, &(struct pair_want) { .type = IBV_QPT_UD });
+	NEED_OK(ibv_modify_qp(p->qp[1], &a, IBV_QP_QKEY));
+	CHECK_ERR(post_recv_at(p, 1, 1, 4096, 1000), 0);
+	CHECK_ERR(post_send_at(p, 0, 2, 0, 8, IBV_SEND_SIGNALED), 0);
+	WANT_WC(p->cq[0], &wc, IBV_WC_SUCCESS);
+}
+
+static void wrong_qkey(void)
+{
 	struct pair p;
 
-	pair_open(&p, &(struct pair_want) { .type = IBV_QPT_UD });
-	NEED_OK(ibv_modify_qp(p.qp[1], &a, IBV_QP_QKEY));
-	CHECK_ERR(post_recv_at(&p, 1, 1, 4096, 1000), 0);
-	CHECK_ERR(post_send_at(&p, 0, 2, 0, 8, IBV_SEND_SIGNALED), 0);
-	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	open_dropped(&p);
 	poll_in_vain(p.cq[1]);
 	SAYS("ibv_poll_cq", "dropped 1 datagram", "Q_Key", "remote_qkey", "IBV_QP_QKEY");
 	pair_close(&p);
@@ -279,25 +288,32 @@ static void *destroy_queue(void *arg)
 	return NULL;
 }
 
-static void unacknowledged(void)
+/* The first queue, which no queue pair uses, has an event that was read. */
+static void open_with_event(struct pair *p)
 {
 	struct pair_want want = { .use_channel = 1 };
 	struct ibv_cq *cq;
-	pthread_t thread;
 	void *context;
+
+	pair_open(p, &want);
+	NEED_OK(ibv_req_notify_cq(p->cq[0], 0));
+	CHECK_ERR(post_rdma(p, 0, 1, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	NEED(!ibv_get_cq_event(p->ch, &cq, &context), "no event");
+	NEED_OK(ibv_destroy_qp(p->qp[0]));
+	p->qp[0] = NULL;
+}
+
+static void unacknowledged(void)
+{
+	pthread_t thread;
 	struct pair p;
 
-	pair_open(&p, &want);
-	NEED_OK(ibv_req_notify_cq(p.cq[0], 0));
-	CHECK_ERR(post_rdma(&p, 0, 1, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
-	NEED(!ibv_get_cq_event(p.ch, &cq, &context), "no event");
-	NEED_OK(ibv_destroy_qp(p.qp[0]));
-	p.qp[0] = NULL;
+	open_with_event(&p);
 	forget();
-	pthread_create(&thread, NULL, destroy_queue, cq);
+	pthread_create(&thread, NULL, destroy_queue, p.cq[0]);
 	CHECK(printed_within(WC_TIMEOUT), "nothing");
 	SAYS("ibv_destroy_cq", "1 event", "acknowledged", "ibv_ack_cq_events");
-	ibv_ack_cq_events(cq, 1);
+	ibv_ack_cq_events(p.cq[0], 1);
 	pthread_join(thread, NULL);
 	p.cq[0] = NULL;
 	pair_close(&p);
@@ -360,6 +376,17 @@ static void queue_pair_of_parent(void)
 
 static struct pair stuck;
 static int poller_is_back;
+static int stderr_pipe[2];
+static int stderr_before;
+static int lines;		/* that threads began to print */
+
+/* The library's lines come here. */
+ssize_t write(int fd, const void *data, size_t size)
+{
+	if (fd == STDERR_FILENO)
+		__atomic_add_fetch(&lines, 1, __ATOMIC_RELEASE);
+	return syscall(SYS_write, fd, data, size);
+}
 
 static void *poll_stuck(void *arg)
 {
@@ -393,6 +420,21 @@ static void pipe_drain(int fd)
 		;
 }
 
+static void stderr_stop(void)
+{
+	stderr_before = dup(STDERR_FILENO);
+	NEED(!pipe(stderr_pipe), "%s", err_name(errno));
+	pipe_fill(stderr_pipe[1]);
+	NEED(dup2(stderr_pipe[1], STDERR_FILENO) >= 0, "%s", err_name(errno));
+	lines = 0;
+}
+
+static void stderr_go(void)
+{
+	pipe_drain(stderr_pipe[0]);
+	dup2(stderr_before, STDERR_FILENO);
+}
+
 /*
  * A thread that prints waits for whoever reads standard error. It keeps no lock
  * meanwhile, nor when it is cancelled.
@@ -402,18 +444,15 @@ static void nobody_reads(void)
 	struct ibv_sge sge;
 	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1,
 		.send_flags = IBV_SEND_SIGNALED };
-	int fds[2], before = dup(STDERR_FILENO);
 	pthread_t first, second;
 	struct ibv_wc wc;
 
 	pair_open(&stuck, NULL);
-	NEED(!pipe(fds), "%s", err_name(errno));
-	pipe_fill(fds[1]);
 	sge = pair_sge(&stuck, 0, 0, 8);
 	sge.lkey += 77777;
 	CHECK_ERR(post_one(&stuck, 0, &wr), 0);
 	sleep_ms(500);
-	NEED(dup2(fds[1], STDERR_FILENO) >= 0, "%s", err_name(errno));
+	stderr_stop();
 	pthread_create(&first, NULL, poll_stuck, NULL);
 	sleep_ms(300);
 	CHECK(!poller_is_back, "the line found room");
@@ -422,13 +461,109 @@ static void nobody_reads(void)
 	for (uint64_t end = deadline_ms(5000); !poller_is_back && now_ns() < end;)
 		sleep_ms(10);
 	CHECK(poller_is_back, "a thread that polls waits for one that prints");
-	pipe_drain(fds[0]);
-	dup2(before, STDERR_FILENO);
+	stderr_go();
 	pthread_join(first, NULL);
 	pthread_cancel(second);
 	pthread_join(second, NULL);
 	CHECK(!ibv_poll_cq(stuck.cq[0], 1, &wc), "the queue is not free");
 	pair_close(&stuck);
+}
+
+static void *poll_until_line(void *arg)
+{
+	uint64_t end = deadline_ms(WC_TIMEOUT);
+	struct ibv_wc wc;
+
+	(void)arg;
+	while (!__atomic_load_n(&lines, __ATOMIC_ACQUIRE) && now_ns() < end)
+		ibv_poll_cq(stuck.cq[1], 1, &wc);
+	return NULL;
+}
+
+static struct ibv_qp *another;
+static int done;
+
+static void *create_another(void *arg)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = stuck.cq[0], .recv_cq = stuck.cq[0], .qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+
+	(void)arg;
+	another = ibv_create_qp(stuck.pd, &init);
+	__atomic_store_n(&done, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static void *acknowledge(void *arg)
+{
+	ibv_ack_cq_events(arg, 1);
+	__atomic_store_n(&done, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* A thread in @run, which sets @done, is not held up. */
+static pthread_t not_held_up(void *(*run)(void *), void *arg)
+{
+	pthread_t thread;
+
+	done = 0;
+	pthread_create(&thread, NULL, run, arg);
+	CHECK(set_within(&done, 5000 * test_slowness()), "held up by a thread that prints");
+	return thread;
+}
+
+/* The table of queue pairs is free while a thread tells what it found there. */
+static void nobody_reads_of_datagrams(void)
+{
+	pthread_t poller, creator;
+
+	open_dropped(&stuck);
+	stderr_stop();
+	pthread_create(&poller, NULL, poll_until_line, NULL);
+	CHECK(set_within(&lines, WC_TIMEOUT), "nothing printed");
+	creator = not_held_up(create_another, NULL);
+	stderr_go();
+	pthread_join(poller, NULL);
+	pthread_join(creator, NULL);
+	NEED_PTR(another, "create_qp");
+	CHECK_ERR(ibv_destroy_qp(another), 0);
+	pair_close(&stuck);
+}
+
+static void nobody_reads_of_events(void)
+{
+	pthread_t destroyer, acker;
+
+	open_with_event(&stuck);
+	stderr_stop();
+	pthread_create(&destroyer, NULL, destroy_queue, stuck.cq[0]);
+	CHECK(set_within(&lines, WC_TIMEOUT), "nothing printed");
+	acker = not_held_up(acknowledge, stuck.cq[0]);
+	stderr_go();
+	pthread_join(destroyer, NULL);
+	pthread_join(acker, NULL);
+	stuck.cq[0] = NULL;
+	pair_close(&stuck);
+}
+
+/* No verb is a cancellation point, nor is one that looks at what the device counts. */
+static void cancelled(void)
+{
+	pthread_t thread;
+
+	open_dropped(&stuck);
+	lines = 0;
+	pthread_create(&thread, NULL, poll_until_line, NULL);
+	pthread_cancel(thread);
+	pthread_join(thread, NULL);
+	NEED(lines, "the thread ended in ibv_poll_cq");
+	pthread_join(not_held_up(create_another, NULL), NULL);
+	NEED_PTR(another, "create_qp");
+	CHECK_ERR(ibv_destroy_qp(another), 0);
+	pair_close(&stuck);
+	forget();
 }
 
 static const struct test_case cases[] = {
@@ -445,6 +580,9 @@ static const struct test_case cases[] = {
 	{ "left_objects", left_objects },
 	{ "queue_pair_of_parent", queue_pair_of_parent },
 	{ "nobody_reads", nobody_reads },
+	{ "nobody_reads_of_datagrams", nobody_reads_of_datagrams },
+	{ "nobody_reads_of_events", nobody_reads_of_events },
+	{ "cancelled", cancelled },
 };
 
 TEST_MAIN("mistakes_hangs", cases, 60)
