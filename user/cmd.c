@@ -41,7 +41,8 @@ static int run(const char *verb, int fd, unsigned long request, struct univ_hdr 
 /*
  * After the device is gone so is the object, and whoever cleans up may go on:
  * what the library holds of it (the mapping of its rings above all) is freed, once
- * the events that were read are acknowledged. The head holds their numbers.
+ * the events that were read are acknowledged. The head holds their numbers. A driver
+ * may answer ENODEV as well, and then the head holds what it says of that.
  */
 static int run_destroy(const char *verb, int fd, unsigned long request, struct univ_destroy *cmd)
 {
@@ -51,7 +52,9 @@ static int run_destroy(const char *verb, int fd, unsigned long request, struct u
 	if (ioctl(fd, request, cmd) == 0)
 		return 0;
 	err = errno;
-	if (err != ENODEV)
+	if (cmd->hdr.reason == UNIV_REASON_NONE)
+		reason_from_errno(&cmd->hdr, err);
+	if (err != ENODEV || cmd->hdr.reason != UNIV_REASON_DEVICE_GONE)
 		return univ_fail_hdr(verb, err, &cmd->hdr);
 	cmd->comp_events = (uint32_t)cmd->hdr.value;
 	cmd->async_events = (uint32_t)cmd->hdr.bound;

@@ -93,6 +93,7 @@ for moment in send recv batch; do
 done
 run_test "rdma link del before events are acknowledged (adv07)" 60 gone rxe8 "rdma link del rxe8" events
 run_test "rdma link del while calls are in line (adv07)" 60 gone rxe8 "rdma link del rxe8" line
+run_test "a driver that says ENODEV is no rdma link del (adv07)" 60 gone rxe8 "rdma link del rxe8" refused
 run_test "its net device is deleted under traffic (adv07)" 90 gone rxe8 "ip link del rxe8-net; sleep 1"
 # An rxe or uroce device belongs to a namespace, so it goes when its net device leaves
 run_test "its net device moves to a namespace that goes (adv25)" 90 \

@@ -2,9 +2,9 @@
 /*
  * adv07. The device goes away at a moment that a program cannot choose: between the
  * publishing of a request and its kick, between the reading of an event and its
- * acknowledgement, or while calls are in line for a lock. The first argument is the
- * command that takes the device away.
- *   unplug_late 'rdma link del rxe8' send|recv|batch|events|line
+ * acknowledgement, or while calls are in line for a lock; or its driver says that it
+ * has gone and it has not. The first argument is the command that takes the device away.
+ *   unplug_late 'rdma link del rxe8' send|recv|batch|events|line|refused
  */
 #include <sys/syscall.h>
 
@@ -13,6 +13,7 @@
 
 static const char *command;
 static bool armed;
+static bool refusing;
 
 static void take_away(void)
 {
@@ -21,7 +22,19 @@ static void take_away(void)
 	NEED(!status, "%s: status %#x", command, status);
 }
 
-/* The library's calls come here. The first kick after it was armed finds no device. */
+/* The answer is that of a driver whose own destruction fails. */
+static int refuse(struct univ_destroy *cmd)
+{
+	cmd->hdr.reason = UNIV_REASON_DEVICE_REFUSED;
+	cmd->hdr.value = ENODEV;
+	errno = ENODEV;
+	return -1;
+}
+
+/*
+ * The library's calls come here. The first kick after it was armed finds no device, and
+ * the first destruction of a queue after it was set is refused.
+ */
 int ioctl(int fd, unsigned long request, ...)
 {
 	va_list args;
@@ -32,6 +45,8 @@ int ioctl(int fd, unsigned long request, ...)
 	va_end(args);
 	if (request == UNIV_KICK && __atomic_exchange_n(&armed, false, __ATOMIC_RELAXED))
 		take_away();
+	if (request == UNIV_CQ_DESTROY && __atomic_exchange_n(&refusing, false, __ATOMIC_RELAXED))
+		return refuse(arg);
 	return (int)syscall(SYS_ioctl, fd, request, arg);
 }
 
@@ -190,12 +205,46 @@ static void late_line(void)
 		pthread_join(thread[i], NULL);
 }
 
+static int refusal = -1;
+
+static void *destroy_refused(void *arg)
+{
+	int err = ibv_destroy_cq(arg);
+
+	__atomic_store_n(&refusal, err, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* The number that comes with another reason is no number of events. */
+static void late_refused(void)
+{
+	uint64_t end = deadline_ms(WC_TIMEOUT);
+	struct test_dev dev;
+	struct ibv_cq *cq;
+	pthread_t thread;
+	int err;
+
+	dev_open(&dev);
+	cq = ibv_create_cq(dev.ctx, 4, NULL, NULL, 0);
+	NEED_PTR(cq, "create_cq");
+	refusing = true;
+	pthread_create(&thread, NULL, destroy_refused, cq);
+	while ((err = __atomic_load_n(&refusal, __ATOMIC_ACQUIRE)) < 0 && now_ns() < end)
+		sleep_ms(10);
+	NEED(err == ENODEV, "destroying gave %s", err < 0 ? "nothing" : err_name(err));
+	pthread_join(thread, NULL);
+	CHECK_ERR(ibv_destroy_cq(cq), 0);
+	dev_close(&dev);
+	take_away();
+}
+
 static const struct test_case cases[] = {
 	{ "send", late_send },
 	{ "recv", late_recv },
 	{ "batch", late_batch },
 	{ "events", late_events },
 	{ "line", late_line },
+	{ "refused", late_refused },
 };
 
 int main(int argc, char **argv)
