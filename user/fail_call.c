@@ -208,13 +208,13 @@ void univ_explain_context(struct univ_line *line, const struct univ_failure *f)
 		 "that belong together with one", univ_object_name(f->detail));
 }
 
-int univ_fail_not_mapped(const char *verb, const void *addr, size_t length)
+int univ_fail_no_address(const char *verb, size_t length)
 {
 	return univ_fail(&(struct univ_failure) {
 		.verb = verb,
-		.err = EFAULT,
+		.err = EINVAL,
 		.reason = UNIV_REASON_ADDRESS,
-		.value = (uintptr_t)addr,
+		.detail = 2,
 		.bound = length,
 	});
 }
@@ -237,6 +237,8 @@ void univ_explain_address(struct univ_line *line, const struct univ_failure *f)
 	if (f->err == EFAULT)
 		univ_say(line, "not all of the %llu bytes at 0x%llx is mapped with that permission",
 			 (ull)f->bound, (ull)f->value);
+	else if (f->detail == 2)
+		univ_say(line, "no address was given for the %llu bytes", (ull)f->bound);
 	else if (f->detail)
 		univ_say(line, "the %llu bytes at 0x%llx are not all within the buffer",
 			 (ull)f->bound, (ull)f->value);

@@ -72,7 +72,7 @@ static int rereg_input_check(const struct ibv_mr *mr, int flags, const struct ib
 	if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) && !length)
 		return univ_fail_zero(verb, UNIV_LIMIT_MR_LENGTH);
 	if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) && !addr)
-		return univ_fail_not_mapped(verb, addr, length);
+		return univ_fail_no_address(verb, length);
 	if ((flags & IBV_REREG_MR_CHANGE_PD) && pd->context != mr->context)
 		return univ_fail_context(verb, UNIV_OBJECT_PD);
 	return 0;

@@ -51,7 +51,7 @@ int univ_fail_memory(const char *verb, size_t bytes) UNIV_COLD;
 int univ_fail_kernel_memory(const char *verb, int err, size_t bytes) UNIV_COLD;
 int univ_fail_no_object(const char *verb, enum univ_object_type type) UNIV_COLD;
 int univ_fail_context(const char *verb, enum univ_object_type type) UNIV_COLD;
-int univ_fail_not_mapped(const char *verb, const void *addr, size_t length) UNIV_COLD;
+int univ_fail_no_address(const char *verb, size_t length) UNIV_COLD;
 int univ_fail_outside(const char *verb, const void *addr, size_t length) UNIV_COLD;
 int univ_fail_other_domain(const char *verb, uint32_t pd) UNIV_COLD;
 int univ_fail_no_dmabuf(const char *verb) UNIV_COLD;

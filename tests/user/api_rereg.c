@@ -145,6 +145,9 @@ static void refused(void)
 	refuse(IBV_REREG_MR_ERR_CMD, EFAULT, trans, mem[1], 3 * 4096, 0, "a hole");
 	refuse(IBV_REREG_MR_ERR_INPUT, EINVAL, trans, mem[1], SIZE_MAX, 0, "a range that wraps");
 	refuse(IBV_REREG_MR_ERR_INPUT, EINVAL, trans, mem[1], 0, 0, "no bytes");
+	refuse(IBV_REREG_MR_ERR_INPUT, EINVAL, trans, NULL, 4096, 0, "no address");
+	if (why_known())
+		CHECK(strstr(why_text(), "no address was given"), "explained as: %s", why_text());
 	refuse(IBV_REREG_MR_ERR_INPUT, EINVAL, 0, NULL, 0, 0, "no change");
 	refuse(IBV_REREG_MR_ERR_INPUT, EINVAL, IBV_REREG_MR_CHANGE_ACCESS, NULL, 0,
 	       IBV_ACCESS_REMOTE_WRITE, "remote write without local write");
