@@ -75,7 +75,7 @@ static void test_names(void)
 	CHECK(!strcmp(ibv_node_type_str(IBV_NODE_CA), "InfiniBand channel adapter"));
 	CHECK(!strcmp(ibv_port_state_str(IBV_PORT_ACTIVE), "active"));
 	CHECK(!strcmp(ibv_event_type_str(IBV_EVENT_WQ_FATAL), "WQ fatal"));
-	CHECK(!strcmp(ibv_event_type_str(IBV_EVENT_DEVICE_SPEED_CHANGE), "device speed change"));
+	CHECK(!strcmp(ibv_event_type_str(IBV_EVENT_DEVICE_SPEED_CHANGE), "Device link speed change"));
 	CHECK(!strcmp(ibv_wc_status_str(IBV_WC_WR_FLUSH_ERR), "Work Request Flushed Error"));
 	CHECK(!strcmp(ibv_wc_status_str((enum ibv_wc_status)1000), "unknown"));
 	if (!stock)
