@@ -85,7 +85,7 @@ struct univ_cq {
 	struct univ_map map;
 	struct univ_cq_past *past;
 	struct univ_cq *next;		/* univ_context.channel_cqs */
-	uint64_t idle_since;		/* watch.c: 0 when not idle */
+	uint32_t idle_since;		/* watch.c: 0 when not idle */
 };
 
 struct univ_srq {

@@ -16,15 +16,22 @@
 #include "cmd.h"
 #include "univ.h"
 
-#define NS 1000000000ull
 #define PATIENCE_MS 1000
 
-static uint64_t now(void)
+/*
+ * Values of univ_cq.idle_since besides times, which are never one of them. It has 32 bits,
+ * since atomic operations on 64 need a library on some processors of 32.
+ */
+#define IDLE_NOT 0
+#define IDLE_TOLD UINT32_MAX
+
+/* The time is in milliseconds, four at a time, and wraps. */
+static uint32_t now(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * NS + (uint64_t)ts.tv_nsec;
+	return (((uint32_t)ts.tv_sec * 1000 + (uint32_t)(ts.tv_nsec / 1000000)) & ~3u) | 2;
 }
 
 /* Requests that no completion will speak of, counted back from the last one posted */
@@ -165,15 +172,15 @@ void univ_watch_fork(const char *verb, struct ibv_context *context)
 void univ_watch_poll(struct univ_cq *cq, bool taken)
 {
 	struct ibv_context *context = cq->ibv.context;
-	uint64_t since = univ_peek(&cq->idle_since);
+	uint32_t since = univ_peek(&cq->idle_since);
 
 	if (taken) {
-		univ_poke(&cq->idle_since, (uint64_t)0);
-	} else if (!since) {
+		univ_poke(&cq->idle_since, IDLE_NOT);
+	} else if (since == IDLE_NOT) {
 		univ_watch_fork(UNIV_COMPLETION_VERB, context);
 		univ_poke(&cq->idle_since, now());
-	} else if (since != UINT64_MAX && now() - since > PATIENCE_MS * (NS / 1000)) {
-		univ_poke(&cq->idle_since, UINT64_MAX);
+	} else if (since != IDLE_TOLD && now() - since > PATIENCE_MS) {
+		univ_poke(&cq->idle_since, IDLE_TOLD);
 		idle_explain(to_ucontext(context), cq);
 	}
 }
