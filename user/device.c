@@ -206,6 +206,18 @@ static void nothing_explain(const struct univ_found *found)
 		univ_fail_no_module(VERB_LIST, found->name);
 }
 
+/* A list of some devices is no failure: errno is as it was. */
+static void list_explain(const struct univ_found *found, int count)
+{
+	int err = errno;
+
+	if (!count)
+		nothing_explain(found);
+	missing_explain(found);
+	if (count)
+		errno = err;
+}
+
 static struct ibv_device **list_make(int count)
 {
 	struct ibv_device **list = count < 0 ? NULL : calloc((size_t)count + 1, sizeof(*list));
@@ -245,9 +257,8 @@ UNIV_EXPORT struct ibv_device **ibv_get_device_list(int *num_devices)
 		univ_fail_unknown(VERB_LIST, err);
 	else if (!list)
 		univ_fail_memory(VERB_LIST, sizeof(struct univ_device));
-	else if (!count)
-		nothing_explain(found);
-	missing_explain(found);
+	else
+		list_explain(found, count);
 	univ_netlink_free(found);
 	if (list && num_devices)
 		*num_devices = count;

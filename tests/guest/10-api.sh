@@ -11,6 +11,7 @@ resources_mark
 
 user_test tutorial 30
 user_test api_device 120
+user_test api_list 120
 user_test api_cq 200
 user_test api_qp 300
 user_test api_srq 120
