@@ -17,6 +17,12 @@
 
 #define VERB_LIST "ibv_get_device_list"
 
+/*
+ * Of two answers of the kernel the later one is to stay, so one thread asks at a time.
+ * devices_lock is taken inside this one, and not kept while the kernel is asked, which
+ * may load a module before it answers.
+ */
+static pthread_mutex_t asking_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct univ_device *devices;	/* under devices_lock, as are all refs */
 
@@ -233,26 +239,36 @@ static struct ibv_device **list_make(int count)
 	return list;
 }
 
+/* Fills @found and, unless it fails, @list, which stays NULL for want of memory. */
+static int list_ask(struct univ_found **found, struct ibv_device ***list, int *count)
+{
+	int err = univ_netlink_find(found);
+
+	/* No RDMA in this kernel at all: the socket's family is not known. */
+	if (err && err != EPROTONOSUPPORT)
+		return err;
+	pthread_mutex_lock(&devices_lock);
+	*count = devices_update(*found);
+	*list = list_make(*count);
+	pthread_mutex_unlock(&devices_lock);
+	return 0;
+}
+
 #undef ibv_get_device_list
 UNIV_EXPORT struct ibv_device **ibv_get_device_list(int *num_devices)
 {
 	struct ibv_device **list = NULL;
 	struct univ_found *found;
-	int count = 0, err;
+	int count = 0, err, state;
 
 	if (num_devices)
 		*num_devices = 0;
-	/* Asked under the lock: of two answers the later one is to stay. */
-	pthread_mutex_lock(&devices_lock);
-	err = univ_netlink_find(&found);
-	/* No RDMA in this kernel at all: the socket's family is not known. */
-	if (err == EPROTONOSUPPORT)
-		err = 0;
-	if (!err) {
-		count = devices_update(found);
-		list = list_make(count);
-	}
-	pthread_mutex_unlock(&devices_lock);
+	/* Netlink has cancellation points. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	pthread_mutex_lock(&asking_lock);
+	err = list_ask(&found, &list, &count);
+	pthread_mutex_unlock(&asking_lock);
+	pthread_setcancelstate(state, &state);
 	if (err)
 		univ_fail_unknown(VERB_LIST, err);
 	else if (!list)

@@ -7,7 +7,8 @@
  * beside it here; univ_context.table_lock the table of queue pairs and what they
  * hold for explanations. A completion that failed is explained under the lock of
  * its queue, so table_lock is the inner one. Resizing a completion queue takes
- * its arm_lock inside its lock. No other two are held together.
+ * its arm_lock inside its lock. No other two are held together, but for those of
+ * device.c, which says so.
  */
 #ifndef UNIV_H
 #define UNIV_H

@@ -10,13 +10,19 @@
 #include "testlib.h"
 
 static int breaking;
+static int holding;	/* answers, until it is 0 */
+static int held;
 
-/* The library's answers come here. */
+/* The library's answers come here. A thread may be cancelled where it is held. */
 ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 {
 	ssize_t length = syscall(SYS_recvmsg, fd, msg, flags);
 	const struct nlmsghdr *first = msg->msg_iov->iov_base;
 
+	while (__atomic_load_n(&holding, __ATOMIC_ACQUIRE)) {
+		__atomic_store_n(&held, 1, __ATOMIC_RELEASE);
+		sleep_ms(5);
+	}
 	if (breaking && length >= (ssize_t)sizeof(*first) && first->nlmsg_type == NLMSG_DONE) {
 		breaking = 0;
 		errno = EIO;
@@ -50,8 +56,90 @@ static void broken_off(void)
 	ibv_free_device_list(list);
 }
 
+static bool set_within(const int *flag, unsigned int ms)
+{
+	uint64_t end = deadline_ms(ms);
+
+	while (!__atomic_load_n(flag, __ATOMIC_ACQUIRE) && now_ns() < end)
+		sleep_ms(5);
+	return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
+}
+
+static void *list_once(void *arg)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+
+	ibv_free_device_list(list);
+	if (arg)
+		__atomic_store_n((int *)arg, !!list, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* A thread that asks for the list, and gets its answer when @holding is 0 */
+static pthread_t ask_and_wait(void)
+{
+	pthread_t thread;
+
+	held = 0;
+	holding = 1;
+	NEED(!pthread_create(&thread, NULL, list_once, NULL), "pthread_create");
+	NEED(set_within(&held, WC_TIMEOUT), "the kernel was not asked");
+	return thread;
+}
+
+static struct ibv_device **devices;
+static int reopened;
+
+static void *reopen(void *arg)
+{
+	struct ibv_context *ctx = ibv_open_device(devices[0]);
+
+	(void)arg;
+	NEED_PTR(ctx, "open_device");
+	CHECK_ERR(ibv_close_device(ctx), 0);
+	__atomic_store_n(&reopened, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* Devices are opened and closed while another thread waits for the kernel's answer. */
+static void opened_meanwhile(void)
+{
+	pthread_t asking, opening;
+
+	if (!why_known())
+		return;
+	devices = ibv_get_device_list(NULL);
+	NEED(devices && devices[0], "no device");
+	asking = ask_and_wait();
+	pthread_create(&opening, NULL, reopen, NULL);
+	CHECK(set_within(&reopened, 5000 * test_slowness()), "waits for the other thread");
+	__atomic_store_n(&holding, 0, __ATOMIC_RELEASE);
+	pthread_join(asking, NULL);
+	pthread_join(opening, NULL);
+	ibv_free_device_list(devices);
+}
+
+/* A thread that is cancelled while it waits for the answer leaves no lock behind. */
+static void cancelled(void)
+{
+	pthread_t asking, next;
+	int listed = 0;
+
+	if (!why_known())
+		return;
+	asking = ask_and_wait();
+	pthread_cancel(asking);
+	__atomic_store_n(&holding, 0, __ATOMIC_RELEASE);
+	pthread_join(asking, NULL);
+	pthread_create(&next, NULL, list_once, &listed);
+	NEED(set_within(&listed, 5000 * test_slowness()), "no list afterwards");
+	pthread_join(next, NULL);
+}
+
 static const struct test_case cases[] = {
 	{ "broken_off", broken_off },
+	{ "opened_meanwhile", opened_meanwhile },
+	{ "cancelled", cancelled },
 };
 
 TEST_MAIN("api_list", cases, 60)
