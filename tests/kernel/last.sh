@@ -36,6 +36,13 @@ no_pins() {
 	return 1
 }
 
+# On the kernel that finds data races: it did look
+races_looked_for() {
+	grep -E '^(setup_watchpoints|data_races):' /sys/kernel/debug/kcsan
+	awk '$1 == "setup_watchpoints:" { n = $2 } END { exit n < 1000 }' /sys/kernel/debug/kcsan
+}
+
+[ ! -e /sys/kernel/debug/kcsan ] || run_test "data races were looked for" 30 races_looked_for
 run_test "no page is left pinned" 30 no_pins
 run_test "no charge is left" 30 no_charges
 run_test "all modules unload" 120 all_gone

@@ -188,21 +188,7 @@ klog_mark() {
 # without_known: the log without what kmemleak says when it finds no memory, in words that sound worse, without what it says
 # of each look (kmemleak_check looks twice), and without the faults of processes, of which their exit status tells
 without_known() {
-	grep -vE 'kmemleak: (Cannot allocate a scan area|[0-9]+ new suspected memory leaks)|traps: .*\[[0-9]+\] .* ip:' |
-		without_foreign_races
-}
-
-# without_foreign_races: without those of KCSAN's reports in which no access is in a function of our modules. Under the
-# line that tells of an access ("read to ... by task", "race at unknown origin, with ...") stands the function it is in.
-without_foreign_races() {
-	awk '
-		/BUG: KCSAN: / { held = ""; ours = below = 0; inside = 1 }
-		!inside { print; next }
-		{ held = held $0 "\n" }
-		below && /\[(univerbs|uroce|univ_[a-z]+)\]/ { ours = 1 }
-		{ below = /(read|write|race at unknown origin).* by (task|interrupt)/ }
-		/======/ { inside = 0; if (ours) printf "%s", held }
-		END { if (inside) printf "%s", held }'
+	grep -vE 'kmemleak: (Cannot allocate a scan area|[0-9]+ new suspected memory leaks)|traps: .*\[[0-9]+\] .* ip:'
 }
 
 # klog_follow: one process copies the log to a file for all scripts of the guest; a dmesg for each test takes longer than
