@@ -41,6 +41,7 @@ user:
 test-programs: user
 	$(MAKE) -C tests/user
 	$(MAKE) -C tests/fuzz
+	$(MAKE) -C tests/programs
 	$(MAKE) -C $(KDIR) M=$(CURDIR)/tests/unknown modules
 
 install: install-modules install-user

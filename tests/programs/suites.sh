@@ -59,6 +59,14 @@ fabric_pair() {
 	expect "^64k? " "$client_out"
 }
 
+# A program of ours over libfabric; in one process, so that nobody has to find out when the server listens
+fabric_shared() {
+	local program=$UNIV_REPO/build/programs/fabric_srx
+	[ -x "$program" ] || { echo "make -C tests/programs"; return 1; }
+	next_port
+	on_stack "$STACK" env FI_PROVIDER=verbs "$program" "$SERVER" "$port"
+}
+
 if wants_suites; then
 	try "rdma-core's tests" 500 rdma_core
 	# GID 0 is an IPv6 address, 1 an IPv4 one
@@ -70,4 +78,5 @@ if wants_suites; then
 	try "ucx rc fetch-and-add" 60 uct_pair 1 rc_verbs -t fadd
 	try "ucx rc compare-and-swap" 60 uct_pair 1 rc_verbs -t cswap
 	try "fi_pingpong" 60 fabric_pair msg
+	try "libfabric, a shared receive context" 60 fabric_shared
 fi
