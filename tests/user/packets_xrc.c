@@ -321,7 +321,7 @@ static void changes_its_mind(void)
 		CHECK(canaries() && is(room(), ROOM, 0xc5) && is(inbox(0) + 1024, INBOX - 1024, 0xc5) &&
 		      is(inbox(1), INBOX, 0xc5), "send %u: memory has changed", i);
 		/* What the first half took ends, and only that */
-		WANT_WC(env.x.rcq[0], &wc, IBV_WC_WR_FLUSH_ERR);
+		WANT_WC(env.x.rcq[0], &wc, IBV_WC_REM_INV_REQ_ERR);
 		WANT_EMPTY(env.x.rcq[0]);
 		WANT_EMPTY(env.x.rcq[1]);
 		post_inbox(0);
