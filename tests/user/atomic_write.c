@@ -232,7 +232,7 @@ static void askew(void)
 	info.addr = (uintptr_t)p.buf[1] + 4;
 	bind(&p, mw, ibv_inc_rkey(mw->rkey), &info);
 	post(&p, 8, ibv_inc_rkey(mw->rkey), 7, IBV_SEND_SIGNALED);
-	WANT_WC(p.cq[0], &wc, IBV_WC_REM_ACCESS_ERR);
+	WANT_WC(p.cq[0], &wc, IBV_WC_REM_INV_REQ_ERR);
 	CHECK(all_zero(p.buf[1], 64), "something was written");
 	CHECK_ERR(ibv_dealloc_mw(mw), 0);
 	CHECK_ERR(ibv_dereg_mr(mr), 0);
