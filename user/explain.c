@@ -72,8 +72,6 @@ static void explain_attr_value(struct univ_line *line, const struct univ_failure
 	say_attributes(line, f->detail);
 	if (f->detail == IBV_QP_PATH_MTU)
 		univ_say(line, " must be one of IBV_MTU_256 to IBV_MTU_4096");
-	else if (f->detail == IBV_QP_ACCESS_FLAGS)
-		univ_say(line, " holds flags 0x%llx that mean nothing here", (ull)f->value);
 	else if (f->detail == IBV_QP_AV)
 		univ_say(line, ": ah_attr.port_num is %llu, it must be the queue pair's port, %llu",
 			 (ull)f->value, (ull)f->bound);

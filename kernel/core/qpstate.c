@@ -191,10 +191,6 @@ static int qp_check_bounds(struct univ_qp *qp, const struct univ_qp_attr *attr,
 			   struct univ_hdr *hdr)
 {
 	const struct ib_device_attr *dev = &qp->ib->device->attrs;
-	const u32 access = IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |
-			   IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_LOCAL_WRITE |
-			   IB_ACCESS_MW_BIND |
-			   univ_flush_access(qp->ib->device);
 	const struct qp_bound bounds[] = {
 		{ IB_QP_PATH_MTU, attr->path_mtu, IB_MTU_4096, IB_MTU_256 },
 		{ IB_QP_RETRY_CNT, attr->retry_cnt, 7 },
@@ -207,7 +203,6 @@ static int qp_check_bounds(struct univ_qp *qp, const struct univ_qp_attr *attr,
 		  dev->max_qp_init_rd_atom },
 		{ IB_QP_MAX_DEST_RD_ATOMIC, attr->max_dest_rd_atomic,
 		  dev->max_qp_rd_atom },
-		{ IB_QP_ACCESS_FLAGS, attr->qp_access_flags & ~access, 0 },
 	};
 	size_t i;
 

@@ -138,20 +138,6 @@ static inline void univ_setup_udp_tunnel_sock(struct net *net,
 #endif
 
 /*
- * 6.2 knows remote flushes. The connection manager allows both kinds on a queue
- * pair whose device has one of them, as rdma_rxe does.
- */
-static inline u32 univ_flush_access(const struct ib_device *dev)
-{
-#ifdef UNIV_HAS_FLUSH
-	if (dev->attrs.device_cap_flags &
-	    (IB_DEVICE_FLUSH_GLOBAL | IB_DEVICE_FLUSH_PERSISTENT))
-		return IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT;
-#endif
-	return 0;
-}
-
-/*
  * 6.17: reg_user_mr() is told how a device is to reach the memory. It comes from
  * alloc_dmah() of the same driver, which neither uroce nor the sample has.
  */

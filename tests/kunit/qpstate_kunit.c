@@ -146,8 +146,6 @@ static void qpstate_explained(struct kunit *test)
 		  IB_QPS_RTS, UNIV_REASON_ATTR_SURPLUS },
 		{ { .attr_mask = IB_QP_CUR_STATE, .cur_qp_state = IB_QPS_RTR },
 		  IB_QPS_RTS, UNIV_REASON_CUR_STATE },
-		{ { .attr_mask = IB_QP_ACCESS_FLAGS, .qp_access_flags = ~0u },
-		  IB_QPS_RTS, UNIV_REASON_ATTR_VALUE },
 		{ { .attr_mask = IB_QP_MIN_RNR_TIMER, .min_rnr_timer = 32 },
 		  IB_QPS_RTS, UNIV_REASON_ATTR_VALUE },
 		{ { .attr_mask = IB_QP_PORT, .port_num = 2 },

@@ -160,6 +160,39 @@ static void rc_atomics(void)
 	pair_close(&p);
 }
 
+/* The eight bytes may be of several pieces */
+static void rc_atomic_pieces(void)
+{
+	struct ibv_send_wr wr;
+	struct ibv_sge sge[2];
+	struct ibv_wc wc;
+	struct pair p;
+
+	pair_open(&p, NULL);
+	*(uint64_t *)p.buf[1] = 0x1122334455667788ull;
+	atomic_wr(&p, &wr, sge, IBV_WR_ATOMIC_FETCH_AND_ADD);
+	sge[0] = pair_sge(&p, 0, 0, 4);
+	sge[1] = pair_sge(&p, 0, 64, 4);
+	wr.num_sge = 2;
+	CHECK_ERR(post_one(&p, 0, &wr), 0);
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	CHECK(*(uint32_t *)p.buf[0] == 0x55667788 && *(uint32_t *)(p.buf[0] + 64) == 0x11223344,
+	      "the former value: %#x, %#x", *(uint32_t *)p.buf[0], *(uint32_t *)(p.buf[0] + 64));
+	pair_close(&p);
+}
+
+/* Programs give what they register with; bits that no queue pair knows mean nothing */
+static void access_flags(void)
+{
+	struct ibv_qp_attr a = { .qp_access_flags = ALL_ACCESS | IBV_ACCESS_RELAXED_ORDERING };
+	struct pair p;
+
+	pair_open(&p, NULL);
+	CHECK_ERR(ibv_modify_qp(p.qp[1], &a, IBV_QP_ACCESS_FLAGS), 0);
+	CHECK(pair_works(&p), "afterwards");
+	pair_close(&p);
+}
+
 /* Inline data may be overwritten as soon as the call is back, and needs no key */
 static void rc_inline(void)
 {
@@ -1033,6 +1066,8 @@ static const struct test_case cases[] = {
 	{ "rc_write_imm", rc_write_imm },
 	{ "rc_read", rc_read },
 	{ "rc_atomics", rc_atomics },
+	{ "rc_atomic_pieces", rc_atomic_pieces },
+	{ "access_flags", access_flags },
 	{ "rc_inline", rc_inline },
 	{ "rc_inline_write", rc_inline_write },
 	{ "rc_sge", rc_sge },
