@@ -329,6 +329,26 @@ static bool needs_wire(const struct uroce_qp *qp, enum ib_qp_state next)
 	       (!uroce_qp_is_connected(qp) || !qp->av.peer);
 }
 
+/*
+ * Take both locks, when nothing that was posted before is left to flush in SQE. A
+ * process learns of a failure before the state is SQE, so that may come meanwhile.
+ */
+static void lock_flushed(struct uroce_qp *qp)
+	__acquires(&qp->sq.lock) __acquires(&qp->resp.lock)
+{
+	u32 tail = uroce_send_tail(qp);
+
+	for (;;) {
+		uroce_send_flush(qp, tail);
+		spin_lock_bh(&qp->sq.lock);
+		spin_lock(&qp->resp.lock);
+		if (likely(!uroce_send_unflushed(qp, tail)))
+			return;
+		spin_unlock(&qp->resp.lock);
+		spin_unlock_bh(&qp->sq.lock);
+	}
+}
+
 int uroce_qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		    struct ib_udata *udata)
 {
@@ -342,9 +362,7 @@ int uroce_qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	ret = prepare(qp, attr, mask, &av);
 	if (ret)
 		return ret;
-	uroce_send_flushed(qp);
-	spin_lock_bh(&qp->sq.lock);
-	spin_lock(&qp->resp.lock);
+	lock_flushed(qp);
 	cur = qp->state;
 	next = mask & IB_QP_STATE ? attr->qp_state : cur;
 	if ((mask & IB_QP_CUR_STATE && attr->cur_qp_state != cur) ||

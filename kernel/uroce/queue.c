@@ -358,28 +358,38 @@ static noinline bool flush_step(struct uroce_qp *qp, u32 tail)
 	return sq->head != tail;
 }
 
-/*
- * In SQE, flush what is posted: the state may be left then, and requests that follow one
- * that failed are not to be carried out. May sleep.
- */
-void uroce_send_flushed(struct uroce_qp *qp)
+/* Where the process's requests end, for uroce_send_flush() */
+u32 uroce_send_tail(struct uroce_qp *qp)
 {
-	struct uroce_sendq *sq = &qp->sq;
-	u32 tail;
-	bool more;
+	return qp->sq.ring.count ? univ_ring_published(&qp->sq.ring) : 0;
+}
 
-	if (likely(READ_ONCE(qp->state) != IB_QPS_SQE) || !sq->ring.count)
-		return;
-	tail = univ_ring_published(&sq->ring);
-	do {
-		spin_lock_bh(&sq->lock);
-		/* A tail that is not good any more ends it as well */
-		more = qp->state == IB_QPS_SQE && !sq->dead &&
-		       tail - sq->head <= sq->ring.count &&
-		       flush_step(qp, tail);
-		spin_unlock_bh(&sq->lock);
+/*
+ * Are there requests before @tail that SQE is to flush? A tail that is not good any
+ * more ends it as well. Context: the send queue's lock.
+ */
+bool uroce_send_unflushed(const struct uroce_qp *qp, u32 tail)
+{
+	const struct uroce_sendq *sq = &qp->sq;
+
+	return qp->state == IB_QPS_SQE && !sq->dead && sq->head != tail &&
+	       tail - sq->head <= sq->ring.count;
+}
+
+/*
+ * In SQE, flush what was posted before @tail: the state may be left then, and requests
+ * that follow one that failed are not to be carried out. May sleep.
+ */
+void uroce_send_flush(struct uroce_qp *qp, u32 tail)
+{
+	bool more = READ_ONCE(qp->state) == IB_QPS_SQE;
+
+	while (more) {
+		spin_lock_bh(&qp->sq.lock);
+		more = uroce_send_unflushed(qp, tail) && flush_step(qp, tail);
+		spin_unlock_bh(&qp->sq.lock);
 		cond_resched();
-	} while (more);
+	}
 }
 
 /* Whether a wait is over */

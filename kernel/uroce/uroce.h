@@ -627,7 +627,9 @@ void uroce_send_complete(struct uroce_qp *qp, const struct uroce_wqe *wqe,
 			 bool last);
 void uroce_send_run(struct uroce_qp *qp);
 void uroce_send_kick(struct uroce_qp *qp);
-void uroce_send_flushed(struct uroce_qp *qp);
+u32 uroce_send_tail(struct uroce_qp *qp);
+bool uroce_send_unflushed(const struct uroce_qp *qp, u32 tail);
+void uroce_send_flush(struct uroce_qp *qp, u32 tail);
 void uroce_send_later(struct uroce_qp *qp);
 void uroce_send_wait(struct uroce_qp *qp, enum uroce_wait what, u64 ns);
 

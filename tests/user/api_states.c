@@ -78,6 +78,63 @@ static void sqe_reliable(void)
 	pair_close(&p);
 }
 
+#define MANY 4000
+
+/* The first of very many requests fails; on a processor of its own, since the post lasts until they are flushed */
+static void *post_many(void *arg)
+{
+	struct ibv_send_wr *wr = arg, *bad;
+
+	return (void *)(intptr_t)ibv_post_send(p.qp[0], wr, &bad);
+}
+
+static struct ibv_send_wr *many(struct ibv_sge sge[2])
+{
+	struct ibv_send_wr *wr = calloc(MANY, sizeof(*wr));
+
+	NEED(wr, "no memory");
+	sge[0] = sge[1] = pair_sge(&p, 0, 0, 100);
+	sge[0].lkey ^= 0x5a;
+	for (int i = 0; i < MANY; i++) {
+		wr[i] = (struct ibv_send_wr){
+			.wr_id = i, .sg_list = &sge[!!i], .num_sge = 1, .opcode = IBV_WR_SEND,
+			.send_flags = IBV_SEND_SIGNALED, .next = i + 1 < MANY ? &wr[i + 1] : NULL,
+		};
+		wr_address(&p, 0, &wr[i]);
+	}
+	return wr;
+}
+
+/*
+ * Requests behind one that failed are flushed, also if the process leaves SQE as soon as it
+ * learns of the failure, when most of them are still posted.
+ */
+static void sqe_left_at_once(void)
+{
+	struct pair_want want = { .type = IBV_QPT_UD, .send_wr = MANY, .cqe = 2 * MANY };
+	struct ibv_send_wr *wr;
+	struct ibv_sge sge[2];
+	struct ibv_wc wc;
+	pthread_t poster;
+	void *err;
+
+	pair_open(&p, &want);
+	wr = many(sge);
+	CHECK_ERR(post_recv_at(&p, 1, 1, 4096, 2000), 0);
+	NEED(!pthread_create(&poster, NULL, post_many, wr), "pthread_create");
+	WANT_WC(p.cq[0], &wc, IBV_WC_LOC_PROT_ERR);
+	CHECK_ERR(leave_sqe(), 0);
+	for (int i = 1; i < MANY; i++)
+		if (!WANT_WC(p.cq[0], &wc, IBV_WC_WR_FLUSH_ERR) ||
+		    !CHECK(wc.wr_id == (unsigned int)i, "wr_id %" PRIu64 ", not %d", wc.wr_id, i))
+			break;
+	pthread_join(poster, &err);
+	CHECK(!err, "post: %s", err_name((intptr_t)err));
+	WANT_EMPTY(p.cq[1]);
+	free(wr);
+	pair_close(&p);
+}
+
 static int to_sqd(void)
 {
 	struct ibv_qp_attr a = { .qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1 };
@@ -152,6 +209,10 @@ static void sqd_idle(void)
 	want_drained();
 	CHECK(!event_waits(200), "another event");
 	CHECK_ERR(qp_to_state(p.qp[0], IBV_QPS_RTS), 0);
+	/* The next transition does not ask for one */
+	CHECK_ERR(qp_to_state(p.qp[0], IBV_QPS_SQD), 0);
+	CHECK(!event_waits(200), "an event that was not asked for");
+	CHECK_ERR(qp_to_state(p.qp[0], IBV_QPS_RTS), 0);
 	while (ibv_poll_cq(p.cq[1], 1, &wc) > 0)
 		;
 	CHECK(pair_works(&p), "after SQD");
@@ -162,6 +223,7 @@ static const struct test_case cases[] = {
 	{ "sqe_datagram", sqe_datagram },
 	{ "sqe_unreliable", sqe_unreliable },
 	{ "sqe_reliable", sqe_reliable },
+	{ "sqe_left_at_once", sqe_left_at_once },
 	{ "sqd", sqd },
 	{ "sqd_idle", sqd_idle },
 };
