@@ -98,10 +98,20 @@ static inline int univ_gro_ip_offset(const struct sk_buff *skb)
 #endif
 }
 
+/* Whether the headers so far lie in the first fragment */
+static inline bool univ_gro_in_fragment(struct sk_buff *skb)
+{
+#ifdef UNIV_HAS_GRO_MAY_PULL
+	return skb_gro_may_pull(skb, skb_gro_offset(skb));
+#else
+	return !skb_gro_header_hard(skb, skb_gro_offset(skb));
+#endif
+}
+
 static inline const void *univ_gro_ip(struct sk_buff *skb)
 {
 #ifdef UNIV_HAS_GRO_NETWORK_OFFSET
-	if (skb_gro_may_pull(skb, skb_gro_offset(skb)))
+	if (univ_gro_in_fragment(skb))
 		return skb_gro_header_fast(skb, univ_gro_ip_offset(skb));
 	return skb->data + univ_gro_ip_offset(skb);
 #else

@@ -20,7 +20,6 @@
 #include "compat.h"
 #include "gro.h"
 #include "net.h"
-#include "uroce.h"
 
 #if IS_ENABLED(CONFIG_NET_UDP_TUNNEL)
 
@@ -30,21 +29,22 @@
 /* rdma_rxe has come, which does without the port only by failing */
 static bool yielded;
 
-/* Is the frame for @netdev, which may lie on top of the one that it came by? */
-static bool is_for(const struct sk_buff *skb, const struct net_device *netdev)
+/* Is the frame for the interface that it came by, or for the one that @dev lies on? */
+static bool is_for(const struct sk_buff *skb, const struct uroce_dev *dev)
 {
 	const u8 *to;
 
 	if (skb->dev->type != ARPHRD_ETHER)
 		return true;
 	to = eth_hdr(skb)->h_dest;
-	return ether_addr_equal(to, netdev->dev_addr) ||
-	       ether_addr_equal(to, skb->dev->dev_addr);
+	return ether_addr_equal(to, skb->dev->dev_addr) ||
+	       uroce_net_has_mac(dev, to);
 }
 
 /*
- * Only ours: what a router or a bridge passes on has to leave as it came. A frame for
- * another host may have an address of ours inside: that of a guest behind a bridge.
+ * Packets for this host alone are gathered: what a router or a bridge passes on has to
+ * leave as it came. A frame for a guest behind a bridge may have an IP address that this
+ * host has as well.
  */
 static bool is_ours(struct sk_buff *skb)
 {
@@ -57,7 +57,7 @@ static bool is_ours(struct sk_buff *skb)
 	else
 		dst = ((const struct ipv6hdr *)ip)->daddr;
 	dev = uroce_net_device(dev_net(skb->dev), &dst);
-	return dev && is_for(skb, dev->netdev);
+	return dev && is_for(skb, dev);
 }
 
 /* The packet that @skb can follow, of the same flow as far as the kernel knows */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Packets from net.c to queue pairs; datagrams, in both directions. */
+#include <linux/etherdevice.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <net/ipv6.h>
@@ -12,6 +13,11 @@
 struct uroce_dev *uroce_net_device(struct net *net, const struct in6_addr *dst)
 {
 	return uroce_dev_by_gid(net, (const union ib_gid *)dst);
+}
+
+bool uroce_net_has_mac(const struct uroce_dev *dev, const u8 *mac)
+{
+	return ether_addr_equal(mac, dev->netdev->dev_addr);
 }
 
 /* ---- connections -------------------------------------------------------------- */

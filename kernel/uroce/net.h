@@ -138,6 +138,8 @@ void uroce_flow_release(struct uroce_flow *flow);
  * the device on top of another. RCU read side. The packet stays the caller's.
  */
 struct uroce_dev *uroce_net_device(struct net *net, const struct in6_addr *dst);
+/* input.c: is it the address of the interface that the device lies on? */
+bool uroce_net_has_mac(const struct uroce_dev *dev, const u8 *mac);
 struct uroce_dev *uroce_dev_by_netdev(const struct net_device *netdev);
 void uroce_net_receive(struct uroce_dev *dev, const struct uroce_packet *pkt);
 void uroce_net_deliver(struct uroce_dev *dev, const struct uroce_packet *pkt);

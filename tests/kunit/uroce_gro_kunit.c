@@ -11,6 +11,7 @@
 #define uroce_gro_init	gro_kunit_init
 #define uroce_gro_exit	gro_kunit_exit
 #define uroce_net_device gro_kunit_device
+#define uroce_net_has_mac gro_kunit_has_mac
 
 #include "../../kernel/uroce/gro.c"
 
@@ -22,14 +23,17 @@ static const u8 port_mac[ETH_ALEN] = { 2, 0, 0, 0, 0, 1 };
 static const u8 bridge_mac[ETH_ALEN] = { 2, 0, 0, 0, 0, 2 };
 static const u8 guest_mac[ETH_ALEN] = { 2, 0, 0, 0, 0, 3 };
 
-/* A bridge that our device lies on, and a port of it */
-static struct net_device bridge = { .type = ARPHRD_ETHER, .dev_addr = bridge_mac };
+/* Our device lies on a bridge; this is a port of it */
 static struct net_device port = { .type = ARPHRD_ETHER, .dev_addr = port_mac };
-static struct uroce_dev device = { .netdev = &bridge };
 
 struct uroce_dev *gro_kunit_device(struct net *net, const struct in6_addr *dst)
 {
-	return dst->s6_addr32[3] == OURS ? &device : NULL;
+	return dst->s6_addr32[3] == OURS ? (void *)&port : NULL;
+}
+
+bool gro_kunit_has_mac(const struct uroce_dev *dev, const u8 *mac)
+{
+	return ether_addr_equal(mac, bridge_mac);
 }
 
 /* As the kernel gives it to whoever has the UDP port. Returns whether it may become part of a list. */
