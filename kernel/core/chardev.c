@@ -203,6 +203,7 @@ static void context_destroy_objects(struct univ_context *ctx, bool unplugged)
 	size_t i;
 
 	lockdep_assert_held_write(&ctx->live);
+	ctx->ending = true;
 	/* Most programs leave nothing, and to look for each kind takes a while */
 	for (i = 0; i < ARRAY_SIZE(teardown) && !xa_empty(&ctx->objects); i++) {
 		xa_for_each(&ctx->objects, handle, obj) {

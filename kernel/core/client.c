@@ -116,6 +116,7 @@ static int client_add(struct ib_device *ib)
 		return -ENOMEM;
 	dev->queue = queue;
 	dev->polls_in_handler = driver && driver->polls_in_handler;
+	dev->frees_under_tasklet = driver && driver->frees_under_tasklet;
 	ret = univ_chardev_add(dev);
 	if (ret) {
 		put_device(&dev->dev);

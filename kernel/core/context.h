@@ -55,6 +55,7 @@ struct univ_device {
 	struct ib_device *ib;
 	const struct univ_queue_ops *queue; /* takes rings; NULL: the pump */
 	bool polls_in_handler;		/* see driver.h */
+	bool frees_under_tasklet;	/* see driver.h */
 	struct ib_event_handler event_handler;
 	struct mutex lock;		/* contexts, num_contexts, dead */
 	spinlock_t events_lock;		/* contexts, for the event handler */
@@ -91,6 +92,8 @@ struct univ_context {
 	 */
 	struct rw_semaphore live;
 	bool dead;
+	bool ending;			/* all objects are being destroyed */
+	bool quiesced;			/* see univ_pump_comp_quiesce() */
 
 	struct xarray objects;		/* handle -> univ_object */
 	struct univ_kicked kicked[UNIV_KICKED]; /* by handle */

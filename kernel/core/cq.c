@@ -186,6 +186,7 @@ static int cq_destroy_ib(struct univ_cq *cq)
 	int ret;
 
 	cq_set_closed(cq, true);
+	univ_pump_comp_quiesce(cq);
 	ret = ib_destroy_cq_user(cq->ib, NULL);
 	if (ret) {
 		cq_set_closed(cq, false);

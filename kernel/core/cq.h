@@ -39,6 +39,7 @@ struct univ_cq {
 	u32 fired;			/* arm word that the last event answered */
 	u32 flags;			/* enum univ_cq_flags */
 	bool closed;
+	bool used;			/* the device has completed something */
 	struct univ_cq *partner;	/* see univ_qp.partner; may be NULL */
 	const struct ib_qp *last_ib;	/* the last univ_qp_find(), and */
 	struct univ_qp *last_qp;	/* what it found */

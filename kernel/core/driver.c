@@ -19,11 +19,13 @@ static const struct univ_driver drivers[] = {
 		 * Local keys in rxe_mr.c: copy_data(), remote ones in rxe_resp.c:
 		 * check_rkey(): lookup_mr() and rxe_lookup_mw() want the queue
 		 * pair's domain, whoever made it. 6.1 calls handlers from a
-		 * tasklet of their own (rxe_cq.c: rxe_send_complete()), later
-		 * kernels from rxe_cq_post() with cq_lock held.
+		 * tasklet of their own (rxe_cq.c: rxe_send_complete()), which
+		 * rxe_destroy_cq() does not kill, later kernels from
+		 * rxe_cq_post() with cq_lock held.
 		 */
 		.id = RDMA_DRIVER_RXE,
 		.polls_in_handler = LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0),
+		.frees_under_tasklet = LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0),
 	},
 	{
 		/*

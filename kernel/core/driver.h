@@ -20,10 +20,13 @@
  * @polls_in_handler: holds no lock when it calls a completion handler, neither of
  *	those that its poll and notify functions take nor of those that its functions
  *	to post receives take, so a handler may call them
+ * @frees_under_tasklet: calls completion handlers from a tasklet, and destroys a
+ *	completion queue without waiting for it
  */
 struct univ_driver {
 	enum rdma_driver_id id;
 	bool polls_in_handler;
+	bool frees_under_tasklet;
 };
 
 const struct univ_driver *univ_driver_find(struct ib_device *ib);

@@ -179,6 +179,7 @@ void univ_recv_queue_limit(struct univ_recv_queue *rq, bool armed);
 
 /* pump_comp.c */
 void univ_pump_comp_init(struct univ_cq *cq);
+void univ_pump_comp_quiesce(struct univ_cq *cq);
 void univ_pump_comp_end(struct univ_cq *cq);
 void univ_pump_comp_handler(struct ib_cq *ib, void *context);
 void univ_pump_comp_defer(struct ib_cq *ib, void *context);

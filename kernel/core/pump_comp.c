@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Completions on their way from the device to the process. */
+#include <linux/cpu.h>
+#include <linux/interrupt.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/workqueue.h>
@@ -17,7 +19,7 @@
  * handler that takes what they complete.
  */
 #define COMP_ROUNDS 16
-/* And in an interrupt of our own */
+/* Batches that are taken in an interrupt of our own */
 #define COMP_ROUNDS_IRQ 4
 
 /* Receive queues that lost a request in one batch, to be fed afterwards. */
@@ -222,6 +224,8 @@ static int comp_batch(struct univ_cq *cq, struct comp_touched *touched)
 	int count, i;
 
 	count = ib_poll_cq(cq->ib, UNIV_WC_BATCH, cq->wc);
+	if (count && !cq->used)
+		cq->used = true;
 	for (i = 0; i < count; i++)
 		comp_one(cq, &cq->wc[i], touched);
 	return count;
@@ -321,10 +325,59 @@ void univ_pump_comp_init(struct univ_cq *cq)
 	INIT_WORK(&cq->later, comp_later);
 }
 
+static void mark_run(struct tasklet_struct *mark)
+{
+}
+
+/*
+ * A processor runs its tasklets in the order in which they were scheduled there. A
+ * thread of that processor schedules the mark, since it cannot run in the middle of
+ * that, as an interrupt can.
+ */
+static long comp_pass_here(void *unused)
+{
+	struct tasklet_struct mark;
+
+	tasklet_setup(&mark, mark_run);
+	local_bh_disable();
+	tasklet_schedule(&mark);
+	local_bh_enable();
+	tasklet_kill(&mark);
+	return 0;
+}
+
+static void comp_pass_tasklets(void)
+{
+	int cpu;
+
+	cpus_read_lock();
+	for_each_online_cpu(cpu)
+		work_on_cpu(cpu, comp_pass_here, NULL);
+	cpus_read_unlock();
+}
+
+/*
+ * Before the device's queue, to which nothing adds any more, is destroyed: wait until
+ * the driver's tasklet, which calls our handler, has run, if the driver does not. A
+ * processor that finds the tasklet at work on another one puts it at the end of its
+ * list again; the second pass comes after that. When the first completion queue of a
+ * context that dies goes, all of its queue pairs are gone: once is enough then. Sleeps.
+ */
+void univ_pump_comp_quiesce(struct univ_cq *cq)
+{
+	struct univ_context *ctx = cq->obj.ctx;
+
+	if (!ctx->dev->frees_under_tasklet || !cq->used || ctx->quiesced)
+		return;
+	comp_pass_tasklets();
+	comp_pass_tasklets();
+	ctx->quiesced = ctx->ending;
+}
+
 /*
  * The device's queue is gone, and ours is closed: no handler runs any more, and
- * what the last ones asked for is not to come later. A worker goes on with the
- * queues of devices that are polled alone. Sleeps.
+ * what the last ones asked for is not to come later. No worker is ever asked to go
+ * on with a queue of a device that takes rings itself. Sleeps.
  */
 void univ_pump_comp_end(struct univ_cq *cq)
 {

@@ -3,8 +3,11 @@
  * Locks that a device's handlers find taken, the time that they take, and what a device
  * does when its queue pairs change or go.
  */
+#include <linux/completion.h>
 #include <linux/delay.h>
+#include <linux/interrupt.h>
 #include <linux/irq_work.h>
+#include <linux/kthread.h>
 #include <linux/rhashtable.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
@@ -91,6 +94,79 @@ static void handler_budget(struct kunit *test)
 	for (i = 0; i < 600; i++)
 		pump_expect_cqe(test, p, i, IB_WC_SUCCESS);
 	pump_expect_no_cqe(test, p);
+}
+
+/* ---- A tasklet that waits on another processor --------------------------------- */
+
+struct late {
+	struct tasklet_struct tasklet;
+	struct completion scheduled;
+	bool ran;
+};
+
+static void late_run(struct tasklet_struct *tasklet)
+{
+	struct late *late = from_tasklet(late, tasklet, tasklet);
+
+	WRITE_ONCE(late->ran, true);
+}
+
+/* It is scheduled here, and has to wait until bottom halves come on again */
+static int late_thread(void *arg)
+{
+	struct late *late = arg;
+
+	local_bh_disable();
+	tasklet_schedule(&late->tasklet);
+	complete(&late->scheduled);
+	mdelay(20);
+	local_bh_enable();
+	return 0;
+}
+
+static struct task_struct *late_start(struct late *late, int cpu)
+{
+	struct task_struct *thread;
+
+	tasklet_setup(&late->tasklet, late_run);
+	init_completion(&late->scheduled);
+	thread = kthread_create(late_thread, late, "univ-late");
+	if (IS_ERR(thread))
+		return thread;
+	kthread_bind(thread, cpu);
+	get_task_struct(thread);
+	wake_up_process(thread);
+	wait_for_completion(&late->scheduled);
+	return thread;
+}
+
+/* A driver that frees a queue under its tasklet is asked to when the tasklet has run */
+static void destroy_waits_for_tasklet(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	int other = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
+	struct late *late = kunit_kzalloc(test, sizeof(*late), GFP_KERNEL);
+	struct task_struct *thread;
+	struct pump *p;
+
+	KUNIT_ASSERT_NOT_NULL(test, late);
+	if (other >= nr_cpu_ids)
+		kunit_skip(test, "there is one processor");
+	f->dev->frees_under_tasklet = true;
+	p = pump_rc(test);
+	pump_recv_next(p, 1);
+	pump_recv_kick(p);
+	pump_recv_complete(p, 1, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, fixture_destroy(f, UNIV_QP_DESTROY,
+					      p->qp->obj.handle), 0);
+	thread = late_start(late, other);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(thread));
+	KUNIT_EXPECT_EQ(test, fixture_destroy(f, UNIV_CQ_DESTROY,
+					      p->cq->obj.handle), 0);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(late->ran));
+	kthread_stop(thread);
+	put_task_struct(thread);
+	tasklet_kill(&late->tasklet);
 }
 
 /* ---- A queue pair at the address of one that is not forgotten yet ------------- */
@@ -244,6 +320,7 @@ static struct kunit_case pump_handler_cases[] = {
 	KUNIT_CASE(handler_without_lock),
 	KUNIT_CASE(handler_cq_error),
 	KUNIT_CASE(handler_budget),
+	KUNIT_CASE(destroy_waits_for_tasklet),
 	KUNIT_CASE(qp_waits_for_name),
 	KUNIT_CASE(destroy_counts_receives),
 	KUNIT_CASE(busy_passes),
