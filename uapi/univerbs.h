@@ -42,7 +42,7 @@ enum univ_reason {
 	UNIV_REASON_SIZE,		/* struct too short: value given, bound least */
 	UNIV_REASON_TAIL,		/* non-zero bytes behind the known ones: value given, bound known */
 	UNIV_REASON_RESERVED,		/* reserved field not zero: value its offset */
-	UNIV_REASON_FLAGS,		/* unknown flag: detail enum univ_flags (library), value the flags, bound the known ones */
+	UNIV_REASON_FLAGS,		/* unknown flag: detail enum univ_flags (library), value the flags, bound the known ones; completion: in the request */
 	UNIV_REASON_FAULT,		/* the struct or a buffer cannot be read or written */
 	UNIV_REASON_DEVICE_GONE,	/* the device was removed; of UNIV_*_DESTROY: value completion events read, bound others */
 	UNIV_REASON_DEVICE_REFUSED,	/* the device's driver said no: value its errno, bound (library) the IBV_QP_* bits given */
@@ -50,8 +50,8 @@ enum univ_reason {
 	UNIV_REASON_HANDLE,		/* no such object: detail enum univ_object_type, value handle */
 	UNIV_REASON_HANDLE_TYPE,	/* another kind: detail wanted type, value handle, bound its type */
 	UNIV_REASON_NOT_ATTACHED,	/* not attached to that multicast group: value LID */
-	UNIV_REASON_BUSY,		/* still in use: detail type, value handle, bound users */
-	UNIV_REASON_LIMIT,		/* detail enum univ_limit, value asked, bound limit */
+	UNIV_REASON_BUSY,		/* still in use: detail type, value handle, bound users; completion: the window is bound */
+	UNIV_REASON_LIMIT,		/* detail enum univ_limit, value asked, bound limit; completion: message too long, or the peer takes no reads and atomics */
 	UNIV_REASON_ZERO,		/* must not be zero: detail enum univ_limit */
 	UNIV_REASON_MEMLOCK,		/* RLIMIT_MEMLOCK: value bytes asked, bound bytes left */
 	UNIV_REASON_CGROUP,		/* rdma cgroup limit: detail enum univ_object_type */
@@ -90,12 +90,12 @@ enum univ_reason {
 	UNIV_REASON_NODE_PERMISSION,	/* library: no permission on the node */
 	UNIV_REASON_CHANNEL_BUSY,	/* library: completion channel has queues: value how many */
 	UNIV_REASON_NOT_OFFERED,	/* library: not implemented by univerbs */
-	UNIV_REASON_MW_TYPE,		/* no such type of memory window, or not bound this way: value enum ibv_mw_type */
+	UNIV_REASON_MW_TYPE,		/* no such type of memory window, or not bound this way: value enum ibv_mw_type; completion: or not to be invalidated */
 	UNIV_REASON_XRCD_FILE,		/* no such file, or one that O_CREAT and O_EXCL of the call do not suit: detail enum univ_xrcd_file, value fd */
 	UNIV_REASON_XRC_QPN,		/* no XRC receive queue pair in that domain: value number */
 	UNIV_REASON_NOT_XRC,		/* library: the shared receive queue has no number */
 	UNIV_REASON_SRQ_OF_XRC,		/* the shared receive queue is for XRC alone: value handle */
-	UNIV_REASON_KEY_UNKNOWN,	/* completion: no region of the queue pair's domain has the key */
+	UNIV_REASON_KEY_UNKNOWN,	/* completion: no region, or window to be bound, of the queue pair's domain has the key */
 	UNIV_REASON_KEY_RANGE,		/* completion: not all of the bytes lie in the key's region */
 	UNIV_REASON_KEY_ACCESS,		/* completion: the key's region does not grant the access */
 	UNIV_REASON_QP_ACCESS,		/* completion: the peer's qp_access_flags do not allow the operation */
@@ -104,7 +104,7 @@ enum univ_reason {
 	UNIV_REASON_WR_NOT_ASKED,	/* library: send_ops_flags at creation lack the operation: value opcode */
 	UNIV_REASON_WR_DEVICE,		/* library: the device has no such operation: value opcode */
 	UNIV_REASON_WR_BATCH,		/* library: only ibv_wr_*(3) has the operation: value opcode */
-	UNIV_REASON_ATOMIC,		/* library: not 8 bytes at a multiple of 8: value address, bound length */
+	UNIV_REASON_ATOMIC,		/* not 8 bytes at a multiple of 8; library: value address, bound length */
 	UNIV_REASON_CONTEXT,		/* library: an object of another context: detail enum univ_object_type */
 	UNIV_REASON_NO_VERBS,		/* library: the module is loaded and has no node for the device */
 	UNIV_REASON_UNACKNOWLEDGED,	/* library: destroying waits: detail enum univ_object_type, value events */
@@ -115,6 +115,8 @@ enum univ_reason {
 	UNIV_REASON_FORKED,		/* library: the queue is the parent's of this child of fork() */
 	UNIV_REASON_DRIVER_UNCHECKED,	/* library: the device has no node, since univerbs does not serve its driver */
 	UNIV_REASON_QKEY,		/* library: datagrams of the port had another Q_Key than their receiver: value how many, bound queue pair */
+	UNIV_REASON_XRC_SRQN,		/* completion: no shared receive queue of that number in the peer's XRC domain */
+	UNIV_REASON_DOMAIN,		/* library: the buffer is of another protection domain */
 	UNIV_REASON_COUNT
 };
 

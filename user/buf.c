@@ -66,7 +66,7 @@ static int buf_check(const struct ibv_pd *pd, const struct ibv_mr_init_attr *att
 	uintptr_t offset = (uintptr_t)attr->addr - (uintptr_t)buf->addr;
 
 	if (pd != buf->pd)
-		return univ_fail_other_domain("ibv_reg_mr_ex", pd->handle);
+		return univ_fail_other_domain("ibv_reg_mr_ex");
 	/* An address below the buffer is a large offset. */
 	if (offset > buf->size || attr->length > buf->size - offset)
 		return univ_fail_outside("ibv_reg_mr_ex", attr->addr, attr->length);

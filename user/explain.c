@@ -250,6 +250,9 @@ static void explain_plainly(struct univ_line *line, const struct univ_failure *f
 	case UNIV_REASON_XRC_QPN:
 		univ_say(line, "the domain has no XRC receive queue pair %llu (any more)", value);
 		break;
+	case UNIV_REASON_DOMAIN:
+		univ_say(line, "the buffer was made in another protection domain (ibv_alloc_buf)");
+		break;
 	case UNIV_REASON_SRQ_OF_XRC:
 		univ_say(line, "the shared receive queue was created with IBV_SRQT_XRC, and takes "
 			 "messages of XRC alone");

@@ -181,14 +181,12 @@ void univ_explain_handle(struct univ_line *line, const struct univ_failure *f)
 }
 
 /* A buffer is of the domain that it was allocated in. */
-int univ_fail_other_domain(const char *verb, uint32_t pd)
+int univ_fail_other_domain(const char *verb)
 {
 	return univ_fail(&(struct univ_failure) {
 		.verb = verb,
 		.err = EINVAL,
-		.reason = UNIV_REASON_HANDLE,
-		.detail = UNIV_OBJECT_PD,
-		.value = pd,
+		.reason = UNIV_REASON_DOMAIN,
 	});
 }
 

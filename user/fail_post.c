@@ -195,7 +195,7 @@ int univ_fail_bind_empty(const char *verb)
 	});
 }
 
-int univ_fail_atomic(const char *verb, uint64_t address, uint32_t length)
+int univ_fail_atomic(const char *verb, uint64_t address, uint64_t length)
 {
 	return univ_fail_later(&(struct univ_failure) {
 		.verb = verb,
@@ -291,53 +291,81 @@ void univ_explain_post_state(struct univ_line *line, const struct univ_failure *
 		 f->detail ? "receives are taken from INIT on" : "sends are taken from RTS on");
 }
 
-/* The words that a reason adds to the status of a completion, or NULL. */
+struct cause {
+	uint16_t reason;
+	uint16_t status;	/* of this one alone, or of any */
+	const char *words;
+};
+
+#define ANY	UINT16_MAX
+
+/* The words that a reason adds to the status of a completion: those of the first row that fits */
+static const struct cause causes[] = {
+	{ UNIV_REASON_RING_CORRUPT, ANY, "the ring's index was overwritten" },
+	{ UNIV_REASON_WR_OPCODE, ANY, "the operation is not possible on this kind of queue pair, or not with "
+		"inline data" },
+	{ UNIV_REASON_FLAGS, IBV_WC_MW_BIND_ERR, "a window has no such access flags" },
+	{ UNIV_REASON_FLAGS, ANY, "unknown flags in the request" },
+	{ UNIV_REASON_WR_SGE, ANY, "too many scatter/gather entries" },
+	{ UNIV_REASON_WR_INLINE, ANY, "too much inline data (an atomic write has 8 bytes)" },
+	{ UNIV_REASON_WR_AH, ANY, "no such address handle, or one of another protection domain "
+		"(ibv_wr_set_ud_addr)" },
+	{ UNIV_REASON_WR_KEY, ANY, "a local key that is not of this process" },
+	{ UNIV_REASON_WR_REFUSED, ANY, "the device refused the request (dmesg may say why)" },
+	{ UNIV_REASON_DEVICE_GONE, ANY, "the device was removed" },
+	{ UNIV_REASON_KEY_UNKNOWN, IBV_WC_LOC_PROT_ERR,
+		"no memory region of the queue pair's protection domain has that lkey (another "
+		"domain's, or deregistered?)" },
+	{ UNIV_REASON_KEY_UNKNOWN, IBV_WC_MW_BIND_ERR,
+		"no memory window of the queue pair's protection domain has that rkey, or no memory "
+		"region has that lkey (another domain's, or deregistered?)" },
+	{ UNIV_REASON_KEY_UNKNOWN, ANY,
+		"no memory region of the peer's protection domain has that rkey (another domain's, "
+		"or deregistered?), and no window bound there grants this" },
+	{ UNIV_REASON_KEY_RANGE, IBV_WC_LOC_PROT_ERR,
+		"the memory region of that lkey does not have all of these bytes" },
+	{ UNIV_REASON_KEY_RANGE, IBV_WC_MW_BIND_ERR,
+		"the memory region of that lkey does not have all of the window's bytes" },
+	{ UNIV_REASON_KEY_RANGE, ANY,
+		"the memory region of that rkey does not have all of these bytes" },
+	{ UNIV_REASON_KEY_ACCESS, IBV_WC_LOC_PROT_ERR,
+		"the memory region of that lkey was registered without IBV_ACCESS_LOCAL_WRITE" },
+	{ UNIV_REASON_KEY_ACCESS, IBV_WC_MW_BIND_ERR,
+		"the memory region of that lkey was registered without IBV_ACCESS_MW_BIND, or, if "
+		"the peer is to write, without IBV_ACCESS_LOCAL_WRITE" },
+	{ UNIV_REASON_KEY_ACCESS, ANY,
+		"the memory region of that rkey was registered without the access that the "
+		"operation needs (IBV_ACCESS_REMOTE_...)" },
+	{ UNIV_REASON_QP_ACCESS, ANY, "the peer's qp_access_flags do not allow the operation" },
+	{ UNIV_REASON_RECV_SHORT, ANY,
+		"the message is longer than the receive request's memory (a datagram needs 40 bytes "
+		"more, for the GRH)" },
+	{ UNIV_REASON_LIMIT, IBV_WC_LOC_LEN_ERR,
+		"the message is longer than the port sends: max_msg_sz, or, of a datagram, "
+		"active_mtu (ibv_query_port)" },
+	{ UNIV_REASON_LIMIT, ANY,
+		"the peer's max_dest_rd_atomic is 0, so it takes no read and no atomic operation" },
+	{ UNIV_REASON_ATOMIC, ANY, "an atomic operation needs 8 bytes at a multiple of 8" },
+	{ UNIV_REASON_MW_TYPE, IBV_WC_MW_BIND_ERR,
+		"a window of type 1 cannot be zero-based, and one of type 2 is not unbound by a "
+		"length of 0 (IBV_WR_LOCAL_INV does that)" },
+	{ UNIV_REASON_MW_TYPE, ANY,
+		"the key that was to be invalidated is not that of a memory window of type 2 which "
+		"its queue pair has bound" },
+	{ UNIV_REASON_BUSY, ANY, "the window of type 2 is bound already (IBV_WR_LOCAL_INV first)" },
+	{ UNIV_REASON_XRC_SRQN, ANY,
+		"the peer's XRC domain has no shared receive queue of that number" },
+};
+
 static const char *completion_cause(const struct univ_failure *f)
 {
-	switch (f->reason) {
-	case UNIV_REASON_RING_CORRUPT:
-		return "the ring's index was overwritten";
-	case UNIV_REASON_WR_OPCODE:
-		return "the operation is not possible on this kind of queue pair";
-	case UNIV_REASON_FLAGS:
-		return "unknown flags in the request";
-	case UNIV_REASON_WR_SGE:
-		return "too many scatter/gather entries";
-	case UNIV_REASON_WR_INLINE:
-		return "too much inline data";
-	case UNIV_REASON_WR_AH:
-		return "no such address handle, or one of another protection domain "
-		       "(ibv_wr_set_ud_addr)";
-	case UNIV_REASON_WR_KEY:
-		return "a local key that is not of this process";
-	case UNIV_REASON_WR_REFUSED:
-		return "the device refused the request (dmesg may say why)";
-	case UNIV_REASON_DEVICE_GONE:
-		return "the device was removed";
-	case UNIV_REASON_KEY_UNKNOWN:
-		return f->detail == IBV_WC_LOC_PROT_ERR ?
-			"no memory region of the queue pair's protection domain has that lkey "
-			"(another domain's, or deregistered?)" :
-			"no memory region of the peer's protection domain has that rkey (another "
-			"domain's, or deregistered?), and no window bound there grants this";
-	case UNIV_REASON_KEY_RANGE:
-		return f->detail == IBV_WC_LOC_PROT_ERR ?
-			"the memory region of that lkey does not have all of these bytes" :
-			"the memory region of that rkey does not have all of these bytes";
-	case UNIV_REASON_KEY_ACCESS:
-		return f->detail == IBV_WC_LOC_PROT_ERR ?
-			"the memory region of that lkey was registered without "
-			"IBV_ACCESS_LOCAL_WRITE" :
-			"the memory region of that rkey was registered without the access that "
-			"the operation needs (IBV_ACCESS_REMOTE_...)";
-	case UNIV_REASON_QP_ACCESS:
-		return "the peer's qp_access_flags do not allow the operation";
-	case UNIV_REASON_RECV_SHORT:
-		return "the message is longer than the receive request's memory (a datagram needs "
-		       "40 bytes more, for the GRH)";
-	default:
-		return univ_status_cause(f->detail);
-	}
+	const struct cause *cause;
+
+	for (cause = causes; cause < causes + sizeof(causes) / sizeof(causes[0]); cause++)
+		if (cause->reason == f->reason &&
+		    (cause->status == ANY || cause->status == f->detail))
+			return cause->words;
+	return univ_status_cause(f->detail);
 }
 
 void univ_explain_completion(struct univ_line *line, const struct univ_failure *f)

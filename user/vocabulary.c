@@ -279,7 +279,8 @@ static const struct status statuses[] = {
 		"the message is longer than the receive request's memory (a datagram needs 40 "
 		"bytes more, for the GRH), or than the port allows" },
 	[IBV_WC_LOC_QP_OP_ERR] = { "local queue pair operation error",
-		"the request is not valid on this queue pair" },
+		"the request is not valid on this queue pair; or, of a receive over rdma_rxe, it is "
+		"shorter than its datagram, which needs 40 bytes more, for the GRH" },
 	[IBV_WC_LOC_EEC_OP_ERR] = { "local end-to-end context error", NULL },
 	[IBV_WC_LOC_PROT_ERR] = { "local protection error",
 		"an lkey is not of a region of the queue pair's protection domain, or the region "
@@ -295,7 +296,8 @@ static const struct status statuses[] = {
 		"the peer's immediate write met no memory that may be written" },
 	[IBV_WC_REM_INV_REQ_ERR] = { "remote invalid request",
 		"the peer refuses: message too long, or the operation not allowed there "
-		"(qp_access_flags), or XRC and no shared receive queue of that number in its domain" },
+		"(qp_access_flags, max_dest_rd_atomic), or an atomic operation not at a multiple of "
+		"8, or XRC and no shared receive queue of that number in its domain" },
 	[IBV_WC_REM_ACCESS_ERR] = { "remote access error",
 		"the rkey is not of a region of the peer's protection domain, or the region does "
 		"not cover that address, or was registered without IBV_ACCESS_REMOTE_..., or the "
@@ -411,6 +413,8 @@ UNIV_EXPORT const char *univerbs_reason_name(uint32_t reason)
 		NAME(FORKED),
 		NAME(DRIVER_UNCHECKED),
 		NAME(QKEY),
+		NAME(XRC_SRQN),
+		NAME(DOMAIN),
 	};
 
 	return pick(names, COUNT(names), reason, "unknown");

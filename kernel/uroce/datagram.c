@@ -151,8 +151,10 @@ enum outcome uroce_local_datagram(struct turn *t)
 {
 	struct uroce_wqe *wqe = t->wqe;
 
-	if (wqe->len > t->qp->mtu)
+	if (wqe->len > t->qp->mtu) {
+		t->reason = UNIV_REASON_LIMIT;
 		return fail(t, IB_WC_LOC_LEN_ERR);
+	}
 	if (!wqe->av.peer &&
 	    !uroce_net_room(t->qp->dev->netdev,
 			    t->qp->sq.waits == UROCE_FULL_DOUBLINGS))

@@ -144,9 +144,11 @@ static enum outcome place(struct turn *t)
 		out = take_recv(t);
 		if (out != DONE)
 			return out;
-		if (wqe->len > r->len)
+		if (wqe->len > r->len) {
+			t->reason = UNIV_REASON_RECV_SHORT;
 			return refuse_recv(t, IB_WC_LOC_LEN_ERR,
 					   IB_WC_REM_INV_REQ_ERR);
+		}
 	} else if (!r->taken) {
 		return SILENT;
 	}
@@ -172,8 +174,10 @@ static enum outcome invalidate(struct turn *t)
 	ret = uroce_invalidate(t->peer, wqe->wr.imm);
 	if (ret == -EAGAIN)
 		return MORE;
-	return ret ? refuse_recv(t, IB_WC_LOC_QP_OP_ERR, IB_WC_REM_ACCESS_ERR) :
-		     DONE;
+	if (!ret)
+		return DONE;
+	t->reason = UNIV_REASON_MW_TYPE;
+	return refuse_recv(t, IB_WC_LOC_QP_OP_ERR, IB_WC_REM_ACCESS_ERR);
 }
 
 static enum outcome send(struct turn *t)
@@ -195,7 +199,9 @@ static enum outcome remote(struct turn *t, struct uroce_seg *seg, u32 len,
 	const struct univ_send_wr *wr = &t->wqe->wr;
 
 	if (!(uroce_qp_access(t->peer) & access)) {
-		t->reason = UNIV_REASON_QP_ACCESS;
+		/* Its flags, or its max_dest_rd_atomic of 0 */
+		t->reason = t->peer->attr.qp_access_flags & access ?
+				    UNIV_REASON_LIMIT : UNIV_REASON_QP_ACCESS;
 		return refuse(t, IB_WC_REM_INV_REQ_ERR, IB_EVENT_QP_REQ_ERR);
 	}
 	seg->mr = NULL;
@@ -210,6 +216,13 @@ static enum outcome remote(struct turn *t, struct uroce_seg *seg, u32 len,
 		return refuse(t, IB_WC_REM_ACCESS_ERR, IB_EVENT_QP_ACCESS_ERR);
 	}
 	return DONE;
+}
+
+/* An atomic operation that is not of eight bytes, or not at a multiple of eight */
+static enum outcome askew(struct turn *t)
+{
+	t->reason = UNIV_REASON_ATOMIC;
+	return refuse(t, IB_WC_REM_INV_REQ_ERR, IB_EVENT_QP_REQ_ERR);
 }
 
 /* A write or a read */
@@ -258,8 +271,10 @@ static enum outcome atomic(struct turn *t)
 	bool aligned;
 	u64 orig;
 
-	if (wqe->len < sizeof(orig))
+	if (wqe->len < sizeof(orig)) {
+		t->reason = UNIV_REASON_ATOMIC;
 		return fail(t, IB_WC_LOC_LEN_ERR);
+	}
 	out = remote(t, &seg, sizeof(orig), IB_ACCESS_REMOTE_ATOMIC);
 	if (out != DONE)
 		return out;
@@ -267,7 +282,7 @@ static enum outcome atomic(struct turn *t)
 			       wr->atomic.swap, &orig);
 	uroce_remote_put(&seg);
 	if (!aligned)
-		return refuse(t, IB_WC_REM_INV_REQ_ERR, IB_EVENT_QP_REQ_ERR);
+		return askew(t);
 	uroce_vec_write(&wqe->vec, 0, &orig, sizeof(orig));
 	wqe->len = sizeof(orig);
 	return DONE;
@@ -281,15 +296,14 @@ static enum outcome atomic_write(struct turn *t)
 	bool aligned;
 
 	if (va % sizeof(value))
-		return refuse(t, IB_WC_REM_INV_REQ_ERR, IB_EVENT_QP_REQ_ERR);
+		return askew(t);
 	out = remote(t, &seg, sizeof(value), IB_ACCESS_REMOTE_WRITE);
 	if (out != DONE)
 		return out;
 	uroce_vec_read(&t->wqe->vec, 0, &value, sizeof(value));
 	aligned = uroce_atomic_write(&seg, value);
 	uroce_remote_put(&seg);
-	return aligned ? DONE : refuse(t, IB_WC_REM_INV_REQ_ERR,
-				       IB_EVENT_QP_REQ_ERR);
+	return aligned ? DONE : askew(t);
 }
 
 /* What changes keys of our own */
@@ -300,7 +314,7 @@ static enum outcome own(struct turn *t)
 	int ret;
 
 	if (wr->opcode == UNIV_WR_BIND_MW) {
-		t->status = uroce_mw_bind(t->qp, wr);
+		t->status = uroce_mw_bind(t->qp, wr, &t->reason);
 		return t->status ? FAILED : DONE;
 	}
 	if (wr->opcode == UNIV_WR_LOCAL_INV)
@@ -309,7 +323,10 @@ static enum outcome own(struct turn *t)
 		ret = uroce_mr_fast(t->qp, mr, wr->rkey, wr->imm);
 	if (ret == -EAGAIN)
 		return MORE;
-	return ret ? fail(t, IB_WC_LOC_QP_OP_ERR) : DONE;
+	if (!ret)
+		return DONE;
+	t->reason = UNIV_REASON_MW_TYPE;
+	return fail(t, IB_WC_LOC_QP_OP_ERR);
 }
 
 /* XRC: the request is for a shared receive queue that the peer has */
@@ -415,8 +432,10 @@ static __always_inline bool quick_write(struct turn *t)
 
 static enum outcome perform(struct turn *t)
 {
-	if (unlikely(!aim(t)))
+	if (unlikely(!aim(t))) {
+		t->reason = UNIV_REASON_XRC_SRQN;
 		return refuse(t, IB_WC_REM_INV_REQ_ERR, IB_EVENT_QP_REQ_ERR);
+	}
 	switch (t->wqe->wr.opcode) {
 	case UNIV_WR_RDMA_WRITE:
 	case UNIV_WR_RDMA_WRITE_WITH_IMM:
@@ -476,6 +495,8 @@ static enum outcome connected(struct turn *t)
 	    !(out == FAILED && t->status == IB_WC_LOC_PROT_ERR)) {
 		t->answers = t->answers && answers(t->qp, t->peer);
 		t->quick &= t->answers;
+		/* That of a message which was lost */
+		t->reason = UNIV_REASON_NONE;
 		return DONE;
 	}
 	return out;
@@ -570,7 +591,8 @@ static void give_up(struct turn *t, enum outcome out)
 	case FULL:
 		qp->sq.tried = true;
 		uroce_send_wait(qp, UROCE_WAIT_RETRY,
-				doubled(&qp->sq, UROCE_FULL_FIRST_NS, UROCE_FULL_DOUBLINGS));
+				doubled(&qp->sq, UROCE_FULL_FIRST_NS,
+					UROCE_FULL_DOUBLINGS));
 		return;
 	default:
 		uroce_send_done(qp, t->wqe, t->status, t->reason);

@@ -71,26 +71,43 @@ static struct uroce_mw *mw_find(struct uroce_dev *dev, u32 key)
 
 /* ---- bound and unbound -------------------------------------------------------- */
 
-/* A region that a window may be bound to, counted */
-static struct uroce_mr *region_get(struct uroce_qp *qp,
-				   const struct univ_send_wr *wr)
+/*
+ * Count a window that is to be bound to the region, which has its first byte; or say
+ * why it may not be.
+ */
+static u16 region_take(struct uroce_mr *mr, const struct univ_send_wr *wr)
 {
-	struct uroce_mr *mr, *found = NULL;
 	u32 access = wr->bind.access;
-	u64 from;
 
-	mr = uroce_mr_get(qp->ib->pd, wr->bind.lkey, wr->remote_addr, 0,
+	if (wr->bind.length > mr->length - (wr->remote_addr - mr->iova))
+		return UNIV_REASON_KEY_RANGE;
+	if (access & ~MW_ACCESS)
+		return UNIV_REASON_FLAGS;
+	if (access & MW_CHANGES && !(mr->access & IB_ACCESS_LOCAL_WRITE))
+		return UNIV_REASON_KEY_ACCESS;
+	/* No region of a process, or one that goes */
+	if (!mr->umem || !atomic_inc_unless_negative(&mr->windows))
+		return UNIV_REASON_KEY_UNKNOWN;
+	return 0;
+}
+
+/* The region that a window is to be bound to, counted; NULL, and @reason says why not */
+static struct uroce_mr *region_get(struct uroce_qp *qp,
+				   const struct univ_send_wr *wr, u16 *reason)
+{
+	struct ib_pd *pd = qp->ib->pd;
+	struct uroce_mr *mr;
+
+	mr = uroce_mr_get(pd, wr->bind.lkey, wr->remote_addr, 0,
 			  IB_ACCESS_MW_BIND);
-	if (!mr)
+	if (!mr) {
+		*reason = uroce_mr_why(pd, wr->bind.lkey, wr->remote_addr, 0,
+				       IB_ACCESS_MW_BIND);
 		return NULL;
-	from = wr->remote_addr - mr->iova;
-	if (mr->umem && wr->bind.length <= mr->length - from &&
-	    !(access & ~MW_ACCESS) &&
-	    (!(access & MW_CHANGES) || mr->access & IB_ACCESS_LOCAL_WRITE) &&
-	    atomic_inc_unless_negative(&mr->windows))
-		found = mr;
+	}
+	*reason = region_take(mr, wr);
 	uroce_mr_put(mr);
-	return found;
+	return *reason ? NULL : mr;
 }
 
 static void region_put(struct uroce_mr *mr)
@@ -117,15 +134,20 @@ static struct uroce_mr *unbind(struct uroce_mw *mw)
 	return mr;
 }
 
-/* Type 2 is invalidated before it is bound again, and not by binding it to nothing */
-static bool may_bind(const struct uroce_mw *mw, const struct uroce_mr *mr,
-		     u32 access)
+/*
+ * Why the window may not be bound, or 0. Type 2 is invalidated before it is bound
+ * again, and not by binding it to nothing.
+ */
+static u16 window_check(const struct uroce_mw *mw, const struct uroce_mr *mr,
+			u32 access)
 {
 	if (mw->gone)
-		return false;
+		return UNIV_REASON_KEY_UNKNOWN;
 	if (mw->type == IB_MW_TYPE_1)
-		return !(access & IB_ZERO_BASED);
-	return mr && !mw->mr;
+		return access & IB_ZERO_BASED ? UNIV_REASON_MW_TYPE : 0;
+	if (!mr)
+		return UNIV_REASON_MW_TYPE;
+	return mw->mr ? UNIV_REASON_BUSY : 0;
 }
 
 static void bind(struct uroce_mw *mw, struct uroce_qp *qp, struct uroce_mr *mr,
@@ -147,31 +169,34 @@ static void bind(struct uroce_mw *mw, struct uroce_qp *qp, struct uroce_mr *mr,
 	spin_unlock(&mw->dev->bound_lock);
 }
 
-/* A BIND_MW request, of which all is hostile. Context: the send queue's lock. */
+/*
+ * A BIND_MW request, of which all is hostile; @reason says why it is refused.
+ * Context: the send queue's lock.
+ */
 enum ib_wc_status uroce_mw_bind(struct uroce_qp *qp,
-				const struct univ_send_wr *wr)
+				const struct univ_send_wr *wr, u16 *reason)
 {
 	struct uroce_mw *mw = mw_find(qp->dev, wr->rkey);
 	struct uroce_mr *mr = NULL, *former;
-	bool ok;
 
+	*reason = UNIV_REASON_KEY_UNKNOWN;
 	if (!mw || mw->pd != qp->ib->pd)
 		return IB_WC_MW_BIND_ERR;
 	if (wr->bind.length) {
-		mr = region_get(qp, wr);
+		mr = region_get(qp, wr, reason);
 		if (!mr)
 			return IB_WC_MW_BIND_ERR;
 	}
 	write_lock(&mw->lock);
 	former = mr;
-	ok = may_bind(mw, mr, wr->bind.access);
-	if (ok) {
+	*reason = window_check(mw, mr, wr->bind.access);
+	if (!*reason) {
 		former = unbind(mw);
 		bind(mw, qp, mr, wr);
 	}
 	write_unlock(&mw->lock);
 	region_put(former);
-	return ok ? IB_WC_SUCCESS : IB_WC_MW_BIND_ERR;
+	return *reason ? IB_WC_MW_BIND_ERR : IB_WC_SUCCESS;
 }
 
 static int mw_invalidate(struct uroce_qp *qp, u32 key)

@@ -209,7 +209,7 @@ static int bind(struct uroce_qp *qp, const struct uroce_msg *msg)
 		.atomic.swap = msg->swap,
 	};
 
-	return uroce_mw_bind(qp, &wr);
+	return uroce_mw_bind(w->qp, &wr, &w->why);
 }
 
 static int op_local(struct uroce_conn *conn, struct uroce_msg *msg)
@@ -229,6 +229,17 @@ static int op_local(struct uroce_conn *conn, struct uroce_msg *msg)
 	return ret && ret != -EAGAIN ? IB_WC_LOC_QP_OP_ERR : ret;
 }
 
+/* Why a request failed that nothing was sent for; a peer says no more than the status */
+static u16 own_why(const struct uroce_wire *w, const struct uroce_msg *msg,
+		   enum ib_wc_status status)
+{
+	if (status == IB_WC_MW_BIND_ERR)
+		return w->why;
+	if (status == IB_WC_LOC_QP_OP_ERR && msg->op == IB_WR_LOCAL_INV)
+		return UNIV_REASON_MW_TYPE;
+	return UNIV_REASON_NONE;
+}
+
 static void op_done(struct uroce_conn *conn, struct uroce_msg *msg,
 		    enum ib_wc_status status)
 {
@@ -245,7 +256,7 @@ static void op_done(struct uroce_conn *conn, struct uroce_msg *msg,
 	if (status == IB_WC_RETRY_EXC_ERR)
 		uroce_note(qp, UROCE_CNT_RETRY_EXCEEDED);
 	revive(conn, msg, &wqe);
-	uroce_send_done(qp, &wqe, status, 0);
+	uroce_send_done(qp, &wqe, status, own_why(w, msg, status));
 }
 
 /* ---- the peer's requests ------------------------------------------------------ */
@@ -560,9 +571,10 @@ static enum ib_wc_status load_one(struct uroce_wire *w, u16 *reason)
 	if (status)
 		wqe.len = 0;
 	keep(kept, &wqe);
-	if (!status && uroce_msg_is_atomic(&kept->msg) && wqe.len < sizeof(u64))
-		status = IB_WC_LOC_LEN_ERR;
-	return status;
+	if (status || !uroce_msg_is_atomic(&kept->msg) || wqe.len >= sizeof(u64))
+		return status;
+	*reason = UNIV_REASON_ATOMIC;
+	return IB_WC_LOC_LEN_ERR;
 }
 
 /* One that is bad waits until all before it are done */

@@ -45,6 +45,7 @@ static_assert(sizeof(struct uroce_wire_wqe) == 64);
  * @sges: their scatter lists
  * @count: slots
  * @loaded: requests copied so far
+ * @why: why a window was not bound, enum univ_reason, until that request is completed
  * @began: the requester has begun
  * @rcu: freed after a grace period, but for routes and what is allocated apart
  */
@@ -62,6 +63,7 @@ struct uroce_wire {
 	struct univ_sge *sges;
 	u32 count;
 	u32 loaded;
+	u16 why;
 	bool began;
 	struct rcu_head rcu;
 };

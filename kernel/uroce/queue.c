@@ -6,8 +6,6 @@
 
 #define SEND_HEAD	offsetof(struct univ_send_wr, data)
 #define RECV_HEAD	offsetof(struct univ_recv_wr, sge)
-/* Longest message of the specification */
-#define MAX_MESSAGE	(1u << 31)
 /* What processes call it; of the kernel's own numbers another one in 6.1 */
 #define UROCE_WC_ATOMIC_WRITE 9
 
@@ -167,8 +165,10 @@ enum ib_wc_status uroce_send_load(struct uroce_qp *qp, u32 index,
 	} else {
 		wqe->data = NULL;
 		len = load_sges(wqe->sge, slot + SEND_HEAD, wqe->wr.count);
-		if (unlikely(len > MAX_MESSAGE))
+		if (unlikely(len > UROCE_MAX_SEND)) {
+			*reason = UNIV_REASON_LIMIT;
 			return IB_WC_LOC_LEN_ERR;
+		}
 		wqe->len = len;
 	}
 	if (unlikely(qp->sq.datagrams)) {
@@ -686,13 +686,14 @@ static enum ib_wc_status recv_load(struct uroce_recvq *rq, struct uroce_recv *r,
 	r->done = 0;
 	r->count = min(wr.count, rq->max_sge);
 	len = load_sges(r->sge, slot + RECV_HEAD, r->count);
-	r->len = min_t(u64, len, MAX_MESSAGE);
+	r->len = min_t(u64, len, UROCE_MAX_MESSAGE);
 	r->attached = rq->attached;
-	if (unlikely(r->len < least) && wr.count <= rq->max_sge)
+	r->surplus = wr.count > rq->max_sge;
+	if (unlikely(r->len < least) && !r->surplus)
 		return IB_WC_LOC_LEN_ERR;
 	rq->head++;
 	univ_ring_retire(&rq->ring, rq->head);
-	return wr.count > rq->max_sge ? IB_WC_LOC_QP_OP_ERR : IB_WC_SUCCESS;
+	return r->surplus ? IB_WC_LOC_QP_OP_ERR : IB_WC_SUCCESS;
 }
 
 static enum ib_wc_status srq_load(struct uroce_srq *srq, struct uroce_recv *r,
@@ -746,6 +747,8 @@ static noinline u16 recv_why(const struct uroce_recv *r,
 	if (status == IB_WC_LOC_PROT_ERR)
 		return sges_why(r->pd, r->sge, r->count,
 				IB_ACCESS_LOCAL_WRITE);
+	if (status == IB_WC_LOC_QP_OP_ERR)
+		return r->surplus ? UNIV_REASON_WR_SGE : UNIV_REASON_MW_TYPE;
 	return 0;
 }
 

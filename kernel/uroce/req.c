@@ -24,6 +24,7 @@
 
 /* Sequence numbers further apart than half the circle could not be compared */
 #define PSN_SPAN (1 << 23)
+static_assert(UROCE_MAX_SEND / 256 < PSN_SPAN);
 
 /* Requests of no more bytes wait for so many to leave together, see req_gathers() */
 #define COMPANY_SIZE 1024
@@ -249,10 +250,6 @@ static enum uroce_req_step req_begin(struct uroce_conn *conn, struct uroce_msg *
 
 	if (uroce_msg_is_atomic(msg))
 		n = 1;
-	if (n >= PSN_SPAN) {
-		uroce_req_fail(conn, IB_WC_LOC_LEN_ERR);
-		return REQ_FAILED;
-	}
 	if (uroce_psn_diff(req->free, req->una) + n >= PSN_SPAN)
 		return REQ_STOP;
 	msg->executed = false;

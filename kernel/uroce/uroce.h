@@ -336,6 +336,7 @@ struct uroce_sendq {
  * @vec: its memory, between uroce_recv_map() and uroce_vec_put()
  * @done: bytes that are in
  * @taken: there is one
+ * @surplus: its list is longer than the queue takes
  */
 struct uroce_recv {
 	struct uroce_srq *srq;
@@ -349,6 +350,7 @@ struct uroce_recv {
 	u32 done;
 	bool attached;
 	bool taken;
+	bool surplus;
 };
 
 /**
@@ -567,7 +569,7 @@ static inline bool uroce_seg_get(struct uroce_seg *seg, struct ib_pd *pd,
  * own request) or with bottom halves off.
  */
 enum ib_wc_status uroce_mw_bind(struct uroce_qp *qp,
-				const struct univ_send_wr *wr);
+				const struct univ_send_wr *wr, u16 *reason);
 int uroce_invalidate(struct uroce_qp *qp, u32 key);
 bool uroce_mw_get(struct uroce_qp *qp, struct uroce_seg *seg, u32 key, u64 addr,
 		  u32 len, u32 access);

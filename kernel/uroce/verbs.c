@@ -76,7 +76,7 @@ static int query_port(struct ib_device *ib, u32 port, struct ib_port_attr *attr)
 	attr->port_cap_flags = IB_PORT_CM_SUP;
 	attr->ip_gids = true;
 	/* At the smallest MTU more would be half of all sequence numbers */
-	attr->max_msg_sz = 1u << 30;
+	attr->max_msg_sz = UROCE_MAX_SEND;
 	attr->pkey_tbl_len = 1;
 	attr->qkey_viol_cntr = atomic_read(&to_udev(ib)->qkey_violations);
 	attr->max_vl_num = 1;

@@ -17,6 +17,8 @@
 
 /* Bytes, the longest of the specification */
 #define UROCE_MAX_MESSAGE (1u << 31)
+/* That one has more packets of MTU 256 than may be under way, so ours are shorter */
+#define UROCE_MAX_SEND (1u << 30)
 
 /* Packet sequence numbers have 24 bits and wrap */
 #define UROCE_PSN_MASK 0xffffffu

@@ -299,14 +299,16 @@ static void by_hand(uint8_t flags, uint16_t count, uint32_t off, uint8_t status,
 
 static void hostile(void)
 {
+	uint16_t askew = by_packets() ? UNIV_REASON_NONE : UNIV_REASON_ATOMIC;
+
 	by_hand(0, 1, 0, IBV_WC_LOC_QP_OP_ERR, UNIV_REASON_WR_INLINE);
 	by_hand(0, 8, 0, IBV_WC_LOC_QP_OP_ERR, UNIV_REASON_WR_INLINE);
 	for (uint16_t count = 0; count < 17; count++)
 		if (count != 8)
 			by_hand(UNIV_WR_INLINE, count, 0, IBV_WC_LOC_QP_OP_ERR, UNIV_REASON_WR_INLINE);
 	by_hand(UNIV_WR_INLINE, 0xffff, 0, IBV_WC_LOC_QP_OP_ERR, UNIV_REASON_WR_INLINE);
-	by_hand(UNIV_WR_INLINE, 8, 4, IBV_WC_REM_INV_REQ_ERR, 0);
-	by_hand(UNIV_WR_INLINE, 8, 1, IBV_WC_REM_INV_REQ_ERR, 0);
+	by_hand(UNIV_WR_INLINE, 8, 4, IBV_WC_REM_INV_REQ_ERR, askew);
+	by_hand(UNIV_WR_INLINE, 8, 1, IBV_WC_REM_INV_REQ_ERR, askew);
 }
 
 /* ---- Where there are none -------------------------------------------------- */

@@ -372,9 +372,14 @@ static void local_keys(void)
 	sge.addr = UINT64_MAX - 10;
 	want_failure(&p, &wr, PROT, "an address that wraps");
 	wr = write_wr(&p, &sge);
-	sge.length = 0x7fffffff;
+	sge.length = 1u << 30;
 	/* The peer, whose region is no longer, may be the first to see it */
-	want_failure(&p, &wr, IBV_WC_LOC_PROT_ERR, IBV_WC_REM_ACCESS_ERR, "a length of 2 GiB");
+	want_failure(&p, &wr, IBV_WC_LOC_PROT_ERR, IBV_WC_REM_ACCESS_ERR, "a length of 1 GiB");
+	if (on_uroce()) {
+		wr = write_wr(&p, &sge);
+		sge.length = (1u << 30) + 1;
+		want_failure(&p, &wr, IBV_WC_LOC_LEN_ERR, IBV_WC_LOC_LEN_ERR, "more than max_msg_sz");
+	}
 
 	pd2 = ibv_alloc_pd(p.dev.ctx);
 	mr2 = ibv_reg_mr(pd2, p.buf[0], 4096, ALL_ACCESS);

@@ -2,10 +2,10 @@
 /*
  * Mistakes that programs make, and what UNIVERBS_EXPLAIN=1 prints of each: the line
  * names the thing to change. mistakes_calls.c has those that a call refuses,
- * mistakes_work.c those of requests and completions, mistakes_hangs.c those after
- * which a program waits for ever. Three need another state of the machine: no module
- * and no device are in tests/guest/90-nomodule.sh, a driver without verbs is in
- * tests/guest/57-drivers.sh.
+ * mistakes_work.c those of requests and completions, mistakes_uroce.c those of which
+ * uroce alone tells, mistakes_hangs.c those after which a program waits for ever.
+ * Three need another state of the machine: no module and no device are in
+ * tests/guest/90-nomodule.sh, a driver without verbs is in tests/guest/57-drivers.sh.
  */
 #ifndef MISTAKES_H
 #define MISTAKES_H

@@ -290,6 +290,23 @@ static void message_too_long(void)
 	pair_close(&p);
 }
 
+/* uroce and newer kernels' rdma_rxe drop it, and the request waits: mistakes_hangs.c */
+static void no_room_for_grh(void)
+{
+	struct ibv_wc wc;
+	struct pair p;
+
+	if (on_uroce() || later_rxe())
+		return;
+	pair_open(&p, &(struct pair_want){ .type = IBV_QPT_UD });
+	CHECK_ERR(post_recv_at(&p, 1, 1, 4096, 100), 0);
+	CHECK_ERR(post_send_at(&p, 0, 2, 0, 100, IBV_SEND_SIGNALED), 0);
+	CHECK(wait_wc(p.cq[1], &wc, WC_TIMEOUT) == 1 && wc.status != IBV_WC_SUCCESS,
+	      "the receive did not fail");
+	SAYS("work request 1", "40 bytes more, for the GRH");
+	pair_close(&p);
+}
+
 static void completion_queue_too_small(void)
 {
 	struct pair_want want = { .cqe = 1, .send_wr = 500 };
@@ -325,6 +342,7 @@ static const struct test_case cases[] = {
 	{ "no_receive", no_receive },
 	{ "no_peer", no_peer },
 	{ "message_too_long", message_too_long },
+	{ "no_room_for_grh", no_room_for_grh },
 	{ "completion_queue_too_small", completion_queue_too_small },
 };
 

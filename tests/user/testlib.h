@@ -245,6 +245,17 @@ static MAYBE_UNUSED const char *dev_wanted(void)
 }
 
 /* The kind of the devices under test, as tests/vm/lib.sh has it */
+/* uroce is told to use packets within a host too; a peer says no reasons in them */
+static MAYBE_UNUSED bool by_packets(void)
+{
+	FILE *f = fopen("/sys/module/uroce/parameters/local", "r");
+	bool local = !f || strchr("1Y", fgetc(f));
+
+	if (f)
+		fclose(f);
+	return !local;
+}
+
 static MAYBE_UNUSED bool on_uroce(void)
 {
 	const char *link = getenv("UNIV_LINK");

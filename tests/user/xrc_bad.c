@@ -23,6 +23,8 @@ static void all_refused(struct xrc *x, uint32_t srqn, const char *what)
 		memset(x->buf[0], 0x5a, 64);
 		memset(x->buf[1], 0, 64);
 		does(x, every[i], srqn, 0, 8, IBV_WC_REM_INV_REQ_ERR);
+		CHECK(by_packets() || why_reason() == UNIV_REASON_XRC_SRQN, "%s: reason %u", what,
+		      why_reason());
 		CHECK(all_zero(x->buf[1], 64) && x->buf[0][0] == 0x5a, "%s: opcode %d did something",
 		      what, every[i]);
 		CHECK_ERR(ibv_query_qp(x->tgt, &attr, IBV_QP_STATE, &init), 0);
@@ -276,7 +278,7 @@ static void queue_goes(void)
 		pthread_join(thread, &wrong);
 		CHECK(!wrong, "round %d: %s", round, (char *)wrong);
 		while (ibv_poll_cq(x.rcq[1], 1, &wc) > 0)
-			/* One that holds half of a message shows how the other half was refused */
+			/* A receive that holds half of a message shows how the other half was refused */
 			CHECK(wc.status == IBV_WC_SUCCESS || wc.status == IBV_WC_WR_FLUSH_ERR ||
 			      wc.status == IBV_WC_REM_INV_REQ_ERR, "a receive of the destroyed queue: %s",
 			      ibv_wc_status_str(wc.status));
