@@ -67,7 +67,7 @@ static bool poller_turn(struct univ_feed *feed)
 	return true;
 }
 
-/* The process's calls, which are not to wait for a pass */
+/* Taken by the process's calls: a pass that is under way breaks off for them */
 static void poller_lock(struct univ_poller *poller)
 {
 	atomic_inc(&poller->waiters);

@@ -15,7 +15,7 @@
  * handler, or a thread of its own that holds the context's lock.
  */
 #define FEED_TURNS 16
-/* Where they stay off. After the first step there is mostly nothing left. */
+/* Steps where interrupts stay off. Mostly nothing is left after the first. */
 #define FEED_TURNS_IRQ 2
 
 /*

@@ -84,7 +84,8 @@ static u32 recv_taken(const struct recv_batch *batch,
  */
 static void recv_break(struct univ_recv_queue *rq, u64 wr_id, u16 reason)
 {
-	rq->fed++;
+	/* Completions look at it meanwhile */
+	WRITE_ONCE(rq->fed, rq->fed + 1);
 	univ_pump_fail_recv(rq, wr_id, reason);
 }
 
@@ -102,7 +103,7 @@ static bool recv_post(struct univ_recv_queue *rq, struct recv_batch *batch)
 	else
 		ret = ib_post_recv(rq->qp->ib, batch->wr, &bad);
 	taken = ret ? recv_taken(batch, bad) : batch->count;
-	rq->fed += taken;
+	WRITE_ONCE(rq->fed, rq->fed + taken);
 	if (!ret) {
 		rq->busy = 0;
 		goto done;
@@ -275,7 +276,7 @@ void univ_recv_queue_reset(struct univ_recv_queue *rq)
 	unsigned long flags;
 
 	spin_lock_irqsave(&rq->feed.lock, flags);
-	rq->fed = univ_ring_published(&rq->ring);
+	WRITE_ONCE(rq->fed, univ_ring_published(&rq->ring));
 	rq->corrupt = false;
 	spin_lock(&rq->retire_lock);
 	rq->retired = rq->fed;

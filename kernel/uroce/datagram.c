@@ -10,7 +10,7 @@
 /* A datagram with more copies than this ends the turn: there are 64 requests in one */
 #define COPIES 4
 
-/* Bytes behind the IP header, were it a packet */
+/* The bytes that a packet of this datagram would have behind its IP header */
 static u32 packet_len(const struct uroce_wqe *wqe)
 {
 	u32 len = sizeof(struct udphdr) + sizeof(struct uroce_bth) +

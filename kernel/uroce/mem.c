@@ -33,7 +33,11 @@ static u8 *table_variants(struct uroce_mr_table *table)
 	return (u8 *)&table->slot[table->size];
 }
 
-/* Room for a region of this index; look-ups go on in the old table meanwhile */
+/*
+ * Room for a region of this index; look-ups go on in the old table meanwhile. The
+ * table is charged to nobody: it is the device's, and stays when the process goes
+ * whose region made it grow. How many regions there may be bounds it.
+ */
 static int table_grow(struct uroce_dev *dev, u32 index)
 {
 	struct uroce_mr_table *old, *new;

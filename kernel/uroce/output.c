@@ -14,7 +14,7 @@
 
 /* Bytes of memory in packets that no device has sent yet: a few milliseconds' worth */
 #define UNDER_WAY (1 << 20)
-/* With those of senders who have waited in vain for long */
+/* The same, with the packets of senders that have waited in vain */
 #define UNDER_WAY_MOST (4 * UNDER_WAY)
 
 /*
@@ -124,9 +124,9 @@ void *uroce_net_put(struct sk_buff *skb, unsigned int len)
 /**
  * uroce_net_room() - may more packets leave, without drowning the queues ahead?
  * @dev: by which they leave
- * @waited: the sender has waited for milliseconds, and expects no answer: others fill the queues
- *	again as soon as there is room, or packets of theirs never move, and no timer of
- *	the sender's would ever tell
+ * @waited: the sender has waited for milliseconds, and expects no answer. Others may
+ *	fill the queues again as soon as there is room, or keep packets for ever, and
+ *	no timer of the sender's would tell it
  */
 bool uroce_net_room(struct net_device *dev, bool waited)
 {

@@ -200,7 +200,7 @@ static int op_scatter(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset
 }
 
 /* What says how to bind is kept where an atomic's operands would be */
-static int bind(struct uroce_qp *qp, const struct uroce_msg *msg)
+static int bind(struct uroce_wire *w, const struct uroce_msg *msg)
 {
 	const struct univ_send_wr wr = {
 		.rkey = msg->rkey,
@@ -221,7 +221,7 @@ static int op_local(struct uroce_conn *conn, struct uroce_msg *msg)
 	/* What it takes back may be what the request before it has used */
 	unmap(wire_of(conn));
 	if (msg->op == IB_WR_BIND_MW)
-		return bind(qp, msg);
+		return bind(wire_of(conn), msg);
 	if (msg->op == IB_WR_LOCAL_INV)
 		ret = uroce_invalidate(qp, imm);
 	else
@@ -243,7 +243,8 @@ static u16 own_why(const struct uroce_wire *w, const struct uroce_msg *msg,
 static void op_done(struct uroce_conn *conn, struct uroce_msg *msg,
 		    enum ib_wc_status status)
 {
-	struct uroce_qp *qp = wire_of(conn)->qp;
+	struct uroce_wire *w = wire_of(conn);
+	struct uroce_qp *qp = w->qp;
 	struct uroce_wqe wqe __uninitialized;
 
 	/* Those behind one that failed so are acknowledged, and flushed */
@@ -657,7 +658,7 @@ bool uroce_wire_idle(struct uroce_qp *qp)
 	       w->conn.req.done == w->loaded;
 }
 
-/* Those of the next packet, either way. Context: both locks. */
+/* The sequence numbers of the next packets, in both directions. Context: both locks. */
 void uroce_wire_psns(const struct uroce_qp *qp, struct ib_qp_attr *attr)
 {
 	const struct uroce_wire *w = qp->wire;

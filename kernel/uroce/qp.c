@@ -382,7 +382,7 @@ int uroce_qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		qp->attr.ah_attr = attr->ah_attr;
 		qp->attr.ah_attr.grh.sgid_attr = NULL;
 	}
-	/* Asked for by the transition, and by no earlier one */
+	/* The event is asked for by this transition; an earlier one asked for its own */
 	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
 		qp->sq.tell_drained = attr->en_sqd_async_notify;
 	else if (next == IB_QPS_SQD && cur != IB_QPS_SQD)
@@ -420,7 +420,7 @@ int uroce_qp_query(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	uroce_wire_psns(qp, attr);
 	spin_unlock(&qp->resp.lock);
 	spin_unlock_bh(&qp->sq.lock);
-	/* For whoever found the lock taken */
+	/* A kick that found the lock taken has left word and gone */
 	uroce_send_run(qp);
 	attr->path_mig_state = IB_MIG_MIGRATED;
 	init->event_handler = ib->event_handler;

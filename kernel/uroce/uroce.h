@@ -463,8 +463,8 @@ static inline void uroce_count_many(struct uroce_dev *dev,
 }
 
 /*
- * What the peer may do. Who takes no read and no atomic at a time takes none, but takes
- * whatever is a write, as on hardware.
+ * The peer's rights. A queue pair whose max_dest_rd_atomic is 0 refuses reads and atomics
+ * and takes writes, as mlx5 does.
  */
 static inline u32 uroce_qp_access(const struct uroce_qp *qp)
 {

@@ -543,7 +543,7 @@ static int to_state(struct side *side, enum ib_qp_state state, u8 port, int mask
 	return uroce_qp_modify(&side->qp.ib, &a, IB_QP_STATE | mask, NULL);
 }
 
-/* What was copied has no sequence numbers that packets could go on with */
+/* Messages within a host have no sequence numbers that packets could go on with */
 static void local_stays_local(struct kunit *test)
 {
 	struct host *h = test->priv;
