@@ -92,7 +92,7 @@ static __attribute__((cold)) int gone_fail(const char *verb, const struct ibv_co
 
 bool univ_send_allowed(const struct univ_qp *qp)
 {
-	return (BIT(qp->ibv.state) & qp->send_states) && !gone(qp->doorbell);
+	return (BIT(univ_glance(&qp->ibv.state)) & qp->send_states) && !gone(qp->doorbell);
 }
 
 int univ_send_refused(const char *verb, const struct univ_qp *qp)
@@ -143,9 +143,10 @@ static __attribute__((cold, noinline)) int send_bad(const struct univ_qp *qp,
 static __attribute__((noinline)) int send_fill_atomic(struct univ_send_wr *slot,
 						      const struct ibv_send_wr *wr)
 {
-	uint64_t address = wr->wr.atomic.remote_addr;
-	uint32_t length = wr->num_sge ? wr->sg_list[0].length : 0;
+	uint64_t address = wr->wr.atomic.remote_addr, length = 0;
 
+	for (int i = 0; i < wr->num_sge; i++)
+		length += wr->sg_list[i].length;
 	if (univ_unlikely(length < ATOMIC_SIZE || (address & (ATOMIC_SIZE - 1))))
 		return univ_fail_atomic(VERB_SEND, address, length);
 	slot->remote_addr = address;
@@ -554,7 +555,7 @@ static __attribute__((noinline)) int qp_recv_rest(struct ibv_qp *ibv, struct ibv
 static __attribute__((noinline)) int recv_slowly(struct univ_qp *qp, struct ibv_recv_wr *wr,
 						 struct ibv_recv_wr **bad)
 {
-	if (qp->ibv.state != IBV_QPS_RESET && qp->rq.head && !gone(qp->doorbell))
+	if (univ_peek(&qp->ibv.state) != IBV_QPS_RESET && qp->rq.head && !gone(qp->doorbell))
 		return qp_recv_rest(&qp->ibv, wr, bad, POST_ALL);
 	*bad = wr;
 	return recv_refused(qp);
@@ -565,7 +566,7 @@ int univ_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_w
 	struct univ_qp *qp = to_uqp(ibv);
 	unsigned int rest;
 
-	if (univ_unlikely(!qp->recv_sge || gone(qp->doorbell)))
+	if (univ_unlikely(!univ_glance(&qp->recv_sge) || gone(qp->doorbell)))
 		return recv_slowly(qp, wr, bad);
 	rest = recv_quick(&qp->rq_lock, &qp->rq, wr);
 	return univ_likely(!rest) ? 0 : qp_recv_rest(ibv, wr, bad, rest);

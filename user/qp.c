@@ -37,10 +37,11 @@ static void qp_init(struct univ_qp *qp, struct ibv_context *context,
 	qp->send_states = univ_send_states(attr->qp_type);
 }
 
+/* Other threads may post meanwhile, which look at both */
 static void set_state(struct univ_qp *qp, enum ibv_qp_state state)
 {
-	qp->ibv.state = state;
-	qp->recv_sge = state == IBV_QPS_RESET ? 0 : qp->rq.max_sge;
+	univ_poke(&qp->ibv.state, state);
+	univ_poke(&qp->recv_sge, state == IBV_QPS_RESET ? 0 : qp->rq.max_sge);
 }
 
 static int rings_map(struct univ_qp *qp, const struct univ_qp_create *cmd)

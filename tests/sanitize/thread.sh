@@ -12,6 +12,6 @@ export UNIV_SLOW=3
 
 need_univerbs || exit 1
 
-for name in threads races api_event api_cq; do
+for name in threads api_event api_cq; do
 	run_test "$name with races of threads checked" 300 program "$name"
 done

@@ -219,11 +219,45 @@ static void contexts(void)
 		pthread_join(t[i], NULL);
 }
 
+/* ---- a queue pair that is asked for its state all the time ---- */
+
+static void *ask(void *unused)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr a;
+
+	(void)unused;
+	while (!stopped())
+		if (!CHECK_ERR(ibv_query_qp(s.p.qp[0], &a, IBV_QP_STATE | IBV_QP_SQ_PSN, &init), 0))
+			stop();
+	return NULL;
+}
+
+/* Each write wakes the device, whatever a question does to the queue at that moment */
+static void asked(void)
+{
+	struct ibv_wc wc;
+	pthread_t asker;
+
+	memset(&s, 0, sizeof(s));
+	pair_open(&s.p, NULL);
+	NEED(!pthread_create(&asker, NULL, ask, NULL), "pthread_create");
+	for (int k = 0; k < test_rounds(4000); k++) {
+		CHECK_ERR(post_rdma(&s.p, 0, k, IBV_WR_RDMA_WRITE, 16, IBV_SEND_SIGNALED), 0);
+		if (!WANT_WC(s.p.cq[0], &wc, IBV_WC_SUCCESS))
+			break;
+	}
+	stop();
+	pthread_join(asker, NULL);
+	pair_close(&s.p);
+}
+
 static const struct test_case cases[] = {
 	{ "writes", writes },
 	{ "sends", sends },
 	{ "objects", objects },
 	{ "contexts", contexts },
+	{ "asked", asked },
 };
 
 TEST_MAIN("threads", cases, 60)
