@@ -17,7 +17,6 @@ run_test "a fresh process works after ringabuse" 20 still_works
 
 user_test flood 100
 user_test mmaps 120
-user_test poison 90
 user_test perms 60
 
 run_test "nothing is left behind" 20 resources_unchanged

@@ -31,7 +31,7 @@ a_poller_shows() {
 # polled COMMAND...: each context with a poller that falls asleep all the time
 polled() { UNIVERBS_POLL=50 "$@"; }
 
-user_test poller 120
+run_test "poller" 120 program poller
 run_test "a poller is a thread" 40 a_poller_shows
 for name in tutorial api_qp api_srq threads; do
 	run_test "$name, with a poller" 120 polled program "$name"

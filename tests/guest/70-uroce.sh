@@ -147,6 +147,9 @@ user_test api_srq 120
 user_test api_event 120
 user_test api_rereg 60
 user_test api_states 60
+# Copied, and with the header that a packet would have had
+within_host() { UNIV_TEST_PEER=u0 program datagrams both_ways; }
+run_test "uroce: datagrams within a host, and the headers that they show" 60 within_host
 user_test atomic_write 100
 user_test windows 100
 user_test windows_bad 200

@@ -58,7 +58,26 @@ by_packets() {
 # What is not here has begun at another time with packets: lossy's drains
 states_by_packets() {
 	echo 0 >/sys/module/uroce/parameters/local
-	program api_states sqe_datagram sqe_unreliable sqe_reliable sqd_idle
+	program api_states sqe_datagram sqe_unreliable sqe_reliable sqe_left_at_once sqd_idle
+}
+
+# A peer on another host says no more than a status; these are checks of our own
+own_mistakes_by_packets() {
+	local before
+	echo 0 >/sys/module/uroce/parameters/local
+	before=$(packets)
+	program mistakes_uroce bind_refused bind_unknown_region bind_twice invalidate_region datagram_too_long lost_before || return
+	[ "$before" != "$(packets)" ] || { echo "no packets were used"; return 1; }
+}
+
+# The responder of packets checks keys and lengths, and tells of its first message, in code of its own
+refused_by_packets() {
+	local before
+	echo 0 >/sys/module/uroce/parameters/local
+	before=$(packets)
+	program bad_post remote_keys remote_rights receive_too_small && program api_event established && program api_qp uc_all ||
+		return
+	[ "$before" != "$(packets)" ] || { echo "no packets were used"; return 1; }
 }
 
 # Requests and answers are lost, and each is executed once all the same
@@ -75,6 +94,8 @@ atomic_writes_among_losses() {
 run_test "by packets: windows (adv23)" 300 by_packets windows windows_bad
 run_test "by packets: XRC (adv13)" 500 by_packets xrc xrc_bad
 run_test "by packets: SQE" 100 states_by_packets
+run_test "by packets: wrong keys and short receives are refused, and the first message is told" 100 refused_by_packets
+run_test "by packets: our own mistakes are explained" 60 own_mistakes_by_packets
 run_test "by packets: atomic writes (adv22)" 100 by_packets atomic_write
 run_test "by packets that are lost: atomic writes" 200 atomic_writes_among_losses
 run_test "paths: nothing is left behind" 20 resources_unchanged

@@ -133,6 +133,16 @@ remove_rxe m0
 
 # A device of one namespace's own: it is moved by itself, and nobody else sees it. The kernel lets that be chosen while there
 # is one namespace
+opened() { bash -c ': <>"$0"' "$1" 2>&1; }
+# A process of another namespace finds the node, and cannot open it
+opens_in_blue_alone() {
+	local class node said
+	class=$(in_blue bash -c 'grep -lx "$0" /sys/class/univerbs/*/ibdev' "$1") || return
+	class=${class%/ibdev} node=/dev/infiniband/${class##*/}
+	in_blue bash -c ': <>"$0"' "$node" || return
+	said=$(opened "$node") && { echo "$node opens here too"; return 1; }
+	echo "$said" | grep "not permitted"
+}
 exclusive() {
 	local status
 	ip netns del blue && wait_until 30 rdma system set netns exclusive &&
@@ -141,7 +151,8 @@ exclusive() {
 		! rdma link | grep -q m2 && ! "$UNIV_LIBDIR/uroce-fault" show m2 &&
 		in_blue "$UNIV_LIBDIR/uroce-fault" set m2 drop 0 &&
 		ip -n blue addr replace 10.94.0.1/24 dev m2-net && ip -n blue link set m2-net up &&
-		wait_until 10 in_blue grep -q 0a5e:0001 /sys/class/infiniband/m2/ports/1/gids/1 && talks_in blue m2
+		wait_until 10 in_blue grep -q 0a5e:0001 /sys/class/infiniband/m2/ports/1/gids/1 && talks_in blue m2 &&
+		opens_in_blue_alone m2
 	status=$?
 	in_blue rdma link
 	in_blue rdma link del m2

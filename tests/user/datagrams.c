@@ -4,8 +4,12 @@
  * first bytes of each show: whose it is, and how it was marked. UNIV_TEST_PEER names
  * the second device, UNIV_TEST_GIDS the addresses if they are not IPv4's.
  */
+#include <net/if.h>
 #include <netinet/ip.h>
 #include <netinet/ip6.h>
+#include <netinet/udp.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
 #include "side.h"
 
 #define MESSAGES	200
@@ -15,8 +19,10 @@
 #define TCLASS		0x28
 #define LABEL		0xabcde
 #define HOPS		64		/* the kernel takes those of the route, whatever is asked for */
+/* Of a datagram with immediate data, besides its payload: BTH, DETH, ImmDt and ICRC */
+#define HEADERS		(12 + 8 + 4 + 4)
 
-static struct ibv_ah *way(const struct side *from, const struct side *to)
+static struct ibv_ah *way(const struct side *from, const struct side *to, uint32_t label)
 {
 	struct ibv_ah_attr attr;
 	struct ibv_ah *ah;
@@ -24,14 +30,20 @@ static struct ibv_ah *way(const struct side *from, const struct side *to)
 	ah_attr_to(&from->dev, &attr);
 	attr.grh.dgid = to->dev.gid;
 	attr.grh.traffic_class = TCLASS;
-	attr.grh.flow_label = LABEL;
+	attr.grh.flow_label = label;
 	attr.grh.hop_limit = HOPS;
 	ah = ibv_create_ah(from->pd, &attr);
 	NEED_PTR(ah, "create_ah");
 	return ah;
 }
 
-static void check_ipv4(const uint8_t *grh, const struct side *from, const struct side *to)
+/* Bytes behind the IP header of a datagram of @len bytes, which is padded to whole words */
+static uint32_t behind_ip(uint32_t len)
+{
+	return sizeof(struct udphdr) + HEADERS + (len + 3) / 4 * 4;
+}
+
+static void check_ipv4(const uint8_t *grh, const struct side *from, const struct side *to, uint32_t len)
 {
 	const struct iphdr *ip = (const void *)(grh + GRH - sizeof(*ip));
 
@@ -41,9 +53,11 @@ static void check_ipv4(const uint8_t *grh, const struct side *from, const struct
 	CHECK(ip->tos == TCLASS, "type of service %#x", ip->tos);
 	CHECK(ip->ttl == HOPS, "%u hops", ip->ttl);
 	CHECK(ip->protocol == IPPROTO_UDP, "protocol %u", ip->protocol);
+	CHECK(be16toh(ip->tot_len) == sizeof(*ip) + behind_ip(len), "%u bytes: total length %u", len,
+	      be16toh(ip->tot_len));
 }
 
-static void check_ipv6(const uint8_t *grh, const struct side *from, const struct side *to)
+static void check_ipv6(const uint8_t *grh, const struct side *from, const struct side *to, uint32_t len)
 {
 	const struct ip6_hdr *ip = (const void *)grh;
 
@@ -53,6 +67,8 @@ static void check_ipv6(const uint8_t *grh, const struct side *from, const struct
 	CHECK(!memcmp(&ip->ip6_dst, &to->dev.gid, 16), "destination address");
 	CHECK(ip->ip6_hlim == HOPS, "%u hops", ip->ip6_hlim);
 	CHECK(ip->ip6_nxt == IPPROTO_UDP, "next header %u", ip->ip6_nxt);
+	CHECK(be16toh(ip->ip6_plen) == behind_ip(len), "%u bytes: payload length %u", len,
+	      be16toh(ip->ip6_plen));
 }
 
 static bool deliver(struct side *from, struct side *to, struct ibv_ah *ah, uint32_t n, uint32_t len)
@@ -87,7 +103,7 @@ static bool exchange(struct side *from, struct side *to, struct ibv_ah *ah, uint
 		return false;
 	CHECK_BYTES(to->buf + GRH, len, n, "datagram");
 	CHECK(to->buf[GRH + len] == 0x5a, "datagram %u: a byte behind it", n);
-	(gid_is_ipv4(&from->dev.gid) ? check_ipv4 : check_ipv6)(to->buf, from, to);
+	(gid_is_ipv4(&from->dev.gid) ? check_ipv4 : check_ipv6)(to->buf, from, to, len);
 	return true;
 }
 
@@ -100,7 +116,7 @@ static void both_ways(void)
 	sides_open(side, init, SLOTS * SLOT);
 	for (int i = 0; i < 2; i++) {
 		qp_connect(&side[i].dev, side[i].qp, 0, NULL);
-		ah[i] = way(&side[i], &side[!i]);
+		ah[i] = way(&side[i], &side[!i], LABEL);
 	}
 	for (int n = 0; n < test_rounds(MESSAGES); n++)
 		if (!exchange(&side[n % 2], &side[!(n % 2)], ah[n % 2], n))
@@ -109,6 +125,85 @@ static void both_ways(void)
 		CHECK_ERR(ibv_destroy_ah(ah[i]), 0);
 		side_close(&side[i]);
 	}
+}
+
+/* ---- the UDP source port, by which switches tell flows apart ---- */
+
+/* A socket that sees what leaves by the network device that @s lies on and is named like */
+static int watch(const struct side *s)
+{
+	struct sockaddr_ll at = {
+		.sll_family = AF_PACKET, .sll_protocol = htobe16(ETH_P_ALL),
+		.sll_ifindex = if_nametoindex(ibv_get_device_name(s->dev.ctx->device)),
+	};
+	struct timeval limit = { .tv_sec = WC_TIMEOUT / 1000 };
+	int fd = socket(AF_PACKET, SOCK_DGRAM, 0);
+
+	NEED(fd >= 0 && at.sll_ifindex && !bind(fd, (void *)&at, sizeof(at)) &&
+	     !setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)),
+	     "packet socket: %s", err_name(errno));
+	return fd;
+}
+
+/* The source port of the next RoCE packet that leaves; 0 if none does */
+static uint16_t seen_sport(int fd, size_t ip_header)
+{
+	struct sockaddr_ll at;
+	socklen_t size = sizeof(at);
+	struct udphdr udp;
+	uint8_t byte[2048];
+	ssize_t got;
+
+	while ((got = recvfrom(fd, byte, sizeof(byte), 0, (void *)&at, &size)) >= 0) {
+		size = sizeof(at);
+		memcpy(&udp, byte + ip_header, sizeof(udp));
+		if (at.sll_pkttype == PACKET_OUTGOING && got >= (ssize_t)(ip_header + sizeof(udp)) &&
+		    be16toh(udp.dest) == 4791)
+			return be16toh(udp.source);
+	}
+	return 0;
+}
+
+/*
+ * The port that the specification's annex A17 derives from a flow label: from 0xc000 up, all
+ * 20 bits of the label count. Without a label any port from 0xc000 up will do.
+ */
+static void want_sport(uint32_t label, uint16_t port)
+{
+	uint16_t want = 0xc000 | ((label ^ label >> 14) & 0x3fff);
+
+	if (label)
+		CHECK(port == want, "label %#x: port %#x, not %#x", label, port, want);
+	else
+		CHECK(port >= 0xc000, "no label: port %#x", port);
+}
+
+static void source_port(void)
+{
+	static const uint32_t labels[] = { 0, 1, 0x4000, 0xfc001, LABEL, 0xfffff };
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_UD, .cap = { SLOTS, SLOTS, 1, 1, 0 } };
+	struct side side[2] = {};
+	size_t ip_header;
+	int fd;
+
+	sides_open(side, init, SLOTS * SLOT);
+	for (int i = 0; i < 2; i++)
+		qp_connect(&side[i].dev, side[i].qp, 0, NULL);
+	ip_header = gid_is_ipv4(&side[0].dev.gid) ? sizeof(struct iphdr) : sizeof(struct ip6_hdr);
+	for (unsigned int i = 0; i < ARRAY_SIZE(labels); i++) {
+		struct ibv_ah *ah = way(&side[0], &side[1], labels[i]);
+		struct ibv_sge sge = { (uintptr_t)side[1].buf, SLOT, side[1].mr->lkey };
+		struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
+
+		NEED_OK(ibv_post_recv(side[1].qp, &wr, &bad));
+		fd = watch(&side[0]);
+		if (deliver(&side[0], &side[1], ah, i, 64))
+			want_sport(labels[i], seen_sport(fd, ip_header));
+		close(fd);
+		CHECK_ERR(ibv_destroy_ah(ah), 0);
+	}
+	for (int i = 0; i < 2; i++)
+		side_close(&side[i]);
 }
 
 /* ---- neighbours that do not answer any more ---- */
@@ -157,12 +252,12 @@ static void silent(void)
 	qp_connect(&sender.dev, sender.qp, 0, NULL);
 	for (int i = 0; i < 2; i++)
 		qp_connect(&side[i].dev, side[i].qp, 0, NULL);
-	live = way(&side[0], &side[1]);
+	live = way(&side[0], &side[1], LABEL);
 	for (int i = 0; i < SILENT; i++) {
 		struct side there = side[1];
 
 		there.dev.gid.raw[15] = SILENT_FIRST + i;
-		ah[i] = way(&sender, &there);
+		ah[i] = way(&sender, &there, LABEL);
 	}
 	NEED(!system(silence), "%s", silence);
 	end = deadline_ms(4000 * test_slowness());
@@ -185,9 +280,89 @@ static void silent(void)
 		side_close(&side[i]);
 }
 
+/* ---- a link that keeps all that it is given ---- */
+
+#define WRITERS		128
+
+/* Send a datagram, which need not arrive */
+static bool leave(struct side *from, struct side *to, struct ibv_ah *ah)
+{
+	struct ibv_sge sge = { (uintptr_t)from->buf, 64, from->mr->lkey };
+	struct ibv_send_wr wr = {
+		.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
+		.wr.ud = { ah, to->qp->qp_num, PAIR_QKEY },
+	}, *bad;
+	struct ibv_wc wc;
+
+	NEED_OK(ibv_post_send(from->qp, &wr, &bad));
+	return WANT_WC(from->cq, &wc, IBV_WC_SUCCESS);
+}
+
+/* A reliable connection to a queue pair that does not exist on @to's host, with as much to write as there is memory */
+static struct ibv_qp *writer_open(const struct side *s, const struct side *to)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RC, .cap = { SLOTS, 1, 1, 1, 0 }, .send_cq = s->cq, .recv_cq = s->cq,
+	};
+	struct ibv_sge sge = { (uintptr_t)s->buf, s->size, s->mr->lkey };
+	struct ibv_send_wr wr = {
+		.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE,
+		.wr.rdma = { (uintptr_t)to->buf, to->mr->rkey },
+	}, *bad;
+	const struct pair_want want = { .timeout = 22 };
+	struct ibv_qp *qp = ibv_create_qp(s->pd, &init);
+	struct test_dev there = s->dev;
+
+	NEED_PTR(qp, "create_qp");
+	there.gid = to->dev.gid;
+	qp_connect(&there, qp, 0xabcdef, &want);
+	for (int i = 0; i < SLOTS; i++)
+		NEED_OK(ibv_post_send(qp, &wr, &bad));
+	return qp;
+}
+
+/*
+ * Connections fill what a namespace may have under way, and take each room that there is at
+ * once. Datagrams get out all the same. DATAGRAMS_HOLD is the command that has the link
+ * keep what it is given.
+ */
+static void full(void)
+{
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_UD, .cap = { SLOTS, SLOTS, 1, 1, 0 } };
+	const char *hold = getenv("DATAGRAMS_HOLD");
+	struct ibv_qp *writer[WRITERS];
+	struct side side[2] = {};
+	struct ibv_ah *ah;
+
+	NEED(hold, "DATAGRAMS_HOLD is not set");
+	sides_open(side, init, SLOTS * SLOT);
+	for (int i = 0; i < 2; i++)
+		qp_connect(&side[i].dev, side[i].qp, 0, NULL);
+	ah = way(&side[0], &side[1], LABEL);
+	if (exchange(&side[0], &side[1], ah, 0)) {
+		NEED(!system(hold), "%s", hold);
+		for (int i = 0; i < WRITERS; i++)
+			writer[i] = writer_open(&side[0], &side[1]);
+		for (int i = 0; i < 20; i++) {
+			uint64_t start = now_ns();
+
+			if (!leave(&side[0], &side[1], ah))
+				break;
+			CHECK(now_ns() - start < 1000000000ull * test_slowness(), "datagram %d took long", i);
+		}
+		for (int i = 0; i < WRITERS; i++)
+			CHECK_ERR(ibv_destroy_qp(writer[i]), 0);
+	}
+	CHECK_ERR(ibv_destroy_ah(ah), 0);
+	for (int i = 0; i < 2; i++)
+		side_close(&side[i]);
+}
+
 static const struct test_case cases[] = {
 	{ "both_ways", both_ways },
+	{ "source_port", source_port },
 	{ "silent", silent },
+	{ "full", full },
 };
 
 TEST_MAIN("datagrams", cases, 60)

@@ -233,11 +233,14 @@ static void until_asleep(struct waiter *w)
 	CHECK(looks == 5, "the thread does not wait");
 }
 
-/* A signal comes while the thread waits for an event that does not. */
-static void waiter_signal(struct waiter *w, int sa_flags)
+/* A signal comes while a thread waits for an event of @p that does not. */
+static void waiter_open(struct waiter *w, struct pair *p, int sa_flags)
 {
 	struct sigaction act = { .sa_handler = on_signal, .sa_flags = sa_flags };
+	struct pair_want want = { .use_channel = 1 };
 
+	pair_open(p, &want);
+	*w = (struct waiter) { .p = p };
 	handled = 0;
 	NEED(!sigaction(SIGUSR1, &act, NULL), "sigaction: %s", err_name(errno));
 	NEED(!pthread_create(&w->thread, NULL, wait_interrupted, w), "pthread_create");
@@ -249,13 +252,10 @@ static void waiter_signal(struct waiter *w, int sa_flags)
 /* The look at what a thread waits for does not swallow the signal that ends the wait. */
 static void interrupted(void)
 {
-	struct pair_want want = { .use_channel = 1 };
-	struct waiter w = {};
+	struct waiter w;
 	struct pair p;
 
-	pair_open(&p, &want);
-	w.p = &p;
-	waiter_signal(&w, 0);
+	waiter_open(&w, &p, 0);
 	if (!CHECK(set_within(&w.back, 5000 * test_slowness()), "the signal was swallowed"))
 		pthread_kill(w.thread, SIGUSR1);
 	pthread_join(w.thread, NULL);
@@ -267,13 +267,10 @@ static void interrupted(void)
 /* It does not end a wait either that goes on without the look. */
 static void not_interrupted(void)
 {
-	struct pair_want want = { .use_channel = 1 };
-	struct waiter w = {};
+	struct waiter w;
 	struct pair p;
 
-	pair_open(&p, &want);
-	w.p = &p;
-	waiter_signal(&w, SA_RESTART);
+	waiter_open(&w, &p, SA_RESTART);
 	NEED_OK(ibv_req_notify_cq(p.cq[0], 0));
 	CHECK_ERR(post_rdma(&p, 0, 1, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
 	pthread_join(w.thread, NULL);

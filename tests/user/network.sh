@@ -20,6 +20,15 @@ far_and_near() {
 		wait_until 5 gid_ready w-near && wait_until 5 gid_ready w-far && wait_until 20 resolved 10.89.0.2
 }
 
+# need_far_and_near: modules and both devices, which programs of tests/user find
+# shellcheck disable=SC2119
+need_far_and_near() {
+	load_univerbs && UNIV_LINK=uroce load_link || return
+	far_and_near || { report "not ok" "two namespaces with a device each"; return 1; }
+	export UNIV_TEST_DEVICE=w-near UNIV_TEST_PEER=w-far
+	resources_mark
+}
+
 # resolved ADDRESS: w-near knows the neighbour; else it is asked for. A link that came up a moment ago drops packets.
 resolved() {
 	ip -n w-near neigh show "$1" | grep -Eq 'REACHABLE|STALE|DELAY|PROBE' && return
