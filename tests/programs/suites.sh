@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Suites and libraries that nobody here wrote: rdma-core's tests, UCX, libfabric. They look at more of a device than
+# Suites and libraries that nobody here wrote: rdma-core's tests, UCX, libfabric, Open MPI. They look at more of a device than
 # programs do, so they run over uroce; over rdma_rxe, and over the stock stack beside it, when ONLY asks for them.
 
 # shellcheck source=lib.sh
@@ -67,6 +67,20 @@ fabric_shared() {
 	on_stack "$STACK" env FI_PROVIDER=verbs "$program" "$SERVER" "$port"
 }
 
+# mpi OPTION...: two processes of Open MPI pass messages around by verbs alone
+mpi() {
+	local mapped limit=$((pair_limit * ${UNIV_SLOW:-1}))
+	mapped=$UNIV_LIBDIR/libibverbs.so.1
+	[ "$STACK" = univerbs ] || mapped=/usr/lib/x86_64-linux-gnu/libibverbs.so.1
+	mapped=$(readlink -f "$mapped")
+	[ -x "$(command -v mpirun.openmpi)" ] && /usr/bin/python3 -c 'import mpi4py' || skip "Open MPI or mpi4py is not installed"
+	client_out=$pairs_dir/client.out
+	on_stack "$STACK" timeout -k 5 "$limit" mpirun.openmpi --allow-run-as-root --oversubscribe -n 2 "$@" \
+		"$UNIV_REPO/tests/programs/mpi.py" ringtest -n 65536 -l 20 >"$client_out" 2>&1 || { cat "$client_out"; return 1; }
+	grep -q '^time for 20 loops' "$client_out" && [ "$(grep -cxF "mapped: $mapped" "$client_out")" -eq 2 ] ||
+		{ cat "$client_out"; return 1; }
+}
+
 if wants_suites; then
 	try "rdma-core's tests" 500 rdma_core
 	# GID 0 is an IPv6 address, 1 an IPv4 one
@@ -79,4 +93,7 @@ if wants_suites; then
 	try "ucx rc compare-and-swap" 60 uct_pair 1 rc_verbs -t cswap
 	try "fi_pingpong" 60 fabric_pair msg
 	try "libfabric, a shared receive context" 60 fabric_shared
+	try "mpirun over UCX" 100 mpi --mca pml ucx -x UCX_TLS=rc_v,ud_v -x UCX_NET_DEVICES="$DEVICE:1" -x UCX_IB_GID_INDEX=1
+	# Over rdma_rxe it finds no way to send, nor does it over the stock stack
+	[ "$UNIV_LINK" = rxe ] || try "mpirun over libfabric" 100 mpi --mca pml cm --mca mtl ofi -x FI_PROVIDER='verbs;ofi_rxm'
 fi
