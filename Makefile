@@ -87,13 +87,14 @@ deps:
 demo: deps
 	@$(SETTINGS) tests/demo
 
+# STAGE="NAME..." runs those stages alone, with what they test built again.
 # The packages come with a prerequisite: make expands all lines of a recipe, so SETTINGS, before it runs the first
 check: deps-kernel
-	@$(SETTINGS) tests/check
+	@$(SETTINGS) tests/check $(if $(STAGE),build $(STAGE))
 
-# PART="NAME..." runs those parts alone
+# PART="NAME..." runs those parts alone, WITHIN=MINUTES those that fit
 check-all: deps-kernel all test-programs
-	@$(SETTINGS) tests/check-all $(PART)
+	@$(SETTINGS) tests/check-all $(if $(WITHIN),--within $(WITHIN)) $(PART)
 
 # KUnit wants the test kernel, which takes longer to build than all of this
 quick: deps
@@ -115,7 +116,7 @@ deps-kernel:
 	@packaging/install-deps debian-packages.txt debian-packages-kernel.txt
 
 coverage: deps-kernel all test-programs
-	@$(SETTINGS) tests/kernel/coverage
+	@$(SETTINGS) tests/coverage/run
 
 # Every program over uroce, on the kernels where make check has only a choice
 matrix: deps-kernel all
@@ -136,8 +137,9 @@ mutants: deps-kernel all test-programs
 
 # For T seconds. K=races: on the kernel that finds data races, instead of the test kernel
 soak soak-wire: T = 1800
+# Each day has seeds of its own, which count up from round to round; SEED= repeats a search
 soak soak-wire: deps-kernel all test-programs
-	@$(SETTINGS) $(if $(filter races,$(K)),UNIV_KERNEL=races) tests/fuzz/soak $(if $(filter soak-wire,$@),-w) -t $(T) -s $(or $(SEED),1)
+	@$(SETTINGS) $(if $(filter races,$(K)),UNIV_KERNEL=races) tests/fuzz/soak $(if $(filter soak-wire,$@),-w) -t $(T) -s $(or $(SEED),$(shell date +%Y%m%d00))
 
 # For T seconds each; on the test kernel if it is there, since that one tells what code ran
 T ?= 600
@@ -167,7 +169,7 @@ help:
 	@echo 'quick      build, static checks, KUnit if the test kernel is there, and a choice of tests in one guest'
 	@echo 't          one test: T="NAME [CASE]..." LINK=rxe|uroce K=stock|test|rt CONSOLE=1 GDB=1; tests/one says more'
 	@echo 'adversaries  the table of known ways to break such a stack, with the results of the last check'
-	@echo 'coverage   the lines of the core that the tests reach, and those that they do not'
+	@echo 'coverage   the lines of the core, of uroce and of the library that the tests reach, and those that they do not'
 	@echo 'matrix     every program over uroce, on PREEMPT_RT and on the test kernel'
 	@echo 'kernels    builds for kernels of Debian from 6.1 to the newest, boots each, runs tests; KERNELS= chooses'
 	@echo 'mutants    plants mistakes and shows that tests find them; SHARE=10 a tenth, SEED= repeats it, ONLY="NAME|AREA..." picks'

@@ -212,9 +212,11 @@ offers_xrc() { [ "$STACK" = univerbs ] && [ "$UNIV_LINK" = uroce ] && [ "${SERVE
 
 # try NAME SECONDS COMMAND...: run_test under the stack's name
 try() {
-	local name=$1 limit=$2
+	local name=$1 limit=$2 again_as=
 	shift 2
 	wants_case "$name" || return 0
+	# shellcheck disable=SC2034 # read by again
+	[ -n "$REMOTE" ] || again_as=$name
 	# the pair must end before the test does, so that both sides can be shown
 	pair_limit=$((limit - 8))
 	run_test "$STACK${REMOTE:+ two guests}${LINKS:-}: $name" "$limit" "$@"

@@ -17,8 +17,11 @@ program() {
 
 # user_test NAME SECONDS [CASE]...: a program as one test, named with the rows of ADVERSARIES that it covers
 user_test() {
-	local name=$1 limit=$2 rows
+	local name=$1 limit=$2 rows again_as=
 	shift 2
+	# The device that make t has
+	# shellcheck disable=SC2034 # read by again
+	[ "$UNIV_TEST_DEVICE" != rxe0 ] || again_as=$name${*:+ $*}
 	rows=$(grep -ao 'adv[0-9][0-9]' "$UNIV_REPO/tests/user/$name.c" 2>/dev/null | sort -u | tr '\n' ' ')
 	run_test "$name${*:+ $*}${rows:+ (${rows% })}" "$limit" program "$name" "$@"
 }
@@ -89,6 +92,7 @@ forgive() {
 	since_mark | grep -Eq "$klog_bad" || return 0
 	! since_mark | without_known | without_splats "$1" | grep -Eq "$klog_bad" || return 0
 	echo "rxe warned of its own bug"
+	count rxe_warnings
 	klog_mark
 }
 

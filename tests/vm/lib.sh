@@ -260,6 +260,14 @@ kmemleak_check() {
 	return 1
 }
 
+# no_leaks NAME: the same as a test, of which nothing is said unless it fails
+no_leaks() {
+	local leaks
+	leaks=$(kmemleak_check) && return
+	report "not ok" "$1"
+	printf '%s\n' "$leaks"
+}
+
 # lockdep_check: on kernels that watch locks. Most reports of any kind switch that off, and with it goes all that we would
 # hear of ours.
 lockdep_check() {
@@ -363,6 +371,45 @@ forgiven() {
 	note "$1: once more, $symptom"
 }
 
+# why_failed STATUS OUTPUT KLOG: the line that says most: the kernel's first complaint, the first check that failed, or the
+# last line
+why_failed() {
+	local output=$2 klog=$3
+	if [ -n "$klog" ]; then
+		grep -v 'cut here' <<<"$klog" | grep -Em 1 -- "$klog_bad" | sed -E 's/^#? *(\[[^]]*\] *)*//'
+		return
+	fi
+	[ "$1" != 124 ] || { echo "it did not end in time"; return; }
+	[ -s "$output" ] || { echo "exit status $1, and it said nothing"; return; }
+	grep -aEm 1 '^([a-z0-9_]+\.[ch]:[0-9]+: |no line like )|EXPECTATION FAILED' "$output" || grep -av '^[[:space:]]*$' "$output" | tail -n 1
+}
+
+# again OUTPUT: prints the command that repeats the failed test, or its script; nothing if make t can repeat neither. again_as
+# is how make t calls the test, UNIV_SCRIPT the script that runs, UNIV_K the kernel, or "other"; UNIV_AGAIN is the command
+# itself.
+again() {
+	local what=${again_as:-} script=${UNIV_SCRIPT:-}
+	[ -z "${UNIV_AGAIN:-}" ] || { printf '# again: %s\n' "$UNIV_AGAIN"; return; }
+	[ "${UNIV_K:-}" != other ] || return 0
+	if [ -n "$what" ]; then
+		# The first case of a program of tests/user that failed
+		[[ $what = *' '* ]] || what+=$(sed -nE 's/^[a-z0-9_]+\.[ch]:[0-9]+: ([a-z0-9_]+): .*/ \1/p' "$1" | head -n 1)
+		# make t takes a regular expression, and quotes it
+		what=${what//[\'()\$]/.}
+	elif [ "${script%/*}" = tests/guest ]; then
+		what=${script##*/}
+	else
+		return 0
+	fi
+	printf "# again: make t T='%s' LINK=%s K=%s\n" "$what" "$UNIV_LINK" "${UNIV_K:-stock}"
+}
+
+# say_why STATUS OUTPUT KLOG: prints the last lines of a failed test
+say_why() {
+	printf '# reason: %s\n' "$(why_failed "$@")"
+	again "$2"
+}
+
 # run_test NAME SECONDS COMMAND...: one test. COMMAND may be a function; 0 passes, 77 skips (last line says why). The
 # kernel log counts too. A kernel that checks a lot gets UNIV_SLOW times as long.
 run_test() {
@@ -389,6 +436,7 @@ run_test() {
 	# awk ends the last line even where the program did not
 	tail -n 40 "$out" | awk '{ print "#   " $0 }'
 	[ -z "$klog" ] || printf '%s\n' "$klog"
+	say_why "$status" "$out" "$klog"
 	return 1
 }
 
@@ -401,10 +449,12 @@ skip() { echo "$*"; exit 77; }
 finish_tests() {
 	local passed failed
 	lockdep_check || report "not ok" "lockdep looked to the end"
-	kmemleak_check || report "not ok" "no memory leaked"
+	no_leaks "no memory is lost in the end"
 	klog_check || report "not ok" "the kernel log says nothing more"
 	counted forgiven
 	[ "$counted" -eq 0 ] || note "$counted tests ran a second time for a symptom of perftest's own"
+	counted rxe_warnings
+	[ "$counted" -eq 0 ] || note "warnings of rdma_rxe about its own bug: $counted"
 	counted early
 	# A module that refuses every second connection would look like this
 	[ "$counted" -le 2 ] || report "not ok" "perftest came too early twice at most" "# $counted times"
