@@ -31,8 +31,11 @@ udaddy_pair() {
 	expect "return status 0" "$client_out" "$server_out"
 }
 
+# Datagrams to a group of rdma_rxe's get lost on most kernels from 6.12 on, over the stock stack too
+group_is_deaf() { [ "$UNIV_LINK" = rxe ] && printf '%s\n' 6.12 "$(uname -r)" | sort -VC; }
 # Both sides bind to their own address and join the group; the sender starts when the receiver waits for data
 mckey_pair() {
+	! group_is_deaf || skip "rdma_rxe of this kernel loses datagrams to groups"
 	pair says "receiving data transfers" mckey -b "$SERVER" -m 239.1.1.1 -C 20 -S 1000 -- \
 		mckey -b "$CLIENT" -m 239.1.1.1 -C 20 -S 1000 -s "$@" || return
 	expect "return status 0" "$client_out" "$server_out"
