@@ -169,6 +169,7 @@ enum univ_flags {
 	UNIV_FLAGS_CQ,			/* flags of ibv_create_cq_ex(3) */
 	UNIV_FLAGS_REREG,		/* flags of ibv_rereg_mr(3) */
 	UNIV_FLAGS_MR_MASK,		/* comp_mask of ibv_reg_mr_ex(3) */
+	UNIV_FLAGS_ACCESS,		/* access of ibv_reg_mr(3) */
 	UNIV_FLAGS_COUNT
 };
 

@@ -43,8 +43,8 @@ int univ_fail_flags(const char *verb, int err, enum univ_flags word, uint64_t gi
 	});
 }
 
-/* "IBV_QP_EX_WITH_FLUSH, 0x40000000 (send_ops_flags)" */
-static void say_flags(struct univ_line *line, uint32_t word, uint64_t flags)
+/* "IBV_QP_EX_WITH_FLUSH, 0x40000000" */
+static void say_bits(struct univ_line *line, uint32_t word, uint64_t flags)
 {
 	const char *separator = "", *name;
 	uint64_t unnamed = 0, bit;
@@ -60,7 +60,14 @@ static void say_flags(struct univ_line *line, uint32_t word, uint64_t flags)
 	}
 	if (unnamed)
 		univ_say(line, "%s0x%llx", separator, (ull)unnamed);
-	name = univ_flags_word(word);
+}
+
+/* The same, and " (send_ops_flags)" */
+static void say_flags(struct univ_line *line, uint32_t word, uint64_t flags)
+{
+	const char *name = univ_flags_word(word);
+
+	say_bits(line, word, flags);
 	if (name)
 		univ_say(line, " (%s)", name);
 }
@@ -70,8 +77,10 @@ void univ_explain_flags(struct univ_line *line, const struct univ_failure *f)
 	univ_say(line, "flags ");
 	say_flags(line, f->detail, f->value & ~f->bound);
 	univ_say(line, " are not supported");
-	if (f->bound)
-		univ_say(line, " (0x%llx are)", (ull)f->bound);
+	if (!f->bound)
+		return;
+	univ_say(line, "; supported are ");
+	say_bits(line, f->detail, f->bound);
 }
 
 int univ_fail_flags_missing(const char *verb, enum univ_flags word, uint64_t missing)
@@ -249,13 +258,14 @@ void univ_explain_access(struct univ_line *line, const struct univ_failure *f)
 {
 	const uint64_t writes = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
 
-	if ((f->value & writes) && !(f->value & IBV_ACCESS_LOCAL_WRITE))
-		univ_say(line, "access flags 0x%llx: %s needs IBV_ACCESS_LOCAL_WRITE",
-			 (ull)f->value, f->value & IBV_ACCESS_REMOTE_WRITE ?
+	if ((f->value & writes) && !(f->value & IBV_ACCESS_LOCAL_WRITE)) {
+		univ_say(line, "%s needs IBV_ACCESS_LOCAL_WRITE",
+			 f->value & IBV_ACCESS_REMOTE_WRITE ?
 			 "IBV_ACCESS_REMOTE_WRITE" : "IBV_ACCESS_REMOTE_ATOMIC");
-	else
-		univ_say(line, "access flags 0x%llx are not all offered by the device",
-			 (ull)f->value);
+		return;
+	}
+	univ_say(line, "not all of these flags are offered by the device: ");
+	say_flags(line, UNIV_FLAGS_ACCESS, f->value);
 }
 
 int univ_fail_qp_type(const char *verb, uint32_t type)

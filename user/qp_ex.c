@@ -294,7 +294,9 @@ static void wr_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t rem
 
 	if (!slot)
 		return;
-	if (univ_unlikely(!ah || qp->ibv.qp_type != IBV_QPT_UD)) {
+	/* A handle means nothing, or something else, in another context */
+	if (univ_unlikely(!ah || qp->ibv.qp_type != IBV_QPT_UD ||
+			  ah->context != qp->ibv.context)) {
 		build_refuse(qp, univ_fail_no_ah(VERB));
 		return;
 	}

@@ -58,7 +58,7 @@ static int target_open(struct univ_qp *qp, const struct ibv_qp_open_attr *attr)
 	return err;
 }
 
-static int open_check(const struct ibv_qp_open_attr *attr)
+static int open_check(const struct ibv_context *context, const struct ibv_qp_open_attr *attr)
 {
 	const uint32_t needed = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD |
 				IBV_QP_OPEN_ATTR_TYPE;
@@ -72,6 +72,8 @@ static int open_check(const struct ibv_qp_open_attr *attr)
 					       needed & ~attr->comp_mask);
 	if (!attr->xrcd)
 		return univ_fail_no_object(VERB_OPEN, UNIV_OBJECT_XRCD);
+	if (attr->xrcd->context != context)
+		return univ_fail_context(VERB_OPEN, UNIV_OBJECT_XRCD);
 	return 0;
 }
 
@@ -83,7 +85,7 @@ struct ibv_qp *univ_open_qp(struct ibv_context *context, struct ibv_qp_open_attr
 	};
 	struct univ_qp *qp;
 
-	if (open_check(attr))
+	if (open_check(context, attr))
 		return NULL;
 	qp = univ_qp_alloc(context, &init);
 	if (!qp)

@@ -225,6 +225,15 @@ static const struct flag mr_mask_flags[] = {
 	{},
 };
 
+static const struct flag access_flags[] = {
+	FLAG(IBV_ACCESS_LOCAL_WRITE), FLAG(IBV_ACCESS_REMOTE_WRITE),
+	FLAG(IBV_ACCESS_REMOTE_READ), FLAG(IBV_ACCESS_REMOTE_ATOMIC),
+	FLAG(IBV_ACCESS_MW_BIND), FLAG(IBV_ACCESS_ZERO_BASED), FLAG(IBV_ACCESS_ON_DEMAND),
+	FLAG(IBV_ACCESS_HUGETLB), FLAG(IBV_ACCESS_FLUSH_GLOBAL),
+	FLAG(IBV_ACCESS_FLUSH_PERSISTENT), FLAG(IBV_ACCESS_RELAXED_ORDERING),
+	{},
+};
+
 static const struct {
 	const char *name;
 	const struct flag *flags;	/* to the first that has no name */
@@ -239,6 +248,7 @@ static const struct {
 	[UNIV_FLAGS_CQ] = { "flags", cq_flags },
 	[UNIV_FLAGS_REREG] = { "flags", rereg_flags },
 	[UNIV_FLAGS_MR_MASK] = { "comp_mask", mr_mask_flags },
+	[UNIV_FLAGS_ACCESS] = { "access", access_flags },
 };
 
 const char *univ_flags_word(uint32_t word)

@@ -49,5 +49,6 @@ run_test "nothing is printed unasked" 90 silent
 run_test "a failed completion is explained" 40 completion
 user_test mistakes_calls 120
 user_test mistakes_work 180
+user_test other_devices 60
 [ "$UNIV_LINK" != uroce ] || user_test mistakes_uroce 60
 user_test mistakes_hangs 180

@@ -173,11 +173,30 @@ static void qpstate_explained(struct kunit *test)
 	mutex_unlock(&fake->qp.mutex);
 }
 
+/* No device of the tests has two ports, so the queue pair is given one that it cannot have */
+static void qpstate_path_of_another_port(struct kunit *test)
+{
+	const struct univ_qp_attr attr = { .attr_mask = IB_QP_AV, .ah.port_num = 1 };
+	struct fake *fake = fake_qp(test, IB_QPT_RC);
+	struct univ_hdr hdr = {};
+
+	fake->ib.port = 2;
+	fake->qp.state = IB_QPS_SQD;
+	mutex_lock(&fake->qp.mutex);
+	KUNIT_EXPECT_EQ(test, univ_qp_check_modify(&fake->qp, &attr, &hdr), -EINVAL);
+	mutex_unlock(&fake->qp.mutex);
+	KUNIT_EXPECT_EQ(test, hdr.reason, (u32)UNIV_REASON_ATTR_VALUE);
+	KUNIT_EXPECT_EQ(test, hdr.detail, (u32)IB_QP_AV);
+	KUNIT_EXPECT_EQ(test, hdr.value, 1ull);
+	KUNIT_EXPECT_EQ(test, hdr.bound, 2ull);
+}
+
 static struct kunit_case qpstate_cases[] = {
 	KUNIT_CASE(qpstate_pairs_of_bits),
 	KUNIT_CASE(qpstate_around_the_table),
 	KUNIT_CASE(qpstate_random_masks),
 	KUNIT_CASE(qpstate_explained),
+	KUNIT_CASE(qpstate_path_of_another_port),
 	{}
 };
 

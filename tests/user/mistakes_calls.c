@@ -115,6 +115,18 @@ static void iova_at_another_offset(void)
 	pair_close(&p);
 }
 
+/* Neither has on-demand paging */
+static void access_not_offered(void)
+{
+	struct pair p;
+
+	pair_open(&p, NULL);
+	CHECK(!ibv_reg_mr(p.pd, p.buf[0], 4096, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND),
+	      "registered");
+	SAYS("ibv_reg_mr", "not all", "offered", "IBV_ACCESS_ON_DEMAND");
+	pair_close(&p);
+}
+
 static void rereg_without_access(void)
 {
 	struct pair p;
@@ -182,7 +194,8 @@ static void flags_by_name(void)
 
 	pair_open(&p, NULL);
 	CHECK(!ibv_create_cq_ex(p.dev.ctx, &cq) && errno == EOPNOTSUPP, "created");
-	SAYS("ibv_create_cq_ex", "IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN", "not supported");
+	SAYS("ibv_create_cq_ex", "IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN", "not supported",
+	     "supported are IBV_CREATE_CQ_ATTR_SINGLE_THREADED");
 	qp = ex_attr(&p, IBV_QP_EX_WITH_TSO);
 	CHECK(!ibv_create_qp_ex(p.dev.ctx, &qp), "created");
 	SAYS("ibv_create_qp_ex", "IBV_QP_EX_WITH_TSO (send_ops_flags)");
@@ -228,6 +241,51 @@ static void objects_of_two_contexts(void)
 	pair_close(&b);
 }
 
+/* An ordinary one is made in the domain's context, whatever context is given (rdma-core's header does) */
+static struct ibv_srq *xrc_srq(struct pair *p, struct ibv_pd *pd)
+{
+	return ibv_create_srq_ex(p->dev.ctx, &(struct ibv_srq_init_attr_ex){
+		.attr = { .max_wr = 4, .max_sge = 1 }, .srq_type = IBV_SRQT_XRC, .pd = pd, .cq = p->cq[0],
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_CQ |
+			     IBV_SRQ_INIT_ATTR_XRCD });
+}
+
+/* Others than queue pairs name objects as well */
+static void objects_of_another_context(void)
+{
+	struct ibv_qp_init_attr_ex init;
+	struct ibv_ah_attr to;
+	struct ibv_qp_ex *ex;
+	struct ibv_ah *ah;
+	struct ibv_qp *qp;
+	struct pair a, b;
+
+	pair_open(&a, NULL);
+	pair_open(&b, &(struct pair_want) { .type = IBV_QPT_UD });
+	CHECK(ibv_rereg_mr(a.mr, IBV_REREG_MR_CHANGE_PD, b.pd, NULL, 0, 0), "altered");
+	SAYS("ibv_rereg_mr", "protection domain is of another context");
+	CHECK(!xrc_srq(&b, a.pd), "created");
+	SAYS("ibv_create_srq", "protection domain is of another context");
+	ah_attr_to(&a.dev, &to);
+	ah = ibv_create_ah(a.pd, &to);
+	NEED_PTR(ah, "create_ah");
+	init = ex_attr(&b, IBV_QP_EX_WITH_SEND);
+	init.qp_type = IBV_QPT_UD;
+	qp = ibv_create_qp_ex(b.dev.ctx, &init);
+	NEED_PTR(qp, "create_qp_ex");
+	qp_connect(&b.dev, qp, 0, NULL);
+	ex = ibv_qp_to_qp_ex(qp);
+	ibv_wr_start(ex);
+	ibv_wr_send(ex);
+	ibv_wr_set_ud_addr(ex, ah, 1, 0);
+	CHECK(ibv_wr_complete(ex), "posted");
+	SAYS("address handle of its protection domain");
+	CHECK_ERR(ibv_destroy_qp(qp), 0);
+	CHECK_ERR(ibv_destroy_ah(ah), 0);
+	pair_close(&a);
+	pair_close(&b);
+}
+
 /* ---- States and paths ------------------------------------------------------------ */
 
 static void wrong_attributes(void)
@@ -262,7 +320,7 @@ static void av_of_another_port(void)
 	CHECK(ibv_modify_qp(p.qp[0], &a, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
 			    IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
 			    IBV_QP_MIN_RNR_TIMER), "modified");
-	SAYS("ibv_modify_qp", "port");
+	SAYS("ibv_modify_qp", "no port 2");
 	pair_close(&p);
 }
 
@@ -310,12 +368,14 @@ static const struct test_case cases[] = {
 	{ "limit_exceeded", limit_exceeded },
 	{ "remote_write_without_local_write", remote_write_without_local_write },
 	{ "iova_at_another_offset", iova_at_another_offset },
+	{ "access_not_offered", access_not_offered },
 	{ "rereg_without_access", rereg_without_access },
 	{ "no_domain_in_comp_mask", no_domain_in_comp_mask },
 	{ "incomplete_comp_mask", incomplete_comp_mask },
 	{ "flags_by_name", flags_by_name },
 	{ "busy_object", busy_object },
 	{ "objects_of_two_contexts", objects_of_two_contexts },
+	{ "objects_of_another_context", objects_of_another_context },
 	{ "wrong_attributes", wrong_attributes },
 	{ "av_of_another_port", av_of_another_port },
 	{ "no_grh_gid_port_or_pkey", no_grh_gid_port_or_pkey },
