@@ -11,6 +11,7 @@
 #include "context.h"
 #include "ioctl.h"
 #include "mr.h"
+#include "mw.h"
 #include "native.h"
 #include "pd.h"
 #include "reason.h"
@@ -32,7 +33,11 @@ static int mr_check_access(struct ib_device *ib, struct univ_hdr *hdr,
 {
 	int ret = ib_check_mr_access(ib, access);
 
-	/* On-demand paging needs a user context of the device's own driver. */
+	/*
+	 * Most drivers want a user context of their own for on-demand paging.
+	 * rdma_rxe of 7.2 and 7.3 wants none, but looks pages up by iova and does
+	 * not check that it is the process's address.
+	 */
 	if (!ret && access & (IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB))
 		ret = -EOPNOTSUPP;
 	if (ret)
@@ -95,6 +100,16 @@ static int mr_explain(struct univ_hdr *hdr, const struct mr_range *range,
 }
 
 /*
+ * Without windows of ours the flag is of use to other stacks' processes alone:
+ * rdma_rxe of some kernels (6.1 and 7.2, not 6.12) lets a window be bound to a region
+ * of another domain.
+ */
+static u32 mr_access(const struct univ_device *dev, u32 access)
+{
+	return univ_mw_offered(dev) ? access : access & ~IB_ACCESS_MW_BIND;
+}
+
+/*
  * Pins the pages on the caller's account, so it runs in the caller's context.
  */
 static struct univ_mr *mr_create(struct univ_call *call,
@@ -116,7 +131,7 @@ static struct univ_mr *mr_create(struct univ_call *call,
 		return ERR_PTR(ret);
 	}
 	mr->ib = ib_reg_user_mr(pd->ib, cmd->addr, cmd->length, cmd->iova,
-				cmd->access);
+				mr_access(call->ctx->dev, cmd->access));
 	if (!IS_ERR(mr->ib))
 		return mr;
 	ret = mr_explain(&cmd->hdr, &range, PTR_ERR(mr->ib));

@@ -157,6 +157,7 @@ static struct ib_mr *mock_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 				      u64 iova, int access,
 				      UNIV_DMAH_ARG struct ib_udata *udata)
 {
+	to_mock(pd->device)->access = access;
 	return mock_mr(pd, MOCK_REG_MR);
 }
 

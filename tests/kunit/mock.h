@@ -73,6 +73,7 @@ struct mock {
 	u32 num_recvs;
 	u32 recv_room;
 	u32 last_key;
+	int access;			/* of the last region of a process */
 	atomic_t objects;		/* of all kinds that exist */
 	bool early;			/* queues have an event when made */
 	bool ip_gids;			/* as ib_port_attr has it */

@@ -22,6 +22,21 @@ static void verbs_pd_has_no_dma_key(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture_destroy(f, UNIV_PD_DEALLOC, pd), 0);
 }
 
+/* No window of ours can be bound to the region, and one of another stack is not to be */
+static void verbs_mr_takes_no_window(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct univ_mr_reg cmd = {
+		.pd = fixture_pd(f), .addr = f->user, .iova = f->user, .length = PAGE_SIZE,
+		.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_MW_BIND,
+	};
+
+	KUNIT_EXPECT_EQ(test, fixture_call(f, UNIV_MR_REG, &cmd, sizeof(cmd)), 0);
+	KUNIT_EXPECT_EQ(test, f->mock->access, (int)IB_ACCESS_LOCAL_WRITE);
+	KUNIT_EXPECT_EQ(test, fixture_destroy(f, UNIV_MR_DEREG, cmd.handle), 0);
+	KUNIT_EXPECT_EQ(test, fixture_destroy(f, UNIV_PD_DEALLOC, cmd.pd), 0);
+}
+
 /* The op that each creating command ends in, and what it is built on */
 struct creation {
 	const char *name;
@@ -422,6 +437,7 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(verbs_port_flags),
 	KUNIT_CASE(verbs_device_flags),
 	KUNIT_CASE(verbs_pd_has_no_dma_key),
+	KUNIT_CASE(verbs_mr_takes_no_window),
 	KUNIT_CASE(verbs_creation_refused),
 	KUNIT_CASE(verbs_creation_untold),
 	KUNIT_CASE(verbs_untold_and_kept),
