@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# The software HCA: as a device, over its own rings, and for users in the kernel. The other scripts run over it too, with
-# UNIV_LINK=uroce.
+# The software HCA: as a device, and over its own rings. The other scripts run over it too, with UNIV_LINK=uroce, and programs
+# that nobody here wrote run over it in tests/programs.
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
@@ -32,22 +32,6 @@ pair() {
 	server=$!
 	wait_until 10 tcp_listens "$port" || { cat "$UNIV_STATE/server.out"; return 1; }
 	univ timeout "$limit" "$@" "${peer:-10.88.0.1}"
-	status=$?
-	wait $server || { status=1; cat "$UNIV_STATE/server.out"; }
-	return $status
-}
-
-cm_listens() { rdma resource show cm_id | grep -q "state LISTEN"; }
-
-# cm_pair PROGRAM OPTION...: the same with rdma_cm, whose datagrams are a kernel user's
-cm_pair() {
-	local program=$1 server status client=(-s 10.88.0.1) listen=()
-	shift
-	[ "$program" != rping ] || { client=(-c); listen=(-s); }
-	univ timeout $((50 * ${UNIV_SLOW:-1})) "$program" "${listen[@]}" "$@" >"$UNIV_STATE/server.out" 2>&1 &
-	server=$!
-	wait_until 20 cm_listens || { cat "$UNIV_STATE/server.out"; return 1; }
-	univ timeout $((50 * ${UNIV_SLOW:-1})) "$program" "${client[@]}" "$@"
 	status=$?
 	wait $server || { status=1; cat "$UNIV_STATE/server.out"; }
 	return $status
@@ -94,17 +78,6 @@ unlinked_under_traffic() {
 	[ ! -e /sys/class/infiniband/u3 ] && ip link del u3-net
 }
 
-# Both sides open the domain of one file
-for_xrc() {
-	run_test "uroce: ibv_xsrq_pingpong" 60 pair 50 18515 ibv_xsrq_pingpong -d u0 -g 1 -n 20
-	run_test "uroce: ibv_xsrq_pingpong with events" 60 pair 50 18515 ibv_xsrq_pingpong -d u0 -g 1 -n 20 -e
-	run_test "uroce: ib_send_lat XRC" 60 pair 50 18515 ib_send_lat -d u0 -x 1 -c XRC -n 200
-	run_test "uroce: ib_send_bw XRC, 4 queue pairs" 60 pair 50 18515 ib_send_bw -d u0 -x 1 -c XRC -s 64 -n 500 -q 4
-	run_test "uroce: ib_write_bw XRC" 60 pair 50 18515 ib_write_bw -d u0 -x 1 -c XRC -s 65536 -n 200
-	run_test "uroce: ib_read_lat XRC" 60 pair 50 18515 ib_read_lat -d u0 -x 1 -c XRC -n 200
-	run_test "uroce: ib_atomic_lat XRC" 60 pair 50 18515 ib_atomic_lat -d u0 -x 1 -c XRC -n 200
-}
-
 qp_memory() {
 	[ -z "${UNIV_SLOW:-}" ] || skip "a kernel that watches its memory takes more of it"
 	program footprint 24576
@@ -127,15 +100,7 @@ run_test "uroce: one device for a netdev, and it goes with it (adv07)" 30 netdev
 port_flags() { univ ibv_devinfo -v -d u0 | grep 'port_cap_flags:.*0x04010000'; }
 run_test "uroce: flags of the port" 20 port_flags
 run_test "uroce: a namespace goes (adv25)" 30 namespace_goes
-for kind in rc uc ud srq; do
-	run_test "uroce: ibv_${kind}_pingpong" 90 pair 80 18515 ibv_${kind}_pingpong -d u0 -g 1
-done
 run_test "uroce: ib_write_bw, every size" 120 pair 110 18515 ib_write_bw -d u0 -x 1 -a -n 50
-run_test "uroce: ib_read_bw 1 MiB" 60 pair 50 18515 ib_read_bw -d u0 -x 1 -s 1048576 -n 50
-run_test "uroce: ib_send_bw" 60 pair 50 18515 ib_send_bw -d u0 -x 1 -s 64 -n 1000
-run_test "uroce: ib_send_lat with events" 60 pair 50 18515 ib_send_lat -d u0 -x 1 -n 200 -e
-run_test "uroce: ib_atomic_lat" 60 pair 50 18515 ib_atomic_lat -d u0 -x 1 -n 200
-for_xrc
 run_test "uroce: memory of a queue pair" 60 qp_memory
 run_test "uroce: memory of a queue pair that uses packets" 120 wire_memory
 user_test tutorial 30
@@ -151,13 +116,6 @@ user_test api_states 60
 within_host() { UNIV_TEST_PEER=u0 program datagrams both_ways; }
 run_test "uroce: datagrams within a host, and the headers that they show" 60 within_host
 user_test atomic_write 100
-user_test windows 100
-user_test windows_bad 200
-user_test xrc 300
-user_test xrc_bad 300
-run_test "uroce: rping" 60 cm_pair rping -a 10.88.0.1 -C 20
-run_test "uroce: ucmatose" 60 cm_pair ucmatose
-run_test "uroce: udaddy" 60 cm_pair udaddy
 run_test "uroce: unlinked under traffic (adv07)" 90 unlinked_under_traffic
 run_test "uroce: nothing is left behind" 20 resources_unchanged
 # With its device; the scripts that follow count who uses univerbs

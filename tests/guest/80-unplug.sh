@@ -76,7 +76,7 @@ hold_close() { exec {hold_fd}>&-; wait; }
 # Loaded and unloaded again and again
 load_unload() {
 	local i
-	for ((i = 0; i < 5; i++)); do
+	for ((i = 0; i < 2; i++)); do
 		unload_univerbs || return 1
 		need_univerbs || return 1
 		still_works || return 1
@@ -87,7 +87,6 @@ run_test "port events (adv26)" 60 port port_events
 run_test "port changes under traffic (adv26)" 90 port port_changes
 run_test "nodes come and go with their devices" 40 node_comes_and_goes
 run_test "rdma link del under traffic (adv07)" 90 gone rxe8 "rdma link del rxe8"
-run_test "and once more (adv07)" 90 gone rxe8 "rdma link del rxe8"
 for moment in send recv batch; do
 	run_test "rdma link del before a kick, $moment (adv07)" 60 gone rxe8 "rdma link del rxe8" $moment
 done

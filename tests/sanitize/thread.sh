@@ -12,6 +12,8 @@ export UNIV_SLOW=3
 
 need_univerbs || exit 1
 
-for name in threads api_event api_cq; do
+: "${THREAD_PROGRAMS=threads api_event api_cq}"
+
+for name in $THREAD_PROGRAMS; do
 	run_test "$name with races of threads checked" 300 program "$name"
 done
