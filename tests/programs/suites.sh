@@ -21,6 +21,8 @@ unpack_rdma_core() {
 rdma_core() {
 	local skips=("$UNIV_REPO/tests/programs/rdma-core-skips") reasons=$UNIV_STATE/rdma-core/skips
 	[ "$UNIV_LINK" != rxe ] || skips+=("${skips[0]}.rxe")
+	# The stock stack's test of an atomic write, which rdma_rxe of 6.1 does not have, fails instead of being skipped
+	[ "$STACK" != stock ] || set -- '^(?!.*test_qp_ex_rc_atomic_write)'
 	unpack_rdma_core && cat "${skips[@]}" >"$reasons" || return
 	on_stack "$STACK" "$UNIV_REPO/tests/programs/rdma-core.py" "$UNIV_STATE/rdma-core" "$DEVICE" "$reasons" "$@"
 }
