@@ -43,10 +43,20 @@ pick_release() {
 	fi
 }
 
+# shares_by RELEASE MODDIR: prints the file system by which a guest sees folders of the host: 9p, or virtiofs where the kernel
+# has no 9p, as that for clouds
+shares_by() {
+	if modprobe -d "$2" -S "$1" --show-depends 9pnet_virtio >/dev/null 2>&1; then
+		echo 9p
+	else
+		echo virtiofs
+	fi
+}
+
 # Modules that a guest needs before it sees its root, in loading order; nothing for what is built in.
 boot_modules() {
 	local release=$1 moddir=$2 name
-	for name in virtio_pci 9pnet_virtio 9p overlay; do
+	for name in virtio_pci 9pnet_virtio 9p virtiofs overlay; do
 		modprobe -d "$moddir" -S "$release" --show-depends "$name" 2>/dev/null
 	done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }'
 }
