@@ -21,7 +21,7 @@ static const struct univ_driver drivers[] = {
 		 * pair's domain, whoever made it. 6.1 calls handlers from a
 		 * tasklet of their own (rxe_cq.c: rxe_send_complete()), which
 		 * rxe_destroy_cq() does not kill. 6.4 and later call them from
-		 * rxe_cq_post(), those of 6.5 with cq_lock held.
+		 * rxe_cq_post(), from 6.5 on with cq_lock held.
 		 */
 		.id = RDMA_DRIVER_RXE,
 		.polls_in_handler = LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0),

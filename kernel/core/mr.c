@@ -35,8 +35,8 @@ static int mr_check_access(struct ib_device *ib, struct univ_hdr *hdr,
 
 	/*
 	 * Most drivers want a user context of their own for on-demand paging.
-	 * rdma_rxe of 7.2 and 7.3 wants none, but looks pages up by iova and does
-	 * not check that it is the process's address.
+	 * rdma_rxe of 7.2 and 7.3 wants none, but looks pages up by iova and
+	 * does not check that it is the process's address.
 	 */
 	if (!ret && access & (IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB))
 		ret = -EOPNOTSUPP;
@@ -100,9 +100,9 @@ static int mr_explain(struct univ_hdr *hdr, const struct mr_range *range,
 }
 
 /*
- * Without windows of ours the flag is of use to other stacks' processes alone:
- * rdma_rxe of some kernels (6.1 and 7.2, not 6.12) lets a window be bound to a region
- * of another domain.
+ * Where we offer no windows, the flag is of use to processes of other stacks
+ * alone: rdma_rxe of some kernels (6.1 and 7.2, not 6.12) lets a window be bound
+ * to a region of another domain.
  */
 static u32 mr_access(const struct univ_device *dev, u32 access)
 {

@@ -309,8 +309,8 @@ void uroce_send_done(struct uroce_qp *qp, struct uroce_wqe *wqe,
 /*
  * Requests that are flushed, or looked at, before others get a turn; and turns before
  * the rest is left to a work item. A process may publish as fast as we complete, for
- * ever, and a message may be 1 GiB long. Whoever came by a system call does more
- * turns, which the scheduler may part; in the tasklet they would be nobody's time.
+ * ever, and a message may be 1 GiB long. A system call does more turns, between
+ * which the scheduler may switch; in the tasklet they would be nobody's time.
  */
 #define STEP		64
 #define TURNS		16

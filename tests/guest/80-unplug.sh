@@ -73,7 +73,7 @@ hold_open() {
 
 hold_close() { exec {hold_fd}>&-; wait; }
 
-# Loaded and unloaded again and again
+# Loaded and unloaded, twice
 load_unload() {
 	local i
 	for ((i = 0; i < 2; i++)); do

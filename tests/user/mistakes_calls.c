@@ -115,7 +115,7 @@ static void iova_at_another_offset(void)
 	pair_close(&p);
 }
 
-/* Neither has on-demand paging */
+/* Neither rdma_rxe nor uroce has on-demand paging */
 static void access_not_offered(void)
 {
 	struct pair p;
@@ -241,16 +241,20 @@ static void objects_of_two_contexts(void)
 	pair_close(&b);
 }
 
-/* An ordinary one is made in the domain's context, whatever context is given (rdma-core's header does) */
+/*
+ * rdma-core's header makes an ordinary shared receive queue in the context of its
+ * protection domain, so only one for XRC can name a domain of another context.
+ */
 static struct ibv_srq *xrc_srq(struct pair *p, struct ibv_pd *pd)
 {
 	return ibv_create_srq_ex(p->dev.ctx, &(struct ibv_srq_init_attr_ex){
-		.attr = { .max_wr = 4, .max_sge = 1 }, .srq_type = IBV_SRQT_XRC, .pd = pd, .cq = p->cq[0],
+		.attr = { .max_wr = 4, .max_sge = 1 },
+		.srq_type = IBV_SRQT_XRC, .pd = pd, .cq = p->cq[0],
 		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_CQ |
 			     IBV_SRQ_INIT_ATTR_XRCD });
 }
 
-/* Others than queue pairs name objects as well */
+/* Calls other than ibv_create_qp(3) name objects too */
 static void objects_of_another_context(void)
 {
 	struct ibv_qp_init_attr_ex init;

@@ -89,7 +89,8 @@ static void xdr(void)
 	pair_open(&p, NULL);
 	other = UNIV_PORT_QUERY;
 	CHECK_ERR(ibv_query_port(p.dev.ctx, PORT, &port), 0);
-	CHECK(port.active_speed == 128, "active_speed %u, not the highest that fits", port.active_speed);
+	CHECK(port.active_speed == 128, "active_speed %u, not the highest that fits",
+	      port.active_speed);
 	CHECK(port.active_speed_ex == XDR, "active_speed_ex %u", port.active_speed_ex);
 	CHECK_ERR(ibv_query_port_speed(p.dev.ctx, PORT, &speed), 0);
 	CHECK(speed && speed % 2000 == 0, "%" PRIu64 " times 100 Mbit/s", speed);
