@@ -164,12 +164,27 @@ def wrong_test(test):
     return "%s has no case %s" % (name, strange[0]) if strange else None
 
 
+def is_expression(text):
+    """Whether it looks like a whole one: no statement, every parenthesis closed, a colon for each question mark."""
+    if re.match(r"(if|for|while|do|switch|return|goto|break|continue)\b", text):
+        return False
+    depth, questions = 0, 0
+    for char in re.sub(r"\"(\\.|[^\"])*\"|'(\\.|[^'])*'", "0", text):
+        depth += (char in "([") - (char in ")]")
+        questions += (char == "?") - (char == ":")
+        if depth < 0 or questions < 0 or char in ";{}":
+            return False
+    return depth == 0 and questions == 0
+
+
 def wrong(mutation, text):
     """Sentences what is wrong with it."""
     if not mutation.file or not mutation.old or bool(mutation.by) == bool(mutation.same):
         return ["it needs in, old, and either by or same"]
     if not mutation.is_statement and not mutation.new:
         return ["an expression needs something to stand for it"]
+    if not mutation.is_statement and not (is_expression(mutation.old) and is_expression(mutation.new)):
+        return ["old or new is neither a whole expression nor statements that end in ; or }"]
     found = [wrong_test(test) for test in mutation.by] + [place(mutation, text)[1]]
     return [each for each in found if each]
 
