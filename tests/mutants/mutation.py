@@ -139,7 +139,7 @@ def planted(text, mutations):
 
 def cases_of(program):
     """The cases of a program of tests/user, of a suite of tests/kunit; None if there is no such file."""
-    for path, case in (("tests/user/%s.c", r'^\t\{ "(\w+)",'), ("tests/kunit/%s_kunit.c", r"KUNIT_CASE\((\w+)\)")):
+    for path, case in (("tests/user/%s.c", r'^\t\{ "(\w+)", \w+ \},$'), ("tests/kunit/%s_kunit.c", r"KUNIT_CASE\((\w+)\)")):
         path = os.path.join(TREE, path % program)
         if os.path.exists(path):
             with open(path, encoding="utf-8") as source:
