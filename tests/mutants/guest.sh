@@ -64,7 +64,8 @@ with_kind() {
 	case $kind in
 	script) UNIV_LINK=${2:-rxe} UNIV_STATE=/run/univ-mutant tests/vm/suite "tests/guest/$1.sh" ;;
 	kunit)
-		echo "univ_$1" >/sys/module/univ_mutant/parameters/suite
+		# Without a newline, which would be part of the name
+		printf %s "univ_$1" >/sys/module/univ_mutant/parameters/suite
 		KUNIT_ONLY="$*" UNIV_STATE=/run/univ-mutant tests/vm/suite tests/guest/05-kunit.sh
 		;;
 	rxe) UNIV_LINK=rxe program "$@" && resources_unchanged ;;
