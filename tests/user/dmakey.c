@@ -126,7 +126,8 @@ static void near_own(void)
 /* Keys that devices reserve for everything */
 static void reserved_keys(void)
 {
-	static const uint32_t keys[] = { 0, 1, 0x80, 0xff, 0x100, 0x1ff, 0x8000, 0xffff, 0x700,
+	/* 0xa5 is uroce's */
+	static const uint32_t keys[] = { 0, 1, 0x80, 0xa5, 0xff, 0x100, 0x1ff, 0x8000, 0xffff, 0x700,
 		0x800, 0x80000000u, 0xffffff00u, 0xfffffffeu, 0xffffffffu };
 	static const uint64_t places[] = { 0, 0x1000, 0xffff888000000000ull, 0xffffffff81000000ull };
 

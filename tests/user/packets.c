@@ -476,7 +476,10 @@ static struct ibv_qp *datagram_open(void)
 	return qp;
 }
 
-/* Datagrams of another partition are nobody's, and what is sent to a group has a group's number */
+/*
+ * Datagrams of another partition, or with another Q_Key, are nobody's, and a datagram to a
+ * group has a group's number
+ */
 static void stray_datagrams(void)
 {
 	struct in_addr from = { inet_addr("10.89.0.2") };
@@ -489,6 +492,10 @@ static void stray_datagrams(void)
 	datagram_begin(&p, 0x1234);
 	packet_send(&p);
 	CHECK(wait_wc(env.cq, &wc, 100) == 0, "another partition's datagram arrived");
+	datagram_begin(&p, 0xffff);
+	put32(p.byte + 12, PAIR_QKEY + 1);
+	packet_send(&p);
+	CHECK(wait_wc(env.cq, &wc, 100) == 0, "a datagram with another Q_Key arrived");
 	datagram_begin(&p, 0xffff);
 	/* Every host is in this group */
 	packet_send_to(&p, "10.89.0.2", "224.0.0.1", 0);
