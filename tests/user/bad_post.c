@@ -455,6 +455,43 @@ static void remote_keys(void)
 }
 
 /* Operations that the responder's access flags forbid */
+/* A write that is good, and behind it, in the same list, @bad */
+static void want_second_failure(struct pair *p, struct ibv_send_wr *bad, const char *what)
+{
+	struct ibv_send_wr good, *refused;
+	struct ibv_sge sge;
+	struct ibv_wc wc;
+
+	good = write_wr(p, &sge);
+	good.next = bad;
+	CHECK_ERR(ibv_post_send(p->qp[0], &good, &refused), 0);
+	CHECK(wait_wc(p->cq[0], &wc, WC_TIMEOUT) == 1 && wc.wr_id == bad->wr_id,
+	      "%s: not the second's completion", what);
+	CHECK(wc.status == IBV_WC_REM_ACCESS_ERR, "%s: %s", what, ibv_wc_status_str(wc.status));
+	CHECK(qp_state_after_error(p->qp[0]) == IBV_QPS_ERR, "%s: no error", what);
+	reconnect(p);
+}
+
+/* A device that remembers where the request before went looks at the key and the range all the same */
+static void after_a_good_one(void)
+{
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	struct pair p;
+
+	pair_open(&p, NULL);
+	wr = write_wr(&p, &sge);
+	wr.wr_id = 4712;
+	wr.wr.rdma.rkey ^= 0x55;
+	want_second_failure(&p, &wr, "a wrong key after a right one");
+	wr.wr.rdma.rkey = p.mr->rkey;
+	wr.wr.rdma.remote_addr = (uintptr_t)p.buf[1] + PAIR_HALF - 63;
+	want_second_failure(&p, &wr, "one byte past the region that was right before");
+	wr.wr.rdma.remote_addr = (uintptr_t)p.buf[0] - 1;
+	want_second_failure(&p, &wr, "one byte before the region that was right before");
+	pair_close(&p);
+}
+
 static void remote_rights(void)
 {
 	struct pair_want want = { .stay_reset = 1 };
@@ -633,6 +670,7 @@ static const struct test_case cases[] = {
 	{ "wrong_for_type", wrong_for_type },
 	{ "local_keys", local_keys },
 	{ "remote_keys", remote_keys },
+	{ "after_a_good_one", after_a_good_one },
 	{ "remote_rights", remote_rights },
 	{ "receive_too_small", receive_too_small },
 	{ "receive_wrong_key", receive_wrong_key },
