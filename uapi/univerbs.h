@@ -2,22 +2,24 @@
 /*
  * Control interface of /dev/infiniband/univerbsN.
  *
- * Opening the node makes a context. Each ioctl takes one struct that begins
- * with struct univ_hdr. The rules for all of them:
+ * Opening the node creates a context. The argument of each ioctl is one struct
+ * that begins with struct univ_hdr. These rules hold for all ioctls:
  *
- *  - @size is what the caller knows. Shorter than the first version of the
- *    struct: EINVAL. Longer than the kernel's, with anything but zeros behind:
- *    E2BIG. Structs grow at the tail only.
- *  - A reserved field or an unknown flag that is not zero: EOPNOTSUPP.
- *  - On failure @reason, @detail, @value and @bound say why, errno stays what a
- *    libibverbs program expects.
- *  - If the result cannot be written to the caller's memory the call fails with
- *    EFAULT and the object does not exist.
- *  - After the device is gone every ioctl that is well formed fails with
- *    ENODEV, and so do mmap() and, once its events are read, read().
+ *  - @size is the size of the struct that the caller was compiled with. A size
+ *    below the first version of the struct fails with EINVAL. A size above the
+ *    kernel's version fails with E2BIG unless the excess bytes are zero.
+ *    Structs grow at the tail only.
+ *  - A reserved field or an unknown flag that is not zero fails with
+ *    EOPNOTSUPP.
+ *  - On failure, @reason, @detail, @value and @bound explain the error. errno
+ *    is the value that a libibverbs program expects.
+ *  - If the result cannot be written to the caller's memory, the call fails
+ *    with EFAULT and the object does not exist.
+ *  - After the device is removed, every well-formed ioctl fails with ENODEV.
+ *    mmap() does too, and read() as soon as the queued events have been read.
  *
- * read() of the node yields struct univ_event, one or more whole ones; so does
- * read() of a completion channel. Both can be polled and made O_NONBLOCK.
+ * read() of the node returns one or more whole structs univ_event, and so does
+ * read() of a completion channel. Both files support poll() and O_NONBLOCK.
  */
 #ifndef UNIVERBS_H
 #define UNIVERBS_H
@@ -25,112 +27,287 @@
 #include <linux/types.h>
 #include <linux/ioctl.h>
 
-/* Told by GET_CHARDEV over RDMA netlink and by UNIV_CONTEXT_QUERY. */
+/* GET_CHARDEV over RDMA netlink and UNIV_CONTEXT_QUERY return this version. */
 #define UNIV_ABI_VERSION 1
 
 #define UNIV_CLIENT_NAME "univerbs"
 
 /**
- * enum univ_reason - why a call or a completion failed
+ * enum univ_reason - reason for the failure of a call or a completion
+ * @UNIV_REASON_NONE: Nothing is known beyond errno.
+ * @UNIV_REASON_SIZE: The struct is too short. Value: given size. Bound: least
+ *	size.
+ * @UNIV_REASON_TAIL: Bytes behind the known part of the struct are not zero.
+ *	Value: given size. Bound: known size.
+ * @UNIV_REASON_RESERVED: A reserved field is not zero. Value: offset of the
+ *	field.
+ * @UNIV_REASON_FLAGS: A flag is unknown. Detail: enum univ_flags (library).
+ *	Value: given flags. Bound: known flags. Completion: the request has the
+ *	unknown flag.
+ * @UNIV_REASON_FAULT: The struct or a buffer cannot be read or written.
+ * @UNIV_REASON_DEVICE_GONE: The device was removed. For the destroying ioctls,
+ *	value: completion events that were read, bound: other events that were
+ *	read.
+ * @UNIV_REASON_DEVICE_REFUSED: The device's driver refused the call. Value:
+ *	errno of the driver. Bound (library): given IBV_QP_* bits.
+ * @UNIV_REASON_UNSUPPORTED: The device lacks the operation. Bound (library):
+ *	given IBV_QP_* bits.
+ * @UNIV_REASON_HANDLE: The object does not exist. Detail: enum
+ *	univ_object_type. Value: handle.
+ * @UNIV_REASON_HANDLE_TYPE: The object has another type. Detail: wanted type.
+ *	Value: handle. Bound: type of the object.
+ * @UNIV_REASON_NOT_ATTACHED: The queue pair is not attached to the multicast
+ *	group. Value: LID.
+ * @UNIV_REASON_BUSY: The object is in use. Detail: type. Value: handle. Bound:
+ *	users. Completion: the memory window is bound.
+ * @UNIV_REASON_LIMIT: A limit is exceeded. Detail: enum univ_limit. Value:
+ *	requested quantity. Bound: limit. Completion: the message is too long,
+ *	or the peer accepts no reads and atomics.
+ * @UNIV_REASON_ZERO: A quantity must not be zero. Detail: enum univ_limit.
+ * @UNIV_REASON_MEMLOCK: RLIMIT_MEMLOCK is exceeded. Value: requested bytes.
+ *	Bound: remaining bytes.
+ * @UNIV_REASON_CGROUP: The limit of the rdma cgroup is reached. Detail: enum
+ *	univ_object_type.
+ * @UNIV_REASON_NO_MEMORY: The kernel has no memory. Value: bytes, if known.
+ * @UNIV_REASON_ACCESS_FLAGS: The access flags of a memory region contradict
+ *	each other. Value: flags.
+ * @UNIV_REASON_ADDRESS: The memory is not mapped, or lacks the permission.
+ *	Value: address. Bound: length.
+ * @UNIV_REASON_ADDRESS_WRAP: Address + length exceeds 2^64. Value: address.
+ *	Bound: length.
+ * @UNIV_REASON_PERMISSION: The process lacks a capability. Value: capability.
+ * @UNIV_REASON_QP_TYPE: The queue pair type is not offered, or is wrong for the
+ *	call. Value: enum ibv_qp_type.
+ * @UNIV_REASON_QP_STATE: The state transition does not exist. Detail: from << 8
+ *	| to.
+ * @UNIV_REASON_ATTR_MISSING: A transition requires further attributes. Detail:
+ *	from << 8 | to. Value: missing IBV_QP_* bits.
+ * @UNIV_REASON_ATTR_SURPLUS: A transition does not allow some attributes.
+ *	Detail: from << 8 | to. Value: surplus IBV_QP_* bits.
+ * @UNIV_REASON_ATTR_VALUE: The value of an attribute is too high. Detail:
+ *	IBV_QP_* bit. Value: given value. Bound: highest value allowed.
+ * @UNIV_REASON_CUR_STATE: IBV_QP_CUR_STATE differs from the current state.
+ *	Value: given state. Bound: current state.
+ * @UNIV_REASON_PORT: The port does not exist. Value: given port. Bound: number
+ *	of ports.
+ * @UNIV_REASON_GID_INDEX: There is no GID at the index. Value: index. Bound:
+ *	length of the table.
+ * @UNIV_REASON_PKEY_INDEX: There is no P_Key at the index. Value: index. Bound:
+ *	length of the table.
+ * @UNIV_REASON_NO_ROUTE: The destination address cannot be resolved.
+ * @UNIV_REASON_NO_GRH: RoCE needs a global route header.
+ * @UNIV_REASON_NOT_MULTICAST: The GID is not a multicast address.
+ * @UNIV_REASON_CQ_SHRINK: More completions are waiting than the new size holds.
+ *	Value: requested size. Bound: waiting completions.
+ * @UNIV_REASON_FD: The descriptor is not a completion channel of this context.
+ *	Value: descriptor.
+ * @UNIV_REASON_VECTOR: The completion vector does not exist. Value: given
+ *	vector. Bound: number of vectors.
+ * @UNIV_REASON_RING_CORRUPT: Data path: a ring index is out of bounds. Value:
+ *	index.
+ * @UNIV_REASON_WR_OPCODE: Data path: the opcode is unknown, or the type of the
+ *	queue pair does not allow it. Value: opcode.
+ * @UNIV_REASON_WR_SGE: Data path: a request has too many scatter/gather
+ *	entries. Value: entries. Bound: limit.
+ * @UNIV_REASON_WR_INLINE: Data path: the inline data is too long. Value: bytes.
+ *	Bound: limit.
+ * @UNIV_REASON_WR_AH: Data path: the address handle does not exist, or belongs
+ *	to another protection domain. Value: handle.
+ * @UNIV_REASON_WR_KEY: Data path: the process does not own the key. Value: key.
+ * @UNIV_REASON_WR_REFUSED: Data path: the device refused the request. Value:
+ *	errno of the driver.
+ * @UNIV_REASON_QUEUE_FULL: Library: the queue is full. Value: outstanding
+ *	requests. Bound: size of the queue.
+ * @UNIV_REASON_POST_STATE: Library: the state of the queue pair does not allow
+ *	the request. Value: state.
+ * @UNIV_REASON_NO_MODULE: Library: univerbs.ko is not loaded.
+ * @UNIV_REASON_NO_DEVICE: Library: there is no RDMA device.
+ * @UNIV_REASON_NODE_PERMISSION: Library: the process may not open the node.
+ * @UNIV_REASON_CHANNEL_BUSY: Library: completion queues use the channel. Value:
+ *	number of queues.
+ * @UNIV_REASON_NOT_OFFERED: Library: univerbs does not implement the verb.
+ * @UNIV_REASON_MW_TYPE: The type of memory window does not exist, or cannot be
+ *	bound by this call. Value: enum ibv_mw_type. Completion: likewise, or a
+ *	window of this type cannot be invalidated.
+ * @UNIV_REASON_XRCD_FILE: The file does not exist, or conflicts with O_CREAT or
+ *	O_EXCL of the call. Detail: enum univ_xrcd_file. Value: descriptor.
+ * @UNIV_REASON_XRC_QPN: The domain has no XRC receive queue pair of the number.
+ *	Value: number.
+ * @UNIV_REASON_NOT_XRC: Library: the shared receive queue has no number.
+ * @UNIV_REASON_SRQ_OF_XRC: The shared receive queue is for XRC only. Value:
+ *	handle.
+ * @UNIV_REASON_KEY_UNKNOWN: Completion: the queue pair's protection domain has
+ *	no memory region with the key, and no memory window that could be bound.
+ * @UNIV_REASON_KEY_RANGE: Completion: some of the bytes lie outside the key's
+ *	region.
+ * @UNIV_REASON_KEY_ACCESS: Completion: the key's region does not grant the
+ *	access.
+ * @UNIV_REASON_QP_ACCESS: Completion: the peer's qp_access_flags do not allow
+ *	the operation.
+ * @UNIV_REASON_RECV_SHORT: Completion: the message is longer than the memory of
+ *	the receive request. Library: datagrams of the port were too long.
+ *	Value: number of datagrams. Bound: queue pair.
+ * @UNIV_REASON_FLAGS_MISSING: Library: flags must be added. Detail: enum
+ *	univ_flags. Value: missing flags.
+ * @UNIV_REASON_WR_NOT_ASKED: Library: send_ops_flags at creation lack the
+ *	operation. Value: opcode.
+ * @UNIV_REASON_WR_DEVICE: Library: the device lacks the operation. Value:
+ *	opcode.
+ * @UNIV_REASON_WR_BATCH: Library: only ibv_wr_*(3) offers the operation. Value:
+ *	opcode.
+ * @UNIV_REASON_ATOMIC: The operand is not 8 bytes at a multiple of 8. In the
+ *	library, value: address, bound: length.
+ * @UNIV_REASON_CONTEXT: Library: the object belongs to another context. Detail:
+ *	enum univ_object_type.
+ * @UNIV_REASON_NO_VERBS: Library: the module is loaded, but the device has no
+ *	node.
+ * @UNIV_REASON_UNACKNOWLEDGED: Library: a destroying call waits for
+ *	acknowledgements. Detail: enum univ_object_type. Value: events.
+ * @UNIV_REASON_NOT_ARMED: Library: the program waits for an event, but armed no
+ *	queue.
+ * @UNIV_REASON_UNSIGNALED: Library: the program polls for requests, none of
+ *	which is signaled. Value: number of requests. Bound: queue pair.
+ * @UNIV_REASON_NO_TIMEOUT: Library: the program polls for an answer with a
+ *	timeout of 0. Value: number of requests. Bound: queue pair.
+ * @UNIV_REASON_LEFT_OBJECTS: Library: the context was closed while it had
+ *	objects. Value: number of objects.
+ * @UNIV_REASON_FORKED: Library: the queue belongs to the parent of this child
+ *	of fork().
+ * @UNIV_REASON_DRIVER_UNCHECKED: Library: the device has no node, because
+ *	univerbs does not serve its driver.
+ * @UNIV_REASON_QKEY: Library: the Q_Key of datagrams of the port differed from
+ *	the receiver's. Value: number of datagrams. Bound: queue pair.
+ * @UNIV_REASON_XRC_SRQN: Completion: the peer's XRC domain has no shared
+ *	receive queue of the number.
+ * @UNIV_REASON_DOMAIN: Library: the buffer belongs to another protection
+ *	domain.
+ * @UNIV_REASON_COUNT: Number of reasons; not a reason.
  *
- * What @detail, @value and @bound of struct univ_hdr hold is said behind each.
- * New reasons are added at the end; a reader treats an unknown one as
+ * "detail", "value" and "bound" in these descriptions are fields of struct
+ * univ_hdr. The reasons that are marked "Data path" are in struct
+ * univ_cqe.reason and are used by the library. "Library" marks reasons that
+ * only the library uses, "Completion" the meaning in struct univ_cqe.reason.
+ *
+ * New reasons are added at the end. A reader treats an unknown reason as
  * %UNIV_REASON_NONE.
  */
 enum univ_reason {
-	UNIV_REASON_NONE,		/* nothing known beyond errno */
-	UNIV_REASON_SIZE,		/* struct too short: value given, bound least */
-	UNIV_REASON_TAIL,		/* non-zero bytes behind the known ones: value given, bound known */
-	UNIV_REASON_RESERVED,		/* reserved field not zero: value its offset */
-	UNIV_REASON_FLAGS,		/* unknown flag: detail enum univ_flags (library), value the flags, bound the known ones; completion: in the request */
-	UNIV_REASON_FAULT,		/* the struct or a buffer cannot be read or written */
-	UNIV_REASON_DEVICE_GONE,	/* the device was removed; of UNIV_*_DESTROY: value completion events read, bound others */
-	UNIV_REASON_DEVICE_REFUSED,	/* the device's driver said no: value its errno, bound (library) the IBV_QP_* bits given */
-	UNIV_REASON_UNSUPPORTED,	/* the device has no such operation: bound (library) the IBV_QP_* bits given */
-	UNIV_REASON_HANDLE,		/* no such object: detail enum univ_object_type, value handle */
-	UNIV_REASON_HANDLE_TYPE,	/* another kind: detail wanted type, value handle, bound its type */
-	UNIV_REASON_NOT_ATTACHED,	/* not attached to that multicast group: value LID */
-	UNIV_REASON_BUSY,		/* still in use: detail type, value handle, bound users; completion: the window is bound */
-	UNIV_REASON_LIMIT,		/* detail enum univ_limit, value asked, bound limit; completion: message too long, or the peer takes no reads and atomics */
-	UNIV_REASON_ZERO,		/* must not be zero: detail enum univ_limit */
-	UNIV_REASON_MEMLOCK,		/* RLIMIT_MEMLOCK: value bytes asked, bound bytes left */
-	UNIV_REASON_CGROUP,		/* rdma cgroup limit: detail enum univ_object_type */
-	UNIV_REASON_NO_MEMORY,		/* kernel memory: value bytes, where known */
-	UNIV_REASON_ACCESS_FLAGS,	/* MR access flags contradict: value flags */
-	UNIV_REASON_ADDRESS,		/* memory not mapped, or not with that permission: value address, bound length */
-	UNIV_REASON_ADDRESS_WRAP,	/* address + length passes 2^64: value address, bound length */
-	UNIV_REASON_PERMISSION,		/* lacks a capability: value the capability */
-	UNIV_REASON_QP_TYPE,		/* not offered, or wrong for this call: value enum ibv_qp_type */
-	UNIV_REASON_QP_STATE,		/* no such transition: detail from << 8 | to */
-	UNIV_REASON_ATTR_MISSING,	/* detail from << 8 | to, value the missing IBV_QP_* bits */
-	UNIV_REASON_ATTR_SURPLUS,	/* detail from << 8 | to, value the surplus IBV_QP_* bits */
-	UNIV_REASON_ATTR_VALUE,		/* detail the IBV_QP_* bit, value given, bound highest allowed */
-	UNIV_REASON_CUR_STATE,		/* IBV_QP_CUR_STATE is not the state: value given, bound real */
-	UNIV_REASON_PORT,		/* no such port: value given, bound ports */
-	UNIV_REASON_GID_INDEX,		/* no GID at this index: value index, bound table length */
-	UNIV_REASON_PKEY_INDEX,		/* no P_Key at this index: value index, bound table length */
-	UNIV_REASON_NO_ROUTE,		/* destination address cannot be resolved */
-	UNIV_REASON_NO_GRH,		/* RoCE needs a global route header */
-	UNIV_REASON_NOT_MULTICAST,	/* the GID is not a multicast address */
-	UNIV_REASON_CQ_SHRINK,		/* more completions wait than would fit: value asked, bound waiting */
-	UNIV_REASON_FD,			/* not a completion channel of this context: value fd */
-	UNIV_REASON_VECTOR,		/* no such completion vector: value given, bound vectors */
-	/* Data path; told in struct univ_cqe.reason and by the library. */
-	UNIV_REASON_RING_CORRUPT,	/* ring index out of bounds: value index */
-	UNIV_REASON_WR_OPCODE,		/* opcode unknown, or not for this QP type: value opcode */
-	UNIV_REASON_WR_SGE,		/* too many scatter/gather entries: value given, bound limit */
-	UNIV_REASON_WR_INLINE,		/* inline data too long: value given, bound limit */
-	UNIV_REASON_WR_AH,		/* no such address handle, or of another PD: value handle */
-	UNIV_REASON_WR_KEY,		/* key not of this process: value key */
-	UNIV_REASON_WR_REFUSED,		/* the device refused the request: value its errno */
-	UNIV_REASON_QUEUE_FULL,		/* library: value requests outstanding, bound the queue's size */
-	UNIV_REASON_POST_STATE,		/* library: the queue pair's state takes no such request: value state */
-	UNIV_REASON_NO_MODULE,		/* library: univerbs.ko is not loaded */
-	UNIV_REASON_NO_DEVICE,		/* library: no RDMA device */
-	UNIV_REASON_NODE_PERMISSION,	/* library: no permission on the node */
-	UNIV_REASON_CHANNEL_BUSY,	/* library: completion channel has queues: value how many */
-	UNIV_REASON_NOT_OFFERED,	/* library: not implemented by univerbs */
-	UNIV_REASON_MW_TYPE,		/* no such type of memory window, or not bound this way: value enum ibv_mw_type; completion: or not to be invalidated */
-	UNIV_REASON_XRCD_FILE,		/* no such file, or one that O_CREAT and O_EXCL of the call do not suit: detail enum univ_xrcd_file, value fd */
-	UNIV_REASON_XRC_QPN,		/* no XRC receive queue pair in that domain: value number */
-	UNIV_REASON_NOT_XRC,		/* library: the shared receive queue has no number */
-	UNIV_REASON_SRQ_OF_XRC,		/* the shared receive queue is for XRC alone: value handle */
-	UNIV_REASON_KEY_UNKNOWN,	/* completion: no region, or window to be bound, of the queue pair's domain has the key */
-	UNIV_REASON_KEY_RANGE,		/* completion: not all of the bytes lie in the key's region */
-	UNIV_REASON_KEY_ACCESS,		/* completion: the key's region does not grant the access */
-	UNIV_REASON_QP_ACCESS,		/* completion: the peer's qp_access_flags do not allow the operation */
-	UNIV_REASON_RECV_SHORT,		/* completion: the message is longer than the receive's memory; library: datagrams of the port were: value how many, bound queue pair */
-	UNIV_REASON_FLAGS_MISSING,	/* library: flags that must be added: detail enum univ_flags, value those */
-	UNIV_REASON_WR_NOT_ASKED,	/* library: send_ops_flags at creation lack the operation: value opcode */
-	UNIV_REASON_WR_DEVICE,		/* library: the device has no such operation: value opcode */
-	UNIV_REASON_WR_BATCH,		/* library: only ibv_wr_*(3) has the operation: value opcode */
-	UNIV_REASON_ATOMIC,		/* not 8 bytes at a multiple of 8; library: value address, bound length */
-	UNIV_REASON_CONTEXT,		/* library: an object of another context: detail enum univ_object_type */
-	UNIV_REASON_NO_VERBS,		/* library: the module is loaded and has no node for the device */
-	UNIV_REASON_UNACKNOWLEDGED,	/* library: destroying waits: detail enum univ_object_type, value events */
-	UNIV_REASON_NOT_ARMED,		/* library: an event is waited for that nothing was armed for */
-	UNIV_REASON_UNSIGNALED,		/* library: polled for requests none of which is signaled: value how many, bound queue pair */
-	UNIV_REASON_NO_TIMEOUT,		/* library: polled for an answer with a timeout of 0: value how many, bound queue pair */
-	UNIV_REASON_LEFT_OBJECTS,	/* library: the context was closed with objects: value how many */
-	UNIV_REASON_FORKED,		/* library: the queue is the parent's of this child of fork() */
-	UNIV_REASON_DRIVER_UNCHECKED,	/* library: the device has no node, since univerbs does not serve its driver */
-	UNIV_REASON_QKEY,		/* library: datagrams of the port had another Q_Key than their receiver: value how many, bound queue pair */
-	UNIV_REASON_XRC_SRQN,		/* completion: no shared receive queue of that number in the peer's XRC domain */
-	UNIV_REASON_DOMAIN,		/* library: the buffer is of another protection domain */
+	UNIV_REASON_NONE,
+	UNIV_REASON_SIZE,
+	UNIV_REASON_TAIL,
+	UNIV_REASON_RESERVED,
+	UNIV_REASON_FLAGS,
+	UNIV_REASON_FAULT,
+	UNIV_REASON_DEVICE_GONE,
+	UNIV_REASON_DEVICE_REFUSED,
+	UNIV_REASON_UNSUPPORTED,
+	UNIV_REASON_HANDLE,
+	UNIV_REASON_HANDLE_TYPE,
+	UNIV_REASON_NOT_ATTACHED,
+	UNIV_REASON_BUSY,
+	UNIV_REASON_LIMIT,
+	UNIV_REASON_ZERO,
+	UNIV_REASON_MEMLOCK,
+	UNIV_REASON_CGROUP,
+	UNIV_REASON_NO_MEMORY,
+	UNIV_REASON_ACCESS_FLAGS,
+	UNIV_REASON_ADDRESS,
+	UNIV_REASON_ADDRESS_WRAP,
+	UNIV_REASON_PERMISSION,
+	UNIV_REASON_QP_TYPE,
+	UNIV_REASON_QP_STATE,
+	UNIV_REASON_ATTR_MISSING,
+	UNIV_REASON_ATTR_SURPLUS,
+	UNIV_REASON_ATTR_VALUE,
+	UNIV_REASON_CUR_STATE,
+	UNIV_REASON_PORT,
+	UNIV_REASON_GID_INDEX,
+	UNIV_REASON_PKEY_INDEX,
+	UNIV_REASON_NO_ROUTE,
+	UNIV_REASON_NO_GRH,
+	UNIV_REASON_NOT_MULTICAST,
+	UNIV_REASON_CQ_SHRINK,
+	UNIV_REASON_FD,
+	UNIV_REASON_VECTOR,
+	UNIV_REASON_RING_CORRUPT,
+	UNIV_REASON_WR_OPCODE,
+	UNIV_REASON_WR_SGE,
+	UNIV_REASON_WR_INLINE,
+	UNIV_REASON_WR_AH,
+	UNIV_REASON_WR_KEY,
+	UNIV_REASON_WR_REFUSED,
+	UNIV_REASON_QUEUE_FULL,
+	UNIV_REASON_POST_STATE,
+	UNIV_REASON_NO_MODULE,
+	UNIV_REASON_NO_DEVICE,
+	UNIV_REASON_NODE_PERMISSION,
+	UNIV_REASON_CHANNEL_BUSY,
+	UNIV_REASON_NOT_OFFERED,
+	UNIV_REASON_MW_TYPE,
+	UNIV_REASON_XRCD_FILE,
+	UNIV_REASON_XRC_QPN,
+	UNIV_REASON_NOT_XRC,
+	UNIV_REASON_SRQ_OF_XRC,
+	UNIV_REASON_KEY_UNKNOWN,
+	UNIV_REASON_KEY_RANGE,
+	UNIV_REASON_KEY_ACCESS,
+	UNIV_REASON_QP_ACCESS,
+	UNIV_REASON_RECV_SHORT,
+	UNIV_REASON_FLAGS_MISSING,
+	UNIV_REASON_WR_NOT_ASKED,
+	UNIV_REASON_WR_DEVICE,
+	UNIV_REASON_WR_BATCH,
+	UNIV_REASON_ATOMIC,
+	UNIV_REASON_CONTEXT,
+	UNIV_REASON_NO_VERBS,
+	UNIV_REASON_UNACKNOWLEDGED,
+	UNIV_REASON_NOT_ARMED,
+	UNIV_REASON_UNSIGNALED,
+	UNIV_REASON_NO_TIMEOUT,
+	UNIV_REASON_LEFT_OBJECTS,
+	UNIV_REASON_FORKED,
+	UNIV_REASON_DRIVER_UNCHECKED,
+	UNIV_REASON_QKEY,
+	UNIV_REASON_XRC_SRQN,
+	UNIV_REASON_DOMAIN,
 	UNIV_REASON_COUNT
 };
 
 /**
- * enum univ_xrcd_file - what a %UNIV_REASON_XRCD_FILE speaks of
+ * enum univ_xrcd_file - cause of a %UNIV_REASON_XRCD_FILE
+ * @UNIV_XRCD_FILE_CLOSED: The descriptor is not open.
+ * @UNIV_XRCD_FILE_NONE: The file has no domain, and O_CREAT was not given.
+ * @UNIV_XRCD_FILE_EXISTS: The file has a domain, and O_EXCL was given.
  */
 enum univ_xrcd_file {
-	UNIV_XRCD_FILE_CLOSED,		/* not open */
-	UNIV_XRCD_FILE_NONE,		/* has no domain, and O_CREAT was not given */
-	UNIV_XRCD_FILE_EXISTS,		/* has one, and O_EXCL was given */
+	UNIV_XRCD_FILE_CLOSED,
+	UNIV_XRCD_FILE_NONE,
+	UNIV_XRCD_FILE_EXISTS,
 };
 
 /**
- * enum univ_limit - which quantity a %UNIV_REASON_LIMIT speaks of
+ * enum univ_limit - quantity that a %UNIV_REASON_LIMIT is about
+ * @UNIV_LIMIT_NONE: No quantity.
+ * @UNIV_LIMIT_CQE: Entries of a completion queue.
+ * @UNIV_LIMIT_SEND_WR: Requests of a send queue.
+ * @UNIV_LIMIT_RECV_WR: Requests of a receive queue.
+ * @UNIV_LIMIT_SEND_SGE: Scatter/gather entries of a send request.
+ * @UNIV_LIMIT_RECV_SGE: Scatter/gather entries of a receive request.
+ * @UNIV_LIMIT_INLINE: Bytes of inline data.
+ * @UNIV_LIMIT_SRQ_WR: Requests of a shared receive queue.
+ * @UNIV_LIMIT_SRQ_SGE: Scatter/gather entries of a shared receive request.
+ * @UNIV_LIMIT_SRQ_LIMIT: The limit of a shared receive queue that raises an
+ *	event.
+ * @UNIV_LIMIT_MR_LENGTH: Bytes of a memory region.
+ * @UNIV_LIMIT_OBJECTS: Objects.
+ * @UNIV_LIMIT_GID_ENTRIES: Entries of an array of GIDs.
+ * @UNIV_LIMIT_RINGS: Bytes of ring memory. The bound is the number of bytes
+ *	left.
+ * @UNIV_LIMIT_CONTEXTS: Contexts. The library reports this limit when open()
+ *	fails with ENFILE.
+ * @UNIV_LIMIT_POLLERS: Poller threads.
+ * @UNIV_LIMIT_MW_LENGTH: Bytes of a memory window.
+ * @UNIV_LIMIT_COUNT: Number of limits; not a limit.
  */
 enum univ_limit {
 	UNIV_LIMIT_NONE,
@@ -146,30 +323,43 @@ enum univ_limit {
 	UNIV_LIMIT_MR_LENGTH,
 	UNIV_LIMIT_OBJECTS,
 	UNIV_LIMIT_GID_ENTRIES,
-	UNIV_LIMIT_RINGS,		/* bytes of ring memory; bound: bytes left */
-	UNIV_LIMIT_CONTEXTS,		/* told by the library: open said ENFILE */
-	UNIV_LIMIT_POLLERS,		/* poller threads */
+	UNIV_LIMIT_RINGS,
+	UNIV_LIMIT_CONTEXTS,
+	UNIV_LIMIT_POLLERS,
 	UNIV_LIMIT_MW_LENGTH,
 	UNIV_LIMIT_COUNT
 };
 
 /**
- * enum univ_flags - which word a %UNIV_REASON_FLAGS or a
- *	%UNIV_REASON_FLAGS_MISSING of the library speaks of
+ * enum univ_flags - word that a %UNIV_REASON_FLAGS or a
+ *	%UNIV_REASON_FLAGS_MISSING of the library is about
+ * @UNIV_FLAGS_NONE: A word without names for its bits in this list.
+ * @UNIV_FLAGS_QP_MASK: comp_mask of ibv_create_qp_ex(3).
+ * @UNIV_FLAGS_SRQ_MASK: comp_mask of ibv_create_srq_ex(3).
+ * @UNIV_FLAGS_CQ_MASK: comp_mask of ibv_create_cq_ex(3).
+ * @UNIV_FLAGS_XRCD_MASK: comp_mask of ibv_open_xrcd(3).
+ * @UNIV_FLAGS_OPEN_MASK: comp_mask of ibv_open_qp(3).
+ * @UNIV_FLAGS_SEND_OPS: send_ops_flags of ibv_create_qp_ex(3).
+ * @UNIV_FLAGS_WC: wc_flags of ibv_create_cq_ex(3).
+ * @UNIV_FLAGS_CQ: flags of ibv_create_cq_ex(3).
+ * @UNIV_FLAGS_REREG: flags of ibv_rereg_mr(3).
+ * @UNIV_FLAGS_MR_MASK: comp_mask of ibv_reg_mr_ex(3).
+ * @UNIV_FLAGS_ACCESS: access of ibv_reg_mr(3).
+ * @UNIV_FLAGS_COUNT: Number of words; not a word.
  */
 enum univ_flags {
-	UNIV_FLAGS_NONE,		/* one whose bits have no names here */
-	UNIV_FLAGS_QP_MASK,		/* comp_mask of ibv_create_qp_ex(3) */
-	UNIV_FLAGS_SRQ_MASK,		/* comp_mask of ibv_create_srq_ex(3) */
-	UNIV_FLAGS_CQ_MASK,		/* comp_mask of ibv_create_cq_ex(3) */
-	UNIV_FLAGS_XRCD_MASK,		/* comp_mask of ibv_open_xrcd(3) */
-	UNIV_FLAGS_OPEN_MASK,		/* comp_mask of ibv_open_qp(3) */
-	UNIV_FLAGS_SEND_OPS,		/* send_ops_flags */
-	UNIV_FLAGS_WC,			/* wc_flags of ibv_create_cq_ex(3) */
-	UNIV_FLAGS_CQ,			/* flags of ibv_create_cq_ex(3) */
-	UNIV_FLAGS_REREG,		/* flags of ibv_rereg_mr(3) */
-	UNIV_FLAGS_MR_MASK,		/* comp_mask of ibv_reg_mr_ex(3) */
-	UNIV_FLAGS_ACCESS,		/* access of ibv_reg_mr(3) */
+	UNIV_FLAGS_NONE,
+	UNIV_FLAGS_QP_MASK,
+	UNIV_FLAGS_SRQ_MASK,
+	UNIV_FLAGS_CQ_MASK,
+	UNIV_FLAGS_XRCD_MASK,
+	UNIV_FLAGS_OPEN_MASK,
+	UNIV_FLAGS_SEND_OPS,
+	UNIV_FLAGS_WC,
+	UNIV_FLAGS_CQ,
+	UNIV_FLAGS_REREG,
+	UNIV_FLAGS_MR_MASK,
+	UNIV_FLAGS_ACCESS,
 	UNIV_FLAGS_COUNT
 };
 
@@ -188,8 +378,9 @@ enum univ_object_type {
 
 /**
  * struct univ_hdr - the head of each ioctl's struct
- * @size: in: bytes of the whole struct as the caller knows it
- * @flags: in: none is known yet; must be zero
+ * @size: in: size in bytes of the whole struct that the caller was compiled
+ *	with
+ * @flags: in: must be zero, because no flag is defined yet
  * @reason: out: enum univ_reason
  * @detail: out: see enum univ_reason
  * @value: out: see enum univ_reason
@@ -205,11 +396,11 @@ struct univ_hdr {
 };
 
 /**
- * enum univ_feature - what not every device offers
+ * enum univ_feature - capabilities that only some devices offer
  * @UNIV_FEATURE_WINDOWS: memory windows: %UNIV_MW_ALLOC, and send rings take
  *	%UNIV_WR_BIND_MW and %UNIV_WR_LOCAL_INV
- * @UNIV_FEATURE_XRC: %UNIV_XRCD_OPEN, shared receive queues and queue pairs of
- *	XRC
+ * @UNIV_FEATURE_XRC: %UNIV_XRCD_OPEN, and shared receive queues and queue pairs
+ *	for XRC
  * @UNIV_FEATURE_ATOMIC_WRITE: send rings take %UNIV_WR_ATOMIC_WRITE
  */
 enum univ_feature {
@@ -219,15 +410,15 @@ enum univ_feature {
 };
 
 /**
- * struct univ_context_query - what a context is made of
+ * struct univ_context_query - attributes of a context
  * @hdr: head
  * @abi_version: out: %UNIV_ABI_VERSION
- * @num_comp_vectors: out
- * @num_ports: out
+ * @num_comp_vectors: out: completion vectors of the device
+ * @num_ports: out: ports of the device
  * @features: in: zero; out: enum univ_feature
  * @node_guid: out: network order
- * @doorbell_offset: out: what to mmap (one page, read only) for struct
- *	univ_doorbell
+ * @doorbell_offset: out: mmap() offset of the doorbell page (one page, read
+ *	only), which holds struct univ_doorbell
  */
 struct univ_context_query {
 	struct univ_hdr hdr;
@@ -239,19 +430,23 @@ struct univ_context_query {
 	__aligned_u64 doorbell_offset;
 };
 
-/* Longest time that a poller looks at idle rings, in microseconds. */
+/* Longest time that a poller polls idle rings, in microseconds. */
 #define UNIV_POLLER_MAX_IDLE_US 10000000
 
 /**
- * struct univ_poller_start - have a kernel thread look at the context's rings,
- *	so that posting needs no kick while it is awake. It looks after queues
- *	that are made afterwards, and ends with the context. Once there is one,
- *	another call changes @idle_us. EAGAIN: too many (parameter max_pollers
- *	of the module).
+ * struct univ_poller_start - start a kernel thread that polls the context's
+ *	rings
  * @hdr: head
- * @idle_us: in: microseconds without a request after which it sleeps, and rings
- *	need a kick again; out: the same, at most %UNIV_POLLER_MAX_IDLE_US
+ * @idle_us: in: microseconds without a request after which the thread sleeps
+ *	and rings need a kick again; out: the same, at most
+ *	%UNIV_POLLER_MAX_IDLE_US
  * @reserved: zero
+ *
+ * Posting needs no kick while the thread is awake. The thread also polls queues
+ * that are created later, and ends with the context. If the context has a
+ * thread already, the call only changes @idle_us.
+ *
+ * Errors: EAGAIN if there are too many threads (module parameter max_pollers).
  */
 struct univ_poller_start {
 	struct univ_hdr hdr;
@@ -362,7 +557,7 @@ struct univ_port_query {
  * struct univ_pkey_query - one entry of the P_Key table
  * @hdr: head
  * @port_num: in: from 1
- * @index: in
+ * @index: in: index in the port's table
  * @pkey: out: network order
  * @reserved: zero
  */
@@ -381,7 +576,7 @@ struct univ_pkey_query {
  * @gid_index: index in the port's table
  * @port_num: from 1
  * @gid_type: enum ibv_gid_type
- * @ndev_ifindex: net device, 0 when there is none
+ * @ndev_ifindex: index of the net device, or 0 if there is none
  */
 struct univ_gid_entry {
 	__u8 gid[16];
@@ -395,8 +590,8 @@ struct univ_gid_entry {
  * struct univ_gid_query - one entry of a GID table
  * @hdr: head
  * @port_num: in: from 1
- * @index: in
- * @entry: out
+ * @index: in: index in the port's table
+ * @entry: out: the entry
  */
 struct univ_gid_query {
 	struct univ_hdr hdr;
@@ -409,8 +604,8 @@ struct univ_gid_query {
  * struct univ_gid_table - all valid GIDs of a device
  * @hdr: head
  * @entries: in: address of an array of struct univ_gid_entry
- * @max: in: entries of that array
- * @count: out: entries written
+ * @max: in: number of entries that the array holds
+ * @count: out: number of entries written
  */
 struct univ_gid_table {
 	struct univ_hdr hdr;
@@ -420,10 +615,11 @@ struct univ_gid_table {
 };
 
 /**
- * struct univ_destroy - destroys an object of the kind that the ioctl names
+ * struct univ_destroy - destroy an object of the type that the ioctl names
  * @hdr: head
- * @handle: in
- * @comp_events: out: CQ: completion events that were read from its channel
+ * @handle: in: object to destroy
+ * @comp_events: out: CQ: completion events of it that were read from its
+ *	channel
  * @async_events: out: CQ, SRQ, QP: asynchronous events that were read
  * @reserved: zero
  */
@@ -450,13 +646,16 @@ struct univ_pd_alloc {
 /**
  * struct univ_xrcd_open - ibv_open_xrcd(3)
  * @hdr: head
- * @fd: in: the file whose domain is meant, or -1: a new one without a name
- * @oflags: in: O_CREAT: if it has none it gets one; O_EXCL: only if it has none
+ * @fd: in: descriptor of the file that identifies the domain, or -1 to create a
+ *	domain without a file
+ * @oflags: in: O_CREAT: create the domain if the file has none; O_EXCL: fail if
+ *	the file has a domain
  * @handle: out
  * @reserved: zero
  *
- * All who open the domain of one file (of one inode) on one device share it. Only
- * on devices that take rings themselves: %UNIV_FEATURE_XRC.
+ * All contexts that open the domain of one file (one inode) on one device share
+ * the domain. Only devices with %UNIV_FEATURE_XRC offer this; their drivers are
+ * native.
  */
 struct univ_xrcd_open {
 	struct univ_hdr hdr;
@@ -473,7 +672,7 @@ struct univ_xrcd_open {
  * @access: in: enum ibv_access_flags
  * @addr: in: address in the process
  * @length: in: bytes
- * @iova: in: address that work requests use
+ * @iova: in: address by which work requests refer to @addr
  * @handle: out
  * @lkey: out
  * @rkey: out
@@ -496,7 +695,7 @@ struct univ_mr_reg {
  * struct univ_mr_rereg - ibv_rereg_mr(3)
  * @hdr: head
  * @handle: in
- * @change: in: enum ibv_rereg_mr_flags
+ * @change: in: enum ibv_rereg_mr_flags, the parts that change
  * @pd: in: handle, with IBV_REREG_MR_CHANGE_PD
  * @access: in: with IBV_REREG_MR_CHANGE_ACCESS
  * @addr: in: with IBV_REREG_MR_CHANGE_TRANSLATION
@@ -524,11 +723,11 @@ struct univ_mr_rereg {
  * @pd: in: handle
  * @type: in: enum ibv_mw_type
  * @handle: out
- * @rkey: out: names the window in requests; its low 8 bits are those of the
- *	latest bind request
+ * @rkey: out: remote key of the window in requests; its low 8 bits are set by
+ *	the latest bind request
  *
- * The window is bound to nothing yet. Only on devices that take rings
- * themselves: %UNIV_FEATURE_WINDOWS.
+ * The new window is not bound. Only devices with %UNIV_FEATURE_WINDOWS offer
+ * windows; their drivers are native.
  */
 struct univ_mw_alloc {
 	struct univ_hdr hdr;
@@ -561,8 +760,8 @@ struct univ_ah_attr {
  * struct univ_ah_create - ibv_create_ah(3)
  * @hdr: head
  * @pd: in: handle
- * @handle: out: what a datagram's work request names
- * @attr: in
+ * @handle: out: handle for the work requests of datagrams
+ * @attr: in: address vector
  */
 struct univ_ah_create {
 	struct univ_hdr hdr;
@@ -574,7 +773,8 @@ struct univ_ah_create {
 /**
  * struct univ_channel_create - ibv_create_comp_channel(3)
  * @hdr: head
- * @fd: out: read() yields struct univ_event; closing it destroys the channel
+ * @fd: out: descriptor; read() returns struct univ_event, close() destroys the
+ *	channel
  * @reserved: zero
  */
 struct univ_channel_create {
@@ -584,12 +784,12 @@ struct univ_channel_create {
 };
 
 /**
- * struct univ_ring_map - where a ring lies in a mapping
+ * struct univ_ring_map - position of a ring in a mapping
  * @head_offset: bytes from the start of the mapping to struct univ_ring_head
  * @slot_offset: bytes from the start of the mapping to slot 0
- * @slots: number of slots, a power of two; 0 when there is no such ring
- * @stride: bytes from one slot to the next, a multiple of 64; of receive requests
- *	with one entry 32
+ * @slots: number of slots, a power of two; 0 if the queue has no such ring
+ * @stride: bytes from one slot to the next, a multiple of 64; 32 for receive
+ *	requests with one entry
  */
 struct univ_ring_map {
 	__u32 head_offset;
@@ -598,24 +798,29 @@ struct univ_ring_map {
 	__u32 stride;
 };
 
+/**
+ * enum univ_cq_flags - optional fields of the completions of a queue
+ * @UNIV_CQ_TIMESTAMP: Fill univ_cqe.timestamp.
+ * @UNIV_CQ_WALLCLOCK: Fill univ_cqe.wallclock.
+ */
 enum univ_cq_flags {
-	UNIV_CQ_TIMESTAMP	= 1 << 0,	/* fill univ_cqe.timestamp */
-	UNIV_CQ_WALLCLOCK	= 1 << 1,	/* fill univ_cqe.wallclock */
+	UNIV_CQ_TIMESTAMP	= 1 << 0,
+	UNIV_CQ_WALLCLOCK	= 1 << 1,
 };
 
 /**
  * struct univ_cq_create - ibv_create_cq(3)
  * @hdr: head
- * @cqe: in: least number of entries; out: the real one
- * @comp_vector: in
+ * @cqe: in: least number of entries; out: actual number
+ * @comp_vector: in: completion vector
  * @channel_fd: in: completion channel, or -1
  * @cq_flags: in: enum univ_cq_flags
  * @cookie: in: returned in each event
  * @handle: out
  * @reserved: zero
- * @map_offset: out: what to mmap
- * @map_length: out: bytes to mmap
- * @ring: out
+ * @map_offset: out: mmap() offset of the ring
+ * @map_length: out: mmap() length in bytes
+ * @ring: out: position of the ring in the mapping
  */
 struct univ_cq_create {
 	struct univ_hdr hdr;
@@ -635,14 +840,15 @@ struct univ_cq_create {
  * struct univ_cq_resize - ibv_resize_cq(3)
  * @hdr: head
  * @handle: in
- * @cqe: in: least number of entries; out: the real one
- * @map_offset: out: what to mmap instead of the former ring
- * @map_length: out
- * @ring: out
+ * @cqe: in: least number of entries; out: actual number
+ * @map_offset: out: mmap() offset of the new ring
+ * @map_length: out: mmap() length in bytes
+ * @ring: out: position of the new ring in the mapping
  *
- * On success the completions that were not taken yet have been moved to the new
- * ring, whose head starts at 0. The caller must keep other threads from polling
- * across the call. The former mapping stays readable until it is unmapped.
+ * On success, the kernel has moved the completions that were not polled yet to
+ * the new ring, and the head of the new ring starts at 0. The caller must
+ * prevent other threads from polling during the call. The former mapping stays
+ * readable until it is unmapped.
  */
 struct univ_cq_resize {
 	struct univ_hdr hdr;
@@ -657,7 +863,7 @@ struct univ_cq_resize {
  * struct univ_cq_moderate - ibv_modify_cq(3)
  * @hdr: head
  * @handle: in
- * @count: in: completions to an event
+ * @count: in: number of completions per event
  * @period: in: microseconds
  */
 struct univ_cq_moderate {
@@ -671,19 +877,20 @@ struct univ_cq_moderate {
  * struct univ_srq_create - ibv_create_srq(3), ibv_create_srq_ex(3)
  * @hdr: head
  * @pd: in: handle
- * @max_wr: in: least; out: real
- * @max_sge: in: least; out: real
+ * @max_wr: in: least number of requests; out: actual number
+ * @max_sge: in: least number of entries of a request; out: actual number
  * @limit: in: srq_limit
  * @cookie: in: returned in each event
  * @handle: out
  * @reserved: zero
- * @map_offset: out
- * @map_length: out
- * @ring: out
- * @srq_type: in: enum ibv_srq_type, basic or XRC; what follows is of XRC alone
- * @cq: in: handle; receives complete there
- * @xrcd: in: handle
- * @srq_num: out: what a peer's requests name it by
+ * @map_offset: out: mmap() offset of the ring
+ * @map_length: out: mmap() length in bytes
+ * @ring: out: position of the ring in the mapping
+ * @srq_type: in: enum ibv_srq_type, basic or XRC; the following fields are for
+ *	XRC only
+ * @cq: in: handle of the completion queue of the receives
+ * @xrcd: in: handle of the XRC domain
+ * @srq_num: out: number by which a peer's requests name the queue
  */
 struct univ_srq_create {
 	struct univ_hdr hdr;
@@ -708,8 +915,8 @@ struct univ_srq_create {
  * @hdr: head
  * @handle: in
  * @attr_mask: in: enum ibv_srq_attr_mask; IBV_SRQ_MAX_WR is not offered
- * @max_wr: in: ignored without its bit
- * @limit: in
+ * @max_wr: in: ignored unless IBV_SRQ_MAX_WR is set
+ * @limit: in: srq_limit
  */
 struct univ_srq_modify {
 	struct univ_hdr hdr;
@@ -741,27 +948,30 @@ struct univ_srq_query {
  * @pd: in: handle
  * @send_cq: in: handle
  * @recv_cq: in: handle
- * @srq: in: handle, 0 for none
+ * @srq: in: handle, or 0 for none
  * @qp_type: in: enum ibv_qp_type
  * @sq_sig_all: in: 0 or 1
- * @max_send_wr: in: least; out: real; likewise the four that follow
- * @max_recv_wr: in, out
- * @max_send_sge: in, out
- * @max_recv_sge: in, out
- * @max_inline: in, out: bytes
- * @create_flags: in: none is known yet; must be zero
+ * @max_send_wr: in: least number of send requests; out: actual number
+ * @max_recv_wr: likewise for receive requests
+ * @max_send_sge: likewise for entries of a send request
+ * @max_recv_sge: likewise for entries of a receive request
+ * @max_inline: likewise for bytes of inline data
+ * @create_flags: in: must be zero, because no flag is defined yet
  * @cookie: in: returned in each event
  * @handle: out
  * @qp_num: out: the device's number
- * @map_offset: out: one mapping for both rings
- * @map_length: out
- * @sq: out
- * @rq: out: slots is 0 with a shared receive queue
- * @xrcd: in: XRC receive: handle, of what the queue pair is built on instead of
- *	@pd, the queues and @srq, which do not count. It has no rings, so
- *	@map_length is 0, and lives until everybody who opened it has destroyed it.
- *	XRC send: @recv_cq and @srq do not count.
+ * @map_offset: out: mmap() offset of one mapping with both rings
+ * @map_length: out: mmap() length in bytes
+ * @sq: out: position of the send ring in the mapping
+ * @rq: out: position of the receive ring in the mapping; slots is 0 with a
+ *	shared receive queue
+ * @xrcd: in: XRC receive: handle of the XRC domain
  * @reserved: zero
+ *
+ * An XRC receive queue pair belongs to @xrcd; the kernel ignores @pd, @send_cq,
+ * @recv_cq and @srq. It has no rings, so @map_length is 0. It exists until
+ * every context that created or opened it has destroyed its handle. For an XRC
+ * send queue pair, the kernel ignores @recv_cq and @srq.
  */
 struct univ_qp_create {
 	struct univ_hdr hdr;
@@ -789,10 +999,11 @@ struct univ_qp_create {
 };
 
 /**
- * struct univ_qp_open - ibv_open_qp(3): one more handle of an XRC receive queue pair
+ * struct univ_qp_open - ibv_open_qp(3): another handle of an XRC receive queue
+ *	pair
  * @hdr: head
  * @xrcd: in: handle
- * @qp_num: in
+ * @qp_num: in: number of the queue pair
  * @qp_type: in: enum ibv_qp_type
  * @handle: out
  * @cookie: in: returned in each event
@@ -811,7 +1022,7 @@ struct univ_qp_open {
  *	of struct ibv_qp_attr
  */
 struct univ_qp_attr {
-	__u32 attr_mask;	/* enum ibv_qp_attr_mask: the fields that count */
+	__u32 attr_mask;	/* enum ibv_qp_attr_mask: the valid fields */
 	__u32 qp_state;
 	__u32 cur_qp_state;
 	__u32 path_mtu;
@@ -845,7 +1056,7 @@ struct univ_qp_attr {
  * @hdr: head
  * @handle: in
  * @reserved: zero
- * @attr: in
+ * @attr: in: attributes to change
  */
 struct univ_qp_modify {
 	struct univ_hdr hdr;
@@ -859,13 +1070,13 @@ struct univ_qp_modify {
  * @hdr: head
  * @handle: in
  * @attr_mask: in: a hint, as in ibv_query_qp(3)
- * @attr: out
- * @max_send_wr: out, as are the four that follow
- * @max_recv_wr: out
- * @max_send_sge: out
- * @max_recv_sge: out
- * @max_inline: out
- * @sq_sig_all: out
+ * @attr: out: attributes
+ * @max_send_wr: out: size of the send queue, in requests
+ * @max_recv_wr: out: size of the receive queue, in requests
+ * @max_send_sge: out: most entries of a send request
+ * @max_recv_sge: out: most entries of a receive request
+ * @max_inline: out: most bytes of inline data
+ * @sq_sig_all: out: 0 or 1
  */
 struct univ_qp_query {
 	struct univ_hdr hdr;
@@ -886,7 +1097,7 @@ struct univ_qp_query {
  * @qp: in: handle
  * @lid: in: host order
  * @reserved: zero
- * @gid: in
+ * @gid: in: multicast GID, network order
  */
 struct univ_mcast {
 	struct univ_hdr hdr;
@@ -896,14 +1107,14 @@ struct univ_mcast {
 	__u8 gid[16];
 };
 
-/* univ_event.type of a completion channel; others are enum ibv_event_type. */
+/* univ_event.type of a completion channel. Nodes use enum ibv_event_type. */
 #define UNIV_EVENT_COMPLETION 0x100
 
 /**
- * struct univ_event - what read() yields
+ * struct univ_event - record that read() returns
  * @type: %UNIV_EVENT_COMPLETION or enum ibv_event_type
- * @port_num: port events: the port; otherwise 0
- * @cookie: object events: that of the object; otherwise 0
+ * @port_num: number of the port for port events; otherwise 0
+ * @cookie: @cookie of the object for object events; otherwise 0
  */
 struct univ_event {
 	__u32 type;
@@ -912,8 +1123,8 @@ struct univ_event {
 };
 
 /*
- * The numbers do not encode the struct's size: it grows at its tail, and @size
- * tells which version the caller knows.
+ * The numbers do not encode the size of the struct, because structs grow at the
+ * tail. @size states the version that the caller was compiled with.
  */
 #define UNIV_IOCTL_MAGIC 0xb8
 
@@ -953,10 +1164,11 @@ struct univ_event {
 #define UNIV_MCAST_DETACH	_IO(UNIV_IOCTL_MAGIC, 0x39)	/* struct univ_mcast */
 
 /*
- * UNIV_KICK tells the kernel that a ring holds new requests. Its argument is
- * no struct, because it is the one call on the data path: the handle of a queue
- * pair or shared receive queue, or'ed with which of its rings is meant. It
- * fails with EINVAL for a handle of another kind, ENODEV after removal.
+ * UNIV_KICK tells the kernel that a ring holds new requests. The argument is
+ * the handle of a queue pair or a shared receive queue, or'ed with the bit of
+ * the ring (UNIV_KICK_SEND, UNIV_KICK_RECV). It is not a struct, because this
+ * is the only call on the data path. EINVAL: the handle has another type.
+ * ENODEV: the device was removed.
  */
 #define UNIV_KICK		_IO(UNIV_IOCTL_MAGIC, 0x3f)
 #define UNIV_KICK_SEND		(1u << 30)

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause */
 /*
- * The bytes that a process and a queue driver share by mmap: rings, work
- * requests, completions and the doorbell page. One format for all devices.
+ * Memory that a process and a queue driver share by mmap(): rings, work
+ * requests, completions and the doorbell page. All devices use this format.
  *
- * Ownership: every shared word has exactly one writer, named beside it. What
- * the process writes, the kernel treats as hostile; what the kernel writes, it
- * never reads back. Indices run freely over 32 bits; a slot's number is
- * index & (slots - 1), and slots is a power of two.
+ * Ownership: every shared word has exactly one writer, which its description
+ * names. The kernel treats all words that the process writes as hostile, and
+ * never reads back the words that it writes itself. Indices wrap at 32 bits.
+ * The number of a slot is index & (slots - 1), and slots is a power of two.
  *
- * Ordering (Documentation/ordering.rst tables each pair with its place in the
- * code):
+ * Ordering (the tables of Documentation/ordering.rst give the place of each
+ * pair in the code):
  *
  *  - publish: the producer fills the slot, then stores the index (work
- *    requests) or the phase (completions) with release order; the consumer
- *    loads it with acquire order before it reads the slot.
- *  - sleep: the side that stops looking stores its flag, issues a full fence
- *    and looks once more; the side that publishes issues a full fence between
- *    its index and its load of that flag. This holds for NEED_KICK and for the
- *    arming of a completion queue alike.
+ *    requests) or the phase (completions) with release order. The consumer
+ *    loads that word with acquire order before it reads the slot.
+ *  - sleep: the consumer that stops polling stores its flag, issues a full
+ *    fence and polls once more. The producer issues a full fence between its
+ *    store of the index and its load of the flag. NEED_KICK and the arming of a
+ *    completion queue both follow this rule.
  */
 #ifndef UNIVERBS_RING_H
 #define UNIVERBS_RING_H
@@ -27,14 +27,16 @@
 #define UNIV_CACHE_LINE 64
 
 /**
- * enum univ_ring_flags - what a queue driver asks of the process
- * @UNIV_RING_NEED_KICK: publishing alone is not noticed: follow it with the
- *	ioctl UNIV_KICK. Clear while the driver looks by itself (a poller is
- *	awake, or a receive queue's device still holds enough requests).
- * @UNIV_RING_DEAD: the device is gone; nothing more will be consumed or
- *	completed. Told in completion rings and the doorbell page. Never cleared.
- * @UNIV_RING_OVERRUN: completion queues only: a completion found no free slot
- *	and was lost; nothing follows it. Never cleared.
+ * enum univ_ring_flags - state of a ring, from the driver to the process
+ * @UNIV_RING_NEED_KICK: The driver does not notice new requests by itself. The
+ *	process must call the ioctl UNIV_KICK after it published them. Clear
+ *	while the driver polls the ring (a poller is awake, or the device of a
+ *	receive queue still holds enough requests).
+ * @UNIV_RING_DEAD: The device was removed. No more requests are consumed or
+ *	completed. Set in completion rings and the doorbell page. Never
+ *	cleared.
+ * @UNIV_RING_OVERRUN: Completion queues only: a completion found no free slot
+ *	and was lost, and no completion follows it. Never cleared.
  */
 enum univ_ring_flags {
 	UNIV_RING_NEED_KICK	= 1 << 0,
@@ -43,11 +45,11 @@ enum univ_ring_flags {
 };
 
 /**
- * struct univ_ring_user - the cache line of a ring that the process writes
- * @index: send, receive, shared receive: the tail, requests published so far.
- *	Completion queue: the head, completions taken so far.
+ * struct univ_ring_user - cache line of a ring, written by the process
+ * @index: send, receive, shared receive: the tail, which counts published
+ *	requests. Completion queue: the head, which counts polled completions.
  * @arm: completion queue: (count of arms << 1) | solicited only. The queue is
- *	armed while this differs from @fired of the kernel's line.
+ *	armed while @arm differs from @fired in struct univ_ring_kernel.
  * @reserved: zero
  */
 struct univ_ring_user {
@@ -57,11 +59,12 @@ struct univ_ring_user {
 };
 
 /**
- * struct univ_ring_kernel - the cache line of a ring that the kernel writes
- * @index: send, receive, shared receive: requests retired so far; a slot may
- *	be written again once this has passed it. Completion queue: unused.
+ * struct univ_ring_kernel - cache line of a ring, written by the kernel
+ * @index: send, receive, shared receive: number of retired requests. The
+ *	process may reuse a slot once @index has passed it. Completion queue:
+ *	unused.
  * @flags: enum univ_ring_flags
- * @fired: completion queue: the value of @arm that the last event answered
+ * @fired: completion queue: value of @arm when the last event was raised
  * @reserved: zero
  */
 struct univ_ring_kernel {
@@ -72,10 +75,11 @@ struct univ_ring_kernel {
 };
 
 /**
- * struct univ_ring_head - what each ring begins with; its slots follow at the
- *	offset that the creating ioctl returned
- * @user: written by the process alone
- * @kernel: written by the kernel alone
+ * struct univ_ring_head - head of each ring
+ * @user: written by the process only
+ * @kernel: written by the kernel only
+ *
+ * The slots follow at the offset that the creating ioctl returned.
  */
 struct univ_ring_head {
 	struct univ_ring_user user;
@@ -84,8 +88,8 @@ struct univ_ring_head {
 
 /**
  * struct univ_doorbell - the doorbell page, one for each context
- * @state: enum univ_ring_flags; %UNIV_RING_DEAD once the device is gone.
- *	Written by the kernel alone.
+ * @state: enum univ_ring_flags; %UNIV_RING_DEAD after the device was removed.
+ *	Written by the kernel only.
  * @reserved: zero
  */
 struct univ_doorbell {
@@ -94,8 +98,8 @@ struct univ_doorbell {
 };
 
 /**
- * struct univ_sge - a piece of registered memory
- * @addr: address within the region named by @lkey
+ * struct univ_sge - scatter/gather entry: a range of registered memory
+ * @addr: address within the region of @lkey
  * @length: bytes
  * @lkey: local key
  */
@@ -105,7 +109,7 @@ struct univ_sge {
 	__u32 lkey;
 };
 
-/* Values are those of enum ibv_wr_opcode, so that neither side translates. */
+/* The values equal enum ibv_wr_opcode, so that neither side translates. */
 enum univ_wr_opcode {
 	UNIV_WR_RDMA_WRITE,
 	UNIV_WR_RDMA_WRITE_WITH_IMM,
@@ -123,7 +127,7 @@ enum univ_wr_opcode {
 	UNIV_WR_ATOMIC_WRITE	= 15,
 };
 
-/* Values are those of enum ibv_send_flags. */
+/* The values equal enum ibv_send_flags. */
 enum univ_wr_flags {
 	UNIV_WR_FENCE		= 1 << 0,
 	UNIV_WR_SIGNALED	= 1 << 1,
@@ -137,26 +141,26 @@ enum univ_wr_flags {
  * @wr_id: returned in the completion
  * @opcode: enum univ_wr_opcode
  * @flags: enum univ_wr_flags
- * @count: entries of @sge, or with %UNIV_WR_INLINE bytes of @data
- * @srqn: XRC: number of the remote shared receive queue, for every request to the
- *	peer: its domain is where RDMA reaches
+ * @count: number of entries in @sge; with %UNIV_WR_INLINE, bytes in @data
+ * @srqn: XRC: number of the remote shared receive queue. Every request needs
+ *	it, because RDMA reaches the memory of this queue's domain.
  * @imm: immediate data in network order, or the remote key to invalidate
- * @rkey: remote key of an RDMA or atomic operation; binding: that of the window
- *	from then on, of which the low 8 bits may be chosen
- * @remote_addr: remote address of an RDMA or atomic operation; binding: of the
- *	first byte, as the region at @bind.lkey counts them
+ * @rkey: remote key of an RDMA or atomic operation. Binding: new key of the
+ *	window; the process may choose its low 8 bits.
+ * @remote_addr: remote address of an RDMA or atomic operation. Binding: address
+ *	of the first byte, in the addresses of the region at @bind.lkey.
  * @atomic: operands of an atomic operation
- * @ud: where a datagram goes; @ah is an address handle's object handle
- * @bind: what %UNIV_WR_BIND_MW binds a window to: @length bytes of the region of
- *	@lkey, for @access of enum ibv_access_flags. No bytes: a window of type 1
- *	is bound to nothing any more.
- * @sge: scattered data, or
+ * @ud: destination of a datagram; @ah is the object handle of an address handle
+ * @bind: memory to which %UNIV_WR_BIND_MW binds a window: @length bytes of the
+ *	region of @lkey, for @access of enum ibv_access_flags. A length of 0
+ *	unbinds a window of type 1.
+ * @sge: scatter/gather entries, or
  * @data: inline data
  *
  * %UNIV_WR_ATOMIC_WRITE is inline, with a @count of 8.
  *
- * A slot is @stride bytes long, a multiple of 64 told by UNIV_QP_CREATE; what
- * is behind @count entries is not read.
+ * A slot is @stride bytes long, a multiple of 64 that UNIV_QP_CREATE returns.
+ * The driver does not read the bytes behind @count entries.
  */
 struct univ_send_wr {
 	__aligned_u64 wr_id;
@@ -193,12 +197,12 @@ struct univ_send_wr {
 /**
  * struct univ_recv_wr - a slot of a receive or shared receive ring
  * @wr_id: returned in the completion
- * @count: entries of @sge
+ * @count: number of entries in @sge
  * @reserved: zero
- * @sge: where the message goes
+ * @sge: memory for the message
  *
- * A slot is @stride bytes long, of which those up to the entries that the queue
- * was made for exist: with one entry 32, otherwise a multiple of 64.
+ * A slot is @stride bytes long: 32 with one entry, otherwise a multiple of 64.
+ * It has room for the entries that were requested at creation and no more.
  */
 struct univ_recv_wr {
 	__aligned_u64 wr_id;
@@ -207,7 +211,7 @@ struct univ_recv_wr {
 	struct univ_sge sge[3];
 };
 
-/* Values are those of enum ibv_wc_flags. */
+/* The values equal enum ibv_wc_flags. */
 enum univ_wc_flags {
 	UNIV_WC_GRH		= 1 << 0,
 	UNIV_WC_WITH_IMM	= 1 << 1,
@@ -217,27 +221,28 @@ enum univ_wc_flags {
 
 /**
  * struct univ_cqe - a slot of a completion ring
- * @wr_id: of the work request
+ * @wr_id: @wr_id of the work request
  * @status: enum ibv_wc_status
- * @opcode: enum ibv_wc_opcode; meaningful when @status is success
+ * @opcode: enum ibv_wc_opcode; valid if @status is success
  * @wc_flags: enum univ_wc_flags
  * @byte_len: bytes received, read or exchanged
  * @imm: immediate data in network order, or the invalidated remote key
- * @qp_num: local queue pair
- * @src_qp: datagrams: the sender's queue pair
- * @slid: datagrams: the sender's LID
+ * @qp_num: number of the local queue pair
+ * @src_qp: datagrams: number of the sender's queue pair
+ * @slid: datagrams: LID of the sender
  * @pkey_index: index of the P_Key, GSI only
- * @vendor_err: the device's own word for an error
- * @sl: service level; in that of a datagram over RoCE the lower two bits say what
- *	header its buffer begins with: 1 for IPv6, 2 for IPv4, 0 if the device does
- *	not tell
+ * @vendor_err: vendor-specific error code of the device
+ * @sl: service level. For a datagram over RoCE, the lower two bits give the
+ *	header at the start of the receive buffer: 1 for IPv6, 2 for IPv4, 0 if
+ *	the device does not report it.
  * @dlid_path_bits: destination LID path bits
- * @reason: enum univ_reason; why @status is not success, as far as known
- * @timestamp: monotonic nanoseconds, when asked for at creation
- * @wallclock: wall-clock nanoseconds, when asked for at creation
+ * @reason: enum univ_reason: why @status is not success, if known
+ * @timestamp: monotonic nanoseconds, with %UNIV_CQ_TIMESTAMP
+ * @wallclock: wall-clock nanoseconds, with %UNIV_CQ_WALLCLOCK
  * @reserved: zero
- * @phase: UNIV_CQE_PHASE() of this completion's index, stored last with
- *	release order. Never zero, so that a page of zeros reads as empty.
+ * @phase: UNIV_CQE_PHASE() of the index of this completion, stored last with
+ *	release order. Never zero, so that a page of zeros reads as an empty
+ *	ring.
  */
 struct univ_cqe {
 	__aligned_u64 wr_id;
@@ -260,7 +265,7 @@ struct univ_cqe {
 	__u32 phase;
 };
 
-/* 1 on the even passes over the ring, 2 on the odd ones. */
+/* The phase is 1 on even passes over the ring and 2 on odd passes. */
 #define UNIV_CQE_PHASE(index, slots) (1 + !!((index) & (slots)))
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * Faults of uroce devices over generic netlink: family "uroce", version 1.
  *
- * What each fault does is said in Documentation/uroce.rst. The same values are
- * in debugfs, for who may look there; this way works in any network namespace.
+ * Documentation/uroce.rst describes each fault. The same values are in debugfs
+ * for privileged users. Netlink also works in any network namespace.
  */
 #ifndef UROCE_FAULT_UAPI_H
 #define UROCE_FAULT_UAPI_H
@@ -14,15 +14,15 @@
 /**
  * enum uroce_cmd - requests
  * @UROCE_CMD_UNSPEC: none
- * @UROCE_CMD_FAULT_GET: the faults of the device %UROCE_A_DEV, or, as a dump, of
- *	each that the caller's network namespace sees. The answer has this
- *	command and all attributes. Anybody may ask.
- *	ENODEV: no such device there.
- * @UROCE_CMD_FAULT_SET: change those faults of the device %UROCE_A_DEV that the
- *	request has attributes for; all of them or, on an error, none. Needs
- *	CAP_NET_ADMIN over the namespace of the device's net device.
- *	ENODEV; EPERM; ERANGE: a value is too large, the extended
- *	acknowledgment says which.
+ * @UROCE_CMD_FAULT_GET: Get the faults of the device %UROCE_A_DEV, or, as a
+ *	dump, of each device that is visible in the caller's network namespace.
+ *	The reply has this command and all attributes. Needs no privilege.
+ *	Errors: ENODEV if the device does not exist in the namespace.
+ * @UROCE_CMD_FAULT_SET: Change the faults of the device %UROCE_A_DEV for which
+ *	the request has attributes. On an error, none is changed. Needs
+ *	CAP_NET_ADMIN over the network namespace of the device's net device.
+ *	Errors: ENODEV; EPERM; ERANGE if a value is too large, which the
+ *	extended acknowledgment then names.
  */
 enum uroce_cmd {
 	UROCE_CMD_UNSPEC,
@@ -30,7 +30,7 @@ enum uroce_cmd {
 	UROCE_CMD_FAULT_SET,
 };
 
-/* The greatest values of a rate and of the delay */
+/* The greatest values of a rate and of the delay. */
 #define UROCE_FAULT_MAX_PPM 1000000
 #define UROCE_FAULT_MAX_DELAY_US 10000000
 
@@ -38,15 +38,16 @@ enum uroce_cmd {
  * enum uroce_attr - attributes of both commands
  * @UROCE_A_UNSPEC: none
  * @UROCE_A_DEV: string, name of the RDMA device
- * @UROCE_A_DROP: u32, how many of a million arriving packets are lost
- * @UROCE_A_DUPLICATE: u32, how many of a million come twice
- * @UROCE_A_CORRUPT: u32, how many of a million have a wrong checksum
- * @UROCE_A_DELAY: u32, how many of a million wait for @UROCE_A_DELAY_US
- * @UROCE_A_RNR: u32, how many of a million requests find no receive posted
- * @UROCE_A_REMOTE_ERROR: u32, how many of a million requests the peer refuses
- * @UROCE_A_COMPLETION_ERROR: u32, how many of a million complete with an error
+ * @UROCE_A_DROP: u32, arriving packets per million that are lost
+ * @UROCE_A_DUPLICATE: u32, packets per million that arrive twice
+ * @UROCE_A_CORRUPT: u32, packets per million that have a wrong checksum
+ * @UROCE_A_DELAY: u32, packets per million that wait for @UROCE_A_DELAY_US
+ * @UROCE_A_RNR: u32, requests per million that find no receive posted
+ * @UROCE_A_REMOTE_ERROR: u32, requests per million that the peer refuses
+ * @UROCE_A_COMPLETION_ERROR: u32, requests per million that end in an
+ *	error completion
  * @UROCE_A_DELAY_US: u32, microseconds
- * @UROCE_A_PORT_DOWN: u32, 1 while the port is held down, else 0
+ * @UROCE_A_PORT_DOWN: u32, 1 while the port is forced down, else 0
  */
 enum uroce_attr {
 	UROCE_A_UNSPEC,

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause */
+/*
+ * The layout of the contract as numbers: each size and each offset of univerbs.h and
+ * univerbs_ring.h is asserted. kernel/core/base/layout.c and user/abi/layout.c include
+ * this, so that neither side can change the layout by accident, and neither side's
+ * compiler can disagree. It is in uapi/, since that is all that the two sides share,
+ * and in a folder of its own, since it is not installed: programs need no assertions.
+ */
+#ifndef UNIV_CHECK_LAYOUT_H
+#define UNIV_CHECK_LAYOUT_H
+
+#include "univerbs.h"
+#include "univerbs_ring.h"
+
+#define SIZE(type, bytes) \
+	_Static_assert(sizeof(struct type) == (bytes), "size of struct " #type)
+#define AT(type, member, bytes) \
+	_Static_assert(__builtin_offsetof(struct type, member) == (bytes), \
+		       #type "." #member)
+
+SIZE(univ_hdr, 32);
+AT(univ_hdr, size, 0);
+AT(univ_hdr, flags, 4);
+AT(univ_hdr, reason, 8);
+AT(univ_hdr, detail, 12);
+AT(univ_hdr, value, 16);
+AT(univ_hdr, bound, 24);
+
+SIZE(univ_context_query, 64);
+AT(univ_context_query, hdr, 0);
+AT(univ_context_query, abi_version, 32);
+AT(univ_context_query, num_comp_vectors, 36);
+AT(univ_context_query, num_ports, 40);
+AT(univ_context_query, features, 44);
+AT(univ_context_query, node_guid, 48);
+AT(univ_context_query, doorbell_offset, 56);
+
+SIZE(univ_poller_start, 40);
+AT(univ_poller_start, hdr, 0);
+AT(univ_poller_start, idle_us, 32);
+AT(univ_poller_start, reserved, 36);
+
+SIZE(univ_device_query, 352);
+AT(univ_device_query, hdr, 0);
+AT(univ_device_query, fw_ver, 32);
+AT(univ_device_query, node_guid, 96);
+AT(univ_device_query, sys_image_guid, 104);
+AT(univ_device_query, max_mr_size, 112);
+AT(univ_device_query, page_size_cap, 120);
+AT(univ_device_query, device_cap_flags, 128);
+AT(univ_device_query, hca_core_clock, 136);
+AT(univ_device_query, timestamp_mask, 144);
+AT(univ_device_query, max_dm_size, 152);
+AT(univ_device_query, vendor_id, 160);
+AT(univ_device_query, vendor_part_id, 164);
+AT(univ_device_query, hw_ver, 168);
+AT(univ_device_query, max_qp, 172);
+AT(univ_device_query, max_qp_wr, 176);
+AT(univ_device_query, max_send_sge, 180);
+AT(univ_device_query, max_recv_sge, 184);
+AT(univ_device_query, max_sge_rd, 188);
+AT(univ_device_query, max_cq, 192);
+AT(univ_device_query, max_cqe, 196);
+AT(univ_device_query, max_mr, 200);
+AT(univ_device_query, max_pd, 204);
+AT(univ_device_query, max_qp_rd_atom, 208);
+AT(univ_device_query, max_ee_rd_atom, 212);
+AT(univ_device_query, max_res_rd_atom, 216);
+AT(univ_device_query, max_qp_init_rd_atom, 220);
+AT(univ_device_query, max_ee_init_rd_atom, 224);
+AT(univ_device_query, atomic_cap, 228);
+AT(univ_device_query, max_ee, 232);
+AT(univ_device_query, max_rdd, 236);
+AT(univ_device_query, max_mw, 240);
+AT(univ_device_query, max_raw_ipv6_qp, 244);
+AT(univ_device_query, max_raw_ethy_qp, 248);
+AT(univ_device_query, max_mcast_grp, 252);
+AT(univ_device_query, max_mcast_qp_attach, 256);
+AT(univ_device_query, max_total_mcast_qp_attach, 260);
+AT(univ_device_query, max_ah, 264);
+AT(univ_device_query, max_srq, 268);
+AT(univ_device_query, max_srq_wr, 272);
+AT(univ_device_query, max_srq_sge, 276);
+AT(univ_device_query, max_pkeys, 280);
+AT(univ_device_query, local_ca_ack_delay, 284);
+AT(univ_device_query, phys_port_cnt, 288);
+AT(univ_device_query, num_comp_vectors, 292);
+AT(univ_device_query, max_wq_type_rq, 296);
+AT(univ_device_query, raw_packet_caps, 300);
+AT(univ_device_query, odp_general_caps, 304);
+AT(univ_device_query, odp_rc_caps, 312);
+AT(univ_device_query, odp_uc_caps, 316);
+AT(univ_device_query, odp_ud_caps, 320);
+AT(univ_device_query, odp_xrc_caps, 324);
+AT(univ_device_query, rss_max_rwq_indirection_tables, 328);
+AT(univ_device_query, rss_max_rwq_indirection_table_size, 332);
+AT(univ_device_query, rss_supported_qpts, 336);
+AT(univ_device_query, cq_mod_max_count, 340);
+AT(univ_device_query, cq_mod_max_period, 344);
+AT(univ_device_query, reserved, 348);
+
+SIZE(univ_port_query, 96);
+AT(univ_port_query, hdr, 0);
+AT(univ_port_query, port_num, 32);
+AT(univ_port_query, state, 36);
+AT(univ_port_query, max_mtu, 40);
+AT(univ_port_query, active_mtu, 44);
+AT(univ_port_query, gid_tbl_len, 48);
+AT(univ_port_query, port_cap_flags, 52);
+AT(univ_port_query, max_msg_sz, 56);
+AT(univ_port_query, bad_pkey_cntr, 60);
+AT(univ_port_query, qkey_viol_cntr, 64);
+AT(univ_port_query, pkey_tbl_len, 68);
+AT(univ_port_query, port_cap_flags2, 70);
+AT(univ_port_query, lid, 72);
+AT(univ_port_query, sm_lid, 76);
+AT(univ_port_query, lmc, 80);
+AT(univ_port_query, max_vl_num, 81);
+AT(univ_port_query, sm_sl, 82);
+AT(univ_port_query, subnet_timeout, 83);
+AT(univ_port_query, init_type_reply, 84);
+AT(univ_port_query, active_width, 85);
+AT(univ_port_query, phys_state, 86);
+AT(univ_port_query, link_layer, 87);
+AT(univ_port_query, active_speed, 88);
+AT(univ_port_query, flags, 92);
+AT(univ_port_query, reserved, 93);
+
+SIZE(univ_pkey_query, 48);
+AT(univ_pkey_query, hdr, 0);
+AT(univ_pkey_query, port_num, 32);
+AT(univ_pkey_query, index, 36);
+AT(univ_pkey_query, pkey, 40);
+AT(univ_pkey_query, reserved, 42);
+
+SIZE(univ_gid_entry, 32);
+AT(univ_gid_entry, gid, 0);
+AT(univ_gid_entry, gid_index, 16);
+AT(univ_gid_entry, port_num, 20);
+AT(univ_gid_entry, gid_type, 24);
+AT(univ_gid_entry, ndev_ifindex, 28);
+
+SIZE(univ_gid_query, 72);
+AT(univ_gid_query, hdr, 0);
+AT(univ_gid_query, port_num, 32);
+AT(univ_gid_query, index, 36);
+AT(univ_gid_query, entry, 40);
+
+SIZE(univ_gid_table, 48);
+AT(univ_gid_table, hdr, 0);
+AT(univ_gid_table, entries, 32);
+AT(univ_gid_table, max, 40);
+AT(univ_gid_table, count, 44);
+
+SIZE(univ_destroy, 48);
+AT(univ_destroy, hdr, 0);
+AT(univ_destroy, handle, 32);
+AT(univ_destroy, comp_events, 36);
+AT(univ_destroy, async_events, 40);
+AT(univ_destroy, reserved, 44);
+
+SIZE(univ_pd_alloc, 40);
+AT(univ_pd_alloc, hdr, 0);
+AT(univ_pd_alloc, handle, 32);
+AT(univ_pd_alloc, reserved, 36);
+
+SIZE(univ_xrcd_open, 48);
+AT(univ_xrcd_open, hdr, 0);
+AT(univ_xrcd_open, fd, 32);
+AT(univ_xrcd_open, oflags, 36);
+AT(univ_xrcd_open, handle, 40);
+AT(univ_xrcd_open, reserved, 44);
+
+SIZE(univ_mr_reg, 80);
+AT(univ_mr_reg, hdr, 0);
+AT(univ_mr_reg, pd, 32);
+AT(univ_mr_reg, access, 36);
+AT(univ_mr_reg, addr, 40);
+AT(univ_mr_reg, length, 48);
+AT(univ_mr_reg, iova, 56);
+AT(univ_mr_reg, handle, 64);
+AT(univ_mr_reg, lkey, 68);
+AT(univ_mr_reg, rkey, 72);
+AT(univ_mr_reg, reserved, 76);
+
+SIZE(univ_mw_alloc, 48);
+AT(univ_mw_alloc, hdr, 0);
+AT(univ_mw_alloc, pd, 32);
+AT(univ_mw_alloc, type, 36);
+AT(univ_mw_alloc, handle, 40);
+AT(univ_mw_alloc, rkey, 44);
+
+SIZE(univ_mr_rereg, 80);
+AT(univ_mr_rereg, hdr, 0);
+AT(univ_mr_rereg, handle, 32);
+AT(univ_mr_rereg, change, 36);
+AT(univ_mr_rereg, pd, 40);
+AT(univ_mr_rereg, access, 44);
+AT(univ_mr_rereg, addr, 48);
+AT(univ_mr_rereg, length, 56);
+AT(univ_mr_rereg, iova, 64);
+AT(univ_mr_rereg, lkey, 72);
+AT(univ_mr_rereg, rkey, 76);
+
+SIZE(univ_ah_attr, 32);
+AT(univ_ah_attr, dgid, 0);
+AT(univ_ah_attr, flow_label, 16);
+AT(univ_ah_attr, dlid, 20);
+AT(univ_ah_attr, sgid_index, 22);
+AT(univ_ah_attr, hop_limit, 23);
+AT(univ_ah_attr, traffic_class, 24);
+AT(univ_ah_attr, sl, 25);
+AT(univ_ah_attr, src_path_bits, 26);
+AT(univ_ah_attr, static_rate, 27);
+AT(univ_ah_attr, is_global, 28);
+AT(univ_ah_attr, port_num, 29);
+AT(univ_ah_attr, reserved, 30);
+
+SIZE(univ_ah_create, 72);
+AT(univ_ah_create, hdr, 0);
+AT(univ_ah_create, pd, 32);
+AT(univ_ah_create, handle, 36);
+AT(univ_ah_create, attr, 40);
+
+SIZE(univ_channel_create, 40);
+AT(univ_channel_create, hdr, 0);
+AT(univ_channel_create, fd, 32);
+AT(univ_channel_create, reserved, 36);
+
+SIZE(univ_ring_map, 16);
+AT(univ_ring_map, head_offset, 0);
+AT(univ_ring_map, slot_offset, 4);
+AT(univ_ring_map, slots, 8);
+AT(univ_ring_map, stride, 12);
+
+SIZE(univ_cq_create, 96);
+AT(univ_cq_create, hdr, 0);
+AT(univ_cq_create, cqe, 32);
+AT(univ_cq_create, comp_vector, 36);
+AT(univ_cq_create, channel_fd, 40);
+AT(univ_cq_create, cq_flags, 44);
+AT(univ_cq_create, cookie, 48);
+AT(univ_cq_create, handle, 56);
+AT(univ_cq_create, reserved, 60);
+AT(univ_cq_create, map_offset, 64);
+AT(univ_cq_create, map_length, 72);
+AT(univ_cq_create, ring, 80);
+
+SIZE(univ_cq_resize, 72);
+AT(univ_cq_resize, hdr, 0);
+AT(univ_cq_resize, handle, 32);
+AT(univ_cq_resize, cqe, 36);
+AT(univ_cq_resize, map_offset, 40);
+AT(univ_cq_resize, map_length, 48);
+AT(univ_cq_resize, ring, 56);
+
+SIZE(univ_cq_moderate, 40);
+AT(univ_cq_moderate, hdr, 0);
+AT(univ_cq_moderate, handle, 32);
+AT(univ_cq_moderate, count, 36);
+AT(univ_cq_moderate, period, 38);
+
+SIZE(univ_srq_create, 112);
+AT(univ_srq_create, hdr, 0);
+AT(univ_srq_create, pd, 32);
+AT(univ_srq_create, max_wr, 36);
+AT(univ_srq_create, max_sge, 40);
+AT(univ_srq_create, limit, 44);
+AT(univ_srq_create, cookie, 48);
+AT(univ_srq_create, handle, 56);
+AT(univ_srq_create, reserved, 60);
+AT(univ_srq_create, map_offset, 64);
+AT(univ_srq_create, map_length, 72);
+AT(univ_srq_create, ring, 80);
+AT(univ_srq_create, srq_type, 96);
+AT(univ_srq_create, cq, 100);
+AT(univ_srq_create, xrcd, 104);
+AT(univ_srq_create, srq_num, 108);
+
+SIZE(univ_srq_modify, 48);
+AT(univ_srq_modify, hdr, 0);
+AT(univ_srq_modify, handle, 32);
+AT(univ_srq_modify, attr_mask, 36);
+AT(univ_srq_modify, max_wr, 40);
+AT(univ_srq_modify, limit, 44);
+
+SIZE(univ_srq_query, 48);
+AT(univ_srq_query, hdr, 0);
+AT(univ_srq_query, handle, 32);
+AT(univ_srq_query, max_wr, 36);
+AT(univ_srq_query, max_sge, 40);
+AT(univ_srq_query, limit, 44);
+
+SIZE(univ_qp_create, 152);
+AT(univ_qp_create, hdr, 0);
+AT(univ_qp_create, pd, 32);
+AT(univ_qp_create, send_cq, 36);
+AT(univ_qp_create, recv_cq, 40);
+AT(univ_qp_create, srq, 44);
+AT(univ_qp_create, qp_type, 48);
+AT(univ_qp_create, sq_sig_all, 52);
+AT(univ_qp_create, max_send_wr, 56);
+AT(univ_qp_create, max_recv_wr, 60);
+AT(univ_qp_create, max_send_sge, 64);
+AT(univ_qp_create, max_recv_sge, 68);
+AT(univ_qp_create, max_inline, 72);
+AT(univ_qp_create, create_flags, 76);
+AT(univ_qp_create, cookie, 80);
+AT(univ_qp_create, handle, 88);
+AT(univ_qp_create, qp_num, 92);
+AT(univ_qp_create, map_offset, 96);
+AT(univ_qp_create, map_length, 104);
+AT(univ_qp_create, sq, 112);
+AT(univ_qp_create, rq, 128);
+AT(univ_qp_create, xrcd, 144);
+AT(univ_qp_create, reserved, 148);
+
+SIZE(univ_qp_open, 56);
+AT(univ_qp_open, hdr, 0);
+AT(univ_qp_open, xrcd, 32);
+AT(univ_qp_open, qp_num, 36);
+AT(univ_qp_open, qp_type, 40);
+AT(univ_qp_open, handle, 44);
+AT(univ_qp_open, cookie, 48);
+
+SIZE(univ_qp_attr, 128);
+AT(univ_qp_attr, attr_mask, 0);
+AT(univ_qp_attr, qp_state, 4);
+AT(univ_qp_attr, cur_qp_state, 8);
+AT(univ_qp_attr, path_mtu, 12);
+AT(univ_qp_attr, path_mig_state, 16);
+AT(univ_qp_attr, qkey, 20);
+AT(univ_qp_attr, rq_psn, 24);
+AT(univ_qp_attr, sq_psn, 28);
+AT(univ_qp_attr, dest_qp_num, 32);
+AT(univ_qp_attr, qp_access_flags, 36);
+AT(univ_qp_attr, rate_limit, 40);
+AT(univ_qp_attr, pkey_index, 44);
+AT(univ_qp_attr, alt_pkey_index, 46);
+AT(univ_qp_attr, en_sqd_async_notify, 48);
+AT(univ_qp_attr, sq_draining, 49);
+AT(univ_qp_attr, max_rd_atomic, 50);
+AT(univ_qp_attr, max_dest_rd_atomic, 51);
+AT(univ_qp_attr, min_rnr_timer, 52);
+AT(univ_qp_attr, port_num, 53);
+AT(univ_qp_attr, timeout, 54);
+AT(univ_qp_attr, retry_cnt, 55);
+AT(univ_qp_attr, rnr_retry, 56);
+AT(univ_qp_attr, alt_port_num, 57);
+AT(univ_qp_attr, alt_timeout, 58);
+AT(univ_qp_attr, reserved, 59);
+AT(univ_qp_attr, ah, 64);
+AT(univ_qp_attr, alt_ah, 96);
+
+SIZE(univ_qp_modify, 168);
+AT(univ_qp_modify, hdr, 0);
+AT(univ_qp_modify, handle, 32);
+AT(univ_qp_modify, reserved, 36);
+AT(univ_qp_modify, attr, 40);
+
+SIZE(univ_qp_query, 192);
+AT(univ_qp_query, hdr, 0);
+AT(univ_qp_query, handle, 32);
+AT(univ_qp_query, attr_mask, 36);
+AT(univ_qp_query, attr, 40);
+AT(univ_qp_query, max_send_wr, 168);
+AT(univ_qp_query, max_recv_wr, 172);
+AT(univ_qp_query, max_send_sge, 176);
+AT(univ_qp_query, max_recv_sge, 180);
+AT(univ_qp_query, max_inline, 184);
+AT(univ_qp_query, sq_sig_all, 188);
+
+SIZE(univ_mcast, 56);
+AT(univ_mcast, hdr, 0);
+AT(univ_mcast, qp, 32);
+AT(univ_mcast, lid, 36);
+AT(univ_mcast, reserved, 38);
+AT(univ_mcast, gid, 40);
+
+SIZE(univ_event, 16);
+AT(univ_event, type, 0);
+AT(univ_event, port_num, 4);
+AT(univ_event, cookie, 8);
+
+SIZE(univ_ring_user, 64);
+AT(univ_ring_user, index, 0);
+AT(univ_ring_user, arm, 4);
+AT(univ_ring_user, reserved, 8);
+
+SIZE(univ_ring_kernel, 64);
+AT(univ_ring_kernel, index, 0);
+AT(univ_ring_kernel, flags, 4);
+AT(univ_ring_kernel, fired, 8);
+AT(univ_ring_kernel, reserved, 12);
+
+SIZE(univ_ring_head, 128);
+AT(univ_ring_head, user, 0);
+AT(univ_ring_head, kernel, 64);
+
+SIZE(univ_doorbell, 64);
+AT(univ_doorbell, state, 0);
+AT(univ_doorbell, reserved, 4);
+
+SIZE(univ_sge, 16);
+AT(univ_sge, addr, 0);
+AT(univ_sge, length, 8);
+AT(univ_sge, lkey, 12);
+
+SIZE(univ_send_wr, 64);
+AT(univ_send_wr, wr_id, 0);
+AT(univ_send_wr, opcode, 8);
+AT(univ_send_wr, flags, 9);
+AT(univ_send_wr, count, 10);
+AT(univ_send_wr, srqn, 12);
+AT(univ_send_wr, imm, 16);
+AT(univ_send_wr, rkey, 20);
+AT(univ_send_wr, remote_addr, 24);
+AT(univ_send_wr, atomic, 32);
+AT(univ_send_wr, bind, 32);
+AT(univ_send_wr, ud, 32);
+AT(univ_send_wr, sge, 48);
+AT(univ_send_wr, data, 48);
+
+SIZE(univ_recv_wr, 64);
+AT(univ_recv_wr, wr_id, 0);
+AT(univ_recv_wr, count, 8);
+AT(univ_recv_wr, reserved, 12);
+AT(univ_recv_wr, sge, 16);
+
+SIZE(univ_cqe, 64);
+AT(univ_cqe, wr_id, 0);
+AT(univ_cqe, status, 8);
+AT(univ_cqe, opcode, 9);
+AT(univ_cqe, wc_flags, 10);
+AT(univ_cqe, byte_len, 12);
+AT(univ_cqe, imm, 16);
+AT(univ_cqe, qp_num, 20);
+AT(univ_cqe, src_qp, 24);
+AT(univ_cqe, slid, 28);
+AT(univ_cqe, pkey_index, 30);
+AT(univ_cqe, vendor_err, 32);
+AT(univ_cqe, sl, 36);
+AT(univ_cqe, dlid_path_bits, 37);
+AT(univ_cqe, reason, 38);
+AT(univ_cqe, timestamp, 40);
+AT(univ_cqe, wallclock, 48);
+AT(univ_cqe, reserved, 56);
+AT(univ_cqe, phase, 60);
+
+#undef SIZE
+#undef AT
+
+#endif
