@@ -2,9 +2,9 @@
 /*
  * Differences between the kernels that univerbs builds on, 6.1 to 7.3.
  *
- * The code is written for the newest kernel; what an older one lacks is made
- * here, under the kernel's own name where that can be. The Kbuild file beside
- * this one defines UNIV_HAS_* from the headers of the kernel at hand. The
+ * The code is written for the newest kernel. This header makes what an older
+ * kernel lacks, under the kernel's own name where possible. The Kbuild file
+ * beside it defines UNIV_HAS_* from the headers of the kernel at hand. The
  * versions named are those of the mainline kernel.
  */
 #ifndef UNIV_COMPAT_H
@@ -68,7 +68,8 @@ static inline void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set,
 /* 6.13 */
 #ifndef UNIV_HAS_HRTIMER_SETUP
 static inline void hrtimer_setup(struct hrtimer *timer,
-				 enum hrtimer_restart (*function)(struct hrtimer *),
+				 enum hrtimer_restart (*function)
+					(struct hrtimer *),
 				 clockid_t clock, enum hrtimer_mode mode)
 {
 	hrtimer_init(timer, clock, mode);
@@ -78,16 +79,17 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 
 /* Network */
 
-/* A bit-field before 6.9, which READ_ONCE() does not take */
+/* The state is a bit-field before 6.9, which READ_ONCE() does not take. */
 static inline bool univ_netdev_registered(const struct net_device *dev)
 {
 	return data_race(dev->reg_state) == NETREG_REGISTERED;
 }
 
 /*
- * The IP header of a packet that is not encapsulated, seen from a UDP socket's
- * gro_receive(), and where it is in others of its list. 6.10 has a place for each of
- * two headers, and skb_gro_network_header() takes the inner one's there.
+ * The IP header of a packet that is not encapsulated, for a UDP socket's
+ * gro_receive(), and its offset in other packets of the list. 6.10 has one
+ * offset for each of two headers, and skb_gro_network_header() takes that of
+ * the inner one there.
  */
 static inline int univ_gro_ip_offset(const struct sk_buff *skb)
 {
@@ -98,7 +100,7 @@ static inline int univ_gro_ip_offset(const struct sk_buff *skb)
 #endif
 }
 
-/* Whether the headers so far lie in the first fragment */
+/* Returns whether the headers so far lie in the first fragment. */
 static inline bool univ_gro_in_fragment(struct sk_buff *skb)
 {
 #ifdef UNIV_HAS_GRO_MAY_PULL
@@ -140,7 +142,7 @@ static inline void univ_setup_udp_tunnel_sock(struct net *net,
 
 /* Kernel verbs, and the operations of a driver */
 
-/* 6.11: the last argument of create_cq(), which nobody here looks at */
+/* 6.11 changed the last argument of create_cq(), which no driver here uses. */
 #ifdef UNIV_HAS_CREATE_CQ_ATTRS
 #define univ_cq_attrs uverbs_attr_bundle
 #else
@@ -148,8 +150,9 @@ static inline void univ_setup_udp_tunnel_sock(struct net *net,
 #endif
 
 /*
- * 6.17: reg_user_mr() is told how a device is to reach the memory. It comes from
- * alloc_dmah() of the same driver, which neither uroce nor the sample has.
+ * 6.17 tells reg_user_mr() how a device is to reach the memory. The argument
+ * comes from alloc_dmah() of the same driver, which neither uroce nor the
+ * sample has.
  */
 #ifdef UNIV_HAS_DMAH
 #define UNIV_DMAH_ARG struct ib_dmah *dmah,
@@ -157,7 +160,7 @@ static inline void univ_setup_udp_tunnel_sock(struct net *net,
 #define UNIV_DMAH_ARG
 #endif
 
-/* 7.2 has several ways to name the memory of a process; this is the old one */
+/* 7.2 has several ways to name the memory of a process. This is the old one. */
 #ifndef UNIV_HAS_UMEM_GET_VA
 static inline struct ib_umem *ib_umem_get_va(struct ib_device *device,
 					     unsigned long addr, size_t size,
@@ -168,7 +171,7 @@ static inline struct ib_umem *ib_umem_get_va(struct ib_device *device,
 #endif
 
 /*
- * 7.2 took the kernel verb away. The driver's operation that is left,
+ * 7.2 removed the kernel verb. The driver's operation that is left,
  * resize_user_cq(), expects the queue of a process of the stock stack.
  */
 #ifdef UNIV_HAS_RESIZE_CQ
@@ -189,8 +192,8 @@ static inline int ib_resize_cq(struct ib_cq *cq, int cqe)
 #endif
 
 /*
- * What ib_client.get_nl_info() fills. Every client module needs it, but the
- * kernel keeps it in a private header of its core. Unchanged from 5.3 to 7.3.
+ * The struct that ib_client.get_nl_info() fills. Every client module needs it,
+ * but the kernel keeps it in a private header. Unchanged from 5.3 to 7.3.
  */
 struct ib_client_nl_info {
 	struct sk_buff *nl_msg;
@@ -200,8 +203,9 @@ struct ib_client_nl_info {
 };
 
 /*
- * Exported by the core for modules that make tracked objects, as ib_uverbs
- * does, but declared in its private restrack.h. Unchanged from 5.11 to 7.3.
+ * The kernel exports these functions for modules that create tracked objects,
+ * as ib_uverbs does, but declares them in its private restrack.h. Unchanged
+ * from 5.11 to 7.3.
  */
 void rdma_restrack_new(struct rdma_restrack_entry *res,
 		       enum rdma_restrack_type type);
@@ -210,9 +214,9 @@ void rdma_restrack_set_name(struct rdma_restrack_entry *res,
 void rdma_restrack_add(struct rdma_restrack_entry *res);
 
 /*
- * Likewise for those who make XRC targets, declared in its private core_priv.h.
- * @udata is NULL here: a struct ib_udata since 5.15, of 7.2 a struct
- * uverbs_attr_bundle.
+ * The kernel exports this function too, and declares it in its private
+ * core_priv.h. @udata is NULL here: a struct ib_udata since 5.15, a struct
+ * uverbs_attr_bundle since 7.2.
  */
 struct ib_qp *ib_create_qp_user(struct ib_device *dev, struct ib_pd *pd,
 				struct ib_qp_init_attr *attr, void *udata,

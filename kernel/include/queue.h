@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The native-queue interface: how a driver takes the shared rings itself.
+ * The queue interface: how an implementation takes requests out of the shared
+ * rings and writes completions. A driver that can work on these rings itself is
+ * one implementation; the core's pump, which serves all other drivers through
+ * kernel verbs, is another.
  *
  * A driver registers its ib_device with univ_queue_register(), before
- * ib_register_device(). Control stays plain kernel verbs: the core makes, alters
- * and destroys queues by the device's ib_device_ops. Right after it made one it
- * attaches the ring that it shares with a process; from then on requests come
- * out of that ring and completions go to univ_queue_complete(), and no post,
- * poll or notify function of the device is called for it. A queue that is
- * never attached is a kernel user's, with the usual functions.
+ * ib_register_device(). Control stays plain kernel verbs: the core makes,
+ * modifies and destroys queues by the device's ib_device_ops. Right after the
+ * core has made a queue it attaches the ring that it shares with a process.
+ * From then on requests come out of that ring and completions go to
+ * univ_queue_complete(), and no post, poll or notify function of the device is
+ * called for this queue. A queue that is never attached belongs to a user in
+ * the kernel and has the usual functions.
  *
- * What is in a ring is hostile. Use ring.h for every access: one private copy of
- * each request, indices of the driver's own, keys checked against the queue
- * pair's protection domain. A device-wide key of kernel memory must be refused
- * in an attached queue.
+ * The contents of a ring are hostile. Use ring.h for every access: make one
+ * private copy of each request, keep indices privately, and check keys against
+ * the queue pair's protection domain. A device-wide key of kernel memory must
+ * be refused in an attached queue.
  *
- * Of the flags in a send ring's head the core takes care: a poller, if the
- * process has one, kicks the queue pair when it sees something published. Those
- * of receive rings are the driver's.
- *
- * A driver that does not register gets the pump.
+ * The core sets the flags in the head of a send ring: a poller, if the process
+ * has one, kicks the queue pair when it sees that something was published. The
+ * implementation sets the flags of receive rings, and with %UNIV_QUEUE_POLLS
+ * those of send rings too.
  */
 #ifndef UNIV_QUEUE_H
 #define UNIV_QUEUE_H
@@ -34,29 +37,45 @@ struct ib_device;
 struct ib_pd;
 struct ib_qp;
 struct ib_srq;
+struct ib_qp_attr;
 struct univ_cq;
 struct univ_qp;
+struct univ_srq;
 
 /*
  * ib_device_ops.rereg_user_mr is optional. The core calls it without udata, one
- * call at a time for a region. It alters the region that it is given, its
- * ib_mr.pd too, and returns NULL; or leaves all as it was and returns an error.
- *
- * alloc_mw and dealloc_mw are optional, both or none, and called without udata.
- * With them send rings carry %UNIV_WR_BIND_MW and %UNIV_WR_LOCAL_INV. dereg_mr
- * and rereg_user_mr return -EBUSY while a window is bound to the region.
- *
- * alloc_xrcd and dealloc_xrcd are optional, both or none, and called without udata.
- * With them the core makes shared receive queues of %IB_SRQT_XRC, whose completion
- * queue is attached; queue pairs of %IB_QPT_XRC_INI, whose send ring names the
- * peer's queue in each request (@srqn); and those of %IB_QPT_XRC_TGT, which are
- * never attached: there is nothing in a ring of theirs.
+ * call at a time for each region. It modifies the region that it is given, its
+ * ib_mr.pd too, and returns NULL; or it leaves everything unchanged and returns
+ * an error.
  */
 
+/**
+ * enum univ_queue_caps - what an implementation offers to processes
+ * @UNIV_QUEUE_WINDOWS: memory windows. Send rings carry %UNIV_WR_BIND_MW and
+ *	%UNIV_WR_LOCAL_INV. The device has alloc_mw and dealloc_mw, which are
+ *	called without udata; dereg_mr and rereg_user_mr return -EBUSY while a
+ *	window is bound to the region
+ * @UNIV_QUEUE_XRC: XRC. The device has alloc_xrcd and dealloc_xrcd, which are
+ *	called without udata, and create_srq. The core makes shared receive
+ *	queues of %IB_SRQT_XRC, whose completion queue is attached; queue pairs
+ *	of %IB_QPT_XRC_INI, whose requests name the peer's shared receive queue
+ *	(@srqn); and queue pairs of %IB_QPT_XRC_TGT, which have no rings and are
+ *	never attached
+ * @UNIV_QUEUE_ATOMIC_WRITE: %UNIV_WR_ATOMIC_WRITE. The device sets
+ *	%UNIV_CAP_ATOMIC_WRITE as well
+ * @UNIV_QUEUE_POLLS: it looks at send rings by itself where a process has a
+ *	poller, so the core does not kick it for that poller
+ */
+enum univ_queue_caps {
+	UNIV_QUEUE_WINDOWS = 1 << 0,
+	UNIV_QUEUE_XRC = 1 << 1,
+	UNIV_QUEUE_ATOMIC_WRITE = 1 << 2,
+	UNIV_QUEUE_POLLS = 1 << 3,
+};
+
 /*
- * A driver that executes %UNIV_WR_ATOMIC_WRITE says so in
- * ib_device_attr.device_cap_flags, with the bit that kernels from 6.2 on have a
- * name for. Without it that request is never offered to processes.
+ * The bit of ib_device_attr.device_cap_flags by which a device says that it
+ * executes atomic writes. Kernels from 6.2 on have a name for it.
  */
 #define UNIV_CAP_ATOMIC_WRITE (1ull << 40)
 
@@ -64,8 +83,8 @@ struct univ_qp;
  * struct univ_queue_rings - the rings of a queue pair
  * @core: for univ_queue_ah_get(); stays until the queue pair was destroyed
  * @send: requests to send
- * @recv: requests to receive; @recv.count is 0 with a shared receive queue, and of
- *	an XRC initiator
+ * @recv: requests to receive; @recv.count is 0 with a shared receive queue, and
+ *	of an XRC initiator
  * @sig_all: every send is signaled
  */
 struct univ_queue_rings {
@@ -76,25 +95,61 @@ struct univ_queue_rings {
 };
 
 /**
- * struct univ_queue_ops - a driver that takes rings
- * @cq_attach: completions go to @core from now on; until destroy_cq
+ * struct univ_queue_ops - an implementation of queues
+ * @caps: enum univ_queue_caps
+ * @cq_attach: completions go to @core from now on, until destroy_cq
  * @qp_attach: requests come from @rings, whose struct is copied; its memory
  *	stays until destroy_qp has returned. The queue pair is in RESET. Both of
- *	its completion queues are attached, and its shared receive queue is.
+ *	its completion queues are attached, and so is its shared receive queue.
  *	A reset forgets what was published.
  * @srq_attach: likewise, until destroy_srq
  * @qp_kick: requests were published; @which is %UNIV_KICK_SEND,
  *	%UNIV_KICK_RECV or both. Process context, bottom halves on.
  * @srq_kick: likewise
+ * @cq_resize: the process has room for @cqe entries; return 0 or an errno
+ * @cq_close: no completion is written any more; the device's queue will be
+ *	destroyed
+ * @cq_reopen: the device has refused to destroy it; completions are written
+ *	again
+ * @cq_detach: the device's queue is gone
+ * @qp_modified: the device has modified the queue pair
+ * @qp_close: the device's queue pair will be destroyed
+ * @qp_reopen: the device has refused to destroy it
+ * @qp_detach: the device's queue pair is gone
+ * @srq_limit: a limit event is about to be armed, or has disarmed itself
+ * @srq_close: the device's queue will be destroyed
+ * @srq_reopen: the device has refused to destroy it
+ * @srq_detach: the device's queue is gone
  *
  * The attaching functions may sleep, and return 0 or an errno.
+ *
+ * The functions from @cq_resize on are optional. All of them but @srq_limit may
+ * sleep. They are for an implementation with state of its own beside the
+ * device's objects, since modify_qp and the destroy functions of the device do
+ * not know that state.
  */
 struct univ_queue_ops {
+	u32 caps;
 	int (*cq_attach)(struct ib_cq *cq, struct univ_cq *core);
-	int (*qp_attach)(struct ib_qp *qp, const struct univ_queue_rings *rings);
+	int (*qp_attach)(struct ib_qp *qp,
+			 const struct univ_queue_rings *rings);
 	int (*srq_attach)(struct ib_srq *srq, const struct univ_ring *ring);
 	void (*qp_kick)(struct ib_qp *qp, unsigned long which);
 	void (*srq_kick)(struct ib_srq *srq);
+
+	int (*cq_resize)(struct univ_cq *core, u32 cqe);
+	void (*cq_close)(struct univ_cq *core);
+	void (*cq_reopen)(struct univ_cq *core);
+	void (*cq_detach)(struct univ_cq *core);
+	void (*qp_modified)(struct univ_qp *core, const struct ib_qp_attr *attr,
+			    int mask);
+	void (*qp_close)(struct univ_qp *core);
+	void (*qp_reopen)(struct univ_qp *core);
+	void (*qp_detach)(struct univ_qp *core);
+	void (*srq_limit)(struct univ_srq *core, bool armed);
+	void (*srq_close)(struct univ_srq *core);
+	void (*srq_reopen)(struct univ_srq *core);
+	void (*srq_detach)(struct univ_srq *core);
 };
 
 /**

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Kernel side of the rings of uapi/univerbs_ring.h: the only code that touches
- * the shared words. Whatever it reads there is hostile: bounds are checked
- * against the private numbers in struct univ_ring, never against shared ones.
+ * The kernel's side of the rings of uapi/univerbs_ring.h. Only this code
+ * touches the shared words. Every value that is read there is hostile: bounds
+ * are checked against the private numbers in struct univ_ring, never against
+ * shared ones.
  */
 #ifndef UNIV_RING_H
 #define UNIV_RING_H
@@ -68,7 +69,7 @@ static inline void *univ_ring_slot(const struct univ_ring *ring, u32 index)
  * @len: bytes
  *
  * The barrier keeps the compiler from reading @src again instead of @dst, so
- * that what was checked is what is used (adv03).
+ * that the bytes that were checked are the bytes that are used.
  */
 static inline void univ_ring_fetch(void *dst, const void *src, size_t len)
 {
@@ -80,8 +81,8 @@ static inline void univ_ring_fetch(void *dst, const void *src, size_t len)
  * univ_ring_published() - how many requests the process has published
  * @ring: ring
  *
- * Acquire: pairs with the store-release in the library's univ_ring_publish(); the
- * slots before the returned index are filled. Hostile: compare before use.
+ * Acquire: pairs with the store-release in the library's univ_ring_publish();
+ * the slots before the returned index are filled. Hostile: compare before use.
  */
 static inline u32 univ_ring_published(const struct univ_ring *ring)
 {
@@ -93,7 +94,7 @@ static inline u32 univ_ring_published(const struct univ_ring *ring)
  * @ring: ring; one that was never attached has none
  * @head: how many were taken so far
  *
- * Return: the number, or -EINVAL if what the process published is nonsense
+ * Return: the number, or -EINVAL if the published index is out of bounds
  */
 static inline int univ_ring_waiting(const struct univ_ring *ring, u32 head)
 {
@@ -107,15 +108,16 @@ static inline int univ_ring_waiting(const struct univ_ring *ring, u32 head)
  * @ring: send ring
  * @index: free-running
  *
- * A process that changes it sends other bytes, and no more than that.
+ * A process that changes them meanwhile only sends other bytes.
  */
 static inline const void *univ_ring_inline(const struct univ_ring *ring,
 					   u32 index)
 {
-	return univ_ring_slot(ring, index) + offsetof(struct univ_send_wr, data);
+	return univ_ring_slot(ring, index) +
+	       offsetof(struct univ_send_wr, data);
 }
 
-/* Whether a slot has room for so many entries behind @head bytes */
+/* Returns whether a slot has room for so many entries behind @head bytes. */
 static inline bool univ_ring_holds(const struct univ_ring *ring, size_t head,
 				   u32 count)
 {
@@ -154,12 +156,13 @@ static inline u16 univ_ring_fetch_send(const struct univ_ring *ring, u32 index,
  * univ_ring_fetch_recv() - the private copy of a receive request
  * @ring: receive ring
  * @index: of a request that was published
- * @wr: its head goes here, up to the scatter list; its count 0 if it is too high
+ * @wr: its head goes here, up to the scatter list; its count 0 if it is too
+ *	high
  * @sge: its scatter list
  * @max: entries that @sge has room for
  *
- * The library lets no list be posted that does not fit, so only who writes to
- * the ring by hand loses it.
+ * The library refuses a list that does not fit, so only a process that fills
+ * rings by itself loses it.
  */
 static inline void univ_ring_fetch_recv(const struct univ_ring *ring, u32 index,
 					struct univ_recv_wr *wr,
@@ -179,7 +182,7 @@ static inline void univ_ring_fetch_recv(const struct univ_ring *ring, u32 index,
  * @ring: ring
  * @index: free-running
  *
- * Release: whatever was read from the slots was read before. Pairs with the
+ * Release: the reads of the slots come before. Pairs with the
  * load-acquire in the library's univ_ring_room().
  */
 static inline void univ_ring_retire(struct univ_ring *ring, u32 index)
@@ -200,7 +203,7 @@ static inline void univ_ring_set_flags(struct univ_ring *ring, u32 flags)
 	if (ring->flags == flags)
 		return;
 	ring->flags = flags;
-	/* Release: who sees a queue dead or overrun sees all that it completed. */
+	/* Release: a process that sees DEAD or OVERRUN sees all completions. */
 	smp_store_release(&ring->head->kernel.flags, flags);
 }
 
@@ -209,11 +212,14 @@ static inline void univ_ring_set_flags(struct univ_ring *ring, u32 flags)
  * @ring: completion ring
  * @index: completions written so far
  *
- * A head that lies counts as full: the process overruns its own queue.
+ * An impossible index of the process counts as full: it overruns its own queue.
  */
 static inline bool univ_cq_ring_full(const struct univ_ring *ring, u32 index)
 {
-	/* Acquire: pairs with the library's release of the head it consumed. */
+	/*
+	 * Acquire: pairs with the library's release of the index up to which it
+	 * has read.
+	 */
 	return index - smp_load_acquire(&ring->head->user.index) >= ring->count;
 }
 

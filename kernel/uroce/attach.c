@@ -60,6 +60,7 @@ static void srq_kick(struct ib_srq *ib)
 }
 
 const struct univ_queue_ops uroce_queue_ops = {
+	.caps = UNIV_QUEUE_WINDOWS | UNIV_QUEUE_XRC | UNIV_QUEUE_ATOMIC_WRITE,
 	.cq_attach = cq_attach,
 	.qp_attach = qp_attach,
 	.srq_attach = srq_attach,

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The smallest driver that takes rings itself: one device, loop0, whose queue
- * pairs reach each other and nothing else, and which knows reliable connections,
- * sends, and scatter lists of one entry. Documentation/driver.rst goes through
- * it.
+ * The smallest native driver. Its only device, loop0, connects queue pairs of
+ * the same device. It supports reliable connections, sends, and scatter lists
+ * of one entry. Documentation/driver.rst explains the code step by step.
  *
- * Everything happens in the calls of processes, under one mutex. What a device
- * with hardware has beyond this (work after the call returned, users in the
- * kernel, shared receive queues) is in kernel/uroce.
+ * All work is done in the calls of processes, under one mutex. kernel/uroce
+ * shows the parts that a driver of hardware also needs: work after the call has
+ * returned, kernel users, and shared receive queues.
  */
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -24,9 +23,9 @@
 
 struct loop_dev {
 	struct ib_device ib;
-	struct mutex lock;		/* all below, and every queue pair */
-	struct xarray qps;		/* by number */
-	struct xarray mrs;		/* by key */
+	struct mutex lock;		/* protects @qps, @mrs, @bounce, QPs */
+	struct xarray qps;		/* indexed by number */
+	struct xarray mrs;		/* indexed by key */
 	u8 bounce[PAGE_SIZE];
 };
 
@@ -52,17 +51,17 @@ struct loop_qp {
 	struct univ_ring send;
 	struct univ_ring recv;
 	u32 sent;			/* requests taken from @send */
-	u32 received;			/* from @recv */
+	u32 received;			/* requests taken from @recv */
 	bool sig_all;
 	enum ib_qp_state state;
 	u32 dest;
 };
 
-/* A message, as its requests were when we looked: the process cannot change them */
+/* A message, with private copies of its requests. */
 struct message {
 	struct univ_send_wr wr;
 	struct univ_sge from;
-	const void *data;		/* inline, in the slot; or NULL */
+	const void *data;		/* inline data in the slot, or NULL */
 	u32 len;
 	struct univ_recv_wr recv;
 	struct univ_sge to;
@@ -116,7 +115,7 @@ static int mr_dereg(struct ib_mr *ib, struct ib_udata *udata)
 	struct loop_mr *mr = container_of(ib, struct loop_mr, ib);
 	struct loop_dev *dev = to_loop(ib->device);
 
-	/* With the lock nobody copies, so the pages may go */
+	/* mr_copy() runs under the lock, so no copy uses the pages any more. */
 	mutex_lock(&dev->lock);
 	xa_erase(&dev->mrs, ib->lkey);
 	mutex_unlock(&dev->lock);
@@ -125,7 +124,10 @@ static int mr_dereg(struct ib_mr *ib, struct ib_udata *udata)
 	return 0;
 }
 
-/* To or from what a key names, if the queue pair's owner may do that */
+/*
+ * Copies from (@read) or to the region of a key. Fails if the region belongs to
+ * another protection domain, is too short, or does not permit the access.
+ */
 static bool mr_copy(struct loop_qp *qp, const struct univ_sge *at, u32 off,
 		    void *buf, u32 len, bool read)
 {
@@ -146,7 +148,10 @@ static bool mr_copy(struct loop_qp *qp, const struct univ_sge *at, u32 off,
 
 /* ---- requests and completions: steps 6 and 7 ------------------------------------- */
 
-/* After an error, or when the process left no room for a completion */
+/*
+ * Writes a completion. An error status or a full completion queue moves the
+ * queue pair to the error state.
+ */
 static void tell(struct loop_qp *qp, struct ib_cq *ib, struct univ_cqe *cqe)
 {
 	struct univ_cq *cq = container_of(ib, struct loop_cq, ib)->core;
@@ -167,7 +172,7 @@ static void tell_sender(struct loop_qp *qp, const struct message *m,
 		.reason = reason,
 	};
 
-	/* First the room, then the word that it is done */
+	/* Retire the slot first, so that it is free when the process polls. */
 	univ_ring_retire(&qp->send, ++qp->sent);
 	if (status || qp->sig_all || m->wr.flags & UNIV_WR_SIGNALED)
 		tell(qp, qp->ib.send_cq, &cqe);
@@ -190,7 +195,7 @@ static void tell_receiver(struct loop_qp *qp, const struct message *m,
 	tell(qp, qp->ib.recv_cq, &cqe);
 }
 
-/* Reads the request at the head; what is wrong with it, or 0 */
+/* Copies and checks the request at the head. Returns a reason, or 0. */
 static u16 load_send(struct loop_qp *qp, struct message *m)
 {
 	u16 reason = univ_ring_fetch_send(&qp->send, qp->sent, &m->wr, &m->from,
@@ -211,7 +216,7 @@ static u16 load_send(struct loop_qp *qp, struct message *m)
 	return m->len > MAX_MESSAGE ? UNIV_REASON_WR_SGE : 0;
 }
 
-/* Takes the next receive; false if there is none */
+/* Takes the next receive request. Returns false if there is none. */
 static bool load_recv(struct loop_qp *qp, struct message *m)
 {
 	int n = univ_ring_waiting(&qp->recv, qp->received);
@@ -245,7 +250,7 @@ static enum ib_wc_status move(struct loop_qp *qp, struct loop_qp *peer,
 	return IB_WC_SUCCESS;
 }
 
-/* False when the message has to wait: for the peer, or for its receive */
+/* Returns false if the peer, or its receive request, is not there yet. */
 static bool perform(struct loop_qp *qp, struct message *m)
 {
 	struct loop_qp *peer = xa_load(&to_loop(qp->ib.device)->qps, qp->dest);
@@ -270,7 +275,7 @@ static bool perform(struct loop_qp *qp, struct message *m)
 	return true;
 }
 
-/* Does what can be done for a queue pair. Context: the device's lock. */
+/* Processes the requests of a queue pair. Context: the device's lock. */
 static void run(struct loop_qp *qp)
 {
 	struct message m = {};
@@ -282,7 +287,7 @@ static void run(struct loop_qp *qp)
 		if (!n)
 			break;
 		if (n < 0) {
-			/* Nothing in the ring can be trusted: one last word */
+			/* The index is corrupt: report one last completion. */
 			qp->sent = univ_ring_published(&qp->send) - 1;
 			tell_sender(qp, &m, IB_WC_LOC_QP_OP_ERR,
 				    UNIV_REASON_RING_CORRUPT);
@@ -301,7 +306,7 @@ static void run(struct loop_qp *qp)
 		tell_receiver(qp, &m, IB_WC_WR_FLUSH_ERR);
 }
 
-/* Whoever changed something may have changed it for the peer as well */
+/* A change to a queue pair can let requests of its peer proceed as well. */
 static void run_both(struct loop_qp *qp)
 {
 	struct loop_qp *peer = xa_load(&to_loop(qp->ib.device)->qps, qp->dest);
@@ -332,7 +337,7 @@ static int qp_attach(struct ib_qp *ib, const struct univ_queue_rings *rings)
 {
 	struct loop_qp *qp = to_qp(ib);
 
-	/* Both ask for kicks, which is what they do until told otherwise */
+	/* The core has set NEED_KICK in both rings, and it stays set. */
 	qp->send = rings->send;
 	qp->recv = rings->recv;
 	qp->sig_all = rings->sig_all;
@@ -377,14 +382,14 @@ static int qp_destroy(struct ib_qp *ib, struct ib_udata *udata)
 {
 	struct loop_dev *dev = to_loop(ib->device);
 
-	/* Who found it has the lock, so afterwards nobody is in it */
+	/* Look-ups and uses happen under the lock, so the QP is idle now. */
 	mutex_lock(&dev->lock);
 	xa_erase(&dev->qps, ib->qp_num);
 	mutex_unlock(&dev->lock);
 	return 0;
 }
 
-/* Forgets what was published: step 8 */
+/* Step 8: discards the requests that were published. */
 static void qp_reset(struct loop_qp *qp)
 {
 	qp->dest = 0;
@@ -441,7 +446,7 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 	attr->max_cqe = MAX_WR * 2;
 	attr->max_mr = 1 << 16;
 	attr->max_pd = 1 << 16;
-	/* There are no reads, but programs name a depth for them */
+	/* There are no RDMA reads, but programs request a depth for them. */
 	attr->max_qp_rd_atom = 1;
 	attr->max_qp_init_rd_atom = 1;
 	attr->max_pkeys = 1;
@@ -486,7 +491,7 @@ static int query_pkey(struct ib_device *ib, u32 port, u16 index, u16 *pkey)
 	return 0;
 }
 
-/* A domain is no more than a pointer to compare */
+/* A protection domain has no state: only its address is compared. */
 static int pd_alloc(struct ib_pd *pd, struct ib_udata *udata)
 {
 	return 0;
@@ -536,7 +541,7 @@ static int __init loop_init(void)
 	loop->ib.phys_port_cnt = 1;
 	loop->ib.num_comp_vectors = 1;
 	ib_set_device_ops(&loop->ib, &loop_ops);
-	/* Before the device is there for all to see */
+	/* Register the operations before the device becomes visible. */
 	ret = univ_queue_register(&loop->ib, &loop_queue_ops);
 	if (ret)
 		goto dealloc;
@@ -551,7 +556,7 @@ dealloc:
 
 static void __exit loop_exit(void)
 {
-	/* Every object of every process goes with it */
+	/* This destroys the objects of all processes. */
 	ib_unregister_device(&loop->ib);
 	univ_queue_unregister(&loop->ib);
 	ib_dealloc_device(&loop->ib);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* As where packets come from: what handles them may count on that. */
+/*
+ * Run code with bottom halves disabled, as the receive path does. Functions that handle
+ * packets may rely on that.
+ */
 #ifndef UNIV_KUNIT_BH_H
 #define UNIV_KUNIT_BH_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the device tells of itself reaches each context once, and nobody else. */
-#include "../../kernel/core/client.c"
+/* An event of the device reaches each of its contexts once, and no other context. */
+#include "../../kernel/core/node/client.c"
 
 #include "fixture.h"
 
@@ -17,7 +17,7 @@ static void tell(struct fixture *f, enum ib_event_type type, u32 port)
 	client_event(&f->dev->event_handler, &event);
 }
 
-/* What read(2) of the node gives next, without waiting */
+/* Return the result of the next read(2) on the node, without waiting. */
 static ssize_t next(struct fixture *f, struct univ_event *event)
 {
 	ssize_t ret;
@@ -60,7 +60,7 @@ static void client_events_of_ports(struct kunit *test)
 	expect_nothing(test);
 }
 
-/* The last event that is read says how the port is */
+/* The last port event that a process reads gives the current state of the port. */
 static void client_event_that_was_last(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -75,7 +75,7 @@ static void client_event_that_was_last(struct kunit *test)
 	expect_nothing(test);
 }
 
-/* A driver that names a port that it has not */
+/* A driver may report an event for a port that the device does not have. */
 static void client_events_of_no_port(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -95,7 +95,7 @@ static void client_event_of_device(struct kunit *test)
 	expect_nothing(test);
 }
 
-/* Those of queues come through the queues */
+/* Events of queues are delivered through their queues, and not through the device. */
 static void client_events_of_others(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -107,8 +107,8 @@ static void client_events_of_others(struct kunit *test)
 }
 
 /*
- * A process may be in open() when the device goes. In the gap between finding the
- * node and asking whether the device is alive, dev->ib leads nowhere.
+ * A process may be in open() when the device is removed. Between the look-up of the
+ * node and the check that the device is alive, dev->ib must not be used.
  */
 static void client_gone_before_open(struct kunit *test)
 {
@@ -122,7 +122,10 @@ static void client_gone_before_open(struct kunit *test)
 	f->dev->ib = ib;
 }
 
-/* The mock is of no driver that was read: no node, and whoever asks is told */
+/*
+ * The mock belongs to no checked driver: it gets no node, and a query through netlink
+ * reports the refusal.
+ */
 static void client_refuses_driver(struct kunit *test)
 {
 	struct fixture *f = test->priv;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which drivers the pump serves. */
-#include "../../kernel/core/driver.c"
+/* Tests of the list of drivers that the pump serves. */
+#include "../../kernel/core/pump/driver.c"
 
 #include <kunit/test.h>
 
@@ -31,7 +31,7 @@ static bool served(enum rdma_driver_id id, bool *polls)
 	return driver;
 }
 
-/* The drivers that were read are served, and no other, a new one included */
+/* The pump serves the drivers that were reviewed, and no other, not even a new one. */
 static void driver_served(struct kunit *test)
 {
 	bool polls;
@@ -51,7 +51,7 @@ static void driver_on_request(struct kunit *test)
 	char *former = unchecked_drivers;
 	bool polls = true;
 
-	/* The device has no owner, as of a driver that is built in */
+	/* The device has no owner module, as with a built-in driver. */
 	unchecked_drivers = "other,kernel";
 	KUNIT_EXPECT_TRUE(test, served(RDMA_DRIVER_MLX5, &polls));
 	KUNIT_EXPECT_FALSE(test, polls);

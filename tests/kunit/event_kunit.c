@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Event queues and sources: nothing lost, nothing twice, everybody woken. */
+/* Event queues and sources: each event is delivered exactly once, and wakes every waiter. */
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/uaccess.h>
 
-#include "event.h"
 #include "fixture.h"
 
 struct events {
@@ -38,7 +37,7 @@ static struct events *events(struct kunit *test)
 	return ((struct fixture *)test->priv)->file->private_data;
 }
 
-/* What read(2) of @len bytes gives; events in @got */
+/* Call read(2) with @len bytes and store the events in @got. */
 static ssize_t take(struct events *e, struct univ_event *got, size_t len)
 {
 	struct fixture *f = e->f;
@@ -81,7 +80,7 @@ static void event_empty(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, take(e, event, len), (ssize_t)-EINVAL);
 }
 
-/* Equal asynchronous events that were not read are one; different ones are not */
+/* Unread asynchronous events that are equal are merged; different events are not. */
 static void event_async_merge(struct kunit *test)
 {
 	struct events *e = events(test);
@@ -97,7 +96,10 @@ static void event_async_merge(struct kunit *test)
 	expect_one(test, IB_EVENT_PORT_ERR, 0xa);
 }
 
-/* As they were raised, whatever their numbers, and the latest of equal ones */
+/*
+ * Events are read in the order they were raised, whatever their types. Of equal events,
+ * the latest counts.
+ */
 static void event_order(struct kunit *test)
 {
 	struct events *e = events(test);
@@ -129,7 +131,7 @@ static void event_completions_count(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, e->a.delivered_async, 0);
 }
 
-/* The count of unread completions stops at its limit, so a ready source always has an event */
+/* The count of unread completions saturates, so a ready source always has an event. */
 static void event_completions_end(struct kunit *test)
 {
 	struct events *e = events(test);
@@ -143,7 +145,7 @@ static void event_completions_end(struct kunit *test)
 	expect_none(test);
 }
 
-/* A busy source does not hide the others */
+/* A busy source does not hide the other sources. */
 static void event_take_turns(struct kunit *test)
 {
 	struct events *e = events(test);
@@ -167,7 +169,7 @@ static void event_several_at_once(struct kunit *test)
 
 	for (i = 0; i < 5; i++)
 		univ_event_complete(&e->queue, &e->a);
-	/* Whole ones only */
+	/* A read returns whole events only. */
 	KUNIT_EXPECT_EQ(test, take(e, got, 3 * sizeof(got[0]) + 7),
 			(ssize_t)(3 * sizeof(got[0])));
 	KUNIT_EXPECT_EQ(test, take(e, got, sizeof(got)),
@@ -185,13 +187,13 @@ static void event_forgotten(struct kunit *test)
 	univ_event_forget(&e->queue, &e->a);
 	expect_one(test, UNIV_EVENT_COMPLETION, 0xb);
 	expect_none(test);
-	/* Twice, and when nothing is there, does no harm */
+	/* Forgetting a source a second time, or with nothing queued, does no harm. */
 	univ_event_forget(&e->queue, &e->a);
 	univ_event_forget(&e->queue, &e->b);
 	KUNIT_EXPECT_EQ(test, e->a.delivered, 0);
 }
 
-/* Types past the last that there is room for are not ours to deliver */
+/* Event types beyond the last that a source has room for are not delivered. */
 static void event_strange_types(struct kunit *test)
 {
 	struct events *e = events(test);
@@ -204,7 +206,7 @@ static void event_strange_types(struct kunit *test)
 	expect_one(test, 31, 0xa);
 }
 
-/* What was queued before the end is read; then ENODEV, for good */
+/* Events queued before the device is removed can be read; later reads always return ENODEV. */
 static void event_queue_dead(struct kunit *test)
 {
 	struct events *e = events(test);
@@ -235,7 +237,7 @@ static void event_poll_says(struct kunit *test)
 			EPOLLERR | EPOLLHUP);
 }
 
-/* An unreadable buffer costs the event and tells so */
+/* A bad buffer loses the event, and read(2) reports EFAULT. */
 static void event_bad_buffer(struct kunit *test)
 {
 	struct events *e = events(test);
@@ -256,7 +258,7 @@ struct reader {
 	struct completion done;
 };
 
-/* A thread of the kernel has no memory of a process: a waiting read gives EFAULT */
+/* A kernel thread has no process memory, so a waiting read returns EFAULT. */
 static int reader_thread(void *data)
 {
 	struct reader *r = data;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Who feeds a ring, and for how long. */
+/* Tests of the feed of a ring: which thread runs it, and for how long. */
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/workqueue.h>
 
-#include "pump.h"
+#include "feed.h"
 
 #define MANY 100000u
 
-/* A ring that has so many pieces left */
+/* A ring with @left pieces of work left. */
 struct supply {
 	struct univ_feed feed;
 	u32 left;
 	u32 done;
-	u32 asked;		/* steps that found it empty */
+	u32 asked;		/* steps that found the ring empty */
 	struct task_struct *caller;
 	u32 by_caller;
 };
@@ -53,12 +53,15 @@ static void feed_until_empty(struct kunit *test)
 	univ_feed_close(&s->feed);
 }
 
-/* A caller does not stay for as long as there is more; a worker goes on */
+/*
+ * A caller stops after a bounded number of steps although there is more work. A worker
+ * continues.
+ */
 static void feed_bounded(struct kunit *test)
 {
 	struct supply *s = supply_new(test, MANY);
 
-	/* So many that a worker on another processor is not through yet */
+	/* MANY is large enough that a worker on another processor has not finished yet. */
 	univ_feed_run(&s->feed);
 	KUNIT_EXPECT_LT(test, READ_ONCE(s->done), MANY);
 	while (flush_work(&s->feed.later))
@@ -68,7 +71,7 @@ static void feed_bounded(struct kunit *test)
 	univ_feed_close(&s->feed);
 }
 
-/* An interrupt does little, and a worker the rest */
+/* With interrupts disabled a caller does little, and a worker does the rest. */
 static void feed_interrupts_off(struct kunit *test)
 {
 	struct supply *s = supply_new(test, MANY);
@@ -85,7 +88,7 @@ static void feed_interrupts_off(struct kunit *test)
 	univ_feed_close(&s->feed);
 }
 
-/* The worker may begin before the caller that asked for it has let go of the ring */
+/* The worker may begin before the caller that queued it has released the ring. */
 static void feed_worker_begins_early(struct kunit *test)
 {
 	struct supply *s = supply_new(test, 5);
@@ -101,7 +104,7 @@ static void feed_worker_begins_early(struct kunit *test)
 	univ_feed_close(&s->feed);
 }
 
-/* The poller has other rings: one step, and word that there is more */
+/* The poller has other rings to serve: it takes one step and learns whether there is more work. */
 static void feed_one_turn(struct kunit *test)
 {
 	struct supply *s = supply_new(test, 2);
@@ -118,7 +121,7 @@ static void feed_one_turn(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, s->done, 2u);
 }
 
-/* Closed, nobody is at it, not even later */
+/* After the close the feed does not run, not even later in a worker. */
 static void feed_closed(struct kunit *test)
 {
 	struct supply *s = supply_new(test, U32_MAX);

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /* See fixture.h. The contexts are made by the core's own code. */
-#include "../../kernel/core/chardev.c"
+#include "../../kernel/core/node/chardev.c"
 
 #include <linux/anon_inodes.h>
 #include <linux/kthread.h>
 #include <linux/mman.h>
 #include <linux/sched/mm.h>
 
+#include "driver.h"
 #include "fixture.h"
-#include "region.h"
 
-/* KUnit runs cases in threads of the kernel; this is the process that loads us. */
+/*
+ * The memory of the process that loads the module. KUnit runs its cases in kernel
+ * threads, which have none.
+ */
 static struct mm_struct *loader;
 
 int fixture_suite_init(struct kunit_suite *suite)
@@ -61,6 +64,9 @@ static int fixture_memory(struct fixture *f)
 	return IS_ERR_VALUE(f->user) ? -ENOMEM : 0;
 }
 
+/* A driver without flags: the pump assumes nothing about its handlers. */
+static const struct univ_driver fixture_driver = {};
+
 int fixture_init(struct kunit *test)
 {
 	struct fixture *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
@@ -74,7 +80,9 @@ int fixture_init(struct kunit *test)
 	f->dev = univ_device_alloc(&f->mock->ib);
 	if (!f->dev)
 		return -ENOMEM;
-	f->ctx = context_alloc(f->dev);
+	if (univ_pump_add(f->dev, &fixture_driver))
+		return -ENOMEM;
+	f->ctx = univ_context_alloc(f->dev);
 	if (!f->ctx || context_attach(f->ctx))
 		return -ENOMEM;
 	f->file = anon_inode_getfile("[univerbs-kunit]", &fixture_fops, f,
@@ -120,7 +128,7 @@ void fixture_exit(struct kunit *test)
 	}
 	if (f->dev)
 		put_device(&f->dev->dev);
-	/* Whatever the test did, the context has given everything back */
+	/* The context has destroyed all its objects by now. */
 	KUNIT_EXPECT_EQ(test, atomic_read(&f->mock->objects), 0);
 	mock_destroy(f->mock);
 	fixture_enter(f);
@@ -232,7 +240,7 @@ int fixture_destroy(struct fixture *f, unsigned int cmd, u32 handle)
 	return fixture_call(f, cmd, &arg, sizeof(arg));
 }
 
-/* The mock takes posts in every state; only the core's idea of it matters. */
+/* The mock accepts requests in every state; only the state that the core has recorded matters. */
 int fixture_qp_state(struct univ_qp *qp, enum ib_qp_state state)
 {
 	mutex_lock(&qp->mutex);

@@ -9,12 +9,9 @@
 
 #include <kunit/test.h>
 
-#include "context.h"
-#include "cq.h"
 #include "mock.h"
-#include "object.h"
-#include "qp.h"
-#include "srq.h"
+#include "pump.h"
+#include "verbs.h"
 #include "univerbs.h"
 #include "univerbs_ring.h"
 
@@ -25,29 +22,32 @@ struct fixture {
 	struct univ_device *dev;
 	struct univ_context *ctx;
 	unsigned long user;		/* address in the process */
-	struct file *file;		/* whose mmap() is that of the context */
+	struct file *file;		/* its mmap() is that of the context */
 };
 
-/* suite_init, init and exit of a suite that uses one */
+/* suite_init, suite_exit, init and exit of a suite that uses the fixture. */
 int fixture_suite_init(struct kunit_suite *suite);
 void fixture_suite_exit(struct kunit_suite *suite);
 int fixture_init(struct kunit *test);
 void fixture_exit(struct kunit *test);
 
-/* With the process's memory at hand; nothing between the two may end the thread */
+/* Use and release the memory of the process. No code between the two may end the thread. */
 void fixture_enter(struct fixture *f);
 void fixture_leave(struct fixture *f);
 
-/* Calls as a process makes them: 0 or -errno; @arg comes back as the process sees it */
+/*
+ * Make calls as a process does. They return 0 or -errno; @arg is copied back as the
+ * process would see it.
+ */
 int fixture_call(struct fixture *f, unsigned int cmd, void *arg, u32 size);
 int fixture_call_at(struct fixture *f, unsigned int cmd, unsigned long uarg);
 int fixture_kick(struct fixture *f, u32 handle, u32 which);
 void fixture_kill(struct fixture *f);
 
-/* The errno of open() of the node when it fails */
+/* Return the errno of open() of the node, or 0. */
 int fixture_open(struct fixture *f);
 
-/* Objects, through their ioctls; NULL or 0 when the call fails */
+/* Create objects through their ioctls. They return NULL or 0 if the call fails. */
 u32 fixture_pd(struct fixture *f);
 struct univ_cq *fixture_cq(struct fixture *f, u32 cqe);
 struct univ_srq *fixture_srq(struct fixture *f, u32 pd, u32 wr, u32 sge);
@@ -60,7 +60,7 @@ struct univ_qp *fixture_qp_of_two(struct fixture *f, enum ib_qp_type type,
 int fixture_destroy(struct fixture *f, unsigned int cmd, u32 handle);
 int fixture_qp_state(struct univ_qp *qp, enum ib_qp_state state);
 
-/* ioctl_kunit.c, which includes the dispatcher */
+/* Defined in ioctl_kunit.c, which includes the dispatcher. */
 long fixture_dispatch(struct univ_context *ctx, unsigned int cmd,
 		      unsigned long arg);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The rules of uapi/univerbs.h that every ioctl keeps, from the dispatch table
- * itself, so that a new row is covered the day it appears (adv09, adv10). A call
- * that passes every check is stopped by a context that is dead: ENODEV is "ok".
+ * Test the rules of uapi/univerbs.h that every ioctl keeps. The tests walk the dispatch
+ * table itself, so that a new row is covered at once (adv09, adv10). A call that passes
+ * every check is stopped by the dead context: ENODEV means success.
  */
-#include "../../kernel/core/ioctl.c"
+#include "../../kernel/core/node/ioctl.c"
 
 #include "fixture.h"
 
@@ -22,7 +22,7 @@ long fixture_dispatch(struct univ_context *ctx, unsigned int cmd,
 
 #define CMD(nr) _IO(UNIV_IOCTL_MAGIC, nr)
 
-/* Memory of the process, for structs that are longer than the kernel's */
+/* Allocate memory of the process for structs that are longer than the kernel's. */
 static u8 *buffer(struct kunit *test)
 {
 	u8 *buf = kunit_kzalloc(test, 2 * PAGE_SIZE, GFP_KERNEL);
@@ -62,7 +62,7 @@ static void ioctl_table_makes_sense(struct kunit *test)
 					    "row %#zx", nr);
 			KUNIT_EXPECT_LE_MSG(test, field->offset + field->len,
 					    row->size, "row %#zx", nr);
-			/* A list ends at its first empty field */
+			/* A list ends at its first empty field. */
 			KUNIT_EXPECT_TRUE_MSG(test,
 					      !i || row->reserved[i - 1].len,
 					      "row %#zx", nr);
@@ -196,7 +196,7 @@ static void ioctl_flags_unknown(struct kunit *test)
 		}
 }
 
-/* What the process wrote into the fields that are ours does not come through */
+/* The kernel overwrites the reply fields of the header, whatever the process wrote there. */
 static void ioctl_head_is_ours(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -235,7 +235,7 @@ static void ioctl_unknown_commands(struct kunit *test)
 			KUNIT_EXPECT_EQ_MSG(test,
 					    fixture_call_at(f, cmd, f->user),
 					    -ENOTTY, "command %#x", cmd);
-		/* The same number of another family, or with a size or direction */
+		/* The same number with another magic, or with a size or a direction, is unknown. */
 		KUNIT_EXPECT_EQ(test,
 				fixture_call_at(f, _IO(UNIV_IOCTL_MAGIC ^ 1, nr),
 						f->user), -ENOTTY);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The kick: which queue it finds, and what waits for it. */
+/* The kick: how it finds the queue, and which operations wait for it. */
 #include <linux/delay.h>
 #include <linux/workqueue.h>
 
@@ -10,7 +10,10 @@ static struct univ_object *known(const struct pump *p, u32 handle)
 	return READ_ONCE(p->f->ctx->kicked[handle % UNIV_KICKED].obj);
 }
 
-/* The third in a row finds what the second has remembered, until it is destroyed */
+/*
+ * The second kick of a queue remembers it, and later kicks use that until the queue is
+ * destroyed.
+ */
 static void kick_remembers(struct kunit *test)
 {
 	struct pump *p = pump_rc(test);
@@ -30,7 +33,10 @@ static void kick_remembers(struct kunit *test)
 			-EINVAL);
 }
 
-/* Nobody waits for those who hold what is no queue, so it is not remembered */
+/*
+ * univ_kick_retire() waits only for kicks of queues, so the kick must not remember
+ * other objects.
+ */
 static void kick_forgets_others(struct kunit *test)
 {
 	struct pump *p = pump_rc(test);
@@ -60,7 +66,10 @@ static void end_run(struct work_struct *work)
 	WRITE_ONCE(end->over, true);
 }
 
-/* As a kick that is under way while the device goes */
+/*
+ * A kick that is under way while the device is removed holds the object; the removal
+ * waits for it.
+ */
 static void kick_is_waited_for(struct kunit *test)
 {
 	struct pump *p = pump_rc(test);

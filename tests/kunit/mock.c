@@ -16,7 +16,7 @@ static struct mock *to_mock(struct ib_device *ib)
 	return container_of(ib, struct mock, ib);
 }
 
-/* Counts a call; what it is to fail with, or 0 */
+/* Count a call. Return the error that it is to fail with, or 0. */
 static int called(struct ib_device *ib, enum mock_op op)
 {
 	struct mock *mock = to_mock(ib);
@@ -349,7 +349,7 @@ static int mock_query_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
 	return called(qp->device, MOCK_QUERY_QP);
 }
 
-/* Completions of other queue pairs stay, in their order */
+/* Drop the completions of @qp. The completions of other queue pairs stay, in their order. */
 static void cq_drop(struct mock_cq *cq, const struct ib_qp *qp)
 {
 	unsigned long flags;
@@ -417,7 +417,7 @@ static void keep_send(struct mock_wr *kept, const struct ib_qp *qp,
 	}
 }
 
-/* Each request counts as a call, so that any of a list can fail */
+/* Each request counts as a call, so that any request of a list can fail. */
 static int mock_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
 			  const struct ib_send_wr **bad)
 {

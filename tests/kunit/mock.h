@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An RDMA device that does nothing but count: every call of each operation, with
- * what was posted kept for the test to look at. Any call can be told to fail.
+ * An RDMA device that only counts the calls of each operation and records the requests
+ * posted to it. Any call can be made to fail.
  */
 #ifndef MOCK_H
 #define MOCK_H
@@ -38,7 +38,7 @@ enum mock_op {
 	MOCK_OPS
 };
 
-/* A request as the device saw it */
+/* A request as the device saw it. */
 struct mock_wr {
 	u64 wr_id;
 	u32 opcode;
@@ -62,33 +62,34 @@ struct mock_wr {
 struct mock {
 	struct ib_device ib;
 	atomic_t calls[MOCK_OPS];
-	int fail_call[MOCK_OPS];	/* that call, from 1; 0 for none, MOCK_EVERY_CALL */
+	int fail_call[MOCK_OPS];	/* failing call, from 1; 0: none; MOCK_EVERY_CALL */
 	int fail_with[MOCK_OPS];
 
 	struct mock_wr sends[MOCK_KEPT];
-	u32 num_sends;			/* taken */
-	u32 send_room;			/* how many more it takes */
-	u32 batches;			/* post_send calls */
+	u32 num_sends;			/* requests accepted */
+	u32 send_room;			/* requests that it still accepts */
+	u32 batches;			/* calls of post_send */
 	struct mock_wr recvs[MOCK_KEPT];
 	u32 num_recvs;
 	u32 recv_room;
 	u32 last_key;
-	int access;			/* of the last region of a process */
-	atomic_t objects;		/* of all kinds that exist */
-	bool early;			/* queues have an event when made */
-	bool ip_gids;			/* as ib_port_attr has it */
+	int access;			/* access of the latest user region */
+	atomic_t objects;		/* existing objects of all kinds */
+	bool early;			/* new queues raise an event at once */
+	bool ip_gids;			/* reported in ib_port_attr */
 
 	/*
-	 * Completion handlers are called with a lock held that poll and notify
-	 * take, as rdma_rxe does since 6.5; or without, as it did before.
+	 * Completion handlers are called with a lock held that poll and notify take, as
+	 * in rdma_rxe since 6.5. If @unlocked is set they are called without the lock,
+	 * as in rdma_rxe before 6.5.
 	 */
 	bool unlocked;
-	struct task_struct *poller;	/* whose polls are counted */
+	struct task_struct *poller;	/* the thread whose polls are counted */
 	u32 polls;
-	/* A queue pair that is destroyed takes its completions with it */
+	/* Destroying a queue pair drops its completions. */
 	bool drops;
 	struct mock_cq *cqs[4];
-	/* Called when a queue pair is made */
+	/* Called when a queue pair is created. */
 	void (*made_qp)(struct mock *mock, struct ib_qp *qp);
 	void *made_data;
 };
@@ -105,7 +106,7 @@ struct mock_cq {
 struct mock *mock_create(void);
 void mock_destroy(struct mock *mock);
 
-/* Forget what was counted; @op's @call from now on fails with @err */
+/* Reset the counters and records. From now on, call number @call of @op fails with @err. */
 void mock_reset(struct mock *mock);
 void mock_fail(struct mock *mock, enum mock_op op, int call, int err);
 void mock_fail_all(struct mock *mock, enum mock_op op, int err);
@@ -115,10 +116,10 @@ static inline int mock_calls(struct mock *mock, enum mock_op op)
 	return atomic_read(&mock->calls[op]);
 }
 
-/* The device completes something and calls the handler if it was armed */
+/* The device completes a request. mock_complete() calls the handler if the CQ is armed. */
 void mock_complete(struct ib_cq *cq, const struct ib_wc *wc);
 void mock_complete_quietly(struct ib_cq *cq, const struct ib_wc *wc);
-/* The device has lost completions, and says so with its lock held */
+/* The device reports lost completions, with its lock held. */
 void mock_cq_error(struct ib_cq *cq);
 
 #endif

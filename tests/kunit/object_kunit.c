@@ -29,7 +29,7 @@ static void object_gone(struct kunit *test, struct univ_object *obj)
 	univ_object_release(obj);
 }
 
-/* Nobody finds what is not published, or no longer */
+/* An object is found only while it is published. */
 static void object_life(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -77,7 +77,7 @@ static void object_wrong_kind(struct kunit *test)
 							      obj->handle, type,
 							      &hdr)), -EINVAL);
 	}
-	/* None of these has taken a reference */
+	/* None of these look-ups has taken a reference. */
 	KUNIT_EXPECT_EQ(test, refcount_read(&obj->users), 1);
 	object_gone(test, obj);
 }
@@ -104,7 +104,7 @@ static void object_busy_stays(struct kunit *test)
 	object_gone(test, obj);
 }
 
-/* One that could not be destroyed is as it was */
+/* An object that could not be destroyed is usable as before. */
 static void object_republished(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -146,7 +146,10 @@ static int taker_thread(void *data)
 	return 0;
 }
 
-/* Destroying waits for a call that holds the object; the other destroyer finds none */
+/*
+ * Destroying waits for a call that holds the object. A second destroy call does not
+ * find the object.
+ */
 static void object_waits_for_users(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -175,7 +178,7 @@ static void object_waits_for_users(struct kunit *test)
 	univ_object_release(obj);
 }
 
-/* Something was built on it while the destroyer waited: it is shown again */
+/* A dependant was created while the destroyer waited, so the object is published again. */
 static void object_used_while_hidden(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -202,7 +205,7 @@ static void object_used_while_hidden(struct kunit *test)
 	object_gone(test, obj);
 }
 
-/* No two objects share a handle, reserved ones included, and all fit a kick */
+/* No two objects share a handle, including reserved handles, and a kick can name every handle. */
 static void object_handles_unique(struct kunit *test)
 {
 	struct univ_object *obj[64];
@@ -225,7 +228,7 @@ static void object_handles_unique(struct kunit *test)
 	}
 }
 
-/* No handle beyond what a kick can name is ever found */
+/* A handle beyond the range that a kick can name is never found. */
 static void object_strange_handles(struct kunit *test)
 {
 	static const u32 handles[] = { 0, 1, UNIV_KICK_HANDLE,

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Completion queues between the pump and the process (adv17), and queue pairs
- * that start again.
+ * Completion queues between the pump and the process (adv17), and queue pairs that are
+ * reset and used again.
  */
 #include <linux/delay.h>
 #include <rdma/ib_verbs.h>
 
-#include "pump.h"
 #include "pump_fixture.h"
 
-/* Overrun: the last slot is kept, the event raised, nothing is overwritten */
+/* On overrun, the last slot is kept, the event is raised and nothing is overwritten. */
 static void pump_cq_overrun(struct kunit *test)
 {
 	struct pump *p = pump_new(test, IB_QPT_RC, 4);
@@ -32,14 +31,14 @@ static void pump_cq_overrun(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, cqe->wr_id, i);
 	}
 	pump_expect_no_cqe(test, p);
-	flush_delayed_work(&p->qp->error_work);
+	flush_delayed_work(&p->qp->pump->error_work);
 	KUNIT_EXPECT_EQ(test, p->qp->state, IB_QPS_ERR);
 }
 
 /*
- * The queue pair is destroyed while completions wait in the device for a full
- * queue: what is found out then must not outlive the queue pair. That it does
- * not, the kernel's own checks say (KASAN, debug objects).
+ * The queue pair is destroyed while the device holds completions for a full queue. The
+ * work that reports the overrun must not outlive the queue pair. KASAN and debug
+ * objects detect it if it does.
  */
 static void pump_destroy_with_overrun(struct kunit *test)
 {
@@ -53,12 +52,12 @@ static void pump_destroy_with_overrun(struct kunit *test)
 		mock_complete_quietly(p->cq->ib, &wc);
 	KUNIT_EXPECT_EQ(test, fixture_destroy(p->f, UNIV_QP_DESTROY,
 					      qp->obj.handle), 0);
-	/* KASAN and debug objects tell of work for memory that goes */
+	/* Give KASAN and debug objects time to detect work that uses freed memory. */
 	rcu_barrier();
 	msleep(100);
 }
 
-/* Armed once, told once, again only when armed anew */
+/* An armed queue raises one event, and raises the next only after it is armed again. */
 static void pump_cq_arm(struct kunit *test)
 {
 	struct pump *p = pump_rc(test);
@@ -78,7 +77,7 @@ static void pump_cq_arm(struct kunit *test)
 	head->user.arm = U32_MAX - 1;
 	pump_recv_complete(p, 3, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, head->kernel.fired, U32_MAX - 1);
-	/* Solicited only: a send of ours is not */
+	/* Arm for solicited completions: the completion of a send is not solicited. */
 	head->user.arm = 1;
 	pump_send_next(p, 1);
 	pump_send_kick(p);
@@ -89,8 +88,8 @@ static void pump_cq_arm(struct kunit *test)
 }
 
 /*
- * The device has completed a send, but nobody has looked yet; a process that
- * reads the event of the receive queue finds the send complete as well.
+ * The device has completed a send that the pump has not polled yet. A process that
+ * reads the event of the receive queue finds the send completed as well.
  */
 static void pump_event_settles(struct kunit *test)
 {
@@ -122,14 +121,14 @@ static void pump_event_settles(struct kunit *test)
 	rcu_read_unlock();
 	KUNIT_EXPECT_EQ(test, cqe->phase, UNIV_CQE_PHASE(0, 8));
 	KUNIT_EXPECT_EQ(test, cqe->wr_id, 1);
-	/* It does not outlive the queue pair that brought the two together */
-	KUNIT_EXPECT_PTR_EQ(test, p->cq->partner, send_cq);
+	/* The link between the two CQs does not outlive the queue pair that created it. */
+	KUNIT_EXPECT_PTR_EQ(test, p->cq->pump->partner, send_cq);
 	KUNIT_EXPECT_EQ(test, fixture_destroy(p->f, UNIV_QP_DESTROY,
 					      p->qp->obj.handle), 0);
-	KUNIT_EXPECT_PTR_EQ(test, p->cq->partner, NULL);
+	KUNIT_EXPECT_PTR_EQ(test, p->cq->pump->partner, NULL);
 }
 
-/* A head that lies makes the queue overrun itself, and nothing else */
+/* A wrong head index makes the queue overrun itself, and has no other effect. */
 static void pump_cq_head_lies(struct kunit *test)
 {
 	static const u32 lies[] = { 1, 5, 64, S32_MAX, U32_MAX - 64, U32_MAX };
@@ -142,7 +141,7 @@ static void pump_cq_head_lies(struct kunit *test)
 		pump_recv_kick(p);
 		p->cq->ring.head->user.index = lies[i];
 		pump_recv_complete(p, 1, IB_WC_SUCCESS);
-		flush_delayed_work(&p->qp->error_work);
+		flush_delayed_work(&p->qp->pump->error_work);
 		KUNIT_EXPECT_LE(test, p->cq->index, 1);
 	}
 }
@@ -160,13 +159,13 @@ static void pump_cq_resized(struct kunit *test)
 		pump_recv_complete(p, i, IB_WC_SUCCESS);
 	pump_expect_cqe(test, p, 0, IB_WC_SUCCESS);
 	pump_expect_cqe(test, p, 1, IB_WC_SUCCESS);
-	/* Four wait: they do not fit into two */
+	/* Four completions are queued, which do not fit into two slots. */
 	arg.cqe = 2;
 	KUNIT_EXPECT_EQ(test, fixture_call(p->f, UNIV_CQ_RESIZE, &arg,
 					   sizeof(arg)), -EINVAL);
 	KUNIT_EXPECT_EQ(test, arg.hdr.reason, UNIV_REASON_CQ_SHRINK);
 	KUNIT_EXPECT_EQ(test, arg.hdr.bound, 4);
-	/* The device keeps room for what the process was told */
+	/* The device keeps room for the size that the process was told. */
 	KUNIT_EXPECT_EQ(test, mock_calls(p->mock, MOCK_RESIZE_CQ), 0);
 	KUNIT_EXPECT_EQ(test, p->cq->ib->cqe, 8);
 	arg.cqe = 32;
@@ -180,7 +179,7 @@ static void pump_cq_resized(struct kunit *test)
 	pump_expect_no_cqe(test, p);
 }
 
-/* A device that does not shrink has more room than is needed */
+/* If the device cannot shrink its queue, it has more room than needed, which is fine. */
 static void pump_cq_shrunk(struct kunit *test)
 {
 	struct pump *p = pump_new(test, IB_QPT_RC, 64);
@@ -192,7 +191,7 @@ static void pump_cq_shrunk(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, arg.cqe, 8);
 	KUNIT_EXPECT_EQ(test, p->cq->ib->cqe, 64);
 	KUNIT_EXPECT_EQ(test, p->cq->ring.count, 8);
-	/* A queue that cannot grow has too little */
+	/* If the device cannot grow its queue, it has too little room, so the call fails. */
 	arg.cqe = 128;
 	mock_fail(p->mock, MOCK_RESIZE_CQ, 1, -EINVAL);
 	KUNIT_EXPECT_EQ(test, fixture_call(p->f, UNIV_CQ_RESIZE, &arg,
@@ -200,7 +199,10 @@ static void pump_cq_shrunk(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->cq->ring.count, 8);
 }
 
-/* More than is moved in one piece, as a process that lies about its index can have */
+/*
+ * Resize with more completions than are moved in one piece. A process reaches this
+ * state with a wrong index.
+ */
 static void pump_cq_moved(struct kunit *test)
 {
 	struct pump *p = pump_new(test, IB_QPT_RC, 16384);
@@ -224,7 +226,7 @@ static void pump_cq_moved(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wrong, 0);
 }
 
-/* The device takes as many completions as the process was told of */
+/* The device has room for as many completions as the process was told. */
 static void pump_cq_sizes(struct kunit *test)
 {
 	static const struct {
@@ -267,12 +269,12 @@ static void pump_cq_sizes(struct kunit *test)
 
 static bool running(struct univ_qp *qp)
 {
-	return work_busy(&qp->error_work.work) & WORK_BUSY_RUNNING;
+	return work_busy(&qp->pump->error_work.work) & WORK_BUSY_RUNNING;
 }
 
 /*
- * A process may keep a queue pair for a second, by a change of state that has to
- * resolve an address. No worker waits for it meanwhile.
+ * A process may hold a queue pair's lock for a second, in a change of state that has to
+ * resolve an address. No worker waits for the lock meanwhile.
  */
 static void pump_error_waits_for_nobody(struct kunit *test)
 {
@@ -280,8 +282,8 @@ static void pump_error_waits_for_nobody(struct kunit *test)
 	int i;
 
 	mutex_lock(&p->qp->mutex);
-	univ_qp_fail(p->qp);
-	/* Between two looks no worker has it */
+	pump_qp_fail(p->qp->pump);
+	/* Between two attempts no worker runs. */
 	for (i = 0; i < 1000 && (i < 20 || running(p->qp)); i++)
 		usleep_range(5000, 10000);
 	KUNIT_EXPECT_LT(test, i, 1000);
@@ -311,8 +313,8 @@ static void pump_reset_forgets(struct kunit *test)
 	pump_recv_kick(p);
 	KUNIT_EXPECT_EQ(test, fixture_call(p->f, UNIV_QP_MODIFY, &arg,
 					   sizeof(arg)), 0);
-	KUNIT_EXPECT_EQ(test, p->qp->sq.ring.head->kernel.index, 5);
-	KUNIT_EXPECT_EQ(test, p->qp->rq.ring.head->kernel.index, 5);
+	KUNIT_EXPECT_EQ(test, p->qp->rings.send.head->kernel.index, 5);
+	KUNIT_EXPECT_EQ(test, p->qp->rings.recv.head->kernel.index, 5);
 	pump_expect_no_cqe(test, p);
 	fixture_qp_state(p->qp, IB_QPS_RTS);
 	pump_send_next(p, 9);

@@ -27,10 +27,10 @@ struct pump *pump_rc(struct kunit *test)
 
 struct univ_send_wr *pump_send_next(struct pump *p, u64 id)
 {
-	struct univ_send_wr *wr = univ_ring_slot(&p->qp->sq.ring,
+	struct univ_send_wr *wr = univ_ring_slot(&p->qp->rings.send,
 						 p->send_tail++);
 
-	memset(wr, 0, p->qp->sq.ring.stride);
+	memset(wr, 0, p->qp->rings.send.stride);
 	wr->wr_id = id;
 	wr->opcode = UNIV_WR_RDMA_WRITE;
 	wr->flags = UNIV_WR_SIGNALED;
@@ -43,7 +43,7 @@ struct univ_send_wr *pump_send_next(struct pump *p, u64 id)
 
 void pump_send_publish(struct pump *p)
 {
-	smp_store_release(&p->qp->sq.ring.head->user.index, p->send_tail);
+	smp_store_release(&p->qp->rings.send.head->user.index, p->send_tail);
 }
 
 int pump_send_kick(struct pump *p)
@@ -54,10 +54,10 @@ int pump_send_kick(struct pump *p)
 
 struct univ_recv_wr *pump_recv_next(struct pump *p, u64 id)
 {
-	struct univ_recv_wr *wr = univ_ring_slot(&p->qp->rq.ring,
+	struct univ_recv_wr *wr = univ_ring_slot(&p->qp->rings.recv,
 						 p->recv_tail++);
 
-	memset(wr, 0, p->qp->rq.ring.stride);
+	memset(wr, 0, p->qp->rings.recv.stride);
 	wr->wr_id = id;
 	wr->count = 1;
 	wr->sge[0] = (struct univ_sge){ 0x3000 + id, 64, 0x100 };
@@ -66,15 +66,16 @@ struct univ_recv_wr *pump_recv_next(struct pump *p, u64 id)
 
 int pump_recv_kick(struct pump *p)
 {
-	smp_store_release(&p->qp->rq.ring.head->user.index, p->recv_tail);
+	smp_store_release(&p->qp->rings.recv.head->user.index, p->recv_tail);
 	return fixture_kick(p->f, p->qp->obj.handle, UNIV_KICK_RECV);
 }
 
 void pump_settled(struct univ_cq *cq)
 {
-	do
-		irq_work_sync(&cq->soon);
-	while (flush_work(&cq->later));
+	do {
+		irq_work_sync(&cq->lost);
+		irq_work_sync(&cq->pump->soon);
+	} while (flush_work(&cq->pump->later));
 }
 
 void pump_complete(struct univ_cq *cq, const struct ib_wc *wc)

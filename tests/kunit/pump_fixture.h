@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A queue pair over the mock device, with a completion queue of its own, and the
- * hands of a process that fills its rings.
+ * A queue pair over the mock device, with a completion queue of its own, and functions
+ * that fill its rings as a process would.
  */
 #ifndef PUMP_FIXTURE_H
 #define PUMP_FIXTURE_H
 
 #include "fixture.h"
+#include "pump_queue.h"
 
 #define WR 16
 
@@ -24,24 +25,24 @@ struct pump {
 struct pump *pump_new(struct kunit *test, enum ib_qp_type type, u32 cqe);
 struct pump *pump_rc(struct kunit *test);
 
-/* The next slot, filled with a signaled write of 8 bytes; a receive of 64 */
+/* Fill the next slot: with a signaled RDMA write of 8 bytes, or a receive of 64 bytes. */
 struct univ_send_wr *pump_send_next(struct pump *p, u64 id);
 struct univ_recv_wr *pump_recv_next(struct pump *p, u64 id);
 
-/* As a process does it */
+/* Publish and kick as a process does. */
 void pump_send_publish(struct pump *p);
 int pump_send_kick(struct pump *p);
 int pump_recv_kick(struct pump *p);
 
-/* The device ends the request that it got as its @nth send; a receive */
+/* The device completes the request that was its @nth send, or the receive @id. */
 void pump_send_complete(struct pump *p, u32 nth, enum ib_wc_status status);
 void pump_recv_complete(struct pump *p, u64 id, enum ib_wc_status status);
 
-/* The device completes something; returns when the pump has seen it */
+/* The device completes a request; the function returns when the pump has handled it. */
 void pump_complete(struct univ_cq *cq, const struct ib_wc *wc);
 void pump_settled(struct univ_cq *cq);
 
-/* The next completion, or NULL */
+/* Return the next completion, or NULL. */
 struct univ_cqe *pump_poll(struct pump *p);
 void pump_expect_cqe(struct kunit *test, struct pump *p, u64 id, int status);
 void pump_expect_no_cqe(struct kunit *test, struct pump *p);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Locks that a device's handlers find taken, the time that they take, and what a device
- * does when its queue pairs change or go.
+ * Tests of completion handlers: locks that the device holds around them, the time that
+ * they take, and the behaviour of devices when queue pairs change state or are
+ * destroyed.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -12,12 +13,11 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
-#include "pump.h"
 #include "pump_fixture.h"
 
 /*
  * The mock calls the handler with a lock held that its poll takes. A pump that polls
- * from the handler never comes back, and lockdep says so before.
+ * from the handler deadlocks; lockdep reports it first.
  */
 static void handler_under_lock(struct kunit *test)
 {
@@ -34,14 +34,14 @@ static void handler_under_lock(struct kunit *test)
 	pump_expect_no_cqe(test, p);
 }
 
-/* A device that is known to allow it is polled at once */
+/* A device that is known to allow it is polled in the handler. */
 static void handler_without_lock(struct kunit *test)
 {
 	struct fixture *f = test->priv;
 	struct ib_wc wc = { .status = IB_WC_SUCCESS, .opcode = IB_WC_RECV };
 	struct pump *p;
 
-	f->dev->polls_in_handler = true;
+	f->dev->pump->polls_in_handler = true;
 	f->mock->unlocked = true;
 	p = pump_rc(test);
 	pump_recv_next(p, 7);
@@ -56,12 +56,12 @@ static void handler_without_lock(struct kunit *test)
 	pump_expect_cqe(test, p, 7, IB_WC_SUCCESS);
 }
 
-/* The same of the event that says that completions were lost */
+/* The same holds for the event that reports lost completions. */
 static void handler_cq_error(struct kunit *test)
 {
 	struct pump *p = pump_rc(test);
 
-	/* So that lockdep knows which lock is taken inside which */
+	/* Complete one receive, so that lockdep learns the nesting of the locks. */
 	pump_recv_next(p, 1);
 	pump_recv_kick(p);
 	pump_recv_complete(p, 1, IB_WC_SUCCESS);
@@ -73,7 +73,7 @@ static void handler_cq_error(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->cq->async_events.pending[0], IB_EVENT_CQ_ERR);
 }
 
-/* A caller takes 16 batches of 16, and a worker the rest */
+/* A caller polls 16 batches of 16 completions, and a worker polls the rest. */
 static void handler_budget(struct kunit *test)
 {
 	struct pump *p = pump_new(test, IB_QPT_RC, MOCK_WCS);
@@ -87,7 +87,7 @@ static void handler_budget(struct kunit *test)
 	}
 	p->mock->polls = 0;
 	p->mock->poller = current;
-	univ_pump_comp_handler(p->cq->ib, p->cq);
+	p->cq->ib->comp_handler(p->cq->ib, p->cq);
 	p->mock->poller = NULL;
 	KUNIT_EXPECT_LE(test, p->mock->polls, 16u);
 	pump_settled(p->cq);
@@ -111,7 +111,7 @@ static void late_run(struct tasklet_struct *tasklet)
 	WRITE_ONCE(late->ran, true);
 }
 
-/* It is scheduled here, and has to wait until bottom halves come on again */
+/* The tasklet is scheduled here, and cannot run until bottom halves are enabled. */
 static int late_thread(void *arg)
 {
 	struct late *late = arg;
@@ -140,7 +140,10 @@ static struct task_struct *late_start(struct late *late, int cpu)
 	return thread;
 }
 
-/* A driver that frees a queue under its tasklet is asked to when the tasklet has run */
+/*
+ * For a driver that frees a queue under its tasklet, the pump waits for the tasklet
+ * before it destroys the queue.
+ */
 static void destroy_waits_for_tasklet(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -152,7 +155,7 @@ static void destroy_waits_for_tasklet(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, late);
 	if (other >= nr_cpu_ids)
 		kunit_skip(test, "there is one processor");
-	f->dev->frees_under_tasklet = true;
+	f->dev->pump->frees_under_tasklet = true;
 	p = pump_rc(test);
 	pump_recv_next(p, 1);
 	pump_recv_kick(p);
@@ -172,17 +175,17 @@ static void destroy_waits_for_tasklet(struct kunit *test)
 /* ---- A queue pair at the address of one that is not forgotten yet ------------- */
 
 static const struct rhashtable_params table_params = {
-	.key_len = sizeof(struct ib_qp *),
-	.key_offset = offsetof(struct univ_qp, ib),
-	.head_offset = offsetof(struct univ_qp, by_ib),
+	.key_len = sizeof(struct pump_qp_key),
+	.key_offset = offsetof(struct pump_qp, key),
+	.head_offset = offsetof(struct pump_qp, by_ib),
 	.automatic_shrinking = true,
 };
 
 struct former {
-	struct univ_qp qp;
-	struct univ_context *ctx;
+	struct rhashtable *table;
 	struct delayed_work end;
 	bool over;
+	struct pump_qp qp;
 };
 
 static void former_end(struct work_struct *work)
@@ -191,8 +194,7 @@ static void former_end(struct work_struct *work)
 		container_of(work, struct former, end.work);
 
 	WRITE_ONCE(former->over, true);
-	rhashtable_remove_fast(&former->ctx->qps, &former->qp.by_ib,
-			       table_params);
+	rhashtable_remove_fast(former->table, &former->qp.by_ib, table_params);
 }
 
 static void former_begin(struct mock *mock, struct ib_qp *ib)
@@ -200,8 +202,8 @@ static void former_begin(struct mock *mock, struct ib_qp *ib)
 	struct former *former = mock->made_data;
 
 	mock->made_qp = NULL;
-	former->qp.ib = ib;
-	if (!rhashtable_insert_fast(&former->ctx->qps, &former->qp.by_ib,
+	former->qp.key.ib = ib;
+	if (!rhashtable_insert_fast(former->table, &former->qp.by_ib,
 				    table_params))
 		schedule_delayed_work(&former->end, msecs_to_jiffies(50));
 }
@@ -210,25 +212,27 @@ static void qp_waits_for_name(struct kunit *test)
 {
 	struct pump *p = pump_rc(test);
 	struct former *former = kunit_kzalloc(test, sizeof(*former), GFP_KERNEL);
-	struct univ_qp *qp, *found;
+	struct pump_qp *found;
+	struct univ_qp *qp;
 
 	KUNIT_ASSERT_NOT_NULL(test, former);
-	former->ctx = p->f->ctx;
+	former->table = &p->f->dev->pump->qps;
+	former->qp.key.ctx = p->cq->obj.ctx;
 	INIT_DELAYED_WORK(&former->end, former_end);
 	p->mock->made_data = former;
 	p->mock->made_qp = former_begin;
 	qp = fixture_qp(p->f, IB_QPT_RC, p->pd, p->cq, NULL, WR);
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(former->over));
 	flush_delayed_work(&former->end);
-	/* A grace period, since the table's readers may see it still */
+	/* Wait for a grace period, since readers of the table may still see the entry. */
 	synchronize_rcu();
 	KUNIT_ASSERT_NOT_NULL(test, qp);
 	rcu_read_lock();
 	spin_lock_irq(&p->cq->lock);
-	found = univ_qp_find(p->cq, qp->ib);
+	found = pump_qp_find(p->cq->pump, qp->ib);
 	spin_unlock_irq(&p->cq->lock);
 	rcu_read_unlock();
-	KUNIT_EXPECT_PTR_EQ(test, found, qp);
+	KUNIT_EXPECT_PTR_EQ(test, found, qp->pump);
 }
 
 /* ---- A device that throws completions away ------------------------------------ */
@@ -248,11 +252,11 @@ static void destroy_counts_receives(struct kunit *test)
 	fixture_qp_state(qp, IB_QPS_RTS);
 	p->mock->drops = true;
 	for (i = 0; i < 8; i++) {
-		wr = univ_ring_slot(&srq->rq.ring, i);
+		wr = univ_ring_slot(&srq->ring, i);
 		wr->wr_id = i;
 		wr->count = 1;
 	}
-	srq->rq.ring.head->user.index = 8;
+	srq->ring.head->user.index = 8;
 	KUNIT_EXPECT_EQ(test, fixture_kick(p->f, srq->obj.handle,
 					   UNIV_KICK_RECV), 0);
 	wc.qp = qp->ib;
@@ -262,8 +266,8 @@ static void destroy_counts_receives(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, fixture_destroy(p->f, UNIV_QP_DESTROY,
 					      qp->obj.handle), 0);
-	/* The five receives, and the one that a message may have begun with */
-	KUNIT_EXPECT_EQ(test, srq->rq.ring.head->kernel.index, 6u);
+	/* Five receives were completed, and a message may have begun with a sixth. */
+	KUNIT_EXPECT_EQ(test, srq->ring.head->kernel.index, 6u);
 	for (i = 0; i < 5; i++)
 		KUNIT_EXPECT_NOT_ERR_OR_NULL(test, pump_poll(p));
 }
@@ -281,13 +285,13 @@ static void busy_passes(struct kunit *test)
 	pump_send_next(p, 2);
 	pump_recv_kick(p);
 	pump_send_kick(p);
-	/* The work may meet the second refusal and ask for itself again */
+	/* The work may be refused a second time and queue itself again. */
 	for (i = 0; i < 1000 && !(READ_ONCE(p->mock->num_sends) &&
 				  READ_ONCE(p->mock->num_recvs)); i++)
-		flush_delayed_work(&p->qp->retry_work);
+		flush_delayed_work(&p->qp->pump->retry_work);
 	KUNIT_EXPECT_EQ(test, p->mock->num_recvs, 1u);
 	KUNIT_EXPECT_EQ(test, p->mock->num_sends, 1u);
-	KUNIT_EXPECT_FALSE(test, READ_ONCE(p->qp->failed));
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(p->qp->pump->failed));
 	pump_expect_no_cqe(test, p);
 	pump_send_complete(p, 0, IB_WC_SUCCESS);
 	pump_expect_cqe(test, p, 2, IB_WC_SUCCESS);
@@ -295,7 +299,7 @@ static void busy_passes(struct kunit *test)
 	pump_expect_cqe(test, p, 1, IB_WC_SUCCESS);
 }
 
-/* A device that never becomes ready refuses */
+/* If the device never becomes ready, the request fails. */
 static void busy_for_good(struct kunit *test)
 {
 	struct pump *p = pump_rc(test);
@@ -305,14 +309,14 @@ static void busy_for_good(struct kunit *test)
 	mock_fail_all(p->mock, MOCK_POST_SEND, -ENOTCONN);
 	pump_send_next(p, 2);
 	pump_send_publish(p);
-	for (i = 0; i < 1000 && !READ_ONCE(p->qp->sq.broken); i++)
-		univ_send_queue_feed(&p->qp->sq);
+	for (i = 0; i < 1000 && !READ_ONCE(p->qp->pump->sq.broken); i++)
+		univ_send_queue_feed(&p->qp->pump->sq);
 	KUNIT_EXPECT_EQ(test, p->mock->num_sends, 0u);
 	cqe = pump_poll(p);
 	KUNIT_ASSERT_NOT_NULL(test, cqe);
 	KUNIT_EXPECT_EQ(test, cqe->wr_id, 2);
 	KUNIT_EXPECT_EQ(test, cqe->reason, UNIV_REASON_WR_REFUSED);
-	flush_delayed_work(&p->qp->error_work);
+	flush_delayed_work(&p->qp->pump->error_work);
 }
 
 static struct kunit_case pump_handler_cases[] = {

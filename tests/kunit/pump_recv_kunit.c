@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Receives on their way to a device that counts, and back (adv03, adv04).
- */
+/* Receives on their way to the mock device and back (adv03, adv04). */
 #include <rdma/ib_verbs.h>
 
-#include "pump.h"
 #include "pump_fixture.h"
 
 static void pump_recv_translated(struct kunit *test)
@@ -34,7 +31,10 @@ static void pump_recv_translated(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cqe->opcode, IB_WC_RECV);
 }
 
-/* The service level of a receive that came with these flags and this kind of header */
+/*
+ * Return the service level that the process sees for a receive with these flags and
+ * this header type.
+ */
 static u8 sl_told(struct pump *p, int flags, u8 network)
 {
 	const struct ib_wc wc = {
@@ -50,14 +50,14 @@ static u8 sl_told(struct pump *p, int flags, u8 network)
 	return cqe ? cqe->sl : 0xff;
 }
 
-/* Which kind of header it is, a program finds where mlx5 reports it */
+/* The header type is reported in the service level, where mlx5 reports it too. */
 static void pump_recv_network(struct kunit *test)
 {
 	const int both = IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE;
 	struct pump *p = pump_rc(test);
 
 	KUNIT_EXPECT_EQ(test, (int)sl_told(p, both, RDMA_NETWORK_IPV4), 4);
-	p->qp->datagrams = true;
+	p->qp->pump->datagrams = true;
 	KUNIT_EXPECT_EQ(test, (int)sl_told(p, both, RDMA_NETWORK_IPV6), 4 | 1);
 	KUNIT_EXPECT_EQ(test, (int)sl_told(p, both, RDMA_NETWORK_IPV4), 4 | 2);
 	KUNIT_EXPECT_EQ(test, (int)sl_told(p, both, RDMA_NETWORK_ROCE_V1), 4);
@@ -81,7 +81,7 @@ static void pump_recv_around(struct kunit *test)
 		id += 11;
 		KUNIT_EXPECT_EQ(test, p->mock->num_recvs, (u32)id);
 	}
-	KUNIT_EXPECT_FALSE(test, p->qp->rq.corrupt);
+	KUNIT_EXPECT_FALSE(test, p->qp->pump->rq.corrupt);
 }
 
 static void pump_recv_wraps_at_2_32(struct kunit *test)
@@ -91,8 +91,8 @@ static void pump_recv_wraps_at_2_32(struct kunit *test)
 	int i;
 
 	p->recv_tail = start;
-	p->qp->rq.fed = start;
-	p->qp->rq.retired = start;
+	p->qp->pump->rq.fed = start;
+	p->qp->pump->rq.retired = start;
 	for (i = 0; i < 50; i++) {
 		pump_recv_next(p, i);
 		KUNIT_EXPECT_EQ(test, pump_recv_kick(p), 0);
@@ -100,10 +100,10 @@ static void pump_recv_wraps_at_2_32(struct kunit *test)
 		pump_recv_complete(p, i, IB_WC_SUCCESS);
 		pump_expect_cqe(test, p, i, IB_WC_SUCCESS);
 	}
-	KUNIT_EXPECT_FALSE(test, p->qp->rq.corrupt);
+	KUNIT_EXPECT_FALSE(test, p->qp->pump->rq.corrupt);
 }
 
-/* As the process does it, for the core draws conclusions from rnr_retry */
+/* Modify the queue pair as a process does, because the core derives state from rnr_retry. */
 static void pump_rnr_retry(struct kunit *test, struct pump *p, u8 tries)
 {
 	struct univ_qp_modify arg = {
@@ -122,7 +122,7 @@ static void pump_rnr_retry(struct kunit *test, struct pump *p, u8 tries)
 					   sizeof(arg)), 0);
 }
 
-/* A peer that does not wait for receives: the device gets each at once */
+/* If the peer does not retry for a missing receive, the device gets each receive at once. */
 static void pump_recv_eager(struct kunit *test)
 {
 	static const struct {
@@ -147,7 +147,7 @@ static void pump_recv_eager(struct kunit *test)
 			pump_recv_next(p, j);
 			KUNIT_EXPECT_EQ(test, pump_recv_kick(p), 0);
 			KUNIT_EXPECT_TRUE_MSG(test,
-					      p->qp->rq.ring.head->kernel.flags &
+					      p->qp->rings.recv.head->kernel.flags &
 					      UNIV_RING_NEED_KICK,
 					      "row %d", i);
 		}
@@ -155,7 +155,7 @@ static void pump_recv_eager(struct kunit *test)
 	}
 }
 
-/* What waits in the ring is handed over when the queue becomes an eager one */
+/* Receives that wait in the ring are posted when the queue becomes eager. */
 static void pump_recv_becomes_eager(struct kunit *test)
 {
 	struct pump *p = pump_rc(test);
@@ -166,17 +166,17 @@ static void pump_recv_becomes_eager(struct kunit *test)
 		pump_recv_next(p, i);
 	KUNIT_EXPECT_EQ(test, pump_recv_kick(p), 0);
 	pump_recv_next(p, i);
-	smp_store_release(&p->qp->rq.ring.head->user.index, p->recv_tail);
+	smp_store_release(&p->qp->rings.recv.head->user.index, p->recv_tail);
 	KUNIT_EXPECT_EQ(test, p->mock->num_recvs, WR - 1);
 	pump_rnr_retry(test, p, 3);
 	KUNIT_EXPECT_EQ(test, p->mock->num_recvs, WR);
 }
 
-/* While the device holds enough, no kick is asked for; then completions feed */
+/* While the device holds enough receives, completions feed it and the ring requests no kick. */
 static void pump_recv_need_kick(struct kunit *test)
 {
 	struct pump *p = pump_rc(test);
-	struct univ_ring_kernel *kernel = &p->qp->rq.ring.head->kernel;
+	struct univ_ring_kernel *kernel = &p->qp->rings.recv.head->kernel;
 	int i;
 
 	pump_rnr_retry(test, p, 7);
@@ -186,13 +186,13 @@ static void pump_recv_need_kick(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pump_recv_kick(p), 0);
 	KUNIT_EXPECT_FALSE(test, kernel->flags & UNIV_RING_NEED_KICK);
 	pump_recv_complete(p, 0, IB_WC_SUCCESS);
-	/* Published without a kick; the next completion finds it */
+	/* Publish a receive without a kick: the next completion posts it. */
 	pump_recv_next(p, WR);
-	smp_store_release(&p->qp->rq.ring.head->user.index, p->recv_tail);
+	smp_store_release(&p->qp->rings.recv.head->user.index, p->recv_tail);
 	KUNIT_EXPECT_EQ(test, p->mock->num_recvs, WR);
 	pump_recv_complete(p, 1, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, p->mock->num_recvs, WR + 1);
-	/* Until it runs low: then it asks again */
+	/* When the device runs low on receives, the ring requests kicks again. */
 	for (i = 2; i <= WR; i++)
 		pump_recv_complete(p, i, IB_WC_SUCCESS);
 	KUNIT_EXPECT_TRUE(test, kernel->flags & UNIV_RING_NEED_KICK);
@@ -210,7 +210,7 @@ static void pump_recv_refused(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, cqe);
 	KUNIT_EXPECT_EQ(test, cqe->wr_id, 1);
 	KUNIT_EXPECT_EQ(test, cqe->reason, UNIV_REASON_WR_SGE);
-	flush_delayed_work(&p->qp->error_work);
+	flush_delayed_work(&p->qp->pump->error_work);
 	KUNIT_EXPECT_EQ(test, p->qp->state, IB_QPS_ERR);
 }
 
@@ -263,11 +263,11 @@ static void pump_shared_recv(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, qp);
 	mock_reset(p->mock);
 	for (i = 0; i < 8; i++) {
-		wr = univ_ring_slot(&srq->rq.ring, i);
+		wr = univ_ring_slot(&srq->ring, i);
 		wr->wr_id = 30 + i;
 		wr->count = 1;
 	}
-	srq->rq.ring.head->user.index = 8;
+	srq->ring.head->user.index = 8;
 	KUNIT_EXPECT_EQ(test, fixture_kick(p->f, srq->obj.handle,
 					   UNIV_KICK_RECV), 0);
 	KUNIT_EXPECT_EQ(test, mock_calls(p->mock, MOCK_POST_SRQ_RECV), 8);
@@ -276,7 +276,7 @@ static void pump_shared_recv(struct kunit *test)
 	wc.qp = qp->ib;
 	wc.wr_id = 30;
 	pump_complete(p->cq, &wc);
-	KUNIT_EXPECT_EQ(test, srq->rq.retired, 1);
+	KUNIT_EXPECT_EQ(test, srq->pump->rq.retired, 1);
 	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, pump_poll(p));
 }
 
@@ -301,10 +301,10 @@ static void pump_recv_dma_key(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, cqe);
 	KUNIT_EXPECT_EQ(test, cqe->wr_id, 2);
 	KUNIT_EXPECT_EQ(test, cqe->reason, UNIV_REASON_WR_KEY);
-	flush_delayed_work(&p->qp->error_work);
+	flush_delayed_work(&p->qp->pump->error_work);
 }
 
-/* Flags of the kernel's verbs have other places in those of the process */
+/* The completion flags of kernel verbs have other values than the flags of the process. */
 static void pump_recv_flags(struct kunit *test)
 {
 	static const struct {

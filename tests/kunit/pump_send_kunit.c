@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sends on their way from the ring to a device that counts, and back (adv01,
- * adv03, adv04). Each test writes rings as a process would, kicks, and looks at
- * what the device was given and what came back.
+ * Sends on their way from the ring to the mock device and back (adv01, adv03, adv04).
+ * Each test writes the rings as a process would, kicks, and checks the requests that
+ * the device got and the completions that came back.
  */
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
-#include "pump.h"
 #include "pump_fixture.h"
 
 static void pump_send_translated(struct kunit *test)
@@ -55,7 +54,7 @@ static void pump_send_translated(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, got[4].num_sge, 0);
 }
 
-/* The device is told of the eight bytes that an atomic brings, and of no more */
+/* The device gets a buffer of exactly the eight bytes that an atomic returns. */
 static void pump_send_atomic_room(struct kunit *test)
 {
 	struct pump *p = pump_rc(test);
@@ -88,7 +87,10 @@ static void pump_send_atomic_room(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, got[2].sge[0].length, 4);
 }
 
-/* Many times around, so that every index and phase wraps; one index near 2^32 */
+/*
+ * Go around the ring many times, so that every index and phase wraps; one index starts
+ * near 2^32.
+ */
 static void pump_send_around(struct kunit *test)
 {
 	struct pump *p = pump_rc(test);
@@ -106,12 +108,12 @@ static void pump_send_around(struct kunit *test)
 			pump_expect_cqe(test, p, id + i, IB_WC_SUCCESS);
 		pump_expect_no_cqe(test, p);
 		id += 7;
-		KUNIT_EXPECT_EQ(test, p->qp->sq.ring.head->kernel.index,
+		KUNIT_EXPECT_EQ(test, p->qp->rings.send.head->kernel.index,
 				(u32)id);
 	}
 }
 
-/* As if 2^32 requests had passed already */
+/* Start as if 2^32 requests had passed already. */
 static void pump_send_wraps_at_2_32(struct kunit *test)
 {
 	struct pump *p = pump_rc(test);
@@ -119,8 +121,8 @@ static void pump_send_wraps_at_2_32(struct kunit *test)
 	int i;
 
 	p->send_tail = start;
-	p->qp->sq.fed = start;
-	p->qp->sq.retired = start;
+	p->qp->pump->sq.fed = start;
+	p->qp->pump->sq.retired = start;
 	for (i = 0; i < 50; i++) {
 		pump_send_next(p, i);
 		KUNIT_EXPECT_EQ(test, pump_send_kick(p), 0);
@@ -128,10 +130,10 @@ static void pump_send_wraps_at_2_32(struct kunit *test)
 		pump_send_complete(p, i, IB_WC_SUCCESS);
 		pump_expect_cqe(test, p, i, IB_WC_SUCCESS);
 	}
-	KUNIT_EXPECT_FALSE(test, p->qp->sq.corrupt);
+	KUNIT_EXPECT_FALSE(test, p->qp->pump->sq.corrupt);
 }
 
-/* One completion of the device stands for all before it */
+/* One completion of the device implies the completion of all requests before it. */
 static void pump_send_implied(struct kunit *test)
 {
 	struct pump *p = pump_rc(test);
@@ -146,7 +148,7 @@ static void pump_send_implied(struct kunit *test)
 	pump_expect_no_cqe(test, p);
 }
 
-/* The last of what was posted together is always signaled to the device */
+/* The last request of a batch is always signaled to the device. */
 static void pump_send_signals_last(struct kunit *test)
 {
 	struct pump *p = pump_rc(test);
@@ -167,7 +169,7 @@ static void pump_send_signals_last(struct kunit *test)
 	}
 }
 
-/* What is refused before the device sees it */
+/* Requests that are refused before the device sees them. */
 static void pump_send_refused(struct kunit *test)
 {
 	static const struct {
@@ -211,16 +213,16 @@ static void pump_send_refused(struct kunit *test)
 		KUNIT_EXPECT_NE(test, cqe->status, IB_WC_SUCCESS);
 		KUNIT_EXPECT_EQ_MSG(test, cqe->reason, wrong[i].reason,
 				    "case %zu", i);
-		flush_delayed_work(&p->qp->error_work);
+		flush_delayed_work(&p->qp->pump->error_work);
 		KUNIT_EXPECT_EQ(test, p->qp->state, IB_QPS_ERR);
 		KUNIT_EXPECT_EQ(test, mock_calls(p->mock, MOCK_MODIFY_QP), 1);
 	}
 }
 
 /*
- * One is refused while those before it are under way: each of all requests
- * completes once and none with success (the ring is in its second round, so its
- * records are not fresh).
+ * One request is refused while earlier requests are under way: each of them completes
+ * once, and none with success. The ring is in its second round, so its records hold old
+ * data.
  */
 static void refused_between(struct kunit *test, bool by_device)
 {
@@ -245,7 +247,7 @@ static void refused_between(struct kunit *test, bool by_device)
 		wr->opcode = UNIV_WR_LOCAL_INV;
 	pump_send_next(p, 3);
 	KUNIT_EXPECT_EQ(test, pump_send_kick(p), 0);
-	flush_delayed_work(&p->qp->error_work);
+	flush_delayed_work(&p->qp->pump->error_work);
 	KUNIT_EXPECT_EQ(test, p->mock->num_sends, first + 3);
 	for (i = 0; i < 3; i++)
 		pump_send_complete(p, first + i, IB_WC_WR_FLUSH_ERR);
@@ -261,7 +263,7 @@ static void refused_between(struct kunit *test, bool by_device)
 		seen |= BIT(cqe->wr_id & 63);
 	}
 	pump_expect_no_cqe(test, p);
-	KUNIT_EXPECT_EQ(test, p->qp->sq.ring.head->kernel.index, first + 4);
+	KUNIT_EXPECT_EQ(test, p->qp->rings.send.head->kernel.index, first + 4);
 }
 
 static void pump_send_refused_by_us_between(struct kunit *test)
@@ -274,7 +276,7 @@ static void pump_send_refused_by_device_between(struct kunit *test)
 	refused_between(test, true);
 }
 
-/* Every request of a long run is the one at which the device fails */
+/* The device fails at each request of a long run in turn. */
 static void pump_send_fails_at_each(struct kunit *test)
 {
 	struct pump *p;
@@ -286,15 +288,15 @@ static void pump_send_fails_at_each(struct kunit *test)
 		for (i = 0; i < 12; i++)
 			pump_send_next(p, i);
 		KUNIT_EXPECT_EQ(test, pump_send_kick(p), 0);
-		flush_delayed_work(&p->qp->error_work);
-		/* All but that one reach the device, the later ones in error */
+		flush_delayed_work(&p->qp->pump->error_work);
+		/* All other requests reach the device, the later ones in the error state. */
 		KUNIT_EXPECT_EQ_MSG(test, p->mock->num_sends, 11, "at %u", at);
-		KUNIT_EXPECT_EQ(test, p->qp->sq.fed, 12);
+		KUNIT_EXPECT_EQ(test, p->qp->pump->sq.fed, 12);
 		KUNIT_EXPECT_EQ(test, p->qp->state, IB_QPS_ERR);
 	}
 }
 
-/* Full is no error: what waits is posted when something has completed */
+/* A full device is no error: waiting requests are posted when a request has completed. */
 static void pump_send_device_full(struct kunit *test)
 {
 	struct pump *p = pump_rc(test);
@@ -308,9 +310,9 @@ static void pump_send_device_full(struct kunit *test)
 	for (i = 0; i < 5; i++)
 		pump_send_complete(p, i, IB_WC_SUCCESS);
 	p->mock->send_room = 100;
-	/* A request that found no room a moment ago is tried again */
+	/* A request that found no room a moment ago is retried. */
 	for (i = 0; i < 1000 && READ_ONCE(p->mock->num_sends) < 12; i++)
-		flush_delayed_work(&p->qp->retry_work);
+		flush_delayed_work(&p->qp->pump->retry_work);
 	KUNIT_EXPECT_EQ(test, p->mock->num_sends, 12);
 	for (i = 5; i < 12; i++)
 		pump_send_complete(p, i, IB_WC_SUCCESS);
@@ -319,7 +321,7 @@ static void pump_send_device_full(struct kunit *test)
 	pump_expect_no_cqe(test, p);
 }
 
-/* A tail that no library would write stops the queue and harms nothing */
+/* A tail that no library would write stops the queue and harms nothing else. */
 static void pump_send_tail_lies(struct kunit *test)
 {
 	static const u32 lies[] = { WR + 1, WR + 2, 1000, S32_MAX,
@@ -338,12 +340,12 @@ static void pump_send_tail_lies(struct kunit *test)
 		if (cqe)
 			KUNIT_EXPECT_EQ(test, cqe->reason,
 					UNIV_REASON_RING_CORRUPT);
-		flush_delayed_work(&p->qp->error_work);
+		flush_delayed_work(&p->qp->pump->error_work);
 		KUNIT_EXPECT_EQ(test, p->qp->state, IB_QPS_ERR);
 	}
 }
 
-/* The same with requests under way, whose completions still come */
+/* The same with requests under way, which still complete. */
 static void pump_send_tail_lies_later(struct kunit *test)
 {
 	struct pump *p = pump_rc(test);
@@ -354,7 +356,7 @@ static void pump_send_tail_lies_later(struct kunit *test)
 	pump_send_kick(p);
 	p->send_tail = 5000;
 	KUNIT_EXPECT_EQ(test, pump_send_kick(p), 0);
-	flush_delayed_work(&p->qp->error_work);
+	flush_delayed_work(&p->qp->pump->error_work);
 	pump_send_complete(p, 0, IB_WC_WR_FLUSH_ERR);
 	for (i = 0; i < 2; i++) {
 		cqe = pump_poll(p);
@@ -365,7 +367,7 @@ static void pump_send_tail_lies_later(struct kunit *test)
 			    "the request under way has no completion");
 }
 
-/* Completions that the device has no right to send change nothing */
+/* Unexpected completions of the device change nothing. */
 static void pump_send_stray_completions(struct kunit *test)
 {
 	static const u32 strays[] = { 1, 2, WR, WR + 1, U32_MAX, 1 << 31 };
@@ -378,20 +380,26 @@ static void pump_send_stray_completions(struct kunit *test)
 	pump_send_kick(p);
 	pump_send_complete(p, 0, IB_WC_SUCCESS);
 	pump_expect_cqe(test, p, 0, IB_WC_SUCCESS);
-	/* Again, and indices outside of the ring's window */
+	/*
+	 * Complete the first request a second time, and use indices outside of the
+	 * ring's window.
+	 */
 	pump_send_complete(p, 0, IB_WC_SUCCESS);
 	pump_expect_no_cqe(test, p);
 	for (i = 2; i < ARRAY_SIZE(strays); i++) {
 		wc.wr_id = UNIV_SEND_TOKEN(strays[i] + 1);
-		if ((u32)wc.wr_id - p->qp->sq.retired < WR)
+		if ((u32)wc.wr_id - p->qp->pump->sq.retired < WR)
 			continue;
 		pump_complete(p->cq, &wc);
 		pump_expect_no_cqe(test, p);
-		KUNIT_EXPECT_EQ(test, p->qp->sq.retired, 1);
+		KUNIT_EXPECT_EQ(test, p->qp->pump->sq.retired, 1);
 	}
 }
 
-/* On a device that has one: the key of all memory is refused, any other is not */
+/*
+ * On a device that has a key for all memory (local_dma_lkey), this key is refused and
+ * any other key is not.
+ */
 static void pump_send_dma_key(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -416,7 +424,7 @@ static void pump_send_dma_key(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cqe->wr_id, 2);
 	KUNIT_EXPECT_EQ(test, cqe->status, IB_WC_LOC_PROT_ERR);
 	KUNIT_EXPECT_EQ(test, cqe->reason, UNIV_REASON_WR_KEY);
-	flush_delayed_work(&p->qp->error_work);
+	flush_delayed_work(&p->qp->pump->error_work);
 }
 
 static struct kunit_case pump_send_cases[] = {

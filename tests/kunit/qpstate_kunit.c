@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Our table of queue pair states says the same as the core's, which we repeat
- * only to explain (adv18). One that is stricter refuses what programs may do;
- * one that is laxer has the core answer, without a word.
+ * The table of queue pair states agrees with the RDMA core's, which it repeats only to
+ * give reasons (adv18). A stricter table would refuse valid changes; a laxer one would
+ * let the RDMA core refuse the change without a reason.
  */
-#include "../../kernel/core/qpstate.c"
+#include "../../kernel/core/verbs/qpstate.c"
 
 #include "fixture.h"
 
-/* What a process can name; the core knows more, for others */
+/* A process can name these bits; the RDMA core has more bits for other callers. */
 #define MASK_BITS 21
 
 static const enum ib_qp_type types[] = {
 	IB_QPT_RC, IB_QPT_UC, IB_QPT_UD, IB_QPT_XRC_INI, IB_QPT_XRC_TGT,
 };
 
-/* As far as the table is concerned */
+/* A queue pair with only the fields that the table reads. */
 struct fake {
 	struct ib_qp ib;
 	struct univ_qp qp;
@@ -42,7 +42,7 @@ static struct fake *fake_qp(struct kunit *test, enum ib_qp_type type)
 		for ((from) = IB_QPS_RESET; (from) <= IB_QPS_ERR; (from)++) \
 			for ((to) = IB_QPS_RESET; (to) <= IB_QPS_ERR; (to)++)
 
-/* By the table alone; a change to SQE is the device's to make */
+/* Ask the table alone; whether a change to SQE is allowed is left to the device. */
 static bool table_takes(struct univ_qp *qp, u32 from, u32 to, u32 mask)
 {
 	const struct qp_masks *masks = qp_masks(qp, from, to);
@@ -64,7 +64,7 @@ static void same_answer(struct kunit *test, struct univ_qp *qp, int from,
 			    from, to, mask);
 }
 
-/* Nothing, each bit alone, each pair: whatever both tables say, they agree */
+/* Both tables agree on the empty mask, each bit alone and each pair of bits. */
 static void qpstate_pairs_of_bits(struct kunit *test)
 {
 	int from, to, a, b;
@@ -81,7 +81,7 @@ static void qpstate_pairs_of_bits(struct kunit *test)
 	}
 }
 
-/* The least and the most that each change takes, one bit less and one more */
+/* Test the least and the most that each change accepts, with one bit less and one bit more. */
 static void qpstate_around_the_table(struct kunit *test)
 {
 	const struct qp_masks *masks;
@@ -107,7 +107,7 @@ static void qpstate_around_the_table(struct kunit *test)
 	}
 }
 
-/* Random masks between */
+/* Test random masks between the two. */
 static void qpstate_random_masks(struct kunit *test)
 {
 	int from, to, i;
@@ -125,7 +125,7 @@ static void qpstate_random_masks(struct kunit *test)
 	}
 }
 
-/* States that are none, and every reason that the checks give */
+/* Test invalid states, and every reason that the checks give. */
 static void qpstate_explained(struct kunit *test)
 {
 	static const struct {
@@ -173,7 +173,7 @@ static void qpstate_explained(struct kunit *test)
 	mutex_unlock(&fake->qp.mutex);
 }
 
-/* No device of the tests has two ports, so the queue pair is given one that it cannot have */
+/* No mock device has two ports, so the queue pair is given a port number that it cannot have. */
 static void qpstate_path_of_another_port(struct kunit *test)
 {
 	const struct univ_qp_attr attr = { .attr_mask = IB_QP_AV, .ah.port_num = 1 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the core refuses on its own account, each with its errno and its reason,
- * and without asking the device; and what a device refuses where the call has no
- * more to undo.
+ * Calls that the core itself refuses, each with its errno and its reason, and without
+ * asking the device. Also calls that the device refuses, if the core then has nothing
+ * left to undo.
  */
 #include "fixture.h"
 
@@ -65,7 +65,7 @@ static void refuse_regions(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_calls(f->mock, MOCK_REG_MR), 0);
 }
 
-/* The device lives behind the pump, so that nobody could bind one */
+/* The pump hides the device from the process, so a window could never be bound. */
 static void refuse_windows(struct kunit *test)
 {
 	u32 pd = fixture_pd(test->priv);
@@ -85,7 +85,7 @@ static void refuse_windows(struct kunit *test)
 		refuse(test, &wrong[i]);
 }
 
-/* Kernel verbs cannot say which shared receive queue a request is for */
+/* Kernel verbs cannot name the shared receive queue that an XRC request is for. */
 static void refuse_xrc(struct kunit *test)
 {
 	u32 pd = fixture_pd(test->priv);
@@ -151,7 +151,7 @@ static void refuse_queues(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_calls(f->mock, MOCK_ATTACH_MCAST), 0);
 }
 
-/* The way to the peer is not known: said as such, and not as a driver's errno */
+/* An unknown route to the peer is reported as such, and not as the errno of a driver. */
 static void refuse_no_route(struct kunit *test)
 {
 	static const int errors[] = { EHOSTUNREACH, ENETUNREACH, ETIMEDOUT };
@@ -192,7 +192,7 @@ static void refuse_by_device(struct kunit *test)
 					 NONE, .qp = qp->obj.handle,
 					 .lid = 0xc001, .gid = { 0xff, 0x0e });
 	refuse(test, &attach);
-	/* Still attached after the refusal, and no more after the next try */
+	/* After the refusal the queue pair is still attached; the next detach succeeds. */
 	detach = (struct refusal)REFUSED("detach", UNIV_MCAST_DETACH, mcast,
 					 EBUSY, DEVICE_REFUSED,
 					 .qp = qp->obj.handle, .lid = 0xc001,

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Regions: offsets, mmap of them, and what outlives what (adv11, adv12). */
+/* Regions: offsets, their mmap(), and lifetimes of regions and mappings (adv11, adv12). */
 #include <linux/file.h>
 #include <linux/mman.h>
 #include <linux/uaccess.h>
 
 #include "fixture.h"
-#include "region.h"
 
 static unsigned long map(struct fixture *f, u64 offset, size_t length,
 			 unsigned long prot, unsigned long flags)
@@ -94,7 +93,7 @@ static void region_shared_memory(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, poke(f, addr + i * PAGE_SIZE, 200 + i));
 		KUNIT_EXPECT_EQ(test, words[i * PAGE_SIZE / 4], 200 + i);
 	}
-	/* The mapping outlives the region */
+	/* The mapping outlives the region. */
 	univ_region_destroy(f->ctx, region);
 	KUNIT_EXPECT_EQ(test, peek(f, addr), 200);
 	KUNIT_EXPECT_TRUE(test, poke(f, addr + 2 * PAGE_SIZE, 7));
@@ -138,7 +137,10 @@ static void region_wrong_mmaps(struct kunit *test)
 		if (!IS_ERR_VALUE(addr))
 			unmap(f, addr, wrong[i].length);
 	}
-	/* Numbers past the largest, up to the largest offset that mmap() takes */
+	/*
+	 * Test numbers above the largest region number, up to the largest offset that
+	 * mmap() accepts.
+	 */
 	for (i = 56; i < 63; i++)
 		KUNIT_EXPECT_TRUE(test,
 				  IS_ERR_VALUE(map(f, 1ull << i, PAGE_SIZE, RW,
@@ -167,7 +169,7 @@ static void region_doorbell(struct kunit *test)
 	unmap(f, again, PAGE_SIZE);
 }
 
-/* One that is mapped for the first time after the end says so at once */
+/* A doorbell that is first mapped after the device was removed shows the removal at once. */
 static void region_doorbell_late(struct kunit *test)
 {
 	struct fixture *f = test->priv;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Ring arithmetic at every wrap, with words that lie (adv01, adv04). */
+/* Ring arithmetic at every wrap, with wrong words in shared memory (adv01, adv04). */
 #include <kunit/test.h>
 #include <linux/mm.h>
 #include <linux/sizes.h>
 
-#include "pump.h"
+#include "base.h"
 #include "ring.h"
 
-/* Indices where something wraps: zero, the ring's length, 2^31, 2^32 */
+/* Indices where a value wraps: zero, the ring's length, 2^31, 2^32. */
 static const u32 around[] = {
 	0, 1, 2, 3, 4, 7, 8, 15, 16, 255, 256, 65535, 65536,
 	S32_MAX - 1, S32_MAX, (u32)S32_MAX + 1, (u32)S32_MAX + 2,
@@ -25,7 +25,7 @@ static void ring_make(struct kunit *test, struct univ_ring *ring, u32 slots,
 	univ_ring_init(ring, base, &map);
 }
 
-/* Whatever the index, the whole slot lies within the ring */
+/* For every index the whole slot lies within the ring. */
 static void ring_slot_in_bounds(struct kunit *test)
 {
 	struct univ_ring ring;
@@ -46,7 +46,7 @@ static void ring_slot_in_bounds(struct kunit *test)
 	}
 }
 
-/* Neighbours in index are neighbours in memory, across 2^32 too */
+/* Slots with consecutive indices are adjacent in memory, also across 2^32. */
 static void ring_slots_in_order(struct kunit *test)
 {
 	struct univ_ring ring;
@@ -58,7 +58,7 @@ static void ring_slots_in_order(struct kunit *test)
 				    ring.slots + (index % 8) * 64);
 }
 
-/* Two passes over the same slot never carry the same phase, and none is zero */
+/* Two passes over the same slot never have the same phase, and no phase is zero. */
 static void ring_phase_alternates(struct kunit *test)
 {
 	u32 slots, i;
@@ -90,8 +90,9 @@ static void ring_shows_one_at_a_time(struct kunit *test)
 	}
 }
 
-/* Full is when the process has not taken as many as there are slots; a head
- * that is ahead of what was written, or far behind, is a lie and counts as full
+/*
+ * A ring is full when the process has left as many entries as there are slots. A head
+ * that is ahead of the tail, or far behind it, is invalid and counts as full.
  */
 static void ring_full(struct kunit *test)
 {
@@ -117,7 +118,10 @@ static void ring_full(struct kunit *test)
 	}
 }
 
-/* Only a change is written; what the process writes there is not believed */
+/*
+ * The kernel writes the flags only when they change, and ignores values that the
+ * process writes there.
+ */
 static void ring_flags(struct kunit *test)
 {
 	struct univ_ring ring;
@@ -146,7 +150,7 @@ static void ring_indices(struct kunit *test)
 	}
 }
 
-/* Head and slots never overlap, whatever the sizes, and nothing is truncated */
+/* For all sizes, the head and the slots never overlap, and no size is truncated. */
 static void ring_place_disjoint(struct kunit *test)
 {
 	static const u32 slots[] = { 0, 1, 2, 64, 4096, 1 << 20 };

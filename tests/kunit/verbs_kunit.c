@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every verb over a device that refuses: the error comes through, with a reason,
- * and nothing is left on either side; a destroy that the device refuses leaves
- * the object as it was; closing frees everything, whatever was made of it.
+ * Call every verb over a device that fails: the error is returned with a reason, and no
+ * object is left on either side. A destroy that the device refuses leaves the object as
+ * it was. Closing the file frees everything.
  */
 #include <linux/mman.h>
 
 #include "fixture.h"
-#include "region.h"
 
 static void verbs_pd_has_no_dma_key(struct kunit *test)
 {
@@ -15,14 +14,17 @@ static void verbs_pd_has_no_dma_key(struct kunit *test)
 	u32 pd = fixture_pd(f);
 
 	KUNIT_EXPECT_NE(test, pd, 0);
-	/* A region of all memory is never there, or gone again */
+	/* The region of all memory is either never created, or destroyed again. */
 	KUNIT_EXPECT_EQ(test, mock_calls(f->mock, MOCK_GET_DMA_MR),
 			mock_calls(f->mock, MOCK_DEREG_MR));
 	KUNIT_EXPECT_EQ(test, atomic_read(&f->mock->objects), 1);
 	KUNIT_EXPECT_EQ(test, fixture_destroy(f, UNIV_PD_DEALLOC, pd), 0);
 }
 
-/* No window of ours can be bound to the region, and one of another stack is not to be */
+/*
+ * The core offers no window to bind to the region, and windows of another stack must
+ * not be bound to it.
+ */
 static void verbs_mr_takes_no_window(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -37,7 +39,7 @@ static void verbs_mr_takes_no_window(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture_destroy(f, UNIV_PD_DEALLOC, cmd.pd), 0);
 }
 
-/* The op that each creating command ends in, and what it is built on */
+/* The device operation that each creating command ends in, and the objects that it depends on. */
 struct creation {
 	const char *name;
 	enum mock_op op;
@@ -162,7 +164,7 @@ static void verbs_creation_refused(struct kunit *test)
 		}
 }
 
-/* Makes the object, with an argument that the process may only read */
+/* Create the object with an argument that the process may only read, so that the copy-out fails. */
 static int create_untold(struct kunit *test, const struct creation *c,
 			 struct univ_region *region)
 {
@@ -198,7 +200,7 @@ static void expect_no_event(struct kunit *test, const char *name)
 	KUNIT_EXPECT_EQ_MSG(test, ret, (ssize_t)-EAGAIN, "%s", name);
 }
 
-/* An object that the process cannot be told of is undone, and its events with it */
+/* If the copy-out fails, the object is destroyed again, and its events are dropped. */
 static void verbs_creation_untold(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -236,7 +238,7 @@ static void verbs_creation_untold(struct kunit *test)
 	univ_region_destroy(f->ctx, region);
 }
 
-/* Somebody bound a window to a region first: it goes with its context at last */
+/* A window was bound to the region first, so the region is freed only with its context. */
 static void verbs_untold_and_kept(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -258,7 +260,7 @@ static void verbs_untold_and_kept(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&f->mock->objects), 0);
 }
 
-/* A device that cannot take its own object back: ours is as it was before */
+/* If the device fails to destroy its object, the core's object is usable as before. */
 static void verbs_destruction_refused(struct kunit *test)
 {
 	static const struct {
@@ -308,7 +310,7 @@ static void verbs_destruction_refused(struct kunit *test)
 	}
 }
 
-/* Destroyed in the wrong order: refused, until the users are gone */
+/* Destroying objects in the wrong order is refused until their users are gone. */
 static void verbs_dependants(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -338,7 +340,10 @@ static void verbs_dependants(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture_destroy(f, UNIV_PD_DEALLOC, pd), 0);
 }
 
-/* The device goes with everything in use: each object once, and ENODEV then */
+/*
+ * The device is removed with everything in use: each object is destroyed once, and
+ * calls get ENODEV.
+ */
 static void verbs_unplug(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -366,11 +371,11 @@ static void verbs_unplug(struct kunit *test)
 	memset(&arg, 0, sizeof(arg));
 	KUNIT_EXPECT_EQ(test, fixture_call(f, UNIV_PD_ALLOC, &arg.pd,
 					   sizeof(arg.pd)), -ENODEV);
-	/* Twice is once */
+	/* A second removal has no effect. */
 	fixture_kill(f);
 }
 
-/* Reason and state when the device refuses a change of state */
+/* Check reason and state when the device refuses a change of state. */
 static void verbs_modify_refused(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -398,7 +403,10 @@ static void verbs_modify_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->state, IB_QPS_ERR);
 }
 
-/* As ib_uverbs has them: bit 26 is no flag of the port but says what its GIDs are */
+/*
+ * The flags are those of ib_uverbs: bit 26 is no port capability but says that GIDs are
+ * IP addresses.
+ */
 static void verbs_port_flags(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -414,7 +422,7 @@ static void verbs_port_flags(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, query.port_cap_flags, BIT(1) | BIT(26));
 }
 
-/* Abilities that ibv_query_device() reports can be used */
+/* Every capability that ibv_query_device() reports can be used. */
 static void verbs_device_flags(struct kunit *test)
 {
 	struct fixture *f = test->priv;

@@ -33,37 +33,35 @@ quiet() {
 	bad=1
 }
 
-# One source file for each header, that includes nothing else
+# headers_alone TREE: one source file for each header of kernel/TREE, that includes nothing else. Each tree is a module of
+# its own, since rooms of two trees may have headers of the same name.
 headers_alone() {
-	local header name
-	mkdir -p "$work/kernel/alone"
+	local header name tree=$1 alone=$work/kernel/$1-alone
+	mkdir -p "$alone"
 	{
-		echo 'obj-m += alone.o'
-		echo 'include $(src)/../../kernel/include/Kbuild'
-		echo 'ccflags-y += -I$(src)/../core -I$(src)/../include -I$(src)/../uroce -I$(src)/../../uapi $(univ-compat)'
-		printf 'alone-y := main.o'
-		for header in "$work"/kernel/{core,include,uroce}/*.h; do
-			name=${header##*/}
-			printf '#include "%s"\n' "$name" >"$work/kernel/alone/${name%.h}_alone.c"
-			printf ' %s_alone.o' "${name%.h}"
-		done
+		echo "obj-m += univ_alone_$tree.o"
+		echo 'include $(src)/../include/Kbuild'
+		printf 'ccflags-y += -I$(src)/../include -I$(src)/../../uapi $(univ-compat)'
+		(cd "$work/kernel" && find "$tree" -type d -printf ' -I$(src)/../%p')
+		printf '\nuniv_alone_%s-y := main.o' "$tree"
+		while read -r header; do
+			name=${header//\//_}
+			printf '#include "../%s"\n' "$header" >"$alone/${name%.h}.c"
+			printf ' %s.o' "${name%.h}"
+		done < <(cd "$work/kernel" && find "$tree" -name '*.h' | sort)
 		echo
-	} >"$work/kernel/alone/Kbuild"
-	printf '#include <linux/module.h>\nMODULE_LICENSE("GPL");\nMODULE_DESCRIPTION("headers");\n' \
-		>"$work/kernel/alone/main.c"
-	echo 'obj-m += kernel/alone/' >>"$work/Kbuild"
+	} >"$alone/Kbuild"
+	printf '#include <linux/module.h>\nMODULE_LICENSE("GPL");\nMODULE_DESCRIPTION("headers");\n' >"$alone/main.c"
+	echo "obj-m += kernel/$tree-alone/" >>"$work/Kbuild"
 }
 
-mkdir "$work/kernel"
 cp Kbuild "$work/"
-cp -r uapi samples "$work/"
-find "$work/samples" -type f ! -name '*.[ch]' ! -name Kbuild -delete
-find "$work/samples" -name '*.mod.c' -delete
-for dir in kernel/*/; do
-	mkdir "$work/$dir"
-	cp "$dir"*.[ch] "$dir"Kbuild "$work/$dir" 2>/dev/null
+cp -r uapi samples kernel "$work/"
+find "$work/samples" "$work/kernel" -type f ! -name '*.[ch]' ! -name Kbuild -delete
+find "$work/samples" "$work/kernel" -name '*.mod.c' -delete
+for tree in core include uroce; do
+	headers_alone "$tree"
 done
-headers_alone
 make -k -j"$(nproc)" -C "$kdir" M="$work" W=1 C=2 modules >"$work/module.log" 2>&1
 quiet "module, W=1 and sparse, and its headers alone" "$work/module.log" $?
 for cc in gcc clang; do

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef UNIV_IOCTL_H
+#define UNIV_IOCTL_H
+
+#include <linux/types.h>
+
+#include "ioctls.h"
+
+struct mutex;
+struct univ_context;
+struct univ_hdr;
+
+/**
+ * struct univ_call - one ioctl under way
+ * @ctx: its context, live for the whole call
+ * @hdr: the kernel's copy of the struct, also handed to the handler
+ * @uarg: the process's
+ * @size: bytes that both know
+ * @replied: the result has been copied out
+ * @faulted: it could not be without waiting for a page; nothing has happened
+ * @bulk: kvmalloc()ed by the handler: more bytes to copy out, and then to free
+ * @bulk_to: where to
+ * @bulk_len: how many
+ */
+struct univ_call {
+	struct univ_context *ctx;
+	struct univ_hdr *hdr;
+	void __user *uarg;
+	u32 size;
+	bool replied;
+	bool faulted;
+	void *bulk;
+	void __user *bulk_to;
+	size_t bulk_len;
+};
+
+/* The handlers of all rooms. */
+#define UNIV_HANDLER(NAME, name, ...) \
+	int univ_##name##_ioctl(struct univ_call *call, void *arg);
+UNIV_IOCTLS(UNIV_HANDLER, )
+#undef UNIV_HANDLER
+
+int univ_call_reply(struct univ_call *call);
+int univ_call_lock(struct univ_call *call, struct mutex *lock);
+
+#endif

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Completion channels: ibv_create_comp_channel(3). */
+#include <linux/anon_inodes.h>
+#include <linux/file.h>
+#include <linux/slab.h>
+
+#include "channel.h"
+#include "context.h"
+#include "call.h"
+#include "reason.h"
+
+static void channel_release(struct kref *ref)
+{
+	struct univ_channel *channel =
+		container_of(ref, struct univ_channel, ref);
+
+	univ_event_queue_destroy(&channel->events);
+	univ_context_put(channel->ctx);
+	kfree(channel);
+}
+
+void univ_channel_put(struct univ_channel *channel)
+{
+	if (channel)
+		kref_put(&channel->ref, channel_release);
+}
+
+static ssize_t channel_read(struct file *file, char __user *buf, size_t len,
+			    loff_t *pos)
+{
+	struct univ_channel *channel = file->private_data;
+
+	return univ_event_read(&channel->events, file, buf, len);
+}
+
+static __poll_t channel_poll(struct file *file, poll_table *wait)
+{
+	struct univ_channel *channel = file->private_data;
+
+	return univ_event_poll(&channel->events, file, wait);
+}
+
+static int channel_fasync(int fd, struct file *file, int on)
+{
+	struct univ_channel *channel = file->private_data;
+
+	return fasync_helper(fd, file, on, &channel->events.fasync);
+}
+
+static int channel_close(struct inode *inode, struct file *file)
+{
+	struct univ_channel *channel = file->private_data;
+	struct univ_context *ctx = channel->ctx;
+
+	spin_lock(&ctx->channels_lock);
+	list_del(&channel->link);
+	spin_unlock(&ctx->channels_lock);
+	univ_channel_put(channel);
+	return 0;
+}
+
+static const struct file_operations channel_fops = {
+	.owner = THIS_MODULE,
+	.read = channel_read,
+	.poll = channel_poll,
+	.fasync = channel_fasync,
+	.release = channel_close,
+};
+
+static struct univ_channel *channel_alloc(struct univ_context *ctx)
+{
+	struct univ_channel *channel;
+
+	channel = kzalloc(sizeof(*channel), GFP_KERNEL_ACCOUNT);
+	if (!channel)
+		return NULL;
+	kref_init(&channel->ref);
+	univ_event_queue_init(&channel->events);
+	univ_context_get(ctx);
+	channel->ctx = ctx;
+	spin_lock(&ctx->channels_lock);
+	list_add(&channel->link, &ctx->channels);
+	spin_unlock(&ctx->channels_lock);
+	return channel;
+}
+
+static int channel_refused(struct univ_hdr *hdr, int err)
+{
+	if (err != -ENOMEM)
+		return err;
+	return univ_explain(hdr, err, UNIV_REASON_NO_MEMORY, 0, 0, 0);
+}
+
+/*
+ * The fd is installed last. Until then the process can neither use nor close
+ * it.
+ */
+int univ_channel_create_ioctl(struct univ_call *call, void *arg)
+{
+	struct univ_channel_create *cmd = arg;
+	struct univ_channel *channel;
+	struct file *file;
+	int fd, ret;
+
+	fd = get_unused_fd_flags(O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return channel_refused(&cmd->hdr, fd);
+
+	channel = channel_alloc(call->ctx);
+	if (!channel) {
+		ret = channel_refused(&cmd->hdr, -ENOMEM);
+		goto put_fd;
+	}
+	file = anon_inode_getfile("[univerbs-channel]", &channel_fops, channel,
+				  O_RDWR);
+	if (IS_ERR(file)) {
+		ret = channel_refused(&cmd->hdr, PTR_ERR(file));
+		goto unlink;
+	}
+	cmd->fd = fd;
+	ret = univ_call_reply(call);
+	if (ret)
+		goto put_file;
+	fd_install(fd, file);
+	return 0;
+
+put_file:
+	fput(file);		/* closes, and so puts, the channel */
+	goto put_fd;
+unlink:
+	spin_lock(&call->ctx->channels_lock);
+	list_del(&channel->link);
+	spin_unlock(&call->ctx->channels_lock);
+	univ_channel_put(channel);
+put_fd:
+	put_unused_fd(fd);
+	return ret;
+}
+
+/*
+ * Returns the channel of a process's fd, with a reference. Returns
+ * ERR_PTR(-EBADF) when the fd is no channel or the channel belongs to another
+ * context.
+ */
+struct univ_channel *univ_channel_get(struct univ_context *ctx, int fd,
+				      struct univ_hdr *hdr)
+{
+	struct univ_channel *channel = NULL;
+	struct file *file = fget(fd);
+
+	if (!file)
+		goto none;
+	if (file->f_op == &channel_fops)
+		channel = file->private_data;
+	if (channel && channel->ctx != ctx)
+		channel = NULL;
+	if (channel)
+		kref_get(&channel->ref);
+	fput(file);
+	if (channel)
+		return channel;
+none:
+	return ERR_PTR(univ_explain(hdr, -EBADF, UNIV_REASON_FD, 0, (u32)fd,
+				    0));
+}
+
+/*
+ * The context's queues are gone. Wakes all threads that wait for their events.
+ */
+void univ_channel_kill_all(struct univ_context *ctx)
+{
+	struct univ_channel *channel;
+
+	spin_lock(&ctx->channels_lock);
+	list_for_each_entry(channel, &ctx->channels, link)
+		univ_event_queue_kill(&channel->events);
+	spin_unlock(&ctx->channels_lock);
+}

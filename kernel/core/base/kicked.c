@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queues that are kicked again and again, found without a look into the table.
+ */
+#include "context.h"
+#include "kicked.h"
+
+/*
+ * A queue is remembered at the second kick in a row: a process that kicks many
+ * queues in turn would gain nothing.
+ */
+void univ_kicked_remember(struct univ_kicked *kicked, struct univ_object *obj)
+{
+	struct univ_context *ctx = obj->ctx;
+
+	if (READ_ONCE(kicked->last) != obj->handle) {
+		WRITE_ONCE(kicked->last, obj->handle);
+		return;
+	}
+	xa_lock(&ctx->objects);
+	if (xa_load(&ctx->objects, obj->handle) == obj)
+		WRITE_ONCE(kicked->obj, obj);
+	xa_unlock(&ctx->objects);
+}
+
+/*
+ * The object is being taken out of the table. Context: the table's lock is
+ * held.
+ */
+void univ_kicked_forget(struct univ_object *obj)
+{
+	struct univ_kicked *kicked = univ_kicked_of(obj->ctx, obj->handle);
+
+	lockdep_assert_held(&obj->ctx->objects.xa_lock);
+	if (kicked->obj == obj)
+		WRITE_ONCE(kicked->obj, NULL);
+}
+
+/*
+ * The context ends: waits until the kicks that hold the object have left, and
+ * lets no other kick find it. A kick remembers only an object that it holds, so
+ * afterwards the object is forgotten for good.
+ * Context: the live lock is held for writing, so no call takes the object away.
+ */
+void univ_kicked_retire(struct univ_object *obj)
+{
+	lockdep_assert_held_write(&obj->ctx->live);
+	if (!refcount_dec_and_test(&obj->users))
+		wait_for_completion(&obj->idle);
+	xa_lock(&obj->ctx->objects);
+	univ_kicked_forget(obj);
+	xa_unlock(&obj->ctx->objects);
+}

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Ring memory and the doorbell page: creation, mmap, and the end of both. */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "compat.h"
+#include "context.h"
+#include "limit.h"
+#include "reason.h"
+#include "region.h"
+#include "univerbs_ring.h"
+
+/* An mmap offset is id << 32; id 0 is the doorbell page. */
+#define REGION_PGOFF_SHIFT	(32 - PAGE_SHIFT)
+#define REGION_MAX_ID		((1u << 24) - 1)
+
+/* Most bytes of one region; offsets in it fit the ABI's 32 bits. */
+#define REGION_MAX_SIZE		(1ul << 30)
+
+/* Most bytes to ask for in one row of pages. */
+#define REGION_MAX_ROW		(8 * PAGE_SIZE)
+
+/*
+ * A small ring takes a few contiguous pages if there are any. They avoid the
+ * mapping that vmalloc sets up and tears down, which is most of the cost of a
+ * small ring.
+ */
+static void *region_alloc_pages(size_t size)
+{
+	void *vaddr = NULL;
+
+	if (size <= REGION_MAX_ROW)
+		vaddr = alloc_pages_exact(size, GFP_KERNEL_ACCOUNT |
+					  __GFP_ZERO | __GFP_NORETRY |
+					  __GFP_NOWARN);
+	if (vaddr)
+		return vaddr;
+	return __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+}
+
+static void region_free_pages(struct univ_region *region)
+{
+	if (is_vmalloc_addr(region->vaddr))
+		vfree(region->vaddr);
+	else
+		free_pages_exact(region->vaddr, region->size);
+}
+
+static struct page *region_page(struct univ_region *region, size_t offset)
+{
+	void *vaddr = region->vaddr + offset;
+
+	return is_vmalloc_addr(vaddr) ? vmalloc_to_page(vaddr) :
+					virt_to_page(vaddr);
+}
+
+static struct univ_region *region_alloc(size_t size)
+{
+	struct univ_region *region;
+
+	region = kzalloc(sizeof(*region), GFP_KERNEL_ACCOUNT);
+	if (!region)
+		return NULL;
+	kref_init(&region->ref);
+	region->size = PAGE_ALIGN(size);
+	region->vaddr = region_alloc_pages(region->size);
+	if (region->vaddr)
+		return region;
+	kfree(region);
+	return NULL;
+}
+
+static void region_release(struct kref *ref)
+{
+	struct univ_region *region = container_of(ref, struct univ_region, ref);
+
+	region_free_pages(region);
+	if (region->ctx) {
+		univ_limit_uncharge_rings(region->ctx, region->size);
+		univ_context_put(region->ctx);
+	}
+	kfree(region);
+}
+
+/*
+ * Allocates a region that is charged to the context and keeps the context until
+ * its end. The charge comes first, so that the limit bounds the memory at any
+ * time.
+ */
+static struct univ_region *region_charged(struct univ_context *ctx, size_t size,
+					  struct univ_hdr *hdr)
+{
+	struct univ_region *region;
+
+	if (univ_limit_charge_rings(ctx, size, hdr))
+		return NULL;
+	region = region_alloc(size);
+	if (region) {
+		univ_context_get(ctx);
+		region->ctx = ctx;
+		return region;
+	}
+	univ_limit_uncharge_rings(ctx, size);
+	univ_explain(hdr, -ENOMEM, UNIV_REASON_NO_MEMORY, 0, size, 0);
+	return NULL;
+}
+
+/*
+ * Allocates @size bytes of zeroed memory that the process can map. They are
+ * charged to the caller's memory cgroup and against the limits of limit.h until
+ * the region and its last mapping are gone. May sleep. Returns NULL for ENOMEM,
+ * with the reason in @hdr.
+ */
+struct univ_region *univ_region_create(struct univ_context *ctx, size_t size,
+				       struct univ_hdr *hdr)
+{
+	struct univ_region *region;
+	int ret;
+
+	if (size > REGION_MAX_SIZE) {
+		univ_explain(hdr, -ENOMEM, UNIV_REASON_NO_MEMORY, 0, size, 0);
+		return NULL;
+	}
+	region = region_charged(ctx, PAGE_ALIGN(size), hdr);
+	if (!region)
+		return NULL;
+	ret = xa_alloc(&ctx->regions, &region->id, region,
+		       XA_LIMIT(1, REGION_MAX_ID), GFP_KERNEL_ACCOUNT);
+	if (!ret)
+		return region;
+	univ_explain_driver(hdr, -ENOMEM);
+	kref_put(&region->ref, region_release);
+	return NULL;
+}
+
+/* The region cannot be mapped any more. A mapping that exists keeps it. */
+void univ_region_destroy(struct univ_context *ctx, struct univ_region *region)
+{
+	if (!region)
+		return;
+	xa_erase(&ctx->regions, region->id);
+	kref_put(&region->ref, region_release);
+}
+
+u64 univ_region_offset(const struct univ_region *region)
+{
+	return (u64)region->id << 32;
+}
+
+/*
+ * The doorbell page is made when it is first mapped, because a program that
+ * only queries never needs one and opening should stay cheap.
+ */
+static struct univ_region *doorbell_get(struct univ_context *ctx)
+{
+	struct univ_region *region;
+	struct univ_doorbell *doorbell;
+
+	mutex_lock(&ctx->doorbell_lock);
+	if (!ctx->doorbell) {
+		ctx->doorbell = region_alloc(PAGE_SIZE);
+		if (ctx->doorbell) {
+			ctx->doorbell->read_only = true;
+			doorbell = ctx->doorbell->vaddr;
+			if (ctx->doorbell_dead)
+				doorbell->state = UNIV_RING_DEAD;
+		}
+	}
+	region = ctx->doorbell;
+	if (region)
+		kref_get(&region->ref);
+	mutex_unlock(&ctx->doorbell_lock);
+	return region;
+}
+
+/* Tells the fast path of the process that the device is gone. */
+void univ_doorbell_kill(struct univ_context *ctx)
+{
+	struct univ_doorbell *doorbell;
+
+	mutex_lock(&ctx->doorbell_lock);
+	ctx->doorbell_dead = true;
+	if (ctx->doorbell) {
+		doorbell = ctx->doorbell->vaddr;
+		WRITE_ONCE(doorbell->state, UNIV_RING_DEAD);
+	}
+	mutex_unlock(&ctx->doorbell_lock);
+}
+
+void univ_doorbell_free(struct univ_context *ctx)
+{
+	if (ctx->doorbell)
+		kref_put(&ctx->doorbell->ref, region_release);
+}
+
+static struct univ_region *region_get(struct univ_context *ctx, u32 id)
+{
+	struct univ_region *region;
+
+	if (!id)
+		return doorbell_get(ctx);
+	/*
+	 * The table's lock keeps a racing destroy from dropping the last ref.
+	 */
+	xa_lock(&ctx->regions);
+	region = xa_load(&ctx->regions, id);
+	if (region)
+		kref_get(&region->ref);
+	xa_unlock(&ctx->regions);
+	return region;
+}
+
+/*
+ * Fills the mapping at once. A fault later would cost more and could find the
+ * region gone. vm_insert_page() counts each page for the mapping.
+ */
+static int region_insert(struct univ_region *region, struct vm_area_struct *vma)
+{
+	unsigned long addr = vma->vm_start;
+	size_t done;
+	int ret;
+
+	for (done = 0; done < region->size; done += PAGE_SIZE) {
+		ret = vm_insert_page(vma, addr + done,
+				     region_page(region, done));
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* A mapping keeps its region, and so the charge of the memory. */
+static void region_vm_open(struct vm_area_struct *vma)
+{
+	struct univ_region *region = vma->vm_private_data;
+
+	kref_get(&region->ref);
+}
+
+static void region_vm_close(struct vm_area_struct *vma)
+{
+	struct univ_region *region = vma->vm_private_data;
+
+	kref_put(&region->ref, region_release);
+}
+
+static const struct vm_operations_struct region_vm_ops = {
+	.open = region_vm_open,
+	.close = region_vm_close,
+};
+
+static int region_check(struct univ_region *region, struct vm_area_struct *vma)
+{
+	if (vma->vm_pgoff & ((1ul << REGION_PGOFF_SHIFT) - 1))
+		return -EINVAL;
+	if (!(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	if (vma->vm_end - vma->vm_start != region->size)
+		return -EINVAL;
+	if (vma->vm_flags & VM_EXEC)
+		return -EPERM;
+	if (region->read_only && vma->vm_flags & VM_WRITE)
+		return -EPERM;
+	return 0;
+}
+
+/*
+ * mmap(2) of the node: maps the whole of one region, shared. Returns -EINVAL
+ * for anything else, and -EPERM for a protection that the region does not
+ * allow.
+ * Context: mmap_lock is held and no lock of the core.
+ */
+int univ_region_mmap(struct univ_context *ctx, struct vm_area_struct *vma)
+{
+	unsigned long id = vma->vm_pgoff >> REGION_PGOFF_SHIFT;
+	struct univ_region *region;
+	int ret = -EINVAL;
+
+	if (id > REGION_MAX_ID)
+		return -EINVAL;
+	region = region_get(ctx, id);
+	if (!region && READ_ONCE(ctx->dead))
+		return -ENODEV;
+	if (!region)
+		return id ? -EINVAL : -ENOMEM;
+	ret = region_check(region, vma);
+	if (ret)
+		goto put;
+	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP,
+			  VM_MAYEXEC | (region->read_only ? VM_MAYWRITE : 0));
+	ret = region_insert(region, vma);
+	if (ret)
+		goto put;
+	vma->vm_ops = &region_vm_ops;
+	vma->vm_private_data = region;
+	return 0;
+
+put:
+	kref_put(&region->ref, region_release);
+	return ret;
+}
+
+/*
+ * Lays out a ring at @offset of a mapping: the head, then the slots. Returns
+ * where the next thing may begin. @slots of 0 makes no ring. A size that @map
+ * could not hold is too large for univ_region_create() as well.
+ */
+size_t univ_ring_place(struct univ_ring_map *map, size_t offset, u32 slots,
+		       u32 stride)
+{
+	memset(map, 0, sizeof(*map));
+	map->head_offset = offset;
+	map->slot_offset = offset + sizeof(struct univ_ring_head);
+	map->slots = slots;
+	map->stride = stride;
+	return map->slot_offset + (size_t)slots * stride;
+}
+
+/*
+ * Returns the size of a receive slot with room for so many entries. Most
+ * receives have one entry. Two of these share a cache line, so their queue
+ * takes half the memory.
+ */
+u32 univ_recv_stride(u32 max_sge)
+{
+	size_t size = offsetof(struct univ_recv_wr, sge) +
+		      max_sge * sizeof(struct univ_sge);
+
+	return size <= UNIV_CACHE_LINE / 2 ? UNIV_CACHE_LINE / 2 :
+					     ALIGN(size, UNIV_CACHE_LINE);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Memory that is shared with the process by mmap. */
+#ifndef UNIV_REGION_H
+#define UNIV_REGION_H
+
+#include <linux/kref.h>
+#include <linux/mm_types.h>
+#include <linux/types.h>
+
+struct univ_context;
+struct univ_hdr;
+struct univ_ring_map;
+
+/**
+ * struct univ_region - zeroed pages, mapped in the kernel and by the process
+ * @ref: one for the owner, one for each mapping
+ * @ctx: charged and held; NULL for the doorbell page
+ * @vaddr: kernel address
+ * @size: bytes, whole pages
+ * @id: its number in mmap() offsets
+ * @read_only: the process may not write
+ *
+ * A mapping may outlive the queue that the region was made for, the end of the
+ * context and the device. It never shows anything but the region's own bytes.
+ */
+struct univ_region {
+	struct kref ref;
+	struct univ_context *ctx;
+	void *vaddr;
+	size_t size;
+	u32 id;
+	bool read_only;
+};
+
+struct univ_region *univ_region_create(struct univ_context *ctx, size_t size,
+				       struct univ_hdr *hdr);
+void univ_region_destroy(struct univ_context *ctx, struct univ_region *region);
+u64 univ_region_offset(const struct univ_region *region);
+int univ_region_mmap(struct univ_context *ctx, struct vm_area_struct *vma);
+
+size_t univ_ring_place(struct univ_ring_map *map, size_t offset, u32 slots,
+		       u32 stride);
+u32 univ_recv_stride(u32 max_sge);
+
+void univ_doorbell_kill(struct univ_context *ctx);
+void univ_doorbell_free(struct univ_context *ctx);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The table of ioctls: one row for each, in the order of uapi/univerbs.h. The
+ * dispatcher and the prototypes of the handlers come from it, and so can
+ * whatever has to know all ioctls. This file has no include and needs
+ * uapi/univerbs.h only.
+ *
+ *	X(NAME, name, type, last, reserved)
+ *
+ * NAME: the ioctl is UNIV_NAME. name: the handler is univ_name_ioctl(). type:
+ * the argument is a struct univ_type. All that take a struct univ_destroy
+ * destroy
+ *	the object of its @handle.
+ * last: the last member of the first version of the struct. It stays when the
+ * struct
+ *	grows: a shorter argument is refused.
+ * reserved: R(type, member) for each member that must be zero. Together they
+ * are one
+ *	argument without commas, unless R gives some.
+ *
+ * UNIV_KICK has no row, since it takes no struct.
+ */
+#ifndef UNIV_IOCTLS_H
+#define UNIV_IOCTLS_H
+
+#define UNIV_IOCTLS(X, R)						\
+	X(CONTEXT_QUERY, context_query, context_query, doorbell_offset,	\
+	  R(context_query, features))					\
+	X(DEVICE_QUERY, device_query, device_query, reserved,		\
+	  R(device_query, reserved))					\
+	X(PORT_QUERY, port_query, port_query, reserved,			\
+	  R(port_query, reserved))					\
+	X(PKEY_QUERY, pkey_query, pkey_query, reserved,			\
+	  R(pkey_query, reserved))					\
+	X(GID_QUERY, gid_query, gid_query, entry, )			\
+	X(GID_TABLE, gid_table, gid_table, count, )			\
+	X(POLLER_START, poller_start, poller_start, reserved,		\
+	  R(poller_start, reserved))					\
+	X(PD_ALLOC, pd_alloc, pd_alloc, reserved, R(pd_alloc, reserved)) \
+	X(PD_DEALLOC, pd_dealloc, destroy, reserved,			\
+	  R(destroy, reserved))						\
+	X(XRCD_OPEN, xrcd_open, xrcd_open, reserved,			\
+	  R(xrcd_open, reserved))					\
+	X(XRCD_CLOSE, xrcd_close, destroy, reserved,			\
+	  R(destroy, reserved))						\
+	X(MR_REG, mr_reg, mr_reg, reserved, R(mr_reg, reserved))	\
+	X(MR_REREG, mr_rereg, mr_rereg, rkey, )				\
+	X(MR_DEREG, mr_dereg, destroy, reserved, R(destroy, reserved))	\
+	X(AH_CREATE, ah_create, ah_create, attr,			\
+	  R(ah_create, attr.reserved))					\
+	X(AH_DESTROY, ah_destroy, destroy, reserved,			\
+	  R(destroy, reserved))						\
+	X(MW_ALLOC, mw_alloc, mw_alloc, rkey, )				\
+	X(MW_DEALLOC, mw_dealloc, destroy, reserved,			\
+	  R(destroy, reserved))						\
+	X(CHANNEL_CREATE, channel_create, channel_create, reserved,	\
+	  R(channel_create, reserved))					\
+	X(CQ_CREATE, cq_create, cq_create, ring, R(cq_create, reserved)) \
+	X(CQ_RESIZE, cq_resize, cq_resize, ring, )			\
+	X(CQ_MODERATE, cq_moderate, cq_moderate, period, )		\
+	X(CQ_DESTROY, cq_destroy, destroy, reserved,			\
+	  R(destroy, reserved))						\
+	X(SRQ_CREATE, srq_create, srq_create, ring,			\
+	  R(srq_create, reserved))					\
+	X(SRQ_MODIFY, srq_modify, srq_modify, limit, )			\
+	X(SRQ_QUERY, srq_query, srq_query, limit, )			\
+	X(SRQ_DESTROY, srq_destroy, destroy, reserved,			\
+	  R(destroy, reserved))						\
+	X(QP_CREATE, qp_create, qp_create, rq, R(qp_create, reserved))	\
+	X(QP_OPEN, qp_open, qp_open, cookie, )				\
+	X(QP_MODIFY, qp_modify, qp_modify, attr,			\
+	  R(qp_modify, reserved) R(qp_modify, attr.reserved)		\
+	  R(qp_modify, attr.ah.reserved)				\
+	  R(qp_modify, attr.alt_ah.reserved))				\
+	X(QP_QUERY, qp_query, qp_query, sq_sig_all, )			\
+	X(QP_DESTROY, qp_destroy, destroy, reserved,			\
+	  R(destroy, reserved))						\
+	X(MCAST_ATTACH, mcast_attach, mcast, gid, R(mcast, reserved))	\
+	X(MCAST_DETACH, mcast_detach, mcast, gid, R(mcast, reserved))
+
+#endif

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The node /dev/infiniband/univerbsN and the context behind each open of it. */
+#include <linux/cgroup_rdma.h>
+#include <linux/fs.h>
+#include <linux/idr.h>
+#include <linux/module.h>
+#include <linux/nsproxy.h>
+#include <linux/slab.h>
+
+#include "compat.h"
+#include "pump.h"
+#include "verbs.h"
+
+#define UNIV_MAX_MINORS 1024
+
+static DEFINE_IDA(minors);
+static dev_t first_devt;
+
+static char *univ_devnode(univ_devnode_dev *dev, umode_t *mode)
+{
+	return kasprintf(GFP_KERNEL, "infiniband/%s", dev_name(dev));
+}
+
+static struct class univ_class = {
+	.name = "univerbs",
+	.devnode = univ_devnode,
+};
+
+#ifdef CONFIG_CGROUP_RDMA
+static int context_charge(struct univ_context *ctx)
+{
+	return rdmacg_try_charge(&ctx->cg, &ctx->dev->ib->cg_device,
+				 RDMACG_RESOURCE_HCA_HANDLE);
+}
+
+static void context_uncharge(struct univ_context *ctx)
+{
+	rdmacg_uncharge(ctx->cg, &ctx->dev->ib->cg_device,
+			RDMACG_RESOURCE_HCA_HANDLE);
+}
+#else
+static int context_charge(struct univ_context *ctx)
+{
+	return 0;
+}
+
+static void context_uncharge(struct univ_context *ctx)
+{
+}
+#endif
+
+static int context_attach(struct univ_context *ctx)
+{
+	struct univ_device *dev = ctx->dev;
+	int ret = -ENODEV;
+
+	mutex_lock(&dev->lock);
+	if (dev->dead)
+		goto out;
+	ret = -EPERM;
+	if (!rdma_dev_access_netns(dev->ib, current->nsproxy->net_ns))
+		goto out;
+	ret = -ENFILE;
+	if (!univ_limit_context(dev))
+		goto out;
+	ret = context_charge(ctx);
+	if (ret)
+		goto out;
+	dev->num_contexts++;
+	spin_lock_irq(&dev->events_lock);
+	list_add(&ctx->link, &dev->contexts);
+	spin_unlock_irq(&dev->events_lock);
+out:
+	mutex_unlock(&dev->lock);
+	return ret;
+}
+
+static int univ_open(struct inode *inode, struct file *file)
+{
+	struct univ_device *dev =
+		container_of(inode->i_cdev, struct univ_device, cdev);
+	struct univ_context *ctx;
+	int ret;
+
+	ctx = univ_context_alloc(dev);
+	if (!ctx)
+		return -ENOMEM;
+	ret = context_attach(ctx);
+	if (ret) {
+		univ_context_put(ctx);
+		return ret;
+	}
+	file->private_data = ctx;
+	return stream_open(inode, file);
+}
+
+/* Leaves first; nothing is built on what a later row destroys. */
+static const struct {
+	enum univ_object_type type;
+	int (*destroy)(struct univ_object *obj);
+} teardown[] = {
+	{ UNIV_OBJECT_QP, univ_qp_destroy },
+	{ UNIV_OBJECT_SRQ, univ_srq_destroy },
+	{ UNIV_OBJECT_CQ, univ_cq_destroy },
+	{ UNIV_OBJECT_AH, univ_ah_destroy },
+	{ UNIV_OBJECT_MW, univ_mw_destroy },
+	{ UNIV_OBJECT_MR, univ_mr_destroy },
+	{ UNIV_OBJECT_XRCD, univ_xrcd_destroy },
+	{ UNIV_OBJECT_PD, univ_pd_destroy },
+};
+
+static void context_destroy_objects(struct univ_context *ctx, bool unplugged)
+{
+	struct univ_object *obj;
+	unsigned long handle;
+	size_t i;
+
+	lockdep_assert_held_write(&ctx->live);
+	ctx->ending = true;
+	/*
+	 * Most programs leave no object, and looking for each type takes time.
+	 */
+	for (i = 0; i < ARRAY_SIZE(teardown) && !xa_empty(&ctx->objects); i++) {
+		xa_for_each(&ctx->objects, handle, obj) {
+			if (obj->type != teardown[i].type)
+				continue;
+			/* A driver that refuses here keeps its own object. */
+			WARN_ON_ONCE(teardown[i].destroy(obj));
+			if (unplugged)
+				univ_object_bury(obj);
+			else
+				univ_object_release(obj);
+			cond_resched();
+		}
+	}
+}
+
+/*
+ * Kicks do not take the live lock. After this none is under way, and a later
+ * kick finds no queue, waits for the lock and sees that the context is dead.
+ */
+static void context_stop_kicks(struct univ_context *ctx)
+{
+	struct univ_object *obj;
+	unsigned long handle;
+
+	lockdep_assert_held_write(&ctx->live);
+	if (xa_empty(&ctx->objects))
+		return;
+	xa_for_each(&ctx->objects, handle, obj)
+		if (obj->kicks)
+			univ_kicked_retire(obj);
+}
+
+/* Flushes the requests that were posted, so that a program sees their end. */
+static void context_flush(struct univ_context *ctx)
+{
+	struct univ_object *obj;
+	unsigned long handle;
+
+	xa_for_each(&ctx->objects, handle, obj)
+		if (obj->type == UNIV_OBJECT_QP)
+			univ_qp_flush(obj);
+}
+
+/*
+ * Ends a context on close, or when its device goes (@unplugged). Waits for the
+ * calls under way, none of which blocks for long. Later calls get ENODEV. Close
+ * and removal may race: the first one does the work and the other waits for it
+ * on the lock, so that after either no object is left.
+ */
+void univ_context_kill(struct univ_context *ctx, bool unplugged)
+{
+	down_write(&ctx->live);
+	if (ctx->dead)
+		goto out;
+	context_stop_kicks(ctx);
+	univ_poller_stop(ctx);
+	if (unplugged) {
+		univ_event_raise(&ctx->events, &ctx->fatal,
+				 IB_EVENT_DEVICE_FATAL);
+		context_flush(ctx);
+		univ_doorbell_kill(ctx);
+	}
+	context_destroy_objects(ctx, unplugged);
+	context_uncharge(ctx);
+	ctx->dead = true;
+	univ_event_queue_kill(&ctx->events);
+	univ_channel_kill_all(ctx);
+out:
+	up_write(&ctx->live);
+}
+
+static int univ_release(struct inode *inode, struct file *file)
+{
+	struct univ_context *ctx = file->private_data;
+	struct univ_device *dev = ctx->dev;
+
+	univ_context_kill(ctx, false);
+	mutex_lock(&dev->lock);
+	spin_lock_irq(&dev->events_lock);
+	list_del_init(&ctx->link);
+	spin_unlock_irq(&dev->events_lock);
+	dev->num_contexts--;
+	mutex_unlock(&dev->lock);
+	univ_context_put(ctx);
+	return 0;
+}
+
+static ssize_t univ_read(struct file *file, char __user *buf, size_t len,
+			 loff_t *pos)
+{
+	struct univ_context *ctx = file->private_data;
+
+	return univ_event_read(&ctx->events, file, buf, len);
+}
+
+static __poll_t univ_poll(struct file *file, poll_table *wait)
+{
+	struct univ_context *ctx = file->private_data;
+
+	return univ_event_poll(&ctx->events, file, wait);
+}
+
+static int univ_fasync(int fd, struct file *file, int on)
+{
+	struct univ_context *ctx = file->private_data;
+
+	return fasync_helper(fd, file, on, &ctx->events.fasync);
+}
+
+static int univ_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	return univ_region_mmap(file->private_data, vma);
+}
+
+static const struct file_operations univ_fops = {
+	.owner = THIS_MODULE,
+	.open = univ_open,
+	.release = univ_release,
+	.read = univ_read,
+	.poll = univ_poll,
+	.fasync = univ_fasync,
+	.mmap = univ_mmap,
+	.unlocked_ioctl = univ_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+};
+
+static void device_release(struct device *device)
+{
+	struct univ_device *dev = container_of(device, struct univ_device, dev);
+
+	univ_pump_remove(dev);
+	ida_free(&minors, dev->minor);
+	kfree(dev);
+}
+
+/*
+ * Allocates a device structure with a minor number but no node yet. Returns
+ * NULL when memory or numbers are used up. Undone by put_device().
+ */
+struct univ_device *univ_device_alloc(struct ib_device *ib)
+{
+	struct univ_device *dev;
+
+	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+	if (!dev)
+		return NULL;
+	dev->minor = ida_alloc_max(&minors, UNIV_MAX_MINORS - 1, GFP_KERNEL);
+	if (dev->minor < 0) {
+		kfree(dev);
+		return NULL;
+	}
+	dev->ib = ib;
+	dev->num_ports = ib->phys_port_cnt;
+	mutex_init(&dev->lock);
+	spin_lock_init(&dev->events_lock);
+	INIT_LIST_HEAD(&dev->contexts);
+	mutex_init(&dev->domains_lock);
+	INIT_LIST_HEAD(&dev->domains);
+	device_initialize(&dev->dev);
+	dev->dev.class = &univ_class;
+	dev->dev.parent = ib->dev.parent;
+	dev->dev.devt = first_devt + dev->minor;
+	dev->dev.release = device_release;
+	cdev_init(&dev->cdev, &univ_fops);
+	dev->cdev.owner = THIS_MODULE;
+	return dev;
+}
+
+/* Shows the node. From here on processes can open it. */
+int univ_chardev_add(struct univ_device *dev)
+{
+	int ret = dev_set_name(&dev->dev, "univerbs%d", dev->minor);
+
+	if (ret)
+		return ret;
+	return cdev_device_add(&dev->cdev, &dev->dev);
+}
+
+/* Removes the node. Files that are open stay open. */
+void univ_chardev_remove(struct univ_device *dev)
+{
+	cdev_device_del(&dev->cdev, &dev->dev);
+}
+
+static ssize_t ibdev_show(struct device *device, struct device_attribute *attr,
+			  char *buf)
+{
+	struct univ_device *dev = container_of(device, struct univ_device, dev);
+	ssize_t ret = -ENODEV;
+
+	mutex_lock(&dev->lock);
+	if (!dev->dead)
+		ret = sysfs_emit(buf, "%s\n", dev_name(&dev->ib->dev));
+	mutex_unlock(&dev->lock);
+	return ret;
+}
+static DEVICE_ATTR_RO(ibdev);
+
+static struct attribute *univ_attrs[] = {
+	&dev_attr_ibdev.attr,
+	NULL
+};
+ATTRIBUTE_GROUPS(univ);
+
+int univ_chardev_init(void)
+{
+	int ret;
+
+	ret = alloc_chrdev_region(&first_devt, 0, UNIV_MAX_MINORS, "univerbs");
+	if (ret)
+		return ret;
+	univ_class.dev_groups = univ_groups;
+	ret = class_register(&univ_class);
+	if (ret)
+		unregister_chrdev_region(first_devt, UNIV_MAX_MINORS);
+	return ret;
+}
+
+void univ_chardev_exit(void)
+{
+	class_unregister(&univ_class);
+	unregister_chrdev_region(first_devt, UNIV_MAX_MINORS);
+	ida_destroy(&minors);
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Module init and exit. */
+#include <linux/module.h>
+
+#include "base.h"
+#include "univerbs.h"
+#include "version.h"
+
+static int __init univ_init(void)
+{
+	int ret;
+
+	ret = univ_chardev_init();
+	if (ret)
+		return ret;
+	ret = univ_client_register();
+	if (ret)
+		univ_chardev_exit();
+	return ret;
+}
+
+static void __exit univ_exit(void)
+{
+	univ_client_unregister();
+	univ_chardev_exit();
+}
+
+module_init(univ_init);
+module_exit(univ_exit);
+
+MODULE_DESCRIPTION("RDMA verbs with one ring format for every device");
+MODULE_LICENSE("GPL");
+MODULE_VERSION(UNIV_VERSION);
+MODULE_ALIAS("rdma-client-" UNIV_CLIENT_NAME);

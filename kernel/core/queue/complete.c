@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Completions: written into the ring of a process, and announced. */
+#include <linux/module.h>
+
+#include "compat.h"
+#include "queues.h"
+
+/*
+ * A completion found no room. Context: cq->lock is held. Out of line, as
+ * univ_cq_fire(), so that univ_queue_complete() stays short.
+ */
+noinline void univ_cq_overrun(struct univ_cq *cq)
+{
+	univ_ring_set_flags(&cq->ring, cq->ring.flags | UNIV_RING_OVERRUN);
+	univ_event_raise(&cq->obj.ctx->events, &cq->async_events,
+			 IB_EVENT_CQ_ERR);
+}
+
+/*
+ * Raises the event that the process armed the queue for. Context: cq->lock is
+ * held.
+ */
+noinline void univ_cq_fire(struct univ_cq *cq, u32 arm)
+{
+	lockdep_assert_held(&cq->lock);
+	cq->fired = arm;
+	WRITE_ONCE(cq->ring.head->kernel.fired, arm);
+	if (cq->channel)
+		univ_event_complete(&cq->channel->events, &cq->comp_events);
+}
+
+static __always_inline bool queue_write(struct univ_cq *cq,
+					const struct univ_cqe *cqe,
+					bool solicited, bool notify)
+{
+	struct univ_cqe *slot = NULL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	if (likely(!cq->closed))
+		slot = univ_cq_reserve(cq);
+	if (likely(slot)) {
+		memcpy(slot, cqe, offsetof(struct univ_cqe, timestamp));
+		slot->reserved = 0;
+		univ_cq_commit(cq, slot, solicited);
+		if (notify)
+			univ_cq_notify(cq);
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return slot;
+}
+
+/**
+ * univ_queue_complete() - write a completion
+ * @cq: from the attaching of a completion queue
+ * @cqe: what to write; times, phase and reserved words are filled in here
+ * @solicited: wakes a process that waits for solicited completions; so do
+ *	errors
+ *
+ * Any context. univ_queue_notify() has to follow, for one completion or many.
+ *
+ * Return: false when the process left no room. The completion is lost, the
+ * process was told, and the driver moves the queue pair to the error state
+ */
+bool univ_queue_complete(struct univ_cq *cq, const struct univ_cqe *cqe,
+			 bool solicited)
+{
+	return queue_write(cq, cqe, solicited, false);
+}
+EXPORT_SYMBOL_NS_GPL(univ_queue_complete, UNIVERBS_NS);
+
+/**
+ * univ_queue_complete_last() - write a completion, and raise the event
+ * @cq: as for univ_queue_complete()
+ * @cqe: likewise
+ * @solicited: likewise
+ *
+ * univ_queue_complete() and univ_queue_notify() at the cost of one of them, for
+ * a completion that no other one will follow soon.
+ *
+ * Return: as univ_queue_complete()
+ */
+bool univ_queue_complete_last(struct univ_cq *cq, const struct univ_cqe *cqe,
+			      bool solicited)
+{
+	return queue_write(cq, cqe, solicited, true);
+}
+EXPORT_SYMBOL_NS_GPL(univ_queue_complete_last, UNIVERBS_NS);
+
+/**
+ * univ_queue_notify() - raise the event if the process armed the queue
+ * @cq: after univ_queue_complete()
+ *
+ * Any context.
+ */
+void univ_queue_notify(struct univ_cq *cq)
+{
+	unsigned long flags;
+
+	/*
+	 * The caller sees its own store. Other writers notify for themselves.
+	 */
+	if (!READ_ONCE(cq->fresh))
+		return;
+	spin_lock_irqsave(&cq->lock, flags);
+	if (!cq->closed)
+		univ_cq_notify(cq);
+	spin_unlock_irqrestore(&cq->lock, flags);
+}
+EXPORT_SYMBOL_NS_GPL(univ_queue_notify, UNIVERBS_NS);

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The poller of a context: a kernel thread that looks at all of its rings, so
+ * that posting makes no system call. It sleeps when nothing was posted for a
+ * while, and rings ask for a kick then.
+ *
+ * It gives each ring a turn. The turn of a ring sets the flag of the ring by
+ * univ_poller_awake(), under the lock that guards the flag. To fall asleep, the
+ * poller first clears @awake and then gives all rings one more turn. After that
+ * each ring has its flag set and was looked at behind the fence that follows
+ * (send_watch(), recv_watch(), queue_look()), so a request that was published
+ * without a kick has been found.
+ */
+#include <linux/atomic.h>
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/wait.h>
+
+#include "queues.h"
+
+struct univ_poller {
+	struct task_struct *task;
+	struct mutex lock;		/* rings; held during a pass */
+	struct list_head rings;		/* of struct univ_polled */
+	atomic_t waiters;		/* for the lock, so a pass breaks off */
+	wait_queue_head_t wait;
+	u64 idle_ns;
+	bool awake;
+	bool nudged;			/* kicked while it fell asleep */
+};
+
+/*
+ * Returns whether rings need no kick. Context: the lock that guards the ring's
+ * flag is held.
+ */
+bool univ_poller_awake(const struct univ_poller *poller)
+{
+	return READ_ONCE(poller->awake);
+}
+
+/* After a kick. Any context. */
+void univ_poller_wake(struct univ_poller *poller)
+{
+	WRITE_ONCE(poller->nudged, true);
+	wake_up(&poller->wait);
+}
+
+/* For the process's calls: a pass that is under way breaks off for them. */
+static void poller_lock(struct univ_poller *poller)
+{
+	atomic_inc(&poller->waiters);
+	mutex_lock(&poller->lock);
+	atomic_dec(&poller->waiters);
+}
+
+/*
+ * Gives each ring a turn. Returns whether anything was found. A process may
+ * have very many rings, so other threads run in between. A pass that a call
+ * waits for breaks off, and the next pass begins with the ring where it
+ * stopped.
+ */
+static bool poller_pass(struct univ_poller *poller)
+{
+	struct univ_polled *polled;
+	bool found = false;
+
+	mutex_lock(&poller->lock);
+	list_for_each_entry(polled, &poller->rings, link) {
+		found |= polled->turn(polled);
+		if (unlikely(atomic_read(&poller->waiters))) {
+			list_rotate_to_front(&polled->link, &poller->rings);
+			list_rotate_left(&poller->rings);
+			found = true;
+			break;
+		}
+		cond_resched();
+	}
+	mutex_unlock(&poller->lock);
+	return found;
+}
+
+static void poller_sleep(struct univ_poller *poller)
+{
+	WRITE_ONCE(poller->nudged, false);
+	WRITE_ONCE(poller->awake, false);
+	if (!poller_pass(poller))
+		wait_event_interruptible(poller->wait,
+					 READ_ONCE(poller->nudged) ||
+					 kthread_should_stop());
+	WRITE_ONCE(poller->awake, true);
+}
+
+static int poller_run(void *data)
+{
+	struct univ_poller *poller = data;
+	u64 busy = ktime_get_ns();
+
+	while (!kthread_should_stop()) {
+		if (poller_pass(poller)) {
+			busy = ktime_get_ns();
+		} else if (ktime_get_ns() - busy >
+			   READ_ONCE(poller->idle_ns)) {
+			poller_sleep(poller);
+			busy = ktime_get_ns();
+		}
+		cond_resched();
+		cpu_relax();
+	}
+	return 0;
+}
+
+static u64 poller_idle_ns(u32 idle_us)
+{
+	return (u64)idle_us * NSEC_PER_USEC;
+}
+
+static struct univ_poller *poller_alloc(u32 idle_us)
+{
+	struct univ_poller *poller;
+
+	poller = kzalloc(sizeof(*poller), GFP_KERNEL_ACCOUNT);
+	if (!poller)
+		return NULL;
+	mutex_init(&poller->lock);
+	INIT_LIST_HEAD(&poller->rings);
+	init_waitqueue_head(&poller->wait);
+	poller->idle_ns = poller_idle_ns(idle_us);
+	poller->awake = true;
+	return poller;
+}
+
+/*
+ * The thread gets the CPU mask and the nice value of its process. Its time
+ * cannot be charged to the process, since a module cannot create a thread of
+ * that process. So the number of pollers is bounded instead.
+ */
+static int poller_create_thread(struct univ_poller *poller)
+{
+	struct task_struct *task;
+
+	task = kthread_create(poller_run, poller, "univ-poll/%d",
+			      task_tgid_nr(current));
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	set_user_nice(task, task_nice(current));
+	set_cpus_allowed_ptr(task, current->cpus_ptr);
+	poller->task = get_task_struct(task);
+	return 0;
+}
+
+static void poller_destroy(struct univ_poller *poller)
+{
+	kthread_stop(poller->task);
+	put_task_struct(poller->task);
+	univ_limit_uncharge_poller();
+	kfree(poller);
+}
+
+static int poller_start(struct univ_call *call, struct univ_poller_start *cmd)
+{
+	struct univ_poller *poller;
+	int ret = -ENOMEM;
+
+	poller = poller_alloc(cmd->idle_us);
+	if (!poller)
+		goto uncharge;
+	ret = poller_create_thread(poller);
+	if (ret)
+		goto free;
+	ret = univ_call_reply(call);
+	if (ret)
+		goto destroy;
+	/* Another thread was first, with an idle time as good as ours. */
+	if (cmpxchg(&call->ctx->poller, NULL, poller))
+		goto destroy;
+	wake_up_process(poller->task);
+	return 0;
+
+destroy:
+	poller_destroy(poller);
+	return ret;
+free:
+	kfree(poller);
+uncharge:
+	univ_limit_uncharge_poller();
+	return univ_explain_driver(&cmd->hdr, ret);
+}
+
+/*
+ * UNIV_POLLER_START. The poller does not look at queues that exist already.
+ * When the context has a poller, only its idle time changes. Fails with EAGAIN
+ * when there are too many pollers.
+ */
+int univ_poller_start_ioctl(struct univ_call *call, void *arg)
+{
+	struct univ_poller *poller = READ_ONCE(call->ctx->poller);
+	struct univ_poller_start *cmd = arg;
+	int ret;
+
+	cmd->idle_us = min_t(u32, cmd->idle_us, UNIV_POLLER_MAX_IDLE_US);
+	if (poller) {
+		WRITE_ONCE(poller->idle_ns, poller_idle_ns(cmd->idle_us));
+		return 0;
+	}
+	ret = univ_limit_charge_poller(&cmd->hdr);
+	return ret ? ret : poller_start(call, cmd);
+}
+
+/*
+ * The context ends. Its rings stay, and ask for a kick. Context: live lock
+ * held.
+ */
+void univ_poller_stop(struct univ_context *ctx)
+{
+	struct univ_poller *poller = ctx->poller;
+	struct univ_polled *polled, *next;
+
+	lockdep_assert_held_write(&ctx->live);
+	if (!poller)
+		return;
+	poller_lock(poller);
+	list_for_each_entry_safe(polled, next, &poller->rings, link) {
+		list_del_init(&polled->link);
+		polled->leave(polled);
+	}
+	mutex_unlock(&poller->lock);
+	ctx->poller = NULL;
+	poller_destroy(poller);
+}
+
+/* Looks at a ring from now on, if the context has a poller. */
+void univ_poller_add(struct univ_context *ctx, struct univ_polled *polled)
+{
+	struct univ_poller *poller = READ_ONCE(ctx->poller);
+
+	if (!poller)
+		return;
+	poller_lock(poller);
+	polled->poller = poller;
+	list_add_tail(&polled->link, &poller->rings);
+	mutex_unlock(&poller->lock);
+}
+
+/* The ring is going. On return the poller does not look at it any more. */
+void univ_poller_remove(struct univ_polled *polled)
+{
+	struct univ_poller *poller = polled->poller;
+
+	if (!poller)
+		return;
+	poller_lock(poller);
+	list_del_init(&polled->link);
+	polled->leave(polled);
+	mutex_unlock(&poller->lock);
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Queues: what the control verbs, the drivers and the pump share of them.
+ *
+ * This room knows the rings, how a completion is written and announced, the
+ * kick and the poller. It does not know how a queue is made or modified
+ * (verbs/) nor who takes requests out of its rings: a driver or the pump,
+ * through struct univ_queue_ops.
+ */
+#ifndef UNIV_QUEUES_H
+#define UNIV_QUEUES_H
+
+#include <linux/irq_work.h>
+#include <linux/ktime.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+
+#include "base.h"
+#include "queue.h"
+
+struct pump_cq;
+struct pump_qp;
+struct pump_srq;
+struct univ_poller;
+struct univ_xrcd;
+
+/* Most scatter/gather entries of a request; bounds the pump's stack. */
+#define UNIV_MAX_SGE 32
+
+struct univ_pd {
+	struct univ_object obj;
+	struct ib_pd *ib;
+};
+
+struct univ_ah {
+	struct univ_object obj;
+	struct ib_ah *ib;
+	struct univ_pd *pd;		/* dependant of it */
+};
+
+struct univ_cq {
+	struct univ_object obj;
+	struct ib_cq *ib;
+	struct pump_cq *pump;		/* the pump's own */
+	struct univ_channel *channel;	/* counted; NULL for none */
+	struct mutex resize;		/* region */
+	struct univ_region *region;
+	struct irq_work lost;		/* the device lost completions */
+	/*
+	 * Protects everything below, the index up to which the sends that
+	 * complete here are retired, and the order of completions. It is taken
+	 * in interrupt context. Only the locks of event queues are taken inside
+	 * it.
+	 */
+	spinlock_t lock;
+	struct univ_ring ring;
+	u32 index;			/* completions written */
+	u32 fired;			/* arm word of the last event */
+	u32 flags;			/* enum univ_cq_flags */
+	bool closed;
+	bool fresh;			/* written since the last look at arm */
+	bool fresh_solicited;
+	struct univ_event_source comp_events;	/* in the channel's queue */
+	struct univ_event_source async_events;	/* in the context's queue */
+};
+
+/**
+ * struct univ_polled - a ring that a poller looks at
+ * @link: in the poller's list
+ * @poller: the poller; NULL for none. Changes under the poller's lock
+ * @turn: looks at the ring once; returns whether something was found or more is
+ *	to be done at once. Context: the poller's lock is held
+ * @leave: the poller stops looking: clears @poller
+ */
+struct univ_polled {
+	struct list_head link;
+	struct univ_poller *poller;
+	bool (*turn)(struct univ_polled *polled);
+	void (*leave)(struct univ_polled *polled);
+};
+
+struct univ_srq {
+	struct univ_object obj;
+	struct ib_srq *ib;
+	struct pump_srq *pump;		/* the pump's own */
+	struct univ_pd *pd;		/* dependant of it */
+	struct univ_cq *cq;		/* XRC: likewise of these two */
+	struct univ_xrcd *xrcd;
+	struct univ_region *region;
+	struct univ_ring ring;
+	struct mutex mutex;		/* modify and query */
+	u32 max_wr;
+	u32 max_sge;
+	struct univ_event_source events;
+};
+
+struct univ_qp {
+	struct univ_object obj;
+	struct ib_qp *ib;
+	struct pump_qp *pump;		/* the pump's own */
+	u32 num;
+	struct univ_pd *pd;		/* dependant of these four */
+	struct univ_cq *send_cq;
+	struct univ_cq *recv_cq;
+	struct univ_srq *srq;		/* NULL for none */
+	struct univ_xrcd *xrcd;		/* XRC receive: dependant of it alone */
+	struct univ_region *region;
+	struct univ_queue_rings rings;
+	struct ib_qp_cap cap;
+
+	struct mutex mutex;		/* state, groups, modify and query */
+	enum ib_qp_state state;
+	bool dying;			/* @ib is being destroyed */
+	struct list_head groups;	/* of struct univ_mcast_group */
+
+	struct univ_polled watch;	/* the send ring, for its driver */
+	u32 looked;			/* index seen in it */
+	struct univ_event_source events;
+};
+
+/* native.c */
+const struct univ_queue_ops *univ_queue_ops(struct ib_device *ib);
+void univ_queue_watch(struct univ_qp *qp);
+
+/* complete.c */
+void univ_cq_overrun(struct univ_cq *cq);
+void univ_cq_fire(struct univ_cq *cq, u32 arm);
+
+/* kick.c */
+long univ_kick(struct univ_context *ctx, unsigned long arg);
+
+/* poller.c */
+void univ_poller_stop(struct univ_context *ctx);
+void univ_poller_add(struct univ_context *ctx, struct univ_polled *polled);
+void univ_poller_remove(struct univ_polled *polled);
+bool univ_poller_awake(const struct univ_poller *poller);
+void univ_poller_wake(struct univ_poller *poller);
+
+/* Whether the device does what all of @caps say; enum univ_queue_caps. */
+static inline bool univ_queue_can(const struct univ_device *dev, u32 caps)
+{
+	return (dev->queue->caps & caps) == caps;
+}
+
+/* Tell the implementation that requests were published; see univ_kick(). */
+static inline void univ_queue_kick(struct univ_object *obj,
+				   const struct univ_queue_ops *ops, u32 which)
+{
+	if (likely(obj->type == UNIV_OBJECT_QP))
+		ops->qp_kick(container_of(obj, struct univ_qp, obj)->ib, which);
+	else
+		ops->srq_kick(container_of(obj, struct univ_srq, obj)->ib);
+}
+
+/*
+ * Returns the slot of the next completion. The caller fills it, all but the
+ * phase and the times, and hands it to univ_cq_commit(). Returns NULL when
+ * there is no room: the queue is then in error for good, the process gets
+ * IBV_EVENT_CQ_ERR, and the caller moves the queue pair to the error state.
+ * Context: cq->lock is held until the commit.
+ */
+static inline struct univ_cqe *univ_cq_reserve(struct univ_cq *cq)
+{
+	lockdep_assert_held(&cq->lock);
+	if (unlikely(cq->ring.flags & UNIV_RING_OVERRUN))
+		return NULL;
+	if (unlikely(univ_cq_ring_full(&cq->ring, cq->index))) {
+		univ_cq_overrun(cq);
+		return NULL;
+	}
+	return univ_ring_slot(&cq->ring, cq->index);
+}
+
+static inline void univ_cq_stamp(const struct univ_cq *cq, struct univ_cqe *cqe)
+{
+	cqe->timestamp = 0;
+	cqe->wallclock = 0;
+	if (likely(!cq->flags))
+		return;
+	if (cq->flags & UNIV_CQ_TIMESTAMP)
+		cqe->timestamp = ktime_get_ns();
+	if (cq->flags & UNIV_CQ_WALLCLOCK)
+		cqe->wallclock = ktime_get_real_ns();
+}
+
+/* Shows a completion to the process. univ_cq_notify() has to follow. */
+static inline void univ_cq_commit(struct univ_cq *cq, struct univ_cqe *cqe,
+				  bool solicited)
+{
+	univ_cq_stamp(cq, cqe);
+	univ_cq_ring_show(&cq->ring, cqe, cq->index++);
+	cq->fresh = true;
+	cq->fresh_solicited |= solicited;
+}
+
+/*
+ * Raises the event if the process armed the queue. The fence pairs with the one
+ * in the library's univ_cq_ring_arm(): either the kernel sees the arm word, or
+ * the process sees the completion when it polls after arming.
+ * Context: cq->lock is held.
+ */
+static inline void univ_cq_notify(struct univ_cq *cq)
+{
+	bool solicited = cq->fresh_solicited;
+	u32 arm;
+
+	lockdep_assert_held(&cq->lock);
+	if (!cq->fresh)
+		return;
+	cq->fresh = false;
+	cq->fresh_solicited = false;
+	smp_mb();
+	arm = READ_ONCE(cq->ring.head->user.arm);
+	if (unlikely(arm != cq->fired && (solicited || !(arm & 1))))
+		univ_cq_fire(cq, arm);
+}
+
+#endif

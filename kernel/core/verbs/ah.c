@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Address handles: ibv_create_ah(3). */
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+
+#include "verbs.h"
+
+static int ah_explain(struct univ_hdr *hdr, int err)
+{
+	switch (err) {
+	case -EHOSTUNREACH:
+	case -ENETUNREACH:
+	case -ETIMEDOUT:
+	case -ENODATA:
+		return univ_explain(hdr, err, UNIV_REASON_NO_ROUTE, 0, 0, 0);
+	default:
+		return univ_explain_driver(hdr, err);
+	}
+}
+
+/*
+ * rdma_create_user_ah() is used, because rdma_create_ah() does not resolve the
+ * destination's MAC address.
+ */
+static struct univ_ah *ah_create(struct univ_call *call,
+				 struct univ_ah_create *cmd, struct univ_pd *pd)
+{
+	struct rdma_ah_attr attr;
+	struct univ_ah *ah;
+	int ret;
+
+	ret = univ_ah_attr_in(call->ctx, &cmd->attr, &attr, &cmd->hdr);
+	if (ret)
+		return ERR_PTR(ret);
+	ah = kzalloc(sizeof(*ah), GFP_KERNEL_ACCOUNT);
+	if (!ah)
+		return ERR_PTR(univ_explain_driver(&cmd->hdr, -ENOMEM));
+	ah->pd = pd;
+	ret = univ_object_reserve(call->ctx, &ah->obj, UNIV_OBJECT_AH,
+				  &cmd->hdr);
+	if (ret) {
+		kfree(ah);
+		return ERR_PTR(ret);
+	}
+	ah->ib = rdma_create_user_ah(pd->ib, &attr, NULL);
+	if (!IS_ERR(ah->ib))
+		return ah;
+	ret = ah_explain(&cmd->hdr, PTR_ERR(ah->ib));
+	univ_object_release(&ah->obj);
+	return ERR_PTR(ret);
+}
+
+int univ_ah_create_ioctl(struct univ_call *call, void *arg)
+{
+	struct univ_ah_create *cmd = arg;
+	struct univ_pd *pd;
+	struct univ_ah *ah;
+	int ret;
+
+	pd = univ_pd_get(call->ctx, cmd->pd, &cmd->hdr);
+	if (IS_ERR(pd))
+		return PTR_ERR(pd);
+	ah = ah_create(call, cmd, pd);
+	if (IS_ERR(ah)) {
+		ret = PTR_ERR(ah);
+		goto put;
+	}
+	cmd->handle = ah->obj.handle;
+	univ_object_depend(&pd->obj);
+	ret = univ_object_announce(call, &ah->obj, univ_ah_destroy);
+put:
+	univ_object_put(&pd->obj);
+	return ret;
+}
+
+int univ_ah_destroy(struct univ_object *obj)
+{
+	struct univ_ah *ah = container_of(obj, struct univ_ah, obj);
+	int ret;
+
+	ret = rdma_destroy_ah_user(ah->ib, RDMA_DESTROY_AH_SLEEPABLE, NULL);
+	if (!ret)
+		univ_object_undepend(&ah->pd->obj);
+	return ret;
+}
+
+int univ_ah_destroy_ioctl(struct univ_call *call, void *arg)
+{
+	return univ_object_destroy(call, arg, UNIV_OBJECT_AH, univ_ah_destroy);
+}

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Memory regions: ibv_reg_mr(3). */
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+
+#include "compat.h"
+#include "verbs.h"
+
+/**
+ * struct mr_range - what a region is made of
+ * @addr: in the process
+ * @length: bytes
+ * @iova: what requests call it
+ */
+struct mr_range {
+	u64 addr;
+	u64 length;
+	u64 iova;
+};
+
+static int mr_check_access(struct ib_device *ib, struct univ_hdr *hdr,
+			   u32 access)
+{
+	int ret = ib_check_mr_access(ib, access);
+
+	/*
+	 * Most drivers want a user context of their own for on-demand paging.
+	 * rdma_rxe of 7.2 and 7.3 wants none, but looks pages up by iova and
+	 * does not check that it is the process's address.
+	 */
+	if (!ret && access & (IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB))
+		ret = -EOPNOTSUPP;
+	if (ret)
+		univ_explain(hdr, ret, UNIV_REASON_ACCESS_FLAGS, 0, access, 0);
+	return ret;
+}
+
+static int mr_check_range(struct ib_device *ib, struct univ_hdr *hdr,
+			  const struct mr_range *range)
+{
+	u64 end;
+
+	if (!range->length)
+		return univ_explain(hdr, -EINVAL, UNIV_REASON_ZERO,
+				    UNIV_LIMIT_MR_LENGTH, 0, 0);
+	/* The end is rounded up to a page, so the sum must stay below 2^64. */
+	if (check_add_overflow(range->addr, range->length, &end) ||
+	    PAGE_ALIGN(end) < end ||
+	    check_add_overflow(range->iova, range->length, &end))
+		return univ_explain(hdr, -EINVAL, UNIV_REASON_ADDRESS_WRAP, 0,
+				    range->addr, range->length);
+	if (range->length > ib->attrs.max_mr_size)
+		return univ_explain_limit(hdr, UNIV_LIMIT_MR_LENGTH,
+					  range->length, ib->attrs.max_mr_size);
+	/*
+	 * Whole pages are mapped, so both addresses must have the same offset
+	 * in a page.
+	 */
+	if ((range->addr ^ range->iova) & ~PAGE_MASK)
+		return univ_explain(hdr, -EINVAL, UNIV_REASON_ADDRESS, 0,
+				    range->iova, range->length);
+	return 0;
+}
+
+/*
+ * ENOMEM means RLIMIT_MEMLOCK unless the process has room left. A process with
+ * a limit of 0 gets EPERM.
+ */
+static int mr_explain_memory(struct univ_hdr *hdr, const struct mr_range *range,
+			     int err)
+{
+	u64 limit = rlimit(RLIMIT_MEMLOCK);
+	u64 pinned = (u64)atomic64_read(&current->mm->pinned_vm) << PAGE_SHIFT;
+	u64 asked = PAGE_ALIGN(range->addr + range->length) -
+		    (range->addr & PAGE_MASK);
+	u64 left = limit > pinned ? round_down(limit - pinned, PAGE_SIZE) : 0;
+
+	if (asked > left && limit != RLIM_INFINITY && !capable(CAP_IPC_LOCK))
+		return univ_explain(hdr, err, UNIV_REASON_MEMLOCK, 0, asked,
+				    left);
+	return univ_explain(hdr, err, UNIV_REASON_NO_MEMORY, 0, asked, 0);
+}
+
+static int mr_explain(struct univ_hdr *hdr, const struct mr_range *range,
+		      int err)
+{
+	if (err == -ENOMEM || (err == -EPERM && !can_do_mlock()))
+		return mr_explain_memory(hdr, range, err);
+	if (err == -EFAULT)
+		return univ_explain(hdr, err, UNIV_REASON_ADDRESS, 0,
+				    range->addr, range->length);
+	return univ_explain_driver(hdr, err);
+}
+
+/*
+ * Where univerbs offers no windows, only processes of other stacks could use
+ * the flag: rdma_rxe of some kernels (6.1 and 7.2, not 6.12) lets a window be
+ * bound to a region of another domain.
+ */
+static u32 mr_access(const struct univ_device *dev, u32 access)
+{
+	return univ_mw_offered(dev) ? access : access & ~IB_ACCESS_MW_BIND;
+}
+
+/* The pages are charged to the caller, so this runs in the caller's context. */
+static struct univ_mr *mr_create(struct univ_call *call,
+				 struct univ_mr_reg *cmd, struct univ_pd *pd)
+{
+	struct mr_range range = { cmd->addr, cmd->length, cmd->iova };
+	struct univ_mr *mr;
+	int ret;
+
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	if (!mr)
+		return ERR_PTR(univ_explain_driver(&cmd->hdr, -ENOMEM));
+	mr->pd = pd;
+	mutex_init(&mr->change);
+	ret = univ_object_reserve(call->ctx, &mr->obj, UNIV_OBJECT_MR,
+				  &cmd->hdr);
+	if (ret) {
+		kfree(mr);
+		return ERR_PTR(ret);
+	}
+	mr->ib = ib_reg_user_mr(pd->ib, cmd->addr, cmd->length, cmd->iova,
+				mr_access(call->ctx->dev, cmd->access));
+	if (!IS_ERR(mr->ib))
+		return mr;
+	ret = mr_explain(&cmd->hdr, &range, PTR_ERR(mr->ib));
+	univ_object_release(&mr->obj);
+	return ERR_PTR(ret);
+}
+
+int univ_mr_reg_ioctl(struct univ_call *call, void *arg)
+{
+	struct univ_mr_reg *cmd = arg;
+	struct mr_range range = { cmd->addr, cmd->length, cmd->iova };
+	struct ib_device *ib = call->ctx->dev->ib;
+	struct univ_pd *pd;
+	struct univ_mr *mr;
+	int ret;
+
+	ret = mr_check_access(ib, &cmd->hdr, cmd->access);
+	if (!ret)
+		ret = mr_check_range(ib, &cmd->hdr, &range);
+	if (ret)
+		return ret;
+	pd = univ_pd_get(call->ctx, cmd->pd, &cmd->hdr);
+	if (IS_ERR(pd))
+		return PTR_ERR(pd);
+	mr = mr_create(call, cmd, pd);
+	if (IS_ERR(mr)) {
+		ret = PTR_ERR(mr);
+		goto put;
+	}
+	cmd->handle = mr->obj.handle;
+	cmd->lkey = mr->ib->lkey;
+	cmd->rkey = mr->ib->rkey;
+	univ_object_depend(&pd->obj);
+	ret = univ_object_announce(call, &mr->obj, univ_mr_destroy);
+put:
+	univ_object_put(&pd->obj);
+	return ret;
+}
+
+/* Checks which changes make sense, and on which devices. */
+static int mr_rereg_check(struct ib_device *ib, struct univ_mr_rereg *cmd)
+{
+	struct mr_range range = { cmd->addr, cmd->length, cmd->iova };
+	int ret = 0;
+
+	if (!cmd->change || cmd->change & ~IB_MR_REREG_SUPPORTED)
+		return univ_explain(&cmd->hdr,
+				    cmd->change ? -EOPNOTSUPP : -EINVAL,
+				    UNIV_REASON_FLAGS, 0, cmd->change,
+				    IB_MR_REREG_SUPPORTED);
+	if (cmd->change & IB_MR_REREG_ACCESS)
+		ret = mr_check_access(ib, &cmd->hdr, cmd->access);
+	if (!ret && cmd->change & IB_MR_REREG_TRANS)
+		ret = mr_check_range(ib, &cmd->hdr, &range);
+	if (ret)
+		return ret;
+	/*
+	 * Kernel verbs have no such call, and the operation of a driver with a
+	 * provider of its own expects that provider's user context.
+	 */
+	if (!ib->ops.rereg_user_mr || !univ_queue_ops(ib))
+		return univ_explain_driver(&cmd->hdr, -EOPNOTSUPP);
+	return 0;
+}
+
+/*
+ * @pd is the new domain, or NULL to keep the old one. Context: mr->change is
+ * held.
+ */
+static int mr_rereg(struct univ_mr *mr, struct univ_mr_rereg *cmd,
+		    struct univ_pd *pd)
+{
+	struct mr_range range = { cmd->addr, cmd->length, cmd->iova };
+	struct ib_mr *ib = mr->ib, *other;
+	struct ib_pd *former = ib->pd;
+
+	other = ib->device->ops.rereg_user_mr(ib, cmd->change, cmd->addr,
+					      cmd->length, cmd->iova,
+					      cmd->access,
+					      pd ? pd->ib : former, NULL);
+	/* The region stays the same object; see kernel/include/queue.h. */
+	if (WARN_ON_ONCE(!IS_ERR_OR_NULL(other)))
+		return univ_explain_driver(&cmd->hdr, -EIO);
+	if (other)
+		return mr_explain(&cmd->hdr, &range, PTR_ERR(other));
+	if (cmd->change & IB_MR_REREG_TRANS) {
+		ib->iova = cmd->iova;
+		ib->length = cmd->length;
+	}
+	if (pd) {
+		atomic_inc(&pd->ib->usecnt);
+		atomic_dec(&former->usecnt);
+		ib->pd = pd->ib;
+		univ_object_depend(&pd->obj);
+		univ_object_undepend(&mr->pd->obj);
+		mr->pd = pd;
+	}
+	cmd->lkey = ib->lkey;
+	cmd->rkey = ib->rkey;
+	return 0;
+}
+
+static int mr_rereg_locked(struct univ_call *call, struct univ_mr *mr,
+			   struct univ_mr_rereg *cmd)
+{
+	struct univ_pd *pd = NULL;
+	int ret;
+
+	if (cmd->change & IB_MR_REREG_PD) {
+		pd = univ_pd_get(call->ctx, cmd->pd, &cmd->hdr);
+		if (IS_ERR(pd))
+			return PTR_ERR(pd);
+	}
+	/*
+	 * The lock is only tried, since a process can make pinning take
+	 * arbitrarily long.
+	 */
+	if (mutex_trylock(&mr->change)) {
+		ret = mr_rereg(mr, cmd, pd);
+		mutex_unlock(&mr->change);
+	} else {
+		ret = univ_explain(&cmd->hdr, -EBUSY, UNIV_REASON_BUSY,
+				   UNIV_OBJECT_MR, cmd->handle, 1);
+	}
+	if (pd)
+		univ_object_put(&pd->obj);
+	return ret;
+}
+
+/* If the copy-out fails the re-registration stands. The keys are unchanged. */
+int univ_mr_rereg_ioctl(struct univ_call *call, void *arg)
+{
+	struct univ_mr_rereg *cmd = arg;
+	struct univ_object *obj;
+	int ret;
+
+	obj = univ_object_get(call->ctx, cmd->handle, UNIV_OBJECT_MR,
+			      &cmd->hdr);
+	if (IS_ERR(obj))
+		return PTR_ERR(obj);
+	ret = mr_rereg_check(call->ctx->dev->ib, cmd);
+	if (!ret)
+		ret = mr_rereg_locked(call,
+				      container_of(obj, struct univ_mr, obj),
+				      cmd);
+	univ_object_put(obj);
+	return ret;
+}
+
+int univ_mr_destroy(struct univ_object *obj)
+{
+	struct univ_mr *mr = container_of(obj, struct univ_mr, obj);
+	int ret = ib_dereg_mr_user(mr->ib, NULL);
+
+	if (!ret) {
+		univ_object_undepend(&mr->pd->obj);
+		return 0;
+	}
+	/* The kernel removes it from its dumps even in this case. */
+	rdma_restrack_new(&mr->ib->res, RDMA_RESTRACK_MR);
+	rdma_restrack_set_name(&mr->ib->res, obj->ctx->name);
+	rdma_restrack_add(&mr->ib->res);
+	return ret;
+}
+
+int univ_mr_dereg_ioctl(struct univ_call *call, void *arg)
+{
+	struct univ_destroy *cmd = arg;
+	int ret = univ_object_destroy(call, cmd, UNIV_OBJECT_MR,
+				      univ_mr_destroy);
+
+	/* Only the device knows which windows are bound to the region. */
+	if (ret == -EBUSY && cmd->hdr.reason == UNIV_REASON_DEVICE_REFUSED)
+		return univ_explain(&cmd->hdr, ret, UNIV_REASON_BUSY,
+				    UNIV_OBJECT_MR, cmd->handle, 0);
+	return ret;
+}

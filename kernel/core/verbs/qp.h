@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Queue pairs, for the files that work on them. */
+#ifndef UNIV_QP_H
+#define UNIV_QP_H
+
+#include "verbs.h"
+
+/* qp.c */
+int univ_qp_call(struct univ_call *call, u32 handle, void *arg,
+		 int (*op)(struct univ_qp *qp, void *arg));
+void univ_qp_event_handler(struct ib_event *event, void *context);
+void univ_qp_depend(struct univ_qp *qp, void (*op)(struct univ_object *obj));
+
+/* xrc_target.c */
+int univ_target_create(struct univ_call *call, struct univ_qp_create *cmd);
+void univ_target_lock(struct univ_qp *qp);
+int univ_target_lock_for(struct univ_call *call, struct univ_qp *qp);
+void univ_target_unlock(struct univ_qp *qp);
+int univ_target_destroy(struct univ_qp *qp);
+
+/* qpstate.c */
+u32 univ_qp_attr_mask(const struct univ_qp *qp, u32 mask);
+int univ_qp_check_modify(struct univ_qp *qp, const struct univ_qp_attr *attr,
+			 struct univ_hdr *hdr);
+
+/* mcast.c */
+void univ_mcast_detach_all(struct univ_qp *qp);
+
+#endif

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Shared receive queues: ibv_create_srq(3). */
+#include <linux/log2.h>
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+
+#include "verbs.h"
+
+struct univ_srq *univ_srq_get(struct univ_context *ctx, u32 handle,
+			      struct univ_hdr *hdr)
+{
+	struct univ_object *obj =
+		univ_object_get(ctx, handle, UNIV_OBJECT_SRQ, hdr);
+
+	return IS_ERR(obj) ? ERR_CAST(obj) :
+			     container_of(obj, struct univ_srq, obj);
+}
+
+/* Tells the implementation that a limit event will be armed or was raised. */
+static void srq_set_limit(struct univ_srq *srq, bool armed)
+{
+	const struct univ_queue_ops *queue = srq->obj.ctx->dev->queue;
+
+	if (queue->srq_limit)
+		queue->srq_limit(srq, armed);
+}
+
+static void srq_event_handler(struct ib_event *event, void *context)
+{
+	struct univ_srq *srq = context;
+
+	/* The limit disarms itself. */
+	if (event->event == IB_EVENT_SRQ_LIMIT_REACHED)
+		srq_set_limit(srq, false);
+	univ_event_raise(&srq->obj.ctx->events, &srq->events, event->event);
+}
+
+static int srq_check(struct univ_context *ctx, struct univ_srq_create *cmd)
+{
+	const struct ib_device_attr *attr = &ctx->dev->ib->attrs;
+	u32 max_sge = min_t(u32, attr->max_srq_sge, UNIV_MAX_SGE);
+
+	if (!ctx->dev->ib->ops.create_srq || !attr->max_srq_wr)
+		return univ_explain_driver(&cmd->hdr, -EOPNOTSUPP);
+	if (cmd->srq_type != IB_SRQT_BASIC &&
+	    (cmd->srq_type != IB_SRQT_XRC || !univ_xrc_offered(ctx->dev)))
+		return univ_explain(&cmd->hdr, -EOPNOTSUPP,
+				    UNIV_REASON_UNSUPPORTED, 0, 0, 0);
+	if (!cmd->max_wr)
+		return univ_explain(&cmd->hdr, -EINVAL, UNIV_REASON_ZERO,
+				    UNIV_LIMIT_SRQ_WR, 0, attr->max_srq_wr);
+	if (cmd->max_wr > attr->max_srq_wr)
+		return univ_explain_limit(&cmd->hdr, UNIV_LIMIT_SRQ_WR,
+					  cmd->max_wr, attr->max_srq_wr);
+	if (cmd->max_sge > max_sge)
+		return univ_explain_limit(&cmd->hdr, UNIV_LIMIT_SRQ_SGE,
+					  cmd->max_sge, max_sge);
+	if (cmd->limit > cmd->max_wr)
+		return univ_explain_limit(&cmd->hdr, UNIV_LIMIT_SRQ_LIMIT,
+					  cmd->limit, cmd->max_wr);
+	return 0;
+}
+
+static void srq_lock_domain(struct univ_srq *srq)
+{
+	if (srq->xrcd)
+		mutex_lock(&srq->xrcd->domain->lock);
+}
+
+static void srq_unlock_domain(struct univ_srq *srq)
+{
+	if (srq->xrcd)
+		mutex_unlock(&srq->xrcd->domain->lock);
+}
+
+static int srq_destroy_ib(struct univ_srq *srq)
+{
+	int ret;
+
+	srq_lock_domain(srq);
+	ret = ib_destroy_srq_user(srq->ib, NULL);
+	srq_unlock_domain(srq);
+	return ret;
+}
+
+/* The device's queue gets as many entries as the process may have posted. */
+static int srq_create_ib(struct univ_srq *srq, struct univ_srq_create *cmd)
+{
+	struct ib_srq_init_attr attr = {
+		.event_handler = srq_event_handler,
+		.srq_context = srq,
+		.attr = {
+			.max_wr = cmd->max_wr,
+			.max_sge = cmd->max_sge,
+			.srq_limit = cmd->limit,
+		},
+		.srq_type = cmd->srq_type,
+	};
+
+	if (srq->xrcd) {
+		attr.ext.cq = srq->cq->ib;
+		attr.ext.xrc.xrcd = srq->xrcd->domain->ib;
+	}
+	srq_lock_domain(srq);
+	srq->ib = ib_create_srq_user(srq->pd->ib, &attr, NULL, NULL);
+	srq_unlock_domain(srq);
+	if (IS_ERR(srq->ib))
+		return univ_explain_driver(&cmd->hdr, PTR_ERR(srq->ib));
+	cmd->srq_num = srq->xrcd ? srq->ib->ext.xrc.srq_num : 0;
+	return 0;
+}
+
+static int srq_create_ring(struct univ_srq *srq, struct univ_srq_create *cmd)
+{
+	struct univ_context *ctx = srq->obj.ctx;
+	u32 sge = max_t(u32, cmd->max_sge, 1);
+	size_t size;
+
+	size = univ_ring_place(&cmd->ring, 0, roundup_pow_of_two(cmd->max_wr),
+			       univ_recv_stride(sge));
+	srq->region = univ_region_create(ctx, size, &cmd->hdr);
+	if (!srq->region)
+		return -ENOMEM;
+	univ_ring_init(&srq->ring, srq->region->vaddr, &cmd->ring);
+	univ_ring_set_flags(&srq->ring, UNIV_RING_NEED_KICK);
+	srq->max_sge = sge;
+	cmd->max_sge = sge;
+	cmd->map_offset = univ_region_offset(srq->region);
+	cmd->map_length = srq->region->size;
+	return 0;
+}
+
+/*
+ * The objects that a shared receive queue is built on; the last two for XRC
+ * alone.
+ */
+struct srq_parents {
+	struct univ_pd *pd;
+	struct univ_cq *cq;
+	struct univ_xrcd *xrcd;
+};
+
+static struct srq_parents srq_parents_of(const struct univ_srq *srq)
+{
+	return (struct srq_parents){ srq->pd, srq->cq, srq->xrcd };
+}
+
+/* Calls @op with each of the objects. */
+static void srq_parents_each(const struct srq_parents *on,
+			     void (*op)(struct univ_object *obj))
+{
+	if (on->xrcd) {
+		op(&on->xrcd->obj);
+		op(&on->cq->obj);
+	}
+	op(&on->pd->obj);
+}
+
+static void srq_depend(const struct univ_srq *srq,
+		       void (*op)(struct univ_object *obj))
+{
+	struct srq_parents on = srq_parents_of(srq);
+
+	srq_parents_each(&on, op);
+}
+
+/* Finds the objects that the queue is built on. Each is held. */
+static int srq_get_parents(struct srq_parents *on, struct univ_context *ctx,
+			   struct univ_srq_create *cmd)
+{
+	int ret;
+
+	on->pd = univ_pd_get(ctx, cmd->pd, &cmd->hdr);
+	if (IS_ERR(on->pd))
+		return PTR_ERR(on->pd);
+	if (cmd->srq_type != IB_SRQT_XRC)
+		return 0;
+	on->cq = univ_cq_get(ctx, cmd->cq, &cmd->hdr);
+	if (IS_ERR(on->cq)) {
+		ret = PTR_ERR(on->cq);
+		goto put_pd;
+	}
+	on->xrcd = univ_xrcd_get(ctx, cmd->xrcd, &cmd->hdr);
+	if (!IS_ERR(on->xrcd))
+		return 0;
+	ret = PTR_ERR(on->xrcd);
+	univ_object_put(&on->cq->obj);
+put_pd:
+	univ_object_put(&on->pd->obj);
+	return ret;
+}
+
+static int srq_build(struct univ_srq *srq, struct univ_call *call,
+		     struct univ_srq_create *cmd)
+{
+	int ret;
+
+	mutex_init(&srq->mutex);
+	univ_event_source_init(&srq->events, cmd->cookie, 0);
+	srq->obj.kicks = UNIV_KICK_RECV;
+	ret = univ_object_reserve(call->ctx, &srq->obj, UNIV_OBJECT_SRQ,
+				  &cmd->hdr);
+	if (ret) {
+		kfree(srq);
+		return ret;
+	}
+	ret = srq_create_ring(srq, cmd);
+	if (ret)
+		goto release;
+	ret = srq_create_ib(srq, cmd);
+	if (ret)
+		goto destroy_region;
+	ret = call->ctx->dev->queue->srq_attach(srq->ib, &srq->ring);
+	if (ret) {
+		univ_explain_driver(&cmd->hdr, ret);
+		goto destroy_ib;
+	}
+	srq->max_wr = cmd->max_wr;
+	cmd->handle = srq->obj.handle;
+	srq_depend(srq, univ_object_depend);
+	srq_set_limit(srq, cmd->limit);
+	return univ_object_announce(call, &srq->obj, univ_srq_destroy);
+
+destroy_ib:
+	srq_destroy_ib(srq);
+	univ_event_forget(&call->ctx->events, &srq->events);
+destroy_region:
+	univ_region_destroy(call->ctx, srq->region);
+release:
+	univ_object_release(&srq->obj);
+	return ret;
+}
+
+int univ_srq_create_ioctl(struct univ_call *call, void *arg)
+{
+	struct univ_srq_create *cmd = arg;
+	struct srq_parents on = {};
+	struct univ_srq *srq;
+	int ret;
+
+	ret = srq_check(call->ctx, cmd);
+	if (ret)
+		return ret;
+	ret = srq_get_parents(&on, call->ctx, cmd);
+	if (ret)
+		return ret;
+	srq = kzalloc(sizeof(*srq), GFP_KERNEL_ACCOUNT);
+	if (srq) {
+		srq->pd = on.pd;
+		srq->cq = on.cq;
+		srq->xrcd = on.xrcd;
+		ret = srq_build(srq, call, cmd);
+	} else {
+		ret = univ_explain_driver(&cmd->hdr, -ENOMEM);
+	}
+	srq_parents_each(&on, univ_object_put);
+	return ret;
+}
+
+/*
+ * Only the limit can change. Kernel verbs could resize the device's queue, but
+ * the ring cannot grow.
+ */
+static int srq_modify(struct univ_srq *srq, struct univ_srq_modify *cmd)
+{
+	struct ib_srq_attr attr = { .srq_limit = cmd->limit };
+	int ret;
+
+	if (cmd->attr_mask & ~(IB_SRQ_MAX_WR | IB_SRQ_LIMIT))
+		return univ_explain(&cmd->hdr, -EOPNOTSUPP, UNIV_REASON_FLAGS,
+				    0, cmd->attr_mask,
+				    IB_SRQ_MAX_WR | IB_SRQ_LIMIT);
+	if (cmd->attr_mask & IB_SRQ_MAX_WR)
+		return univ_explain(&cmd->hdr, -EOPNOTSUPP,
+				    UNIV_REASON_UNSUPPORTED, 0, 0, 0);
+	if (!(cmd->attr_mask & IB_SRQ_LIMIT))
+		return 0;
+	if (cmd->limit > srq->max_wr)
+		return univ_explain_limit(&cmd->hdr, UNIV_LIMIT_SRQ_LIMIT,
+					  cmd->limit, srq->max_wr);
+	/*
+	 * The device gets the requests that wait in the ring before the limit
+	 * is armed.
+	 */
+	srq_set_limit(srq, cmd->limit);
+	ret = ib_modify_srq(srq->ib, &attr, IB_SRQ_LIMIT);
+	return ret ? univ_explain_driver(&cmd->hdr, ret) : 0;
+}
+
+int univ_srq_modify_ioctl(struct univ_call *call, void *arg)
+{
+	struct univ_srq_modify *cmd = arg;
+	struct univ_srq *srq;
+	int ret;
+
+	srq = univ_srq_get(call->ctx, cmd->handle, &cmd->hdr);
+	if (IS_ERR(srq))
+		return PTR_ERR(srq);
+	ret = univ_call_lock(call, &srq->mutex);
+	if (!ret) {
+		ret = srq_modify(srq, cmd);
+		mutex_unlock(&srq->mutex);
+	}
+	univ_object_put(&srq->obj);
+	return ret;
+}
+
+int univ_srq_query_ioctl(struct univ_call *call, void *arg)
+{
+	struct univ_srq_query *cmd = arg;
+	struct ib_srq_attr attr = {};
+	struct univ_srq *srq;
+	int ret;
+
+	srq = univ_srq_get(call->ctx, cmd->handle, &cmd->hdr);
+	if (IS_ERR(srq))
+		return PTR_ERR(srq);
+	mutex_lock(&srq->mutex);
+	ret = ib_query_srq(srq->ib, &attr);
+	mutex_unlock(&srq->mutex);
+	cmd->max_wr = srq->max_wr;
+	cmd->max_sge = srq->max_sge;
+	cmd->limit = attr.srq_limit;
+	univ_object_put(&srq->obj);
+	return ret ? univ_explain_driver(&cmd->hdr, ret) : 0;
+}
+
+int univ_srq_destroy(struct univ_object *obj)
+{
+	const struct univ_queue_ops *queue = obj->ctx->dev->queue;
+	struct univ_srq *srq = container_of(obj, struct univ_srq, obj);
+	int ret;
+
+	if (queue->srq_close)
+		queue->srq_close(srq);
+	ret = srq_destroy_ib(srq);
+	if (ret) {
+		if (queue->srq_reopen)
+			queue->srq_reopen(srq);
+		return ret;
+	}
+	if (queue->srq_detach)
+		queue->srq_detach(srq);
+	univ_event_forget(&obj->ctx->events, &srq->events);
+	obj->async_events = srq->events.delivered_async;
+	univ_region_destroy(obj->ctx, srq->region);
+	srq_depend(srq, univ_object_undepend);
+	return 0;
+}
+
+int univ_srq_destroy_ioctl(struct univ_call *call, void *arg)
+{
+	return univ_object_destroy(call, arg, UNIV_OBJECT_SRQ,
+				   univ_srq_destroy);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The control verbs: the handlers of ioctls, one file for each object.
+ *
+ * This room knows kernel verbs that create, modify, query and destroy. It does
+ * not know how requests and completions move: it tells the implementation of
+ * the queues through struct univ_queue_ops.
+ */
+#ifndef UNIV_VERBS_H
+#define UNIV_VERBS_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/path.h>
+#include <rdma/ib_verbs.h>
+
+#include "queues.h"
+
+struct inode;
+
+struct univ_mr {
+	struct univ_object obj;
+	struct ib_mr *ib;
+	struct univ_pd *pd;		/* dependant of it; see @change */
+	struct mutex change;		/* @pd; only tried */
+};
+
+struct univ_mw {
+	struct univ_object obj;
+	struct ib_mw *ib;
+	struct univ_pd *pd;		/* dependant of it */
+};
+
+/*
+ * An XRC domain of the device. All processes that open the domain of one file
+ * share it. @users is protected by univ_device.domains_lock.
+ */
+struct univ_domain {
+	struct list_head link;		/* univ_device.domains */
+	struct ib_xrcd *ib;
+	struct inode *inode;		/* NULL for none; held by @path */
+	struct path path;
+	u32 users;
+	struct mutex lock;		/* the objects that are built on @ib */
+};
+
+struct univ_xrcd {
+	struct univ_object obj;
+	struct univ_domain *domain;
+};
+
+struct univ_pd *univ_pd_get(struct univ_context *ctx, u32 handle,
+			    struct univ_hdr *hdr);
+int univ_pd_destroy(struct univ_object *obj);
+int univ_mr_destroy(struct univ_object *obj);
+bool univ_mw_offered(const struct univ_device *dev);
+int univ_mw_destroy(struct univ_object *obj);
+int univ_ah_destroy(struct univ_object *obj);
+struct univ_cq *univ_cq_get(struct univ_context *ctx, u32 handle,
+			    struct univ_hdr *hdr);
+int univ_cq_destroy(struct univ_object *obj);
+bool univ_xrc_offered(const struct univ_device *dev);
+struct univ_xrcd *univ_xrcd_get(struct univ_context *ctx, u32 handle,
+				struct univ_hdr *hdr);
+int univ_xrcd_destroy(struct univ_object *obj);
+struct univ_srq *univ_srq_get(struct univ_context *ctx, u32 handle,
+			      struct univ_hdr *hdr);
+int univ_srq_destroy(struct univ_object *obj);
+void univ_qp_flush(struct univ_object *obj);
+int univ_qp_destroy(struct univ_object *obj);
+
+/* query.c */
+int univ_port_check(struct univ_context *ctx, u32 port, struct univ_hdr *hdr);
+
+/* attr.c: attributes as the ABI has them and as kernel verbs have them */
+int univ_ah_attr_in(struct univ_context *ctx, struct univ_ah_attr *attr,
+		    struct rdma_ah_attr *ah, struct univ_hdr *hdr);
+void univ_ah_attr_out(const struct rdma_ah_attr *ah, struct univ_ah_attr *attr);
+void univ_qp_attr_in(const struct univ_qp_attr *attr, struct ib_qp_attr *ib);
+void univ_qp_attr_out(const struct ib_qp_attr *ib, struct univ_qp_attr *attr);
+
+#endif
