@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Congestion notifications: what one is, who gets them, and how often at most. As
- * NICs do it, and as senders that slow down for each expect it, two of them to one
- * peer lie 50 microseconds apart or more.
+ * Congestion notification packets (CNPs): their contents, their receiver, and their
+ * highest rate. Like NICs, the responder sends two CNPs to one peer at least 50
+ * microseconds apart, as senders expect that slow down at each CNP.
  */
 #include <kunit/test.h>
 #include <linux/ktime.h>
 #include <linux/skbuff.h>
 #include <linux/string.h>
 
-#include "../../kernel/uroce/conn.h"
+#include "../../kernel/uroce/conn/conn.h"
 #include "bh.h"
 
 #define GAP_NS	(50 * NSEC_PER_USEC)
@@ -93,7 +93,10 @@ static void cnp_packet(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->counts[UROCE_CNT_CNP_SENT], 1u);
 }
 
-/* No more are sent than the time allows; marked packets and notifications are counted apart */
+/*
+ * The time that passes bounds the number of CNPs. Marked packets and CNPs have separate
+ * counters.
+ */
 static void cnp_gap(struct kunit *test)
 {
 	struct told *t = test->priv;
@@ -109,7 +112,7 @@ static void cnp_gap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->counts[UROCE_CNT_CNP_SENT], t->sent);
 }
 
-/* Shortly before the time is over; a call that takes too long itself says nothing */
+/* Call shortly before the time has passed. A call that itself takes too long proves nothing. */
 static void cnp_too_early(struct kunit *test)
 {
 	struct told *t = test->priv;
@@ -117,7 +120,7 @@ static void cnp_too_early(struct kunit *test)
 	u64 last;
 
 	for (tries = 0; tries < CALLS && early < 20; tries++) {
-		/* On a slow machine no call is soon enough: earlier, then */
+		/* On a slow machine every call may be too late, so start earlier. */
 		if (!early && tries % 200 == 199)
 			ago -= 3;
 		last = ktime_get_ns() - ago * NSEC_PER_USEC;
@@ -132,7 +135,7 @@ static void cnp_too_early(struct kunit *test)
 	KUNIT_EXPECT_GT(test, early, 0u);
 }
 
-/* Wait by the clock that the responder reads; udelay() has another, which need not agree */
+/* Wait by the clock that the responder reads; udelay() uses another clock, which may disagree. */
 static void gap_passes(void)
 {
 	u64 from = ktime_get_ns();
@@ -141,7 +144,10 @@ static void gap_passes(void)
 		cpu_relax();
 }
 
-/* Another one is sent as soon as the time is over, and at once after the queue pair is reset */
+/*
+ * The next CNP is sent as soon as the time has passed, and at once after the queue pair
+ * is reset.
+ */
 static void cnp_again(struct kunit *test)
 {
 	struct told *t = test->priv;
@@ -158,7 +164,7 @@ static void cnp_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->sent, 22u);
 }
 
-/* An unreliable sender could not slow down, and a halted responder has none */
+/* No CNP is sent to an unreliable sender, which could not slow down, nor by a halted responder. */
 static void cnp_nobody(struct kunit *test)
 {
 	struct told *t = test->priv;

@@ -1,52 +1,52 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uroce's connections, step by step: two of them, and packets that lie in a queue
- * until the test delivers, loses or repeats them. Timers are played by hand.
+ * Two connected uroce connections, step by step. Packets stay in a queue until the test
+ * delivers, drops or repeats them. The test calls the timers' functions itself.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/skbuff.h>
 #include <linux/string.h>
 
-#include "../../kernel/uroce/resp.h"
+#include "../../kernel/uroce/conn/resp.h"
 #include "bh.h"
 
 #define MTU	256
 #define MSGS	8
 #define BYTES	(16 * MTU)
 #define RKEY	0x1234
-#define BAD_SOURCE BYTES	/* remote address of a request whose own memory is not there */
-#define FIRST_PSN 0xfffffe	/* they wrap */
-#define SRQS	4		/* XRC: numbers below are there, but for 0 */
+#define BAD_SOURCE BYTES	/* remote address of a request whose local memory is invalid */
+#define FIRST_PSN 0xfffffe	/* PSNs wrap soon */
+#define SRQS	4		/* XRC: SRQ numbers below exist, except 0 */
 
-/* One end, and what its operations have seen */
+/* One end, and the calls that its operations have recorded. */
 struct end {
 	struct uroce_conn conn;
 	struct uroce_response responses[2];
-	struct sk_buff_head out;	/* requests, of the one; answers, of the other */
+	struct sk_buff_head out;	/* requests of end a; responses of end b */
 	struct uroce_msg msg[MSGS];
 	enum ib_wc_status status[MSGS];
 	u32 completed;
 	u8 bytes[BYTES];
-	u32 recvs;			/* receive requests that are there */
+	u32 recvs;			/* receive requests left */
 	u32 received;
 	u32 atomics;
-	u64 found;			/* by the last atomic, at the far end */
-	u32 held;			/* so often a region that is to go is in use */
+	u64 found;			/* value found by the last remote atomic */
+	u32 held;			/* number of times that a region to invalidate is in use */
 	u32 invalidated;
 	u32 event;
 	bool broken;
-	bool full;			/* nothing more may be sent now */
-	bool together;			/* packets wait for flush, which others may join */
-	u32 aimed;			/* XRC: the number of the latest request */
-	u32 taken[SRQS];		/* by number */
+	bool full;			/* no more packets may be sent now */
+	bool together;			/* packets wait for flush; others may join them */
+	u32 aimed;			/* XRC: SRQ number of the latest request */
+	u32 taken[SRQS];		/* indexed by SRQ number */
 	u32 reads[SRQS];
 	u32 counts[UROCE_COUNTERS];
 };
 
 struct wire {
-	struct end a;			/* asks */
-	struct end b;			/* answers */
+	struct end a;			/* requester */
+	struct end b;			/* responder */
 };
 
 static struct end *end_of(struct uroce_conn *conn)
@@ -54,14 +54,14 @@ static struct end *end_of(struct uroce_conn *conn)
 	return container_of(conn, struct end, conn);
 }
 
-/* ---- what connections stand on ------------------------------------------------ */
+/* ---- Operations of the connections ------------------------------------------- */
 
 static struct uroce_msg *end_msg(struct uroce_conn *conn, u32 index)
 {
 	return &end_of(conn)->msg[index % MSGS];
 }
 
-/* struct uroce_msg has no local key, so its remote address tells that there is no memory */
+/* struct uroce_msg has no local key, so the remote address marks a request without memory. */
 static int end_gather(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
 		      void *to, u32 len)
 {
@@ -92,7 +92,7 @@ static int end_scatter(struct uroce_conn *conn, struct uroce_msg *msg, u32 offse
 		IB_WC_LOC_PROT_ERR : 0;
 }
 
-/* A region is taken back, by the one end's request or the other's */
+/* Invalidate a region, for a request of either end. */
 static int end_give_up(struct end *end)
 {
 	if (end->held) {
@@ -256,7 +256,7 @@ static const struct uroce_conn_ops end_ops = {
 	.rerun = end_rerun,
 };
 
-/* ---- the wire ----------------------------------------------------------------- */
+/* ---- The wire ----------------------------------------------------------------- */
 
 static void end_init(struct end *end, u8 seed)
 {
@@ -274,7 +274,7 @@ static void end_init(struct end *end, u8 seed)
 	conn->req.retry_cnt = 2;
 	conn->req.rnr_retry = 2;
 	conn->req.max_reads = 2;
-	/* Never by itself */
+	/* The timer never fires by itself. */
 	conn->req.timeout = MAX_JIFFY_OFFSET / 2;
 	uroce_req_start(conn, FIRST_PSN);
 	uroce_resp_start(conn, FIRST_PSN);
@@ -319,7 +319,7 @@ static struct uroce_msg *post(struct wire *w, enum ib_wr_opcode op, u32 length)
 	return msg;
 }
 
-/* The next packet of a queue, parsed; NULL if there is none */
+/* Return the next packet of a queue, parsed, or NULL if there is none. */
 static struct sk_buff *next(struct sk_buff_head *queue, struct uroce_packet *pkt)
 {
 	*pkt = (struct uroce_packet){ .skb = skb_dequeue(queue) };
@@ -339,7 +339,7 @@ static int lose(struct sk_buff_head *queue, int n)
 	return n;
 }
 
-/* Up to @n requests reach the other end */
+/* Deliver up to @n requests to the other end; all of them if @n is -1. */
 static void ask(struct wire *w, int n)
 {
 	struct uroce_packet pkt;
@@ -350,7 +350,7 @@ static void ask(struct wire *w, int n)
 	}
 }
 
-/* Up to @n answers come back */
+/* Deliver up to @n responses to the requester; all of them if @n is -1. */
 static void tell(struct wire *w, int n)
 {
 	struct uroce_packet pkt;
@@ -402,7 +402,7 @@ static void expect_packet(struct kunit *test, struct sk_buff_head *queue, u8 opc
 	kfree_skb(pkt.skb);
 }
 
-/* ---- what happens ------------------------------------------------------------- */
+/* ---- Tests -------------------------------------------------------------------- */
 
 static void conn_packets(struct kunit *test)
 {
@@ -441,7 +441,7 @@ static void conn_request_lost(struct kunit *test)
 	ask(w, 1);
 	lose(&w->a.out, 1);
 	ask(w, -1);
-	/* One word for the two packets that came too early */
+	/* One response is sent for the two packets that arrived too early. */
 	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->b.out), 1u);
 	tell(w, -1);
 	expect_packet(test, &w->a.out, UROCE_SEND_MIDDLE, FIRST_PSN + 1);
@@ -467,7 +467,7 @@ static void conn_answer_lost(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->b.counts[UROCE_CNT_DUPLICATES], 2u);
 }
 
-/* Each packet is lost: as many leave as there are tries, and then the request fails */
+/* Drop every packet: as many are sent as there are retries, and then the request fails. */
 static void expect_tries(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -506,7 +506,10 @@ static void conn_not_ready(struct kunit *test)
 	expect_done(test, 1);
 }
 
-/* A packet that the peer repeats after a wait may be lost, and the peer is told at once */
+/*
+ * If the packet that the requester repeats after an RNR wait is lost, the responder
+ * sends a NAK at once.
+ */
 static void conn_not_ready_lost(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -516,13 +519,13 @@ static void conn_not_ready_lost(struct kunit *test)
 	post(w, IB_WR_SEND, 3 * MTU);
 	run(w);
 	ask(w, 1);
-	w->b.conn.resp.patience = U64_MAX; /* however slow the machine is */
+	w->b.conn.resp.patience = U64_MAX; /* never expires, however slow the machine is */
 	ask(w, -1);
-	/* Of the two behind the first nothing is said: they were under way */
+	/* The two packets behind the first get no response: they were already under way. */
 	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->b.out), 1u);
 	tell(w, -1);
 	w->b.recvs = 1;
-	w->b.conn.resp.patience = 1;	/* that time is over */
+	w->b.conn.resp.patience = 1;	/* the wait is over */
 	expire(w);
 	lose(&w->a.out, 1);
 	ask(w, -1);
@@ -561,7 +564,7 @@ static void conn_read_lost(struct kunit *test)
 	tell(w, 2);
 	lose(&w->b.out, 1);
 	tell(w, -1);
-	/* It asks for what is missing, from there on */
+	/* The requester asks for the missing part, starting at the first missing packet. */
 	ask(w, -1);
 	expect_packet(test, &w->b.out, UROCE_READ_FIRST, FIRST_PSN + 2);
 	expire(w);
@@ -604,7 +607,7 @@ static u64 value_there(struct wire *w)
 	return value;
 }
 
-/* The operands are those that were asked for, and the old value comes back */
+/* The responder gets the requested operands, and the old value comes back. */
 static void conn_atomic_operands(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -627,7 +630,7 @@ static void conn_atomic_operands(struct kunit *test)
 	expect_done(test, 3);
 }
 
-/* The last packet that leaves asks for an answer, also before local operations */
+/* The last packet that is sent requests an acknowledgement, also before local operations. */
 static void conn_asks_before_local(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -642,7 +645,7 @@ static void conn_asks_before_local(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->b.counts[UROCE_CNT_DUPLICATES], 0u);
 }
 
-/* Nor does a request without memory keep those before it waiting for a timer */
+/* A request without valid memory does not leave earlier requests waiting for a timer. */
 static void conn_asks_before_bad(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -656,11 +659,11 @@ static void conn_asks_before_bad(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->a.completed, 2u);
 	KUNIT_EXPECT_EQ(test, (int)w->a.status[0], (int)IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, (int)w->a.status[1], (int)IB_WC_LOC_PROT_ERR);
-	/* Once more is enough */
+	/* One repetition is enough. */
 	KUNIT_EXPECT_EQ(test, w->b.counts[UROCE_CNT_DUPLICATES], 1u);
 }
 
-/* Of an answer of the far end, which goes no further */
+/* Expect an ACK of the responder, and drop it. */
 static void expect_ack(struct kunit *test, u32 psn)
 {
 	struct wire *w = test->priv;
@@ -673,9 +676,9 @@ static void expect_ack(struct kunit *test, u32 psn)
 }
 
 /*
- * A write comes again whose acknowledgement was lost, and so was the answer to what
- * was asked behind it: an acknowledgement with that one's number would stand for the
- * answer, as rdma_rxe reads it.
+ * A write is repeated because its ACK was lost, and the response to the request behind
+ * it was lost as well. The new ACK must not carry the PSN of that later request,
+ * because rdma_rxe would take it for the response.
  */
 static void conn_ack_spares(struct kunit *test, enum ib_wr_opcode op, u32 length)
 {
@@ -708,7 +711,7 @@ static void conn_ack_spares_atomic(struct kunit *test)
 	conn_ack_spares(test, IB_WR_ATOMIC_FETCH_AND_ADD, sizeof(u64));
 }
 
-/* A request with a fence waits until the reads before it are answered */
+/* A request with a fence waits until the reads before it are answered. */
 static void conn_fence(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -722,7 +725,7 @@ static void conn_fence(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->b.received, 1u);
 }
 
-/* So does one that is no packet */
+/* A fence also holds back a local operation, which sends no packet. */
 static void conn_fence_local(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -736,7 +739,7 @@ static void conn_fence_local(struct kunit *test)
 	expect_done(test, 2);
 }
 
-/* No more reads and atomics are under way than the peer keeps answers for */
+/* No more reads and atomics are outstanding than the responder keeps responses for. */
 static void conn_reads_at_once(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -750,7 +753,7 @@ static void conn_reads_at_once(struct kunit *test)
 	expect_done(test, 3);
 }
 
-/* An acknowledgement of what was not sent yet completes nothing */
+/* An ACK of a PSN that was not sent yet completes nothing. */
 static void conn_ack_of_unsent(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -767,7 +770,7 @@ static void conn_ack_of_unsent(struct kunit *test)
 	expect_done(test, 1);
 }
 
-/* An answer that comes once more, long after the read has completed, makes nobody try again */
+/* A read response that is repeated long after the read has completed causes no retry. */
 static void conn_answer_again(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -789,7 +792,7 @@ static void conn_answer_again(struct kunit *test)
 	expect_done(test, 2);
 }
 
-/* A message of an unreliable connection that has a hole is lost, and those behind it are not */
+/* An unreliable message with a missing packet is lost; the messages behind it are not. */
 static void conn_unreliable_hole(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -806,7 +809,7 @@ static void conn_unreliable_hole(struct kunit *test)
 	expect_done(test, 2);
 }
 
-/* As if so many packets had been sent, and their messages executed */
+/* Advance both ends as if @n packets had been sent, and their messages executed. */
 static void skip_packets(struct wire *w, u32 n)
 {
 	struct uroce_requester *req = &w->a.conn.req;
@@ -819,8 +822,8 @@ static void skip_packets(struct wire *w, u32 n)
 }
 
 /*
- * Sequence numbers come round, and then an atomic with the number of an old one is
- * not answered with what the old one found
+ * After PSNs have wrapped, an atomic with the PSN of an old one does not get the old
+ * one's result.
  */
 static void conn_atomic_forgotten(struct kunit *test)
 {
@@ -849,7 +852,10 @@ static void conn_atomic_forgotten(struct kunit *test)
 	kfree_skb(again);
 }
 
-/* So many answers as memory has room for, which is kept when there is more */
+/*
+ * The responder keeps as many responses as it has memory for. Growing the memory keeps
+ * those present.
+ */
 static void conn_more_reads(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -859,7 +865,7 @@ static void conn_more_reads(struct kunit *test)
 	int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, more);
-	w->b.conn.resp.count = U32_MAX - 2;	/* comes round below */
+	w->b.conn.resp.count = U32_MAX - 2;	/* wraps below */
 	post_atomic(w, IB_WR_ATOMIC_FETCH_AND_ADD, 1, 0);
 	run(w);
 	again = skb_copy(skb_peek(&w->a.out), GFP_KERNEL);
@@ -867,7 +873,7 @@ static void conn_more_reads(struct kunit *test)
 	settle(w);
 	KUNIT_EXPECT_PTR_EQ(test, uroce_resp_grow(&w->b.conn, more, 8),
 			    (struct uroce_response *)w->b.responses);
-	/* One from before, and as many as there is room for behind it */
+	/* The response from before is still kept, and the rest of the room can be used. */
 	pkt = (struct uroce_packet){ .skb = again };
 	KUNIT_ASSERT_TRUE(test, uroce_packet_parse(&pkt, 0));
 	IN_BOTTOM_HALF(uroce_resp_receive(&w->b.conn, &pkt));
@@ -886,7 +892,7 @@ static void conn_more_reads(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->b.atomics, 1u);
 }
 
-/* What was asked before a request that is refused is answered before it */
+/* Requests before a refused request are answered before it is. */
 static void conn_refused(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -904,13 +910,16 @@ static void conn_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->b.received, 0u);
 }
 
-/* On a slow machine the timer may have fired already. */
+/* On a slow machine the timer may have fired already, so check that it was ever started. */
 static bool was_started(const struct hrtimer *timer)
 {
 	return hrtimer_get_expires(timer) != 0;
 }
 
-/* A copy from a region that is taken back is waited for, and nothing overtakes it */
+/*
+ * A request waits for a copy from a region that is being invalidated, and no request
+ * overtakes it.
+ */
 static void conn_held_here(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -930,7 +939,7 @@ static void conn_held_here(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->b.received, 1u);
 }
 
-/* The same at the far side: the message comes once, when it is repeated */
+/* The same at the responder: the message is delivered once, when it is repeated. */
 static void conn_held_there(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -949,7 +958,10 @@ static void conn_held_there(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->b.recvs, 2u * MSGS - 1);
 }
 
-/* A request that a router marked is told of, once for many; the window is halved, once for many */
+/*
+ * The responder sends one CNP for many marked packets; the requester halves its window
+ * once for many.
+ */
 static void conn_congestion(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -990,7 +1002,7 @@ static void conn_window(struct kunit *test)
 	req->high = uroce_psn_add(req->una, 20);
 	uroce_window_cut(req);
 	KUNIT_EXPECT_EQ(test, req->window, (before + 10) / 2);
-	/* More losses of the same packets count no more */
+	/* Further losses of the same packets do not cut the window again. */
 	uroce_window_cut(req);
 	KUNIT_EXPECT_EQ(test, req->window, (before + 10) / 2);
 	before = req->window;
@@ -1000,7 +1012,7 @@ static void conn_window(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, req->window, before + 1);
 	uroce_window_close(req);
 	KUNIT_EXPECT_LT(test, req->window, 4u);
-	/* A loss counts also after more than 2^23 packets without one */
+	/* A loss also counts after more than 2^23 packets without a loss. */
 	for (i = 0; i < 3; i++) {
 		req->una = uroce_psn_add(req->una, 1 << 22);
 		uroce_window_gain(req, 100);
@@ -1012,7 +1024,7 @@ static void conn_window(struct kunit *test)
 	req->high = req->una;
 }
 
-/* All but one have left already, some of them twice; the last is @psn. Returns where runs begin. */
+/* Send all single packets but the last, whose PSN is @psn. Return the PSN at which runs begin. */
 static u32 last_alone(struct kunit *test, struct uroce_care *care, u32 psn)
 {
 	care->left = 1;
@@ -1021,7 +1033,10 @@ static u32 last_alone(struct kunit *test, struct uroce_care *care, u32 psn)
 	return uroce_psn_add(psn, 1);
 }
 
-/* Runs that are lost each time that there are some again come ever more seldom, others do not */
+/*
+ * If runs are lost each time they resume, they resume after ever more packets; other
+ * losses have no such effect.
+ */
 static void conn_care(struct kunit *test)
 {
 	struct uroce_care care = {};
@@ -1031,23 +1046,26 @@ static void conn_care(struct kunit *test)
 		uroce_care_begin(&care, psn);
 		KUNIT_EXPECT_EQ(test, care.left, min(1024u << (i - 1), 1u << 21));
 		psn = last_alone(test, &care, uroce_psn_add(psn, i % 2 ? 1023 : 700));
-		/* The first of a run is whole */
+		/* The first run arrives. */
 		psn = uroce_psn_add(psn, 1);
 	}
-	/* A packet that goes alone, another one before it, and one that went alone */
+	/*
+	 * The span stays when a packet is lost that is to go alone, when a later one is
+	 * lost, and when one is lost that has gone alone.
+	 */
 	uroce_care_begin(&care, psn);
 	uroce_care_begin(&care, uroce_psn_add(psn, 2000));
 	KUNIT_EXPECT_EQ(test, care.left, 1u << 21);
 	psn = last_alone(test, &care, psn);
 	uroce_care_begin(&care, uroce_psn_add(psn, -1));
 	KUNIT_EXPECT_EQ(test, care.left, 1u << 21);
-	/* Behind runs that arrived */
+	/* A loss after runs that arrived starts from the beginning. */
 	psn = last_alone(test, &care, psn);
 	uroce_care_begin(&care, uroce_psn_add(psn, 100));
 	KUNIT_EXPECT_EQ(test, care.left, 1024u);
 }
 
-/* Queues on the way are full of others' packets: one packet at a time leaves, and is waited for */
+/* The queues on the route are full of other traffic: one packet is sent at a time and awaited. */
 static void conn_full(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -1056,7 +1074,7 @@ static void conn_full(struct kunit *test)
 	post(w, IB_WR_RDMA_WRITE, 3 * MTU);
 	run(w);
 	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 1u);
-	/* Both for room and for an answer */
+	/* The timers wait for room and for a response. */
 	KUNIT_EXPECT_TRUE(test, was_started(&w->a.conn.req.soon));
 	KUNIT_EXPECT_LE(test, hrtimer_get_remaining(&w->a.conn.req.soon), (s64)NSEC_PER_MSEC);
 	KUNIT_EXPECT_TRUE(test, timer_pending(&w->a.conn.req.timer));
@@ -1065,7 +1083,10 @@ static void conn_full(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->b.counts[UROCE_CNT_DUPLICATES], 0u);
 }
 
-/* They stay so, and nothing comes back: the request fails, and does not wait for ever */
+/*
+ * If the queues stay full and no response arrives, the request fails, and does not wait
+ * for ever.
+ */
 static void conn_full_for_ever(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -1076,7 +1097,7 @@ static void conn_full_for_ever(struct kunit *test)
 	expect_tries(test);
 }
 
-/* The answer to a read waits for room no longer than a request, but for one packet */
+/* A read response waits for room no longer than a request does, and always sends one packet. */
 static void conn_full_there(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -1095,8 +1116,8 @@ static void conn_full_there(struct kunit *test)
 }
 
 /*
- * There never is room for what a responder sends: for each request one packet leaves, as
- * an acknowledgement would, and the peer asks again for the rest
+ * The responder never finds room: for each request one packet is sent, as an ACK would
+ * be, and the requester asks again for the rest.
  */
 static void conn_full_there_for_ever(struct kunit *test)
 {
@@ -1123,7 +1144,7 @@ static void conn_full_there_for_ever(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->b.atomics, 1u);
 }
 
-/* Runs as its timer would, and tells after how many nanoseconds at least it is to run again */
+/* Run as the timer would. Return the least number of nanoseconds until the timer runs again. */
 static s64 soon_again(struct wire *w)
 {
 	struct hrtimer *timer = &w->a.conn.req.soon;
@@ -1135,7 +1156,7 @@ static s64 soon_again(struct wire *w)
 	return ktime_to_ns(ktime_sub(hrtimer_get_expires(timer), before));
 }
 
-/* A requester that finds no room looks again ever more seldom, until a packet leaves */
+/* A requester that finds no room retries at growing intervals, until a packet is sent. */
 static void conn_full_long(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -1159,7 +1180,7 @@ static void conn_full_long(struct kunit *test)
 			(s64)UROCE_SOON_NS);
 }
 
-/* How many packets went out for @n requests that are posted one by one */
+/* Post @n requests one by one, and return the number of packets that were sent. */
 static u32 sent_of(struct wire *w, int n, enum ib_wr_opcode op, u32 length)
 {
 	u32 before = skb_queue_len(&w->a.out);
@@ -1171,7 +1192,7 @@ static u32 sent_of(struct wire *w, int n, enum ib_wr_opcode op, u32 length)
 	return skb_queue_len(&w->a.out) - before;
 }
 
-/* Who sends many small requests sends those that follow together */
+/* A requester that posts many small requests sends later ones together. */
 static void conn_gathers(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -1181,7 +1202,7 @@ static void conn_gathers(struct kunit *test)
 	ask(w, 4);
 	tell(w, -1);
 	KUNIT_EXPECT_EQ(test, w->a.completed, 4u);
-	/* Some are under way: three wait for more, or for an answer */
+	/* With requests under way, three more wait for others, or for a response. */
 	KUNIT_EXPECT_EQ(test, sent_of(w, 3, IB_WR_SEND, 64), 0u);
 	ask(w, -1);
 	tell(w, -1);
@@ -1189,12 +1210,15 @@ static void conn_gathers(struct kunit *test)
 	settle(w);
 	KUNIT_EXPECT_EQ(test, w->a.completed, 11u);
 	KUNIT_EXPECT_EQ(test, w->b.received, 11u);
-	/* Who asks one by one is served one by one */
+	/* A requester that posts one by one has each request sent at once. */
 	KUNIT_EXPECT_EQ(test, sent_of(w, 2, IB_WR_SEND, 64), 2u);
 	settle(w);
 }
 
-/* What does not wait: who posts several at a time and waits, a read, who has no timer */
+/*
+ * These requests do not wait: a few at a time with a pause, a read, and requests
+ * without a timeout.
+ */
 static void conn_gathers_not(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -1243,7 +1267,7 @@ static void xrc_packets(struct kunit *test)
 	}
 }
 
-/* Each message is received by the queue that it names */
+/* Each message uses the SRQ that it names. */
 static void xrc_choice(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -1263,7 +1287,10 @@ static void xrc_choice(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->b.taken[3], 1u);
 }
 
-/* An error is shown in a receive request, if the message has one, or else by an event */
+/*
+ * An error is reported in a receive completion if the message has taken one, or else by
+ * an event.
+ */
 static void expect_invalid(struct kunit *test, bool shown)
 {
 	struct wire *w = test->priv;
@@ -1287,7 +1314,7 @@ static void xrc_unknown(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)w->b.bytes[0], 0xbb);
 }
 
-/* A message that begins for one queue cannot go on for another */
+/* A message that begins with one SRQ cannot continue with another. */
 static void xrc_changed(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -1306,7 +1333,7 @@ static void xrc_changed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->b.taken[2], 0u);
 }
 
-/* What is answered later is read by the queue that it was asked by */
+/* A read that is answered later is answered with the SRQ number of its own request. */
 static void xrc_reads(struct kunit *test)
 {
 	struct wire *w = test->priv;

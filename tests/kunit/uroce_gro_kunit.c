@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which packets are put together: those for this host alone. */
+/* GRO puts packets together only if they are for this host. */
 #include <kunit/test.h>
 #include <linux/ip.h>
 #include <linux/skbuff.h>
 #include <linux/udp.h>
 
-/* The suite of runs has these */
+/* The suite of runs defines the same names. */
 #define uroce_gro_start	gro_kunit_start
 #define uroce_gro_stop	gro_kunit_stop
 #define uroce_gro_init	gro_kunit_init
 #define uroce_gro_exit	gro_kunit_exit
-#define uroce_net_device gro_kunit_device
-#define uroce_net_has_mac gro_kunit_has_mac
+#define uroce_net_ops	gro_kunit_ops
 
-#include "../../kernel/uroce/gro.c"
+#include "../../kernel/uroce/net/gro.c"
 
 #define OURS	htonl(0x0a4d0001)
 #define THEIRS	htonl(0x0a4d0002)
@@ -23,20 +22,26 @@ static const u8 port_mac[ETH_ALEN] = { 2, 0, 0, 0, 0, 1 };
 static const u8 bridge_mac[ETH_ALEN] = { 2, 0, 0, 0, 0, 2 };
 static const u8 guest_mac[ETH_ALEN] = { 2, 0, 0, 0, 0, 3 };
 
-/* Our device lies on a bridge; this is a port of it */
+/* uroce's device is on a bridge; this is a port of the bridge. */
 static struct net_device port = { .type = ARPHRD_ETHER, .dev_addr = port_mac };
 
-struct uroce_dev *gro_kunit_device(struct net *net, const struct in6_addr *dst)
+static struct uroce_dev *our_device(struct net *net, const struct in6_addr *dst)
 {
 	return dst->s6_addr32[3] == OURS ? (void *)&port : NULL;
 }
 
-bool gro_kunit_has_mac(const struct uroce_dev *dev, const u8 *mac)
+static bool our_mac(const struct uroce_dev *dev, const u8 *mac)
 {
 	return ether_addr_equal(mac, bridge_mac);
 }
 
-/* As the kernel gives it to whoever has the UDP port. Returns whether it may become part of a list. */
+static const struct uroce_net_ops ops = { .device = our_device, .has_mac = our_mac };
+const struct uroce_net_ops *uroce_net_ops = &ops;
+
+/*
+ * Pass a packet as the kernel does to the owner of the UDP port. Return whether it may
+ * join a list.
+ */
 static bool gathered(struct kunit *test, __be32 daddr, const u8 *mac)
 {
 	struct sk_buff *skb = alloc_skb(256, GFP_KERNEL);
@@ -64,8 +69,8 @@ static bool gathered(struct kunit *test, __be32 daddr, const u8 *mac)
 }
 
 /*
- * A bridge may pass a frame on that is for a guest behind it, with an address inside
- * that this host has as well: it has to leave as it came.
+ * A bridge may forward a frame to a guest behind it, with a destination address that
+ * this host has as well. Such a frame has to leave unchanged.
  */
 static void gro_is_ours(struct kunit *test)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A host with two queue pairs, and what uroce's sources stand on there. */
+/* A host with two queue pairs, and stubs of the functions that uroce's sources call. */
 #include <linux/etherdevice.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 
 #include "uroce_host.h"
 
-/* ---- what the sources stand on ------------------------------------------------ */
+/* ---- Stubs -------------------------------------------------------------------- */
 
 DEFINE_STATIC_KEY_FALSE(uroce_faults_on);
 DEFINE_STATIC_KEY_FALSE(uroce_mirrors_on);
@@ -36,18 +36,18 @@ void uroce_mirror_datagram(struct uroce_qp *qp, struct uroce_dev *to,
 {
 }
 
-/* Every address is this host's, but for those of one port */
+/* Every address is an address of this host, except for addresses of FAR_PORT. */
 int uroce_av_init(struct uroce_dev *dev, struct uroce_av *av,
 		  const struct rdma_ah_attr *attr)
 {
-	*av = (struct uroce_av){ .peer = attr->port_num == FAR_PORT ? 0 : dev->id };
+	*av = (struct uroce_av){ .dev_id = attr->port_num == FAR_PORT ? 0 : dev->id };
 	return 0;
 }
 
-/* So is that of every address handle; a datagram to a group needs none that leads anywhere */
+/* Every address handle leads to this host. A datagram to a group does not use the address. */
 bool uroce_ah_copy(u32 index, struct uroce_av *av)
 {
-	*av = (struct uroce_av){ .peer = index };
+	*av = (struct uroce_av){ .dev_id = index };
 	return true;
 }
 
@@ -56,59 +56,59 @@ struct uroce_dev *uroce_dev_by_id(u64 id)
 	return NULL;
 }
 
-int uroce_wire_begin(struct uroce_qp *qp)
+int uroce_remote_begin(struct uroce_qp *qp)
 {
 	return 0;
 }
 
-void uroce_wire_lose_way(struct uroce_qp *qp)
+void uroce_remote_lose_way(struct uroce_qp *qp)
 {
 }
 
-void uroce_wire_end(struct uroce_qp *qp)
+void uroce_remote_end(struct uroce_qp *qp)
 {
 }
 
-bool uroce_wire_step(struct uroce_qp *qp, u32 tail)
+bool uroce_remote_step(struct uroce_qp *qp, u32 tail)
 {
 	return false;
 }
 
-void uroce_wire_flush(struct uroce_qp *qp)
+void uroce_remote_flush(struct uroce_qp *qp)
 {
 }
 
-void uroce_wire_changed(struct uroce_qp *qp, bool way)
+void uroce_remote_changed(struct uroce_qp *qp, bool way)
 {
 }
 
-int uroce_wire_remember(struct uroce_qp *qp)
+int uroce_remote_remember(struct uroce_qp *qp)
 {
 	return 0;
 }
 
-bool uroce_wire_idle(struct uroce_qp *qp)
+bool uroce_remote_idle(struct uroce_qp *qp)
 {
 	return true;
 }
 
-void uroce_wire_psns(const struct uroce_qp *qp, struct ib_qp_attr *attr)
+void uroce_remote_psns(const struct uroce_qp *qp, struct ib_qp_attr *attr)
 {
 }
 
-void uroce_wire_again(struct uroce_qp *qp)
+void uroce_remote_again(struct uroce_qp *qp)
 {
 }
 
-void uroce_wire_reset(struct uroce_qp *qp)
+void uroce_remote_reset(struct uroce_qp *qp)
 {
 }
 
-void uroce_wire_datagram(struct uroce_qp *qp, struct uroce_wqe *wqe)
+void uroce_datagram_send(struct uroce_qp *qp, struct uroce_wqe *wqe)
 {
 }
 
-/* ---- memory ------------------------------------------------------------------- */
+/* ---- Memory ------------------------------------------------------------------- */
 
 u8 *host_byte(const struct area *area, u32 at)
 {
@@ -152,7 +152,6 @@ int host_differs(const struct area *area, u32 to, u32 from, u32 len, u8 seed)
 
 static int area_register(struct host *h, struct side *side, struct ib_pd *pd, u32 access)
 {
-	struct uroce_qp of_pd = { .ib = &(struct ib_qp){ .pd = pd } };
 	struct area *area = &side->area;
 	struct scatterlist sg[PAGES];
 	struct ib_mr *mr;
@@ -172,7 +171,7 @@ static int area_register(struct host *h, struct side *side, struct ib_pd *pd, u3
 	ret = uroce_mr_map(mr, sg, PAGES, NULL);
 	mr->iova = IOVA;
 	if (ret == PAGES)
-		ret = uroce_mr_fast(&of_pd, mr, mr->lkey, access);
+		ret = uroce_mr_fast(pd, mr, mr->lkey, access);
 	if (!ret)
 		area->mr = mr;
 	else
@@ -187,7 +186,7 @@ void host_reopen(struct kunit *test, struct side *side, struct ib_pd *pd, u32 ac
 	KUNIT_ASSERT_EQ(test, area_register(test->priv, side, pd, access), 0);
 }
 
-/* ---- queue pairs -------------------------------------------------------------- */
+/* ---- Queue pairs -------------------------------------------------------------- */
 
 static void on_event(struct ib_event *event, void *context)
 {
@@ -317,7 +316,7 @@ int host_init(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, h->dev.counters);
 	h->dev.netdev = alloc_etherdev(0);
 	KUNIT_ASSERT_NOT_NULL(test, h->dev.netdev);
-	/* register_netdev() would do so. */
+	/* register_netdev() would initialise it. */
 	spin_lock_init(&h->dev.netdev->addr_list_lock);
 	KUNIT_ASSERT_EQ(test, uroce_queue_start(), 0);
 	KUNIT_ASSERT_EQ(test, uroce_mcast_init(&h->dev), 0);
@@ -342,7 +341,7 @@ void host_exit(struct kunit *test)
 	disconnect(h);
 	side_exit(&h->a);
 	side_exit(&h->b);
-	/* Who was freed behind a grace period is counted until then */
+	/* Members that are freed after a grace period are counted until then. */
 	rcu_barrier();
 	uroce_mcast_exit(&h->dev);
 	uroce_queue_stop();

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The invariant CRC against packets that others sent, and what it must not see. */
+/*
+ * The invariant CRC of packets that other implementations sent, and the fields that it
+ * must not cover.
+ */
 #include <kunit/test.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -7,11 +10,11 @@
 #include <linux/skbuff.h>
 #include <linux/udp.h>
 
-#include "../../kernel/uroce/icrc.c"
+#include "../../kernel/uroce/net/icrc.c"
 
-/* From the IP header to the CRC */
+/* The captured packets, from the IP header to the CRC. */
 
-/* A congestion notification of a ConnectX-4 */
+/* A congestion notification packet of a ConnectX-4. */
 static const u8 cnp[] __aligned(4) = {
 	0x45, 0xc2, 0x00, 0x3c, 0x71, 0x8c, 0x40, 0x00, 0x40, 0x11, 0x91, 0x61,
 	0x0a, 0x00, 0x11, 0x01, 0x0a, 0x00, 0x12, 0x01,
@@ -22,7 +25,7 @@ static const u8 cnp[] __aligned(4) = {
 	0x82, 0xfd, 0x00, 0x2a,
 };
 
-/* A UC send of a ConnectX-3 */
+/* A UC send of a ConnectX-3. */
 static const u8 uc_send[] __aligned(4) = {
 	0x45, 0x01, 0x00, 0x40, 0x04, 0x78, 0x40, 0x00, 0x40, 0x11, 0xb4, 0xd5,
 	0xc0, 0xa8, 0x00, 0x07, 0xc0, 0xa8, 0x00, 0x07,
@@ -33,7 +36,7 @@ static const u8 uc_send[] __aligned(4) = {
 	0x78, 0xf3, 0x53, 0xf3,
 };
 
-/* Sends of rdma_rxe, solicited and padded, by IPv4 and by IPv6 */
+/* Sends of rdma_rxe, solicited and padded, over IPv4 and over IPv6. */
 static const u8 rxe_send[] __aligned(4) = {
 	0x45, 0x6a, 0x00, 0x3c, 0x49, 0x6b, 0x40, 0x00, 0x40, 0x11, 0xdc, 0x3f,
 	0x0a, 0x4d, 0x00, 0x01, 0x0a, 0x4d, 0x00, 0x02, 0xff, 0x5d, 0x12, 0xb7,
@@ -52,7 +55,7 @@ static const u8 rxe_send_ipv6[] __aligned(4) = {
 	0x5f, 0x00, 0x00, 0x00, 0x96, 0xa3, 0x9a, 0xed,
 };
 
-/* Its writes with immediate data */
+/* Writes with immediate data of rdma_rxe. */
 static const u8 rxe_write_imm[] __aligned(4) = {
 	0x45, 0x6a, 0x00, 0x54, 0x49, 0x6c, 0x40, 0x00, 0x40, 0x11, 0xdc, 0x26,
 	0x0a, 0x4d, 0x00, 0x01, 0x0a, 0x4d, 0x00, 0x02, 0xff, 0x5d, 0x12, 0xb7,
@@ -75,7 +78,7 @@ static const u8 rxe_write_imm_ipv6[] __aligned(4) = {
 	0xd3, 0xf0, 0x00, 0x00, 0x6d, 0x17, 0x85, 0x80,
 };
 
-/* A compare and swap */
+/* A compare and swap of rdma_rxe. */
 static const u8 rxe_atomic[] __aligned(4) = {
 	0x45, 0x6a, 0x00, 0x48, 0x49, 0x6d, 0x40, 0x00, 0x40, 0x11, 0xdc, 0x31,
 	0x0a, 0x4d, 0x00, 0x01, 0x0a, 0x4d, 0x00, 0x02, 0xff, 0x5d, 0x12, 0xb7,
@@ -134,7 +137,10 @@ static void icrc_captured(struct kunit *test)
 				    crc_told(all[i].packet, all[i].len), "packet %d", i);
 }
 
-/* Bytes that a router may rewrite: class, TTL, both checksums, congestion bits */
+/*
+ * Return whether a router may rewrite this byte: traffic class, TTL, both checksums,
+ * congestion bits.
+ */
 static bool variant(size_t at)
 {
 	return at == 1 || at == 8 || at == 10 || at == 11 || at == 26 ||
@@ -161,7 +167,10 @@ static void icrc_each_bit(struct kunit *test)
 	}
 }
 
-/* Version, addresses, next header, length count; class, flow label, hops do not */
+/*
+ * The CRC covers version, addresses, next header and length, but not traffic class,
+ * flow label and hop limit.
+ */
 static void icrc_ipv6(struct kunit *test)
 {
 	struct ipv6hdr ip = { .version = 6, .nexthdr = IPPROTO_UDP, .hop_limit = 64 };
@@ -182,7 +191,7 @@ static void icrc_ipv6(struct kunit *test)
 	KUNIT_EXPECT_NE(test, uroce_icrc_ipv6(&ip, &udp, &bth), crc);
 }
 
-/* However the bytes lie in an skb, and whichever implementation adds them up */
+/* The CRC is the same for every layout of the bytes in an skb, and for every implementation. */
 static void icrc_skb(struct kunit *test)
 {
 	struct page *page = alloc_page(GFP_KERNEL);
@@ -200,7 +209,7 @@ static void icrc_skb(struct kunit *test)
 	for (i = 0; i < 3000; i += 99)
 		KUNIT_EXPECT_EQ(test, uroce_icrc_add_skb(0, skb, i, 3000 - i),
 				uroce_icrc_add(0, flat + i, 3000 - i));
-	/* Not a byte behind the end, where a packet has its own CRC */
+	/* The CRC does not cover a byte behind the end, where a packet has its own CRC. */
 	for (i = 101; i < 3000; i += 99)
 		KUNIT_EXPECT_EQ(test, uroce_icrc_add_skb(0, skb, 7, i - 7),
 				uroce_icrc_add(0, flat + 7, i - 7));

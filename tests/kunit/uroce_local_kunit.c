@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Messages between queue pairs of one host: what the copy may touch, where it ends,
- * and what each side is told.
+ * Messages between queue pairs of one host: the memory that the copy may touch, the
+ * bounds of the copy, and the completions and events of each side.
  */
 #include <linux/delay.h>
 
 #include "uroce_host.h"
 
-/* ---- requests ----------------------------------------------------------------- */
+/* ---- Requests ----------------------------------------------------------------- */
 
 static struct ib_sge piece_of(const struct side *side, u64 at, u32 len)
 {
@@ -22,7 +22,7 @@ static int receive(struct host *h, struct side *side, u64 id, u64 at, u32 len)
 	return uroce_post_recv(&side->qp.ib, &wr, &bad);
 }
 
-/* From @at of the one's memory to @to of the other's, or from there */
+/* Post a request with @len bytes at @at of the first side's memory and @to of the second side's. */
 static int ask(struct host *h, u64 id, enum ib_wr_opcode opcode, u64 at, u64 to, u32 len)
 {
 	struct ib_sge sge = piece_of(&h->a, at, len);
@@ -36,7 +36,7 @@ static int ask(struct host *h, u64 id, enum ib_wr_opcode opcode, u64 at, u64 to,
 	return uroce_post_send(&h->a.qp.ib, &wr.wr, &bad);
 }
 
-/* The next completion of a side is this one */
+/* Expect this as the next completion of a side. */
 static void expect_wc(struct kunit *test, struct side *side, u64 id, enum ib_wc_status status)
 {
 	struct ib_wc wc = {};
@@ -63,7 +63,10 @@ static bool is_stale(const struct side *side)
 	return host_differs(&side->area, 0, 0, 0, 0) < 0;
 }
 
-/* What is refused: the one learns how, the other changed in nothing but its state */
+/*
+ * Expect a refusal: the first side gets its status, and only the state of the second
+ * side changes.
+ */
 static void expect_refused(struct kunit *test, enum ib_wc_status status,
 			   enum ib_event_type event)
 {
@@ -75,15 +78,15 @@ static void expect_refused(struct kunit *test, enum ib_wc_status status,
 	KUNIT_EXPECT_EQ(test, (int)state_of(&h->a), (int)IB_QPS_ERR);
 	KUNIT_EXPECT_EQ(test, (int)state_of(&h->b), (int)IB_QPS_ERR);
 	KUNIT_EXPECT_TRUE(test, is_stale(&h->b));
-	/* Its task raises it */
+	/* The task of the queue pair raises the event. */
 	tasklet_unlock_wait(&h->b.qp.qp->sq.task);
 	KUNIT_EXPECT_EQ(test, h->b.events, (u32)BIT(event));
 	host_again(test, IB_QPT_RC, 7);
 }
 
-/* ---- what happens ------------------------------------------------------------- */
+/* ---- Tests -------------------------------------------------------------------- */
 
-/* Every length around a page, from and to every place around an edge of one */
+/* Copy every length around a page, between all positions around the edge of a page. */
 static void local_edges(struct kunit *test)
 {
 	static const int around[] = { -9, -1, 0, 1, 8 };
@@ -106,7 +109,7 @@ static void local_edges(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, host_differs(&h->b.area, 0, 0, BYTES, 1), -1);
 }
 
-/* The first byte and the last of a region, and the one before and behind it */
+/* Access the first and the last byte of a region, and the bytes before and behind it. */
 static void local_bounds(struct kunit *test)
 {
 	static const struct {
@@ -117,7 +120,7 @@ static void local_bounds(struct kunit *test)
 		{ 0, 1, true }, { BYTES - 1, 1, true }, { BYTES - 16, 16, true },
 		{ -1, 1 }, { -1, 2 }, { BYTES, 1 }, { BYTES - 1, 2 }, { BYTES - 16, 17 },
 		{ 1, BYTES }, { -BEGIN, 16 }, { BYTES + BEGIN, 8 },
-		/* Addresses that wrap */
+		/* Addresses that wrap. */
 		{ -(s64)IOVA - 8, 16 }, { -(s64)IOVA - 1, 1 }, { S64_MAX, 16 },
 	};
 	struct host *h = test->priv;
@@ -133,7 +136,7 @@ static void local_bounds(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, host_differs(&h->b.area, at[i].to, 0, at[i].len, 1), -1);
 		host_stale(&h->b.area);
 	}
-	/* And of our own memory, which a read writes to */
+	/* The bounds also hold for local memory, which a read writes to. */
 	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_READ, BYTES - 15, 0, 16), 0);
 	expect_wc(test, &h->a, 1, IB_WC_LOC_PROT_ERR);
 	KUNIT_EXPECT_EQ(test, (int)state_of(&h->b), (int)IB_QPS_RTS);
@@ -143,7 +146,7 @@ static void local_bounds(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_stale(&h->b));
 }
 
-/* What a region, and a queue pair, grants */
+/* Access rights of a region and of a queue pair. */
 static void local_rights(struct kunit *test)
 {
 	struct ib_qp_attr a = { .qp_access_flags = IB_ACCESS_REMOTE_READ };
@@ -155,7 +158,7 @@ static void local_rights(struct kunit *test)
 	host_reopen(test, &h->b, &h->pd, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
 	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_READ, 0, 0, 8), 0);
 	expect_refused(test, IB_WC_REM_ACCESS_ERR, IB_EVENT_QP_ACCESS_ERR);
-	/* All is granted, by another domain */
+	/* The region grants all rights, but belongs to another protection domain. */
 	host_reopen(test, &h->b, &h->other, ALL_ACCESS);
 	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_WRITE, 0, 0, 8), 0);
 	expect_refused(test, IB_WC_REM_ACCESS_ERR, IB_EVENT_QP_ACCESS_ERR);
@@ -163,14 +166,17 @@ static void local_rights(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, uroce_qp_modify(&h->b.qp.ib, &a, IB_QP_ACCESS_FLAGS, NULL), 0);
 	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_WRITE, 0, 0, 8), 0);
 	expect_refused(test, IB_WC_REM_INV_REQ_ERR, IB_EVENT_QP_REQ_ERR);
-	/* A queue pair that bears no read at a time takes none, as on hardware */
+	/* A responder with max_dest_rd_atomic 0 accepts no read, as on hardware. */
 	h->b.qp.qp->attr.max_dest_rd_atomic = 0;
 	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_WRITE, 0, 0, 8), 0);
 	expect_wc(test, &h->a, 1, IB_WC_SUCCESS);
 	host_stale(&h->b.area);
 	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_READ, 0, 0, 8), 0);
 	expect_refused(test, IB_WC_REM_INV_REQ_ERR, IB_EVENT_QP_REQ_ERR);
-	/* Our own: of another domain, and not to be written to by a read */
+	/*
+	 * Local memory: a region of another domain, and a region without the right to
+	 * be written by a read.
+	 */
 	host_reopen(test, &h->a, &h->other, ALL_ACCESS);
 	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_WRITE, 0, 0, 8), 0);
 	expect_wc(test, &h->a, 1, IB_WC_LOC_PROT_ERR);
@@ -181,7 +187,7 @@ static void local_rights(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)*host_byte(&h->a.area, 0), (int)host_pattern(0, 1));
 }
 
-/* A key that has been taken back, and one that was never there */
+/* Use a key of a destroyed region, and a key that never existed. */
 static void local_keys(struct kunit *test)
 {
 	struct host *h = test->priv;
@@ -198,7 +204,7 @@ static void local_keys(struct kunit *test)
 	expect_refused(test, IB_WC_REM_ACCESS_ERR, IB_EVENT_QP_ACCESS_ERR);
 }
 
-/* The memory of a receive request */
+/* Test the memory of a receive request. */
 static void local_receives(struct kunit *test)
 {
 	struct host *h = test->priv;
@@ -209,14 +215,20 @@ static void local_receives(struct kunit *test)
 	expect_wc(test, &h->a, 1, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, host_differs(&h->b.area, PAGE_SIZE - BEGIN - 3, 7, 64, 1), -1);
 	host_stale(&h->b.area);
-	/* A byte too short; then it is told so, and we that the request is to blame */
+	/*
+	 * The receive is a byte too short: the receiver gets a length error, and the
+	 * sender an invalid request.
+	 */
 	KUNIT_ASSERT_EQ(test, receive(h, &h->b, 5, 0, 63), 0);
 	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_SEND, 0, 0, 64), 0);
 	expect_wc(test, &h->b, 5, IB_WC_LOC_LEN_ERR);
 	expect_wc(test, &h->a, 1, IB_WC_REM_INV_REQ_ERR);
 	KUNIT_EXPECT_TRUE(test, is_stale(&h->b));
 	host_again(test, IB_QPT_RC, 7);
-	/* Its memory is not the domain's, or ends too early: its own fault */
+	/*
+	 * The receive's memory is of another domain or ends too early: the receiver
+	 * gets the error.
+	 */
 	KUNIT_ASSERT_EQ(test, receive(h, &h->b, 5, BYTES - 63, 64), 0);
 	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_SEND, 0, 0, 64), 0);
 	expect_wc(test, &h->b, 5, IB_WC_LOC_PROT_ERR);
@@ -231,7 +243,7 @@ static void local_receives(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_stale(&h->b));
 }
 
-/* No byte needs no memory, but a message is one all the same */
+/* A message of no bytes needs no memory, but is still delivered. */
 static void local_nothing(struct kunit *test)
 {
 	struct host *h = test->priv;
@@ -255,7 +267,7 @@ static void local_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)state_of(&h->b), (int)IB_QPS_RTS);
 }
 
-/* A receive that comes late, for one that waits for ever, and for one that does not */
+/* A receive is posted late, for a sender that waits for ever and for a sender that does not. */
 static void local_not_ready(struct kunit *test)
 {
 	struct host *h = test->priv;
@@ -265,7 +277,7 @@ static void local_not_ready(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, ask(h, 2, IB_WR_RDMA_WRITE, 0, 1000, 64), 0);
 	msleep(20);
 	expect_none(test, &h->a);
-	/* What comes behind it has not overtaken it */
+	/* The requests behind the waiting one have not overtaken it. */
 	KUNIT_EXPECT_TRUE(test, is_stale(&h->b));
 	KUNIT_ASSERT_EQ(test, receive(h, &h->b, 5, 0, 64), 0);
 	EVENTUALLY(uroce_cq_poll(&h->b.cq.ib, 1, &wc));
@@ -277,12 +289,15 @@ static void local_not_ready(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_SEND, 0, 0, 64), 0);
 	expect_wc(test, &h->a, 1, IB_WC_RNR_RETRY_EXC_ERR);
 	KUNIT_EXPECT_EQ(test, (int)state_of(&h->a), (int)IB_QPS_ERR);
-	/* The other has done nothing wrong */
+	/* The receiver's queue pair is not affected. */
 	KUNIT_EXPECT_EQ(test, (int)state_of(&h->b), (int)IB_QPS_RTS);
 	KUNIT_EXPECT_EQ(test, h->b.events, 0u);
 }
 
-/* In order: the one that failed, those behind it, those that come later; receives too */
+/*
+ * Completions keep their order: the failed request, the requests behind it, and later
+ * ones. So do receives.
+ */
 static void local_flush(struct kunit *test)
 {
 	struct host *h = test->priv;
@@ -290,7 +305,7 @@ static void local_flush(struct kunit *test)
 
 	for (i = 0; i < 3; i++)
 		KUNIT_ASSERT_EQ(test, receive(h, &h->a, 10 + i, 0, 64), 0);
-	/* Waits for a receive until there is none to wait for */
+	/* The first send waits for a receive until its retries are used up. */
 	for (i = 0; i < 4; i++)
 		KUNIT_ASSERT_EQ(test, ask(h, 1 + i, IB_WR_SEND, 0, 0, 64), 0);
 	expect_none(test, &h->a);
@@ -309,7 +324,7 @@ static void local_flush(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)state_of(&h->b), (int)IB_QPS_RTS);
 }
 
-/* Nobody tells the sender what was lost, and the other is as it was */
+/* The sender gets no report of a lost message, and the receiver is unchanged. */
 static void local_unreliable(struct kunit *test)
 {
 	struct host *h = test->priv;
@@ -326,12 +341,12 @@ static void local_unreliable(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_stale(&h->b));
 	KUNIT_EXPECT_EQ(test, (int)state_of(&h->b), (int)IB_QPS_RTS);
 	KUNIT_EXPECT_EQ(test, h->b.events, 0u);
-	/* The receive is still there */
+	/* The receive request is still posted. */
 	KUNIT_ASSERT_EQ(test, ask(h, 3, IB_WR_SEND, 0, 0, 64), 0);
 	expect_wc(test, &h->a, 3, IB_WC_SUCCESS);
 	expect_wc(test, &h->b, 5, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, host_differs(&h->b.area, 0, 0, 64, 1), -1);
-	/* What a message has taken that broke off serves the next one */
+	/* A receive request that an aborted message had taken serves the next message. */
 	KUNIT_ASSERT_EQ(test, receive(h, &h->b, 6, 0, 64), 0);
 	spin_lock_bh(&h->b.qp.qp->resp.lock);
 	KUNIT_EXPECT_EQ(test, (int)uroce_recv_take(h->b.qp.qp), (int)IB_WC_SUCCESS);
@@ -339,7 +354,10 @@ static void local_unreliable(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, ask(h, 4, IB_WR_SEND, 0, 0, 32), 0);
 	expect_wc(test, &h->a, 4, IB_WC_SUCCESS);
 	expect_wc(test, &h->b, 6, IB_WC_SUCCESS);
-	/* What is wrong on our side we are told; then we stop, and may go on */
+	/*
+	 * Errors of the sender's own memory are reported; the sender enters SQE and may
+	 * leave it.
+	 */
 	KUNIT_ASSERT_EQ(test, ask(h, 4, IB_WR_RDMA_WRITE, BYTES - 8, 0, 64), 0);
 	expect_wc(test, &h->a, 4, IB_WC_LOC_PROT_ERR);
 	KUNIT_EXPECT_EQ(test, (int)state_of(&h->a), (int)IB_QPS_SQE);
@@ -351,7 +369,7 @@ static void local_unreliable(struct kunit *test)
 	expect_wc(test, &h->a, 6, IB_WC_SUCCESS);
 }
 
-/* ---- what once went wrong ----------------------------------------------------- */
+/* ---- Regressions -------------------------------------------------------------- */
 
 static int datagram(struct host *h, u64 id, u32 len)
 {
@@ -377,7 +395,10 @@ static u64 counted(const struct host *h, enum uroce_counter what)
 	return sum;
 }
 
-/* Is dropped; the receive request serves one that fits, and the queue pair works on */
+/*
+ * A datagram that is too long is dropped. The receive request serves a datagram that
+ * fits, and the queue pair continues.
+ */
 static void local_datagram_too_long(struct kunit *test)
 {
 	struct host *h = test->priv;
@@ -395,13 +416,16 @@ static void local_datagram_too_long(struct kunit *test)
 	expect_wc(test, &h->b, 5, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, (int)*host_byte(&h->b.area, 40), (int)host_pattern(0, 1));
 	KUNIT_EXPECT_EQ(test, counted(h, UROCE_CNT_OUT_OF_BUFFER), 1ull);
-	/* Nor is there one any more */
+	/* No receive request is left. */
 	KUNIT_ASSERT_EQ(test, datagram(h, 3, 1), 0);
 	expect_wc(test, &h->a, 3, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, counted(h, UROCE_CNT_OUT_OF_BUFFER), 2ull);
 }
 
-/* A group has as many members as the device says, and a new one when some have left */
+/*
+ * A group has as many members as the device reports, and accepts another after a member
+ * has left.
+ */
 static void local_group_limit(struct kunit *test)
 {
 	struct uroce_qp *qps = kunit_kcalloc(test, UROCE_MAX_MEMBERS + 1, sizeof(*qps),
@@ -419,7 +443,7 @@ static void local_group_limit(struct kunit *test)
 				i < UROCE_MAX_MEMBERS ? 0 : -ENOMEM);
 	}
 	KUNIT_EXPECT_EQ(test, h->dev.group_count, 1u);
-	/* The one that is there already, and the place of one that leaves */
+	/* Attach a member that is attached already, then use the place of a member that leaves. */
 	member.qp = &qps[0];
 	KUNIT_EXPECT_EQ(test, uroce_mcast_attach(&member.ib, &gid, 0), -EINVAL);
 	KUNIT_EXPECT_EQ(test, uroce_mcast_detach(&member.ib, &gid, 0), 0);
@@ -433,7 +457,10 @@ static void local_group_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, h->dev.group_count, 0u);
 }
 
-/* 2^32 other queue pairs have ended since the peer was found, and with them the peer */
+/*
+ * The peer was destroyed after it was found, and 2^32 other queue pairs have been
+ * destroyed since.
+ */
 static void local_peer_seen(struct kunit *test)
 {
 	struct host *h = test->priv;
@@ -445,11 +472,11 @@ static void local_peer_seen(struct kunit *test)
 	rcu_barrier();
 	atomic64_add(U32_MAX, &uroce_qp_ends);
 	KUNIT_ASSERT_EQ(test, ask(h, 2, IB_WR_RDMA_WRITE, 0, 0, 64), 0);
-	/* It waits for a peer that answers, and does not look at what was one */
+	/* The sender waits for a new peer, and does not use the destroyed one. */
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(h->a.qp.qp->sq.peer) == NULL);
 }
 
-/* The next region has the index of the one that went, and another key */
+/* The next region gets the index of the destroyed region, but another key. */
 static void local_keys_differ(struct kunit *test)
 {
 	struct host *h = test->priv;
@@ -465,7 +492,10 @@ static void local_keys_differ(struct kunit *test)
 	}
 }
 
-/* Of a chain over UC, the first is too long and fails the peer: nothing follows it there */
+/*
+ * The first message of a UC chain is too long and puts the peer in error: none of the
+ * rest is delivered.
+ */
 static void local_unreliable_chain(struct kunit *test)
 {
 	struct host *h = test->priv;
@@ -491,7 +521,7 @@ static void local_unreliable_chain(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_stale(&h->b));
 }
 
-/* A requester was reset in the middle of a message: its next one is out of sequence */
+/* A requester was reset in the middle of a message: its next message is out of sequence. */
 static void local_unfinished(struct kunit *test)
 {
 	struct host *h = test->priv;
@@ -510,7 +540,7 @@ static void local_unfinished(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_stale(&h->b));
 }
 
-/* The first message for a queue pair in RTR is an event there, and the second is none */
+/* The first message for a queue pair in RTR raises an event there, and the second raises none. */
 static void local_established(struct kunit *test)
 {
 	struct host *h = test->priv;
@@ -519,7 +549,7 @@ static void local_established(struct kunit *test)
 		.qp_state = IB_QPS_RESET }, IB_QP_STATE, NULL), 0);
 	KUNIT_ASSERT_EQ(test, host_to_init(&h->b), 0);
 	KUNIT_ASSERT_EQ(test, host_to_rtr(&h->b, &h->a), 0);
-	/* The peer hears nothing of what fails before it leaves */
+	/* The peer does not learn of a request that fails locally. */
 	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_RDMA_WRITE, BYTES, 0, 64), 0);
 	expect_wc(test, &h->a, 1, IB_WC_LOC_PROT_ERR);
 	KUNIT_EXPECT_FALSE(test, h->b.qp.qp->resp.heard);
@@ -543,7 +573,10 @@ static int to_state(struct side *side, enum ib_qp_state state, u8 port, int mask
 	return uroce_qp_modify(&side->qp.ib, &a, IB_QP_STATE | mask, NULL);
 }
 
-/* Messages within a host have no sequence numbers that packets could go on with */
+/*
+ * Messages within a host have no PSNs that packets could continue, so the connection
+ * stays local.
+ */
 static void local_stays_local(struct kunit *test)
 {
 	struct host *h = test->priv;
@@ -556,7 +589,7 @@ static void local_stays_local(struct kunit *test)
 	expect_wc(test, &h->a, 1, IB_WC_SUCCESS);
 }
 
-/* A queue pair without any receive queue is never ready, and that is all */
+/* A queue pair without a receive queue is never ready for a send; it does no other harm. */
 static void local_no_receives(struct kunit *test)
 {
 	struct host *h = test->priv;
@@ -577,7 +610,7 @@ static u64 waits(struct host *h)
 	return n;
 }
 
-/* A sender that waits for a receive hardly looks, and goes on as soon as one is posted */
+/* A sender that waits for a receive rarely polls, and continues as soon as a receive is posted. */
 static void local_wait_is_cheap(struct kunit *test)
 {
 	struct host *h = test->priv;
@@ -587,7 +620,7 @@ static void local_wait_is_cheap(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, ask(h, 1, IB_WR_SEND, 0, 0, 64), 0);
 	msleep(50);
 	looked = waits(h);
-	/* The peer says ten microseconds */
+	/* The peer's RNR timer is ten microseconds. */
 	KUNIT_EXPECT_LT(test, looked,
 			10 + (u64)ktime_ms_delta(ktime_get(), from) / 50);
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(h->b.qp.qp->resp.wanted));
@@ -597,7 +630,7 @@ static void local_wait_is_cheap(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(h->b.qp.qp->resp.wanted));
 }
 
-/* The work item begins while whoever queued it holds the lock still */
+/* The work item may begin while the function that queued it still holds the lock. */
 static void local_rest_begins_early(struct kunit *test)
 {
 	struct host *h = test->priv;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Runs of packets: what the kernel makes of one for a device that wants packets, what
- * a peer of the same host sees of it, and super-packets that nobody of ours made.
+ * Runs of packets: how the kernel segments a run for a device without support, how a
+ * peer on the same host receives it, and super-packets that uroce did not make.
  */
 #include <kunit/test.h>
 #include <linux/if_ether.h>
@@ -9,7 +9,7 @@
 #include <linux/string.h>
 #include <net/dst.h>
 
-#include "../../kernel/uroce/net.c"
+#include "../../kernel/uroce/net/net.c"
 #include "bh.h"
 
 #define PAYLOAD	1024
@@ -17,16 +17,16 @@
 #define LAST_PAYLOAD 300
 #define GOT_MAX	80
 
-/* What input.c would have got */
+/* A packet as input.c would have received it. */
 struct got {
 	u32 psn;
 	u32 len;
-	u8 first;		/* byte of the payload */
-	bool alike;		/* and all others are the same */
+	u8 first;		/* first byte of the payload */
+	bool alike;		/* all other bytes are the same */
 };
 
 static struct {
-	struct sk_buff *sent;	/* what went down the stack last */
+	struct sk_buff *sent;	/* latest packet that was sent to the stack */
 	u32 sends;
 	u32 mtu;
 	struct got got[GOT_MAX];
@@ -34,21 +34,21 @@ static struct {
 	u32 damaged;
 } seen;
 
-/* ---- what the sources stand on ------------------------------------------------ */
+/* ---- Stubs -------------------------------------------------------------------- */
 
 static struct in6_addr our_address;
 
-struct uroce_dev *uroce_net_device(struct net *net, const struct in6_addr *dst)
+static struct uroce_dev *device(struct net *net, const struct in6_addr *dst)
 {
 	return ipv6_addr_equal(dst, &our_address) ? (void *)&seen : NULL;
 }
 
-struct uroce_dev *uroce_dev_by_netdev(const struct net_device *netdev)
+static struct uroce_dev *by_netdev(const struct net_device *netdev)
 {
 	return NULL;
 }
 
-void uroce_net_receive(struct uroce_dev *dev, const struct uroce_packet *pkt)
+static void received(struct uroce_dev *dev, const struct uroce_packet *pkt)
 {
 	struct got *got = &seen.got[seen.received++ % GOT_MAX];
 	u8 byte;
@@ -62,10 +62,17 @@ void uroce_net_receive(struct uroce_dev *dev, const struct uroce_packet *pkt)
 	}
 }
 
-void uroce_net_damaged(struct uroce_dev *dev)
+static void damaged(struct uroce_dev *dev)
 {
 	seen.damaged++;
 }
+
+static const struct uroce_net_ops ops = {
+	.device = device,
+	.by_netdev = by_netdev,
+	.receive = received,
+	.damaged = damaged,
+};
 
 void uroce_gro_start(struct net *net, struct uroce_gro *gro)
 {
@@ -84,7 +91,7 @@ void uroce_gro_exit(void)
 {
 }
 
-/* ---- a way that ends here ----------------------------------------------------- */
+/* ---- A route that ends here --------------------------------------------------- */
 
 static int catch(struct net *net, struct sock *sk, struct sk_buff *skb)
 {
@@ -113,11 +120,11 @@ static void way_init(void)
 	way.ops = &way_ops;
 	way.dev = card();
 	way.output = catch;
-	/* Never the last */
+	/* The test's reference is never the last. */
 	atomic_set(&way.__refcnt, 1000);
 }
 
-/* 10.0.0.1 to 10.0.0.2, or fd00::1 to fd00::2 */
+/* A flow from 10.0.0.1 to 10.0.0.2, or from fd00::1 to fd00::2. */
 static void flow_init(struct uroce_flow *flow, bool ipv6)
 {
 	*flow = (struct uroce_flow){ .sport = htons(0xc123), .route = &way };
@@ -149,7 +156,10 @@ static struct sk_buff *packet(u32 psn, u32 len)
 	return skb;
 }
 
-/* A run of full packets and a short one; what went down the stack, or NULL */
+/*
+ * Send a run of full packets and a short one. Return the skb that was sent to the
+ * stack, or NULL.
+ */
 static struct sk_buff *send_run(struct kunit *test, struct uroce_flow *flow)
 {
 	struct uroce_run run = {};
@@ -172,7 +182,7 @@ static struct sk_buff *take_sent(void)
 	return skb;
 }
 
-/* Through our hook, as if it had just come */
+/* Pass the skb to our hook, as if it had just arrived. */
 static unsigned int arrive(struct sk_buff *skb, bool ipv6)
 {
 	struct nf_hook_state state = { .net = &init_net, .in = card() };
@@ -204,7 +214,7 @@ static void expect_all(struct kunit *test)
 	}
 }
 
-/* One by one, as a device gets them that knows nothing of super-packets */
+/* Segment the skb, as for a device that does not support super-packets. */
 static struct sk_buff *cut_up(struct kunit *test, struct sk_buff *skb)
 {
 	struct sk_buff *segs;
@@ -221,9 +231,9 @@ static struct sk_buff *cut_up(struct kunit *test, struct sk_buff *skb)
 	return segs;
 }
 
-/* ---- the tests ---------------------------------------------------------------- */
+/* ---- Tests -------------------------------------------------------------------- */
 
-/* To the bit what goes out if each is sent alone, but for IPv4's number */
+/* A segment equals a packet that is sent alone in every bit, except for the IPv4 identification. */
 static void same_as_alone(struct kunit *test, struct sk_buff *seg, u32 psn, u32 len,
 			  bool ipv6)
 {
@@ -244,7 +254,7 @@ static void same_as_alone(struct kunit *test, struct sk_buff *seg, u32 psn, u32 
 
 		KUNIT_EXPECT_EQ(test, ntohs(ip->id), psn);
 		KUNIT_EXPECT_EQ(test, ip_fast_csum(ip, 5), (__sum16)0);
-		/* Number and both checksums apart */
+		/* Ignore the identification, and with it both checksums. */
 		ip->id = 0;
 		ip_send_check(ip);
 		KUNIT_EXPECT_EQ(test, memcmp(seg->data, alone->data,
@@ -273,7 +283,7 @@ static void run_in_pieces(struct kunit *test, bool ipv6)
 		i++;
 	}
 	KUNIT_EXPECT_EQ(test, i, (u32)PACKETS);
-	/* Each one's checksum is right */
+	/* Each packet's checksum is right. */
 	expect_all(test);
 }
 
@@ -307,7 +317,7 @@ static void run_whole_ipv6(struct kunit *test)
 	run_whole(test, true);
 }
 
-/* Somebody looks on: both get all of it, and neither spoils it for the other */
+/* A packet socket has a clone: both get the complete run, and neither modifies the other's. */
 static void run_watched(struct kunit *test)
 {
 	struct uroce_flow flow;
@@ -324,7 +334,7 @@ static void run_watched(struct kunit *test)
 	expect_all(test);
 }
 
-/* Copied out of the list before there were checksums: as good as damaged */
+/* Packets that were copied out of the list before they got checksums count as damaged. */
 static void run_copied(struct kunit *test)
 {
 	struct sk_buff *segs, *seg, *next;
@@ -339,12 +349,12 @@ static void run_copied(struct kunit *test)
 		__skb_pull(seg, ETH_HLEN);
 		arrive(seg, false);
 	}
-	/* The first has one always */
+	/* The first packet always has a checksum. */
 	KUNIT_EXPECT_LE(test, seen.received, 1u);
 	KUNIT_EXPECT_GE(test, seen.damaged, PACKETS - 1u);
 }
 
-/* Damage is noticed, once the kernel has had the packets in its hands */
+/* Damage is detected after the kernel has segmented the run. */
 static void run_damaged(struct kunit *test)
 {
 	struct sk_buff *segs, *seg, *next;
@@ -363,7 +373,7 @@ static void run_damaged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seen.damaged, (u32)PACKETS);
 }
 
-/* What is longer than the way bears, or came after a loss, goes alone */
+/* Packets that are longer than the MTU of the route, and packets after a loss, are sent alone. */
 static void run_alone(struct kunit *test)
 {
 	struct uroce_run run = {};
@@ -383,7 +393,7 @@ static void run_alone(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, skb_is_gso(seen.sent));
 }
 
-/* A run ends where a super-packet has to */
+/* A run ends at the limits of a super-packet. */
 static void run_full(struct kunit *test)
 {
 	struct uroce_run run = {};
@@ -395,7 +405,7 @@ static void run_full(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, uroce_run_add(card(), &flow, &run, packet(i, 64)), 0);
 	KUNIT_EXPECT_EQ(test, seen.sends, 1u);
 	KUNIT_EXPECT_EQ(test, (u32)skb_shinfo(seen.sent)->gso_segs, 64u);
-	/* A router would look at the small one that is first */
+	/* A router would take the size from a small first packet. */
 	for (i = 0; i < 20; i++)
 		KUNIT_EXPECT_EQ(test, uroce_run_add(card(), &flow, &run, packet(i, 4096)), 0);
 	KUNIT_EXPECT_EQ(test, seen.sends, 3u);
@@ -405,7 +415,7 @@ static void run_full(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seen.sends, 4u);
 }
 
-/* A packet that is longer than the first joins it where every way bears it */
+/* A packet that is longer than the first joins the run if the route's MTU admits it. */
 static void run_longer(struct kunit *test)
 {
 	struct uroce_run run = {};
@@ -421,7 +431,7 @@ static void run_longer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, uroce_run_send(card(), &run), 0);
 }
 
-/* Each has room for a tunnel's headers: Geneve's with all options, in IPv6 */
+/* Each packet has headroom for the headers of a tunnel: Geneve with all options, over IPv6. */
 static void run_room(struct kunit *test)
 {
 	struct uroce_flow flow;
@@ -443,19 +453,19 @@ static struct sk_buff *sent_run(struct kunit *test)
 	return take_sent();
 }
 
-/* Lists that lie about themselves: nothing of theirs is taken for whole */
+/* None of the packets in lists with inconsistent headers is accepted without a check. */
 static void run_hostile(struct kunit *test)
 {
 	struct sk_buff *skb, *seg;
 
-	/* Another sender in the middle */
+	/* Another source address in the middle. */
 	skb = sent_run(test);
 	seg = skb_shinfo(skb)->frag_list;
 	((struct iphdr *)skb_network_header(seg))->saddr ^= htonl(7);
 	arrive(skb, false);
 	KUNIT_EXPECT_EQ(test, seen.received, PACKETS - 1u);
 
-	/* A length that is not so, and another port */
+	/* A wrong length, and another port. */
 	memset(&seen, 0, offsetof(typeof(seen), mtu));
 	seen.received = 0;
 	skb = sent_run(test);
@@ -465,7 +475,7 @@ static void run_hostile(struct kunit *test)
 	arrive(skb, false);
 	KUNIT_EXPECT_EQ(test, seen.received, PACKETS - 2u);
 
-	/* Headers elsewhere */
+	/* Headers at other offsets. */
 	seen.sends = 0;
 	seen.received = 0;
 	skb = sent_run(test);
@@ -475,7 +485,7 @@ static void run_hostile(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seen.received, PACKETS - 1u);
 }
 
-/* One payload to be cut at equal lengths, which no device of ours sends */
+/* One payload to be segmented at equal lengths, which no device of uroce sends. */
 static void run_foreign(struct kunit *test)
 {
 	struct sk_buff *skb = sent_run(test);
@@ -491,7 +501,7 @@ static void run_foreign(struct kunit *test)
 	skb->csum_start = skb_transport_header(skb) - skb->head;
 	skb->csum_offset = offsetof(struct udphdr, check);
 	arrive(skb, false);
-	/* Cut, looked at one by one, and without right checksums but the first */
+	/* The packets are segmented and checked one by one; only the first has a right checksum. */
 	KUNIT_EXPECT_LE(test, seen.received, 1u);
 	KUNIT_EXPECT_GE(test, seen.damaged, PACKETS - 1u);
 }
@@ -501,13 +511,13 @@ static int run_init(struct kunit *test)
 	memset(&seen, 0, sizeof(seen));
 	seen.mtu = 4200;
 	way_init();
-	return uroce_net_init();
+	return uroce_net_init(&ops);
 }
 
 static void run_exit(struct kunit *test)
 {
 	kfree_skb(take_sent());
-	/* Returns when none of ours is left anywhere */
+	/* This returns when no skb of uroce is left in the stack. */
 	uroce_net_exit();
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* RoCEv2 headers: what lies where, what each opcode announces, and PSN arithmetic. */
+/* RoCEv2 headers: their layout, the headers of each opcode, and PSN arithmetic. */
 #include <kunit/test.h>
 #include <linux/string.h>
 
-#include "../../kernel/uroce/wire.c"
+#include "../../kernel/uroce/net/wire.c"
 
-/* A packet taken from hardware's send queue: UC, send only, two bytes of padding */
+/* A packet captured from hardware: UC, send only, two bytes of padding. */
 static const u8 captured[] = {
 	0x24, 0x60, 0xff, 0xff, 0x00, 0x00, 0x00, 0xd3, 0x00, 0xcf, 0x17, 0x10,
 };
@@ -55,12 +55,12 @@ static void wire_psn(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, uroce_psn_diff(0, 0xffffff), 1);
 	KUNIT_EXPECT_EQ(test, uroce_psn_diff(0xffffff, 0), -1);
 	KUNIT_EXPECT_EQ(test, uroce_psn_diff(0x7fffff, 0), 0x7fffff);
-	/* Half of the circle away: behind, on either side */
+	/* PSNs half of the number space apart compare as behind, from either side. */
 	KUNIT_EXPECT_EQ(test, uroce_psn_diff(0x800000, 0), -0x800000);
 	KUNIT_EXPECT_EQ(test, uroce_psn_diff(0, 0x800000), -0x800000);
 }
 
-/* Lengths of headers as the specification tables them */
+/* Lengths of headers, as in the tables of the specification. */
 static const struct {
 	u8 opcode;
 	u16 length;
@@ -99,7 +99,7 @@ static void wire_lengths(struct kunit *test)
 				    lengths[i].opcode);
 }
 
-/* Of 256 opcodes: what does not exist announces nothing, the others make sense */
+/* Of 256 opcodes, undefined ones have no headers, and the headers of the others are consistent. */
 static void wire_all_opcodes(struct kunit *test)
 {
 	unsigned int i, known = 0;
@@ -119,7 +119,7 @@ static void wire_all_opcodes(struct kunit *test)
 		KUNIT_EXPECT_LE_MSG(test, op->length, (u16)44, "opcode %#x", i);
 		KUNIT_EXPECT_EQ_MSG(test, op->length % 4, 0, "opcode %#x", i);
 	}
-	/* RC, UC, UD, XRC, and the congestion notification */
+	/* RC, UC, UD, XRC, and the congestion notification packet. */
 	KUNIT_EXPECT_EQ(test, known, 24 + 12 + 2 + 24 + 1u);
 }
 

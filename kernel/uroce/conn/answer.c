@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The responder's answers: acknowledgements, and responses to reads and
+ * atomics, which are remembered for as long as the peer may ask for them again.
+ */
+#include <linux/ktime.h>
+#include <linux/skbuff.h>
+
+#include "compat.h"
+#include "resp.h"
+
+/*
+ * The minimum interval between congestion notifications to a peer, as hardware
+ * has it.
+ */
+#define CNP_GAP (50 * NSEC_PER_USEC)
+
+/* Packets of read responses that are sent in one go. */
+#define BURST 256
+
+/* ---- what goes out ------------------------------------------------------- */
+
+/*
+ * Without room in the queues below, one packet may still be sent for each
+ * request that arrived, as for an acknowledgement: the queues may be full of
+ * packets of others that never move. The peer asks again for the rest. That
+ * packet is the last one that is sent now, so @left becomes 1.
+ */
+static bool resp_has_room(struct uroce_conn *conn, int *left)
+{
+	if (likely(conn->ops->room(conn, true)))
+		return true;
+	if (!conn->resp.pressed)
+		return false;
+	conn->resp.pressed = false;
+	*left = 1;
+	return true;
+}
+
+static int resp_send(struct uroce_conn *conn, struct sk_buff *skb)
+{
+	return conn->ops->xmit(conn, skb, true);
+}
+
+/*
+ * Returns true if the packets were sent, or can be treated as lost on the way.
+ */
+static bool resp_flush(struct uroce_conn *conn)
+{
+	return conn->ops->flush(conn, true) != -ENOBUFS;
+}
+
+/*
+ * The peer's packets met congestion. Notifies the peer at once, ahead of all
+ * other packets, but not for each packet. A notification that is lost is
+ * followed by another one.
+ */
+void uroce_resp_congested(struct uroce_conn *conn)
+{
+	u64 now = ktime_get_ns();
+	struct uroce_bth *bth;
+	struct sk_buff *skb;
+
+	conn->ops->count(conn, UROCE_CNT_ECN_MARKED);
+	if (!conn->resp.running || conn->service == UROCE_UC ||
+	    (conn->resp.told_congestion &&
+	     now - conn->resp.told_congestion < CNP_GAP))
+		return;
+	skb = uroce_net_alloc(uroce_ops[UROCE_CNP].length, false);
+	if (!skb)
+		return;
+	memset(uroce_bth_put(conn, skb, UROCE_CNP, 0, 0), 0,
+	       UROCE_CNP_RESERVED);
+	bth = (void *)skb->data;
+	bth->qpn |= cpu_to_be32(UROCE_BTH_BECN);
+	conn->resp.told_congestion = now;
+	conn->ops->count(conn, UROCE_CNT_CNP_SENT);
+	resp_send(conn, skb);
+	resp_flush(conn);
+}
+
+/* Returns true if it was sent, or can be treated as lost on the way. */
+static bool send_ack(struct uroce_conn *conn)
+{
+	struct uroce_responder *resp = &conn->resp;
+	u8 opcode = conn->service | UROCE_ACKNOWLEDGE;
+	struct sk_buff *skb = uroce_net_alloc(uroce_ops[opcode].length, false);
+	struct uroce_aeth *aeth;
+
+	if (!skb)
+		return false;
+	aeth = (void *)uroce_bth_put(conn, skb, opcode, resp->ack_psn, 0);
+	aeth->smsn = uroce_aeth_make(resp->syndrome, resp->msn);
+	resp_send(conn, skb);
+	return resp_flush(conn);
+}
+
+static bool send_atomic(struct uroce_conn *conn, struct uroce_response *res)
+{
+	u8 opcode = conn->service | UROCE_ATOMIC_ACK;
+	struct sk_buff *skb = uroce_net_alloc(uroce_ops[opcode].length, false);
+	struct uroce_atomic_ack *ack;
+	struct uroce_aeth *aeth;
+
+	if (!skb)
+		return false;
+	aeth = (void *)uroce_bth_put(conn, skb, opcode, res->first, 0);
+	aeth->smsn = uroce_aeth_make(UROCE_AETH_NO_CREDIT, res->msn);
+	ack = (void *)(aeth + 1);
+	ack->orig = cpu_to_be64(res->orig);
+	resp_send(conn, skb);
+	if (!resp_flush(conn))
+		return false;
+	res->pending = false;
+	conn->resp.stuck = 0;
+	return true;
+}
+
+static u8 read_opcode(const struct uroce_response *res)
+{
+	bool first = res->psn == res->from, last = res->psn == res->until;
+
+	if (first)
+		return last ? UROCE_READ_ONLY : UROCE_READ_FIRST;
+	return last ? UROCE_READ_LAST : UROCE_READ_MIDDLE;
+}
+
+static bool read_packet(struct uroce_conn *conn, struct uroce_response *res)
+{
+	u8 opcode = conn->service | read_opcode(res);
+	u64 va = res->va + (u64)uroce_psn_diff(res->psn, res->from) * conn->mtu;
+	u32 len = min_t(u64, res->end - va, conn->mtu), pad = uroce_pad(len);
+	struct sk_buff *skb;
+	u8 *eth;
+
+	skb = uroce_net_alloc(uroce_ops[opcode].length + len + pad, false);
+	if (!skb)
+		return false;
+	eth = uroce_bth_put(conn, skb, opcode, res->psn, pad);
+	if (uroce_ops[opcode].flags & UROCE_OP_AETH)
+		*(__be32 *)eth = uroce_aeth_make(UROCE_AETH_NO_CREDIT,
+						 res->msn);
+	if (len &&
+	    (!resp_aim(conn, res->srqn) ||
+	     conn->ops->read(conn, res->rkey, va, skb_put(skb, len), len))) {
+		kfree_skb(skb);
+		conn->resp.waiting = false;
+		uroce_resp_refuse(conn, UROCE_NAK_ACCESS, res->psn,
+				  IB_EVENT_QP_ACCESS_ERR);
+		return false;
+	}
+	memset(skb_put(skb, pad), 0, pad);
+	if (resp_send(conn, skb) == -ENOBUFS)
+		return false;
+	res->pending = res->psn != res->until;
+	res->psn = uroce_psn_add(res->psn, 1);
+	return true;
+}
+
+/*
+ * Sends as much of one response as there is room for. Returns true if it is
+ * complete.
+ */
+static bool send_read(struct uroce_conn *conn, struct uroce_response *res,
+		      int *left)
+{
+	u32 from = res->psn;
+
+	while (res->pending && *left && resp_has_room(conn, left)) {
+		if (!read_packet(conn, res))
+			break;
+		--*left;
+	}
+	if (!resp_flush(conn)) {
+		res->psn = from;
+		res->pending = true;
+	}
+	if (res->psn != from)
+		conn->resp.stuck = 0;
+	/* A response that was refused is complete as well. */
+	return !res->pending || !conn->resp.waiting;
+}
+
+/* The oldest response that has not been sent completely. */
+static struct uroce_response *resp_pending(struct uroce_responder *resp)
+{
+	struct uroce_response *res;
+	u32 i;
+
+	for (i = resp->limit; i; i--) {
+		res = &resp->responses[(resp->count - i) % resp->limit];
+		if (res->pending)
+			return res;
+	}
+	return NULL;
+}
+
+static bool send_next(struct uroce_conn *conn, struct uroce_response *res,
+		      int *left)
+{
+	if (res->op & UROCE_OP_READ)
+		return send_read(conn, res, left);
+	if (!resp_has_room(conn, left))
+		return false;
+	--*left;
+	return send_atomic(conn, res);
+}
+
+/* Sends what is due, in this order: responses, then the acknowledgement. */
+void uroce_resp_run(struct uroce_conn *conn)
+{
+	struct uroce_responder *resp = &conn->resp;
+	struct uroce_response *res;
+	int left = BURST;
+
+	if (!resp->running)
+		return;
+	while (resp->waiting && (res = resp_pending(resp)))
+		if (!left || !send_next(conn, res, &left))
+			goto later;
+	resp->waiting = false;
+	if (resp->ack && !send_ack(conn))
+		goto later;
+	resp->ack = false;
+	if (resp->refused) {
+		resp->running = false;
+		conn->ops->broken(conn, resp->event);
+	}
+	return;
+later:
+	uroce_soon(&resp->soon, &resp->stuck);
+}
+
+enum hrtimer_restart uroce_resp_soon(struct hrtimer *timer)
+{
+	struct uroce_conn *conn =
+		container_of(timer, struct uroce_conn, resp.soon);
+
+	conn->ops->rerun(conn, true);
+	return HRTIMER_NORESTART;
+}
+
+void uroce_resp_ack(struct uroce_conn *conn, u8 syndrome, u32 psn)
+{
+	struct uroce_responder *resp = &conn->resp;
+
+	if ((syndrome & UROCE_AETH_KIND) == UROCE_AETH_NAK)
+		conn->ops->count(conn, UROCE_CNT_NAKS_SENT);
+	resp->ack = true;
+	resp->syndrome = syndrome;
+	resp->ack_psn = psn;
+}
+
+/* The final NAK. It is sent after all answers to earlier requests. */
+void uroce_resp_refuse(struct uroce_conn *conn, u8 syndrome, u32 psn, u32 event)
+{
+	uroce_resp_ack(conn, syndrome, psn);
+	conn->resp.refused = true;
+	conn->resp.event = event;
+}
+
+/* ---- reads and atomics --------------------------------------------------- */
+
+/*
+ * The next slot for a response; NULL if the peer has too many reads and atomics
+ * outstanding. A response that is sent once more only because a late packet
+ * asked for it is dropped.
+ */
+static struct uroce_response *response_new(struct uroce_responder *resp)
+{
+	struct uroce_response *res =
+		&resp->responses[resp->count % resp->limit];
+
+	if (res->pending && !res->again)
+		return NULL;
+	memset(res, 0, sizeof(*res));
+	return res;
+}
+
+/*
+ * Forgets responses before their sequence numbers come round again. Each is
+ * checked at least once within 2^21 packets and one message, which is at most
+ * 2^23.
+ */
+void uroce_resp_forget(struct uroce_responder *resp)
+{
+	struct uroce_response *res;
+	u32 i;
+
+	resp->swept = resp->psn;
+	for (i = 0; i < resp->limit; i++) {
+		res = &resp->responses[i];
+		if (!res->pending && ((resp->psn - res->first) &
+				      UROCE_PSN_MASK) > 2 * RESP_SWEEP)
+			res->op = 0;
+	}
+}
+
+static struct uroce_response *response_find(struct uroce_responder *resp,
+					    u32 psn)
+{
+	struct uroce_response *res;
+	u32 i;
+
+	for (i = 0; i < resp->limit; i++) {
+		res = &resp->responses[i];
+		if (res->op && uroce_psn_diff(psn, res->first) >= 0 &&
+		    uroce_psn_diff(psn, res->last) <= 0)
+			return res;
+	}
+	return NULL;
+}
+
+static void response_keep(struct uroce_responder *resp,
+			  struct uroce_response *res, u16 op, u32 packets)
+{
+	res->op = op;
+	res->first = resp->psn;
+	res->last = uroce_psn_add(resp->psn, packets - 1);
+	res->until = res->last;
+	res->psn = resp->psn;
+	res->from = resp->psn;
+	res->msn = ++resp->msn;
+	res->pending = true;
+	resp->waiting = true;
+	resp->pressed = true;
+	resp->count++;
+	resp->psn = uroce_psn_add(resp->psn, packets);
+	resp_sweep(resp);
+}
+
+/*
+ * From now on @responses, with room for @limit entries, is used; @limit is not
+ * lower than before. Returns the former memory, which is not used any more.
+ */
+struct uroce_response *uroce_resp_grow(struct uroce_conn *conn,
+				       struct uroce_response *responses,
+				       u32 limit)
+{
+	struct uroce_responder *resp = &conn->resp;
+	struct uroce_response *before = resp->responses;
+	u32 i, at;
+
+	for (i = 1; i <= resp->limit; i++) {
+		at = resp->count - i;
+		responses[at % limit] = before[at % resp->limit];
+	}
+	resp->responses = responses;
+	resp->limit = limit;
+	return before;
+}
+
+static void read_aim(struct uroce_response *res, const struct uroce_reth *reth)
+{
+	res->rkey = be32_to_cpu(reth->rkey);
+	res->va = be64_to_cpu(reth->va);
+	res->end = res->va + be32_to_cpu(reth->len);
+}
+
+static enum resp_step read_check(struct uroce_conn *conn,
+				 const struct uroce_reth *reth)
+{
+	return uroce_resp_access(conn, be32_to_cpu(reth->rkey),
+				 be64_to_cpu(reth->va), be32_to_cpu(reth->len),
+				 IB_ACCESS_REMOTE_READ);
+}
+
+enum resp_step uroce_resp_read(struct uroce_conn *conn,
+			       const struct uroce_packet *pkt)
+{
+	const struct uroce_reth *reth = resp_eth(conn, pkt);
+	u32 packets = uroce_req_packets(conn, be32_to_cpu(reth->len));
+	struct uroce_response *res = response_new(&conn->resp);
+	enum resp_step step;
+
+	if (!res || be32_to_cpu(reth->len) > UROCE_MAX_MESSAGE ||
+	    packets > UROCE_PSN_MASK / 2)
+		return RESP_INVALID;
+	step = read_check(conn, reth);
+	if (step != RESP_OK)
+		return step;
+	read_aim(res, reth);
+	res->srqn = resp_srqn(conn, pkt);
+	response_keep(&conn->resp, res, UROCE_OP_READ, packets);
+	return RESP_OK;
+}
+
+/*
+ * The address is aligned, but the memory that a window maps it to need not be.
+ */
+static enum resp_step refused_atomic(int status)
+{
+	return status == IB_WC_REM_INV_REQ_ERR ? RESP_INVALID : RESP_ACCESS;
+}
+
+enum resp_step uroce_resp_atomic(struct uroce_conn *conn,
+				 const struct uroce_packet *pkt)
+{
+	const struct uroce_atomic_eth *eth = resp_eth(conn, pkt);
+	bool swap = (pkt->bth->opcode & UROCE_OPERATION) == UROCE_COMPARE_SWAP;
+	u64 va = be64_to_cpu(eth->va);
+	u32 rkey = be32_to_cpu(eth->rkey);
+	struct uroce_response *res;
+	enum resp_step step;
+	int status;
+
+	if (va % sizeof(u64))
+		return RESP_INVALID;
+	step = uroce_resp_access(conn, rkey, va, sizeof(u64),
+				 IB_ACCESS_REMOTE_ATOMIC);
+	if (step != RESP_OK)
+		return step;
+	res = response_new(&conn->resp);
+	if (!res)
+		return RESP_INVALID;
+	status = conn->ops->atomic(conn, rkey, va, swap,
+				   be64_to_cpu(eth->compare),
+				   be64_to_cpu(eth->swap_add), &res->orig);
+	if (status)
+		return refused_atomic(status);
+	response_keep(&conn->resp, res, UROCE_OP_ATOMIC, 1);
+	return RESP_OK;
+}
+
+enum resp_step uroce_resp_atomic_write(struct uroce_conn *conn,
+				       const struct uroce_packet *pkt)
+{
+	const struct uroce_reth *reth = resp_eth(conn, pkt);
+	u64 va = be64_to_cpu(reth->va), value;
+	u32 rkey = be32_to_cpu(reth->rkey);
+	struct uroce_response *res;
+	enum resp_step step;
+	int status;
+
+	if (va % sizeof(value) || pkt->len != sizeof(value) ||
+	    be32_to_cpu(reth->len) != sizeof(value) ||
+	    skb_copy_bits(pkt->skb, pkt->payload, &value, sizeof(value)))
+		return RESP_INVALID;
+	step = uroce_resp_access(conn, rkey, va, sizeof(value),
+				 IB_ACCESS_REMOTE_WRITE);
+	if (step != RESP_OK)
+		return step;
+	res = response_new(&conn->resp);
+	if (!res)
+		return RESP_INVALID;
+	status = conn->ops->atomic_write(conn, rkey, va, value);
+	if (status)
+		return refused_atomic(status);
+	/*
+	 * The answer to an atomic write is the response to a read of zero
+	 * bytes.
+	 */
+	response_keep(&conn->resp, res, UROCE_OP_READ | UROCE_OP_ATOMIC_WRITE,
+		      1);
+	return RESP_OK;
+}
+
+/* ---- what was asked before ----------------------------------------------- */
+
+static void response_again(struct uroce_conn *conn, struct uroce_response *res)
+{
+	uroce_care_begin(&conn->resp.care, res->psn);
+	res->again = !res->pending || res->again;
+	res->pending = true;
+	conn->resp.waiting = true;
+	conn->resp.pressed = true;
+}
+
+/* The memory may have changed since; the key is checked again. */
+static enum resp_step again_read(struct uroce_conn *conn,
+				 const struct uroce_packet *pkt,
+				 struct uroce_response *res)
+{
+	const struct uroce_reth *reth = resp_eth(conn, pkt);
+	u32 packets = uroce_req_packets(conn, be32_to_cpu(reth->len));
+	u32 last = uroce_psn_add(pkt->psn, packets - 1);
+
+	if (res->op != UROCE_OP_READ || packets > UROCE_PSN_MASK / 2 ||
+	    uroce_psn_diff(last, res->last) > 0)
+		return RESP_DROP;
+	if (!resp_aim(conn, resp_srqn(conn, pkt)) ||
+	    read_check(conn, reth) != RESP_OK)
+		return RESP_DROP;
+	read_aim(res, reth);
+	res->srqn = resp_srqn(conn, pkt);
+	res->from = pkt->psn;
+	res->psn = pkt->psn;
+	res->until = last;
+	response_again(conn, res);
+	return RESP_OK;
+}
+
+/*
+ * The answer to a send or write that was repeated at @psn acknowledges
+ * everything that arrived so far, up to the next read or atomic. The response
+ * to that may be lost as well, and the peer may take an acknowledgement with
+ * its sequence number for the response.
+ */
+static u32 again_ack(const struct uroce_responder *resp, u32 psn)
+{
+	u32 last = uroce_psn_add(resp->psn, -1);
+	const struct uroce_response *res;
+	u32 i;
+
+	for (i = 0; i < resp->limit; i++) {
+		res = &resp->responses[i];
+		if (res->op && uroce_psn_diff(res->first, psn) > 0 &&
+		    uroce_psn_diff(res->first, last) <= 0)
+			last = uroce_psn_add(res->first, -1);
+	}
+	return last;
+}
+
+enum resp_step uroce_resp_again(struct uroce_conn *conn,
+				const struct uroce_packet *pkt)
+{
+	struct uroce_response *res;
+
+	if (pkt->op->flags & (UROCE_OP_SEND | UROCE_OP_WRITE)) {
+		/*
+		 * An acknowledgement that is due already may be a NAK, which
+		 * must not be overridden.
+		 */
+		if (!conn->resp.ack)
+			uroce_resp_ack(conn, UROCE_AETH_NO_CREDIT,
+				       again_ack(&conn->resp, pkt->psn));
+		return RESP_OK;
+	}
+	res = response_find(&conn->resp, pkt->psn);
+	if (!res)
+		return RESP_DROP;
+	if (pkt->op->flags & UROCE_OP_READ)
+		return again_read(conn, pkt, res);
+	if (!(res->op & pkt->op->flags &
+	      (UROCE_OP_ATOMIC | UROCE_OP_ATOMIC_WRITE)))
+		return RESP_DROP;
+	res->psn = res->first;
+	response_again(conn, res);
+	return RESP_OK;
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Packets of requests: opcode, headers, payload. */
+#include <linux/skbuff.h>
+
+#include "conn.h"
+
+static void fill_atomic(const struct uroce_msg *msg,
+			struct uroce_atomic_eth *eth)
+{
+	bool swap = msg->op == UNIV_WR_ATOMIC_CMP_AND_SWP;
+
+	eth->va = cpu_to_be64(msg->va);
+	eth->rkey = cpu_to_be32(msg->rkey);
+	eth->swap_add = cpu_to_be64(swap ? msg->swap : msg->compare_add);
+	eth->compare = cpu_to_be64(swap ? msg->compare_add : 0);
+}
+
+/*
+ * Fills the extended headers of @opcode, from @eth on. @len is the length that
+ * a read asks for.
+ */
+static void fill_headers(const struct uroce_conn *conn,
+			 const struct uroce_msg *msg, u8 opcode, u8 *eth,
+			 u32 len)
+{
+	const struct uroce_op *op = &uroce_ops[opcode];
+	struct uroce_reth *reth;
+
+	if (conn->service == UROCE_XRC) {
+		*(__be32 *)eth = cpu_to_be32(msg->srqn);
+		eth += sizeof(__be32);
+	}
+	if (op->flags & UROCE_OP_ATOMIC)
+		fill_atomic(msg, (void *)eth);
+	if (op->flags & UROCE_OP_RETH) {
+		reth = (void *)eth;
+		reth->va = cpu_to_be64(msg->va + (op->flags & UROCE_OP_READ ?
+						  conn->req.offset : 0));
+		reth->rkey = cpu_to_be32(msg->rkey);
+		reth->len = cpu_to_be32(len);
+		eth += sizeof(*reth);
+	}
+	if (op->flags & UROCE_OP_IMM)
+		*(__be32 *)eth = msg->imm;
+	if (op->flags & UROCE_OP_INV)
+		*(__be32 *)eth = cpu_to_be32((__force u32)msg->imm);
+}
+
+/*
+ * @pages: attach the payload without a copy. Returns 0, or the error of
+ * gather() or attach().
+ */
+static int fill_payload(struct uroce_conn *conn, struct uroce_msg *msg,
+			struct sk_buff *skb, u32 len, bool pages)
+{
+	u32 offset = conn->req.offset, pad = uroce_pad(len);
+	int ret;
+
+	if (!len)
+		return 0;
+	if (pages)
+		ret = conn->ops->attach(conn, msg, offset, skb, len);
+	else
+		ret = conn->ops->gather(conn, msg, offset, skb_put(skb, len),
+					len);
+	if (!ret && pad)
+		memset(uroce_net_put(skb, pad), 0, pad);
+	return ret;
+}
+
+/*
+ * Builds the packet at req.psn and req.offset of @msg; no other state of the
+ * requester is used. Returns NULL without memory, and sets @status if the
+ * payload is not accessible.
+ */
+struct sk_buff *uroce_req_build(struct uroce_conn *conn, struct uroce_msg *msg,
+				u32 len, int *status, bool pages)
+{
+	struct uroce_requester *req = &conn->req;
+	bool first = !req->offset, last = req->offset + len == msg->length;
+	u8 opcode = conn->service | uroce_wr_packet(msg->op, first, last);
+	bool data = uroce_ops[opcode].flags & UROCE_OP_PAYLOAD;
+	u32 payload = data ? len : 0, pad = uroce_pad(payload);
+	struct uroce_bth *bth;
+	struct sk_buff *skb;
+	u8 *eth;
+
+	skb = uroce_net_alloc(uroce_ops[opcode].length +
+			      (pages ? 0 : payload + pad), pages);
+	if (!skb)
+		return NULL;
+	bth = (void *)skb->data;
+	eth = uroce_bth_put(conn, skb, opcode, req->psn, pad);
+	if (last && msg->solicited)
+		bth->flags |= UROCE_BTH_SE;
+	fill_headers(conn, msg, opcode, eth, data ? msg->length : len);
+	*status = fill_payload(conn, msg, skb, payload, pages);
+	return skb;
+}

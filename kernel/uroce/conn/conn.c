@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Connections: set-up, tear-down, and helpers of both sides. */
+#include <linux/skbuff.h>
+
+#include "compat.h"
+#include "req.h"
+
+void uroce_conn_init(struct uroce_conn *conn, const struct uroce_conn_ops *ops,
+		     u8 service)
+{
+	conn->ops = ops;
+	conn->service = service;
+	timer_setup(&conn->req.timer, uroce_req_timer, 0);
+	hrtimer_setup(&conn->req.soon, uroce_req_soon, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
+	hrtimer_setup(&conn->resp.soon, uroce_resp_soon, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
+}
+
+/*
+ * After a packet was sent, the timer may still be set to a later time, which is
+ * then replaced. Context: the lock of the side that the timer belongs to.
+ */
+void uroce_soon(struct hrtimer *timer, u8 *stuck)
+{
+	if (*stuck && hrtimer_is_queued(timer))
+		return;
+	hrtimer_start(timer, ns_to_ktime(UROCE_SOON_NS << *stuck),
+		      HRTIMER_MODE_REL_SOFT);
+	if (*stuck < UROCE_SOON_DOUBLED)
+		++*stuck;
+}
+
+/* Both sides are halted already. On return no timer runs any more. */
+void uroce_conn_stop(struct uroce_conn *conn)
+{
+	timer_delete_sync(&conn->req.timer);
+	hrtimer_cancel(&conn->req.soon);
+	hrtimer_cancel(&conn->resp.soon);
+}
+
+static bool is_of_service(const struct uroce_conn *conn, u8 opcode)
+{
+	return opcode == UROCE_CNP ? conn->service != UROCE_UC :
+				     (opcode & UROCE_SERVICE) == conn->service;
+}
+
+/* Does the packet fit this connection's service and partition? */
+bool uroce_conn_accepts(const struct uroce_conn *conn,
+			const struct uroce_packet *pkt)
+{
+	return is_of_service(conn, pkt->bth->opcode) &&
+	       uroce_pkey_matches(pkt->bth, conn->pkey);
+}
+
+u8 *uroce_bth_put(const struct uroce_conn *conn, struct sk_buff *skb, u8 opcode,
+		  u32 psn, u32 pad)
+{
+	struct uroce_bth *bth = skb_put(skb, uroce_ops[opcode].length);
+
+	bth->opcode = opcode;
+	bth->flags = UROCE_BTH_MIG | pad << UROCE_BTH_PAD_SHIFT;
+	bth->pkey = cpu_to_be16(conn->pkey);
+	bth->qpn = cpu_to_be32(conn->peer);
+	bth->psn = cpu_to_be32(psn);
+	return (u8 *)(bth + 1);
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The room of connections over packets: a requester, which sends requests and
+ * completes them when the peer acknowledges (req.c, comp.c), and a responder,
+ * which executes the peer's requests (resp.c, answer.c). The room knows
+ * packets. It does not know queues, memory or devices: the owner of a
+ * connection passes them in as struct uroce_conn_ops. The owner has one lock
+ * for each side, calls the functions of a side under its lock and is called
+ * back under it. No operation may sleep or call back into the connection.
+ */
+#ifndef UROCE_CONN_H
+#define UROCE_CONN_H
+
+#include <linux/hrtimer.h>
+#include <linux/timer.h>
+#include <rdma/ib_verbs.h>
+
+#include "../dev/stats.h"
+#include "../net/net.h"
+#include "msg.h"
+
+struct uroce_conn;
+
+/**
+ * struct uroce_conn_ops - how a connection reaches its queue pair
+ * @msg: the send request of a free-running index; it was posted and is not
+ *	complete
+ * @gather: copy payload of a request into a buffer
+ * @attach: add payload of a request to a packet as pages; -EOPNOTSUPP if that
+ *	is impossible, and then the packet has to be freed
+ * @scatter: copy a packet's payload into the memory that a read or atomic names
+ * @local: execute a request that needs no packet; -EAGAIN: try again later
+ * @done: complete a request; called once for each, in order. After an error
+ *	status nothing more is sent: the owner moves the queue pair to the error
+ *	state and flushes the remaining requests.
+ * @aim: XRC only: the following operations are for the shared receive queue of
+ *	that number and use its protection domain; fails if the peer may not
+ *	name it
+ * @take: take a receive request for a new message; -ENOENT if there is none
+ * @place: copy a packet's payload into the receive request
+ * @received: complete the receive request
+ * @check: may the peer access that memory?
+ * @write: copy a packet's payload into remote-accessible memory
+ * @read: copy remote-accessible memory into a buffer
+ * @atomic: execute a 64-bit atomic: compare and swap if @swap is set, else
+ *	fetch and add
+ * @atomic_write: store the 64 bits of @value at once
+ * @invalidate: invalidate a key for the peer; -EAGAIN: not now, the packet is
+ *	treated as lost
+ * @broken: a request of the peer was refused: move the queue pair to the error
+ *	state and raise @event, an enum ib_event_type, or none if it is 0
+ * @count: count an event
+ * @established: the first packet has arrived in state RTR
+ * @room: may a packet be sent now (a request or a response)?
+ * @xmit: send a packet, at the latest when @flush is called; consumes it.
+ *	-ENOBUFS: not now
+ * @flush: send what is pending; -ENOBUFS: packets since the last call are lost
+ * @rerun: arrange a call of uroce_req_run() or, for responses, of
+ *	uroce_resp_run(); called without a lock
+ *
+ * Operations that return int return 0 or an enum ib_wc_status, unless noted
+ * otherwise.
+ */
+struct uroce_conn_ops {
+	struct uroce_msg *(*msg)(struct uroce_conn *conn, u32 index);
+	int (*gather)(struct uroce_conn *conn, struct uroce_msg *msg,
+		      u32 offset, void *to, u32 len);
+	int (*attach)(struct uroce_conn *conn, struct uroce_msg *msg,
+		      u32 offset, struct sk_buff *skb, u32 len);
+	int (*scatter)(struct uroce_conn *conn, struct uroce_msg *msg,
+		       u32 offset, const struct uroce_packet *pkt);
+	int (*local)(struct uroce_conn *conn, struct uroce_msg *msg);
+	void (*done)(struct uroce_conn *conn, struct uroce_msg *msg,
+		     enum ib_wc_status status);
+
+	int (*aim)(struct uroce_conn *conn, u32 srqn);
+	int (*take)(struct uroce_conn *conn);
+	int (*place)(struct uroce_conn *conn, u32 offset,
+		     const struct uroce_packet *pkt);
+	void (*received)(struct uroce_conn *conn, const struct ib_wc *wc,
+			 bool solicited);
+	int (*check)(struct uroce_conn *conn, u32 rkey, u64 va, u32 len,
+		     int access);
+	int (*write)(struct uroce_conn *conn, u32 rkey, u64 va,
+		     const struct uroce_packet *pkt);
+	int (*read)(struct uroce_conn *conn, u32 rkey, u64 va, void *to,
+		    u32 len);
+	int (*atomic)(struct uroce_conn *conn, u32 rkey, u64 va, bool swap,
+		      u64 compare, u64 operand, u64 *orig);
+	int (*atomic_write)(struct uroce_conn *conn, u32 rkey, u64 va,
+			    u64 value);
+	int (*invalidate)(struct uroce_conn *conn, u32 rkey);
+	void (*broken)(struct uroce_conn *conn, u32 event);
+	void (*established)(struct uroce_conn *conn);
+
+	void (*count)(struct uroce_conn *conn, enum uroce_counter what);
+
+	bool (*room)(struct uroce_conn *conn, bool response);
+	int (*xmit)(struct uroce_conn *conn, struct sk_buff *skb,
+		    bool response);
+	int (*flush)(struct uroce_conn *conn, bool response);
+	void (*rerun)(struct uroce_conn *conn, bool response);
+};
+
+/**
+ * struct uroce_care - after a loss, the packets that are sent one by one
+ * @left: number of packets still to be sent one by one
+ * @span: value of @left after the last loss; 0: no loss yet
+ * @until: the first sequence number that may have travelled in a run since
+ */
+struct uroce_care {
+	u32 left;
+	u32 span;
+	u32 until;
+};
+
+/**
+ * struct uroce_requester - the requester
+ * @running: may send
+ * @waiting: the peer had no receive request: nothing is sent before the timer
+ *	fires
+ * @expired: the timer has fired; set by the timer and cleared by the requester
+ * @went_back: the requester went back to @una, and nothing was acknowledged
+ *	since
+ * @copies: the payload of @next cannot be sent as pages
+ * @stuck: how often nothing could be sent since the last packet; see
+ *	uroce_soon()
+ * @done: number of completed requests; free-running, like the next three
+ * @next: the request of the next packet
+ * @begun: requests that have sequence numbers
+ * @posted: requests that were posted
+ * @offset: bytes of @next that were sent or asked for
+ * @psn: sequence number of the next packet
+ * @free: the first sequence number that no request has
+ * @una: the oldest unacknowledged sequence number
+ * @high: the sequence number after the highest one that was ever sent
+ * @row: number of small requests that began one after the other
+ * @silent: packets sent since the last one that asked for an acknowledgement
+ * @window: maximum number of packets in flight
+ * @calm: half the window of the last loss; above it the window grows slowly
+ * @gained: packets acknowledged since the window last grew
+ * @cut: losses before this sequence number belong to the last loss
+ * @care: packets are sent one by one after a loss
+ * @reads: reads and atomics in flight
+ * @max_reads: maximum of @reads that the peer accepts
+ * @tries: retries left, of @retry_cnt
+ * @rnr_tries: RNR retries left, of @rnr_retry; 7 means no limit
+ * @timeout: in jiffies; 0 means no timeout
+ * @timer: the peer does not answer, or the wait after an RNR NAK is over
+ * @soon: tries again after a queue below was full
+ */
+struct uroce_requester {
+	bool running;
+	bool waiting;
+	bool expired;
+	bool went_back;
+	bool copies;
+	u8 stuck;
+	u32 done;
+	u32 next;
+	u32 begun;
+	u32 posted;
+	u32 offset;
+	u32 psn;
+	u32 free;
+	u32 una;
+	u32 high;
+	u32 row;
+	u32 silent;
+	u32 window;
+	u32 calm;
+	u32 gained;
+	u32 cut;
+	struct uroce_care care;
+	u32 reads;
+	u32 max_reads;
+	u8 tries;
+	u8 retry_cnt;
+	u8 rnr_tries;
+	u8 rnr_retry;
+	unsigned long timeout;
+	struct timer_list timer;
+	struct hrtimer soon;
+};
+
+/**
+ * struct uroce_response - a read or an atomic, for as long as the peer may
+ *	repeat it
+ * @op: flags of its packet opcode; 0 for a free slot
+ * @pending: the response has not been sent completely
+ * @again: it had been sent completely, before the peer asked for it again
+ * @first: sequence number of the first response
+ * @last: sequence number of the last response
+ * @psn: next sequence number to send
+ * @until: last sequence number to send
+ * @srqn: XRC: the shared receive queue that the request named
+ * @rkey: key of the memory that is read
+ * @va: address of the first byte of the packet @from
+ * @from: the sequence number that @va belongs to
+ * @end: address behind the last byte
+ * @msn: message sequence number
+ * @orig: value that an atomic returned
+ */
+struct uroce_response {
+	u16 op;
+	bool pending;
+	bool again;
+	u32 first;
+	u32 last;
+	u32 psn;
+	u32 until;
+	u32 srqn;
+	u32 rkey;
+	u64 va;
+	u32 from;
+	u64 end;
+	u32 msn;
+	u64 orig;
+};
+
+/**
+ * struct uroce_responder - the responder
+ * @running: may receive
+ * @told: the peer was told to go back; no further NAK until it did or until
+ *	@patience is over
+ * @heard: a packet has arrived
+ * @has_recv: a receive request is held
+ * @waiting: some of @responses may be pending
+ * @pressed: the peer has asked since the last packet that was sent without room
+ * @stuck: how often nothing could be sent since the last packet; see
+ *	uroce_soon()
+ * @ack: an acknowledgement is due, after the pending responses
+ * @refused: that acknowledgement is a final NAK, and then the connection ends
+ * @event: the event that the owner raises then
+ * @op: type of the current message, %UROCE_OP_SEND or %UROCE_OP_WRITE; 0 for
+ *	none
+ * @psn: expected sequence number
+ * @swept: value of @psn when old @responses were last forgotten
+ * @msn: messages executed
+ * @offset: bytes received of the current message
+ * @srqn: XRC: the shared receive queue that the message is for
+ * @length: of a write: length of the message
+ * @rkey: of a write: key
+ * @va: of a write: address
+ * @syndrome: syndrome of the acknowledgement that is due
+ * @ack_psn: sequence number of the acknowledgement that is due
+ * @access: enum ib_access_flags that the peer has
+ * @rnr_timer: RNR timer value that is sent to the peer
+ * @told_congestion: time of the last congestion notification; 0 for none
+ * @patience: time in nanoseconds until which a peer that was told to wait sends
+ *	nothing; 0: it was not told to wait
+ * @care: packets are sent one by one after a loss
+ * @limit: number of remembered reads and atomics; a power of two, since @count
+ *	wraps
+ * @count: reads and atomics so far
+ * @responses: the last @limit of them; memory of the owner
+ * @soon: sends what could not be sent at once
+ */
+struct uroce_responder {
+	bool running;
+	bool told;
+	bool heard;
+	bool has_recv;
+	bool waiting;
+	bool pressed;
+	u8 stuck;
+	bool ack;
+	bool refused;
+	u32 event;
+	u16 op;
+	u32 psn;
+	u32 swept;
+	u32 msn;
+	u32 offset;
+	u32 srqn;
+	u32 length;
+	u32 rkey;
+	u64 va;
+	u8 syndrome;
+	u32 ack_psn;
+	int access;
+	u8 rnr_timer;
+	u64 told_congestion;
+	u64 patience;
+	struct uroce_care care;
+	u32 limit;
+	u32 count;
+	struct uroce_response *responses;
+	struct hrtimer soon;
+};
+
+/**
+ * struct uroce_conn - a connection
+ * @ops: how it reaches its queue pair
+ * @service: %UROCE_RC, %UROCE_UC or %UROCE_XRC
+ * @peer: number of the remote queue pair
+ * @pkey: partition
+ * @mtu: path MTU: bytes of payload in a packet
+ * @req: requester
+ * @resp: responder
+ */
+struct uroce_conn {
+	const struct uroce_conn_ops *ops;
+	u8 service;
+	u32 peer;
+	u16 pkey;
+	u32 mtu;
+	struct uroce_requester req;
+	struct uroce_responder resp;
+};
+
+/*
+ * Is the packet of @psn to be sent alone? @until is set when the last of them
+ * is sent, since packets that are sent again count as well.
+ */
+static inline bool uroce_care_alone(struct uroce_care *care, u32 psn)
+{
+	if (likely(!care->left))
+		return false;
+	if (!--care->left)
+		care->until = uroce_psn_add(psn, 1);
+	return true;
+}
+
+/* conn.c */
+void uroce_conn_init(struct uroce_conn *conn, const struct uroce_conn_ops *ops,
+		     u8 service);
+void uroce_conn_stop(struct uroce_conn *conn);
+bool uroce_conn_accepts(const struct uroce_conn *conn,
+			const struct uroce_packet *pkt);
+u8 *uroce_bth_put(const struct uroce_conn *conn, struct sk_buff *skb, u8 opcode,
+		  u32 psn, u32 pad);
+
+/* How often the wait of uroce_soon() doubles. */
+#define UROCE_SOON_DOUBLED 4
+
+static inline bool uroce_conn_is_reliable(const struct uroce_conn *conn)
+{
+	return conn->service != UROCE_UC;
+}
+
+/* req.c. Context: the requester's lock. */
+void uroce_req_start(struct uroce_conn *conn, u32 psn);
+void uroce_req_halt(struct uroce_conn *conn);
+bool uroce_req_run(struct uroce_conn *conn, u32 posted);
+u32 uroce_req_packets(const struct uroce_conn *conn, u32 len);
+u32 uroce_req_piece(const struct uroce_conn *conn, const struct uroce_msg *msg);
+
+/* build.c. Context: the requester's lock. */
+struct sk_buff *uroce_req_build(struct uroce_conn *conn, struct uroce_msg *msg,
+				u32 len, int *status, bool pages);
+
+/* comp.c. Context: the requester's lock. */
+void uroce_comp_receive(struct uroce_conn *conn,
+			const struct uroce_packet *pkt);
+
+/* resp.c, answer.c. Context: the responder's lock. */
+void uroce_resp_start(struct uroce_conn *conn, u32 psn);
+void uroce_resp_halt(struct uroce_conn *conn);
+void uroce_resp_receive(struct uroce_conn *conn,
+			const struct uroce_packet *pkt);
+void uroce_resp_congested(struct uroce_conn *conn);
+void uroce_resp_run(struct uroce_conn *conn);
+struct uroce_response *uroce_resp_grow(struct uroce_conn *conn,
+				       struct uroce_response *responses,
+				       u32 limit);
+
+#endif

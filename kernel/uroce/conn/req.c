@@ -1,0 +1,575 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The requester: sends requests in order, as far as the window permits. The
+ * owner keeps each request until comp.c completes it, so going back to an
+ * earlier sequence number only means counting packets.
+ */
+#include <linux/skbuff.h>
+
+#include "compat.h"
+#include "req.h"
+
+/*
+ * Within long messages an acknowledgement is requested at least every so many
+ * packets.
+ */
+#define ACK_EVERY 32
+
+/*
+ * A read is requested in pieces of so many packets, so that the window limits
+ * responses as it limits requests. A retransmission may request such pieces as
+ * well, so every responder supports it.
+ */
+#define READ_PACKETS 32
+
+/* Packets that are sent before other work gets a turn. */
+#define TURN 256
+
+/* Sequence numbers cannot be compared over more than half of their range. */
+#define PSN_SPAN (1 << 23)
+static_assert(UROCE_MAX_SEND / 256 < PSN_SPAN);
+
+/*
+ * Requests of at most COMPANY_SIZE bytes are held until COMPANY of them can be
+ * sent together, see req_gathers().
+ */
+#define COMPANY_SIZE 1024
+#define COMPANY 8u
+
+/* The row is not counted beyond this. */
+#define ROW_MAX (4 * COMPANY)
+
+static struct uroce_msg *msg_at(struct uroce_conn *conn, u32 index)
+{
+	return conn->ops->msg(conn, index);
+}
+
+/* The number of sequence numbers that @len bytes take. */
+u32 uroce_req_packets(const struct uroce_conn *conn, u32 len)
+{
+	return len ? DIV_ROUND_UP(len, conn->mtu) : 1;
+}
+
+/* ---- one packet ---------------------------------------------------------- */
+
+/* Will no packet follow the current request? Local operations send none. */
+static bool none_follows(struct uroce_conn *conn)
+{
+	u32 i = conn->req.next + 1;
+
+	while (i != conn->req.posted && uroce_msg_is_local(msg_at(conn, i)))
+		i++;
+	return i == conn->req.posted;
+}
+
+/*
+ * Should this packet ask for an acknowledgement, since the peer would otherwise
+ * stay silent for long?
+ */
+static bool ask(struct uroce_conn *conn, bool last)
+{
+	struct uroce_requester *req = &conn->req;
+
+	if (!uroce_conn_is_reliable(conn))
+		return false;
+	req->silent++;
+	/*
+	 * Four times in a window, so that the window does not fill up without
+	 * an answer.
+	 */
+	if ((last && none_follows(conn)) ||
+	    req->silent >= clamp(req->window / 4, 1u, (u32)ACK_EVERY)) {
+		req->silent = 0;
+		return true;
+	}
+	return false;
+}
+
+/* From this length on, attaching pages is cheaper than a copy. */
+#define PAGES_MIN 1024
+
+/*
+ * May the payload be sent without a copy? It must not change until the peer
+ * acknowledges it, which programs promise for as long as a request is not
+ * complete. Payload that is sent again is copied: if a program breaks its
+ * promise, the packet could otherwise be damaged each time.
+ */
+static bool may_attach(const struct uroce_conn *conn, u32 payload)
+{
+	return payload >= PAGES_MIN && uroce_conn_is_reliable(conn) &&
+	       !conn->req.care.left && !conn->req.copies &&
+	       uroce_psn_diff(conn->req.psn, conn->req.high) >= 0;
+}
+
+static struct sk_buff *build(struct uroce_conn *conn, struct uroce_msg *msg,
+			     u32 len, int *status)
+{
+	struct sk_buff *skb;
+
+	if (!uroce_msg_has_response(msg) && may_attach(conn, len)) {
+		skb = uroce_req_build(conn, msg, len, status, true);
+		if (!skb || *status != -EOPNOTSUPP)
+			return skb;
+		kfree_skb(skb);
+		conn->req.copies = true;
+	}
+	return uroce_req_build(conn, msg, len, status, false);
+}
+
+/* ---- the walk over requests ---------------------------------------------- */
+
+enum uroce_req_step {
+	REQ_GO_ON,
+	REQ_STOP,	/* until an event runs the requester again */
+	REQ_ASK,	/* as REQ_STOP, but no answer was requested */
+	REQ_LATER,	/* try again soon */
+	REQ_FAILED,
+};
+
+static bool is_small(const struct uroce_msg *msg)
+{
+	return msg->length <= COMPANY_SIZE && !uroce_msg_is_local(msg) &&
+	       !uroce_msg_has_response(msg);
+}
+
+/* Assigns sequence numbers to a request that comes up for the first time. */
+static enum uroce_req_step req_begin(struct uroce_conn *conn,
+				     struct uroce_msg *msg)
+{
+	struct uroce_requester *req = &conn->req;
+	u32 n = uroce_msg_is_local(msg) ? 0 :
+					  uroce_req_packets(conn, msg->length);
+
+	if (uroce_msg_is_atomic(msg))
+		n = 1;
+	if (uroce_psn_diff(req->free, req->una) + n >= PSN_SPAN)
+		return REQ_STOP;
+	msg->executed = false;
+	msg->first = req->free;
+	msg->last = uroce_psn_add(req->free, n - 1);
+	req->free = uroce_psn_add(req->free, n);
+	req->begun++;
+	req->row = is_small(msg) ? min(req->row + 1, ROW_MAX) : 0;
+	return REQ_GO_ON;
+}
+
+/* May the next packet of @msg be sent? */
+static bool req_may_send(const struct uroce_conn *conn,
+			 const struct uroce_msg *msg)
+{
+	const struct uroce_requester *req = &conn->req;
+
+	if (!uroce_conn_is_reliable(conn))
+		return true;
+	if (uroce_psn_diff(req->psn, req->una) >= req->window)
+		return false;
+	if (msg->fence && req->reads && !req->offset)
+		return false;
+	return !uroce_msg_has_response(msg) || req->reads < req->max_reads;
+}
+
+/*
+ * Without room in the queues below, the oldest unacknowledged packet may still
+ * be sent, and asks for an answer: the queues may be full of packets of others
+ * that never move. It is one packet at a time, and without an answer the timer
+ * counts it as a try.
+ */
+static bool req_presses(struct uroce_conn *conn)
+{
+	if (conn->req.psn != conn->req.una || !uroce_conn_is_reliable(conn))
+		return false;
+	conn->req.silent = ACK_EVERY;
+	return true;
+}
+
+/* The bytes that one packet carries, or that one read packet asks for. */
+u32 uroce_req_piece(const struct uroce_conn *conn, const struct uroce_msg *msg)
+{
+	u32 rest = msg->length - conn->req.offset,
+	    whole = READ_PACKETS * conn->mtu;
+
+	if (uroce_msg_is_atomic(msg))
+		return rest;
+	/*
+	 * The boundaries of the pieces never change, so the peer recognises a
+	 * repeated piece.
+	 */
+	if (uroce_msg_is_read(msg))
+		return min(rest, whole - conn->req.offset % whole);
+	return min(rest, conn->mtu);
+}
+
+static void req_next_msg(struct uroce_requester *req)
+{
+	req->next++;
+	req->offset = 0;
+	req->copies = false;
+}
+
+static void req_moved(struct uroce_conn *conn, struct uroce_msg *msg, u32 len)
+{
+	struct uroce_requester *req = &conn->req;
+	u32 n = uroce_msg_is_read(msg) ? uroce_req_packets(conn, len) : 1;
+
+	req->psn = uroce_psn_add(req->psn, n);
+	if (uroce_psn_diff(req->psn, req->high) > 0)
+		req->high = req->psn;
+	if (uroce_msg_has_response(msg))
+		req->reads++;
+	req->offset += len;
+	if (req->offset == msg->length)
+		req_next_msg(req);
+}
+
+/*
+ * A request cannot be executed. It fails in its turn, since requests before it
+ * may still succeed.
+ */
+static enum uroce_req_step req_refuse(struct uroce_conn *conn, int status)
+{
+	struct uroce_requester *req = &conn->req;
+
+	if (req->done != req->next)
+		return req->silent ? REQ_ASK : REQ_STOP;
+	uroce_req_fail(conn, status);
+	return REQ_FAILED;
+}
+
+static int req_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool asks)
+{
+	struct uroce_bth *bth = (void *)skb->data;
+
+	if (asks)
+		bth->psn |= cpu_to_be32(UROCE_BTH_ACK_REQ);
+	return conn->ops->xmit(conn, skb, false);
+}
+
+static enum uroce_req_step req_packet(struct uroce_conn *conn,
+				      struct uroce_msg *msg)
+{
+	struct uroce_requester *req = &conn->req;
+	u32 len = uroce_req_piece(conn, msg);
+	int status = 0, ret;
+	struct sk_buff *skb = build(conn, msg, len, &status);
+
+	if (!skb)
+		return REQ_LATER;
+	if (status) {
+		kfree_skb(skb);
+		return req_refuse(conn, status);
+	}
+	ret = req_xmit(conn, skb, ask(conn, req->offset + len == msg->length));
+	if (ret == -ENOBUFS)
+		return REQ_LATER;
+	/* Any other error is treated like a packet lost on the way. */
+	req_moved(conn, msg, len);
+	return REQ_GO_ON;
+}
+
+static enum uroce_req_step req_local(struct uroce_conn *conn,
+				     struct uroce_msg *msg)
+{
+	int status;
+
+	if (msg->fence && conn->req.reads)
+		return REQ_STOP;
+	status = msg->executed ? 0 : conn->ops->local(conn, msg);
+	if (status == -EAGAIN)
+		return REQ_LATER;
+	if (status)
+		return req_refuse(conn, status);
+	msg->executed = true;
+	req_next_msg(&conn->req);
+	uroce_comp_advance(conn, conn->req.una);
+	return REQ_GO_ON;
+}
+
+static enum uroce_req_step req_step(struct uroce_conn *conn)
+{
+	struct uroce_requester *req = &conn->req;
+	enum uroce_req_step step;
+	struct uroce_msg *msg;
+	bool room;
+
+	if (!req->running || req->waiting || req->next == req->posted)
+		return REQ_STOP;
+	msg = msg_at(conn, req->next);
+	if (req->next == req->begun) {
+		step = req_begin(conn, msg);
+		if (step != REQ_GO_ON)
+			return step;
+	}
+	if (uroce_msg_is_local(msg))
+		return req_local(conn, msg);
+	if (!req_may_send(conn, msg))
+		return REQ_STOP;
+	room = conn->ops->room(conn, false);
+	if (unlikely(!room) && !req_presses(conn))
+		return REQ_LATER;
+	step = req_packet(conn, msg);
+	/* Until the flush, the packets behind it would find room too. */
+	if (unlikely(!room) && step == REQ_GO_ON)
+		return REQ_LATER;
+	/*
+	 * An unreliable request is complete when its last packet has been sent.
+	 */
+	if (step == REQ_GO_ON && !uroce_conn_is_reliable(conn))
+		uroce_comp_advance(conn, req->psn);
+	return step;
+}
+
+/*
+ * Small requests cost per packet, not per byte (compare Nagle): a requester
+ * that sends only small requests without waiting for answers holds them until
+ * COMPANY are queued or an ACK arrives. The last packet has asked for that ACK,
+ * and the timer covers its loss. A single request that finds nothing in flight
+ * halves the row.
+ */
+static bool req_gathers(struct uroce_conn *conn)
+{
+	struct uroce_requester *req = &conn->req;
+	u32 waiting = req->posted - req->next;
+
+	if (req->una == req->psn) {
+		if (waiting == 1)
+			req->row /= 2;
+		return false;
+	}
+	return req->row >= COMPANY && waiting && waiting < COMPANY &&
+	       req->next == req->begun && !req->silent && req->timeout &&
+	       is_small(msg_at(conn, req->next));
+}
+
+/*
+ * The request behind the last packet failed before it could send one, so that
+ * packet did not ask for an acknowledgement. It is sent once more, and asks;
+ * the peer treats it as a duplicate. If that is impossible, the timer asks, as
+ * for a lost packet.
+ */
+static enum uroce_req_step req_ask_again(struct uroce_conn *conn)
+{
+	struct uroce_requester *req = &conn->req;
+	struct uroce_msg *msg;
+	struct sk_buff *skb;
+	u32 psn = req->psn;
+	int status = 0;
+
+	req->silent = 0;
+	if (psn == req->una)
+		return REQ_STOP;
+	uroce_req_seek(conn, uroce_psn_add(psn, -1));
+	msg = msg_at(conn, req->next);
+	/*
+	 * Reads and atomics are answered without a request for an
+	 * acknowledgement.
+	 */
+	skb = uroce_msg_has_response(msg) ? NULL :
+	      build(conn, msg, uroce_req_piece(conn, msg), &status);
+	if (skb && !status)
+		req_xmit(conn, skb, true);
+	else
+		kfree_skb(skb);
+	uroce_req_seek(conn, psn);
+	return REQ_STOP;
+}
+
+static void req_set_timer(struct uroce_conn *conn, enum uroce_req_step step)
+{
+	struct uroce_requester *req = &conn->req;
+
+	if (step == REQ_FAILED || req->waiting || !req->running)
+		return;
+	if (step == REQ_LATER)
+		uroce_soon(&req->soon, &req->stuck);
+	if (req->una == req->high || !req->timeout)
+		timer_delete(&req->timer);
+	else if (!timer_pending(&req->timer))
+		mod_timer(&req->timer, jiffies + req->timeout);
+}
+
+static void req_expired(struct uroce_conn *conn)
+{
+	struct uroce_requester *req = &conn->req;
+
+	WRITE_ONCE(req->expired, false);
+	/*
+	 * The timer was set again meanwhile, since a packet was acknowledged.
+	 */
+	if (timer_pending(&req->timer))
+		return;
+	if (req->waiting) {
+		req->waiting = false;
+		/*
+		 * The retransmission begins now, so a gap that the peer reports
+		 * from here on is a new loss.
+		 */
+		req->went_back = false;
+	} else if (req->una != req->high) {
+		conn->ops->count(conn, UROCE_CNT_TIMEOUTS);
+		uroce_window_close(req);
+		uroce_req_retry(conn);
+	}
+}
+
+/*
+ * The packets from @psn on were sent, or lost in a full queue. If lost, all
+ * unacknowledged packets are sent again when there may be room.
+ */
+static enum uroce_req_step req_flush(struct uroce_conn *conn, u32 psn,
+				     enum uroce_req_step step)
+{
+	if (conn->ops->flush(conn, false) != -ENOBUFS || !conn->req.running) {
+		if (conn->req.psn != psn)
+			conn->req.stuck = 0;
+		return step;
+	}
+	if (uroce_conn_is_reliable(conn))
+		uroce_req_back(conn);
+	return REQ_LATER;
+}
+
+/**
+ * uroce_req_run() - send as much as possible
+ * @conn: connection
+ * @posted: number of requests that were posted
+ *
+ * Return: true if there is more to send at once
+ */
+bool uroce_req_run(struct uroce_conn *conn, u32 posted)
+{
+	enum uroce_req_step step = REQ_GO_ON;
+	u32 left = TURN, psn;
+
+	conn->req.posted = posted;
+	if (conn->req.running && READ_ONCE(conn->req.expired))
+		req_expired(conn);
+	psn = conn->req.psn;
+	if (req_gathers(conn))
+		step = REQ_STOP;
+	while (step == REQ_GO_ON && left--)
+		step = req_step(conn);
+	if (step == REQ_ASK)
+		step = req_ask_again(conn);
+	step = req_flush(conn, psn, step);
+	req_set_timer(conn, step);
+	return step == REQ_GO_ON;
+}
+
+void uroce_req_timer(struct timer_list *timer)
+{
+	struct uroce_conn *conn = timer_container_of(conn, timer, req.timer);
+
+	WRITE_ONCE(conn->req.expired, true);
+	conn->ops->rerun(conn, false);
+}
+
+enum hrtimer_restart uroce_req_soon(struct hrtimer *timer)
+{
+	struct uroce_conn *conn =
+		container_of(timer, struct uroce_conn, req.soon);
+
+	conn->ops->rerun(conn, false);
+	return HRTIMER_NORESTART;
+}
+
+/* ---- going back ---------------------------------------------------------- */
+
+/*
+ * Makes the packet of @psn the next one to send. @psn belongs to a request that
+ * has begun, or is @free.
+ */
+void uroce_req_seek(struct uroce_conn *conn, u32 psn)
+{
+	struct uroce_requester *req = &conn->req;
+	struct uroce_msg *msg;
+	u32 i;
+
+	req->psn = psn;
+	req->offset = 0;
+	for (i = req->done; i != req->begun; i++) {
+		msg = msg_at(conn, i);
+		if (uroce_psn_diff(msg->last, psn) < 0 &&
+		    (!uroce_msg_is_local(msg) || msg->executed))
+			continue;
+		if (!uroce_msg_is_local(msg))
+			req->offset =
+				uroce_psn_diff(psn, msg->first) * conn->mtu;
+		break;
+	}
+	req->next = i;
+}
+
+/* Goes back to the oldest unacknowledged packet. */
+void uroce_req_back(struct uroce_conn *conn)
+{
+	conn->req.went_back = true;
+	conn->req.reads = 0;
+	conn->req.silent = 0;
+	uroce_req_seek(conn, conn->req.una);
+}
+
+void uroce_req_fail(struct uroce_conn *conn, enum ib_wc_status status)
+{
+	struct uroce_requester *req = &conn->req;
+
+	req->running = false;
+	timer_delete(&req->timer);
+	if (req->done == req->posted)
+		return;
+	conn->ops->done(conn, msg_at(conn, req->done++), status);
+}
+
+/* Goes back, if a retry is left. */
+void uroce_req_retry(struct uroce_conn *conn)
+{
+	struct uroce_requester *req = &conn->req;
+
+	if (!req->tries) {
+		uroce_req_fail(conn, IB_WC_RETRY_EXC_ERR);
+		return;
+	}
+	req->tries--;
+	uroce_care_begin(&req->care, req->una);
+	uroce_req_back(conn);
+	if (req->timeout)
+		mod_timer(&req->timer, jiffies + req->timeout);
+}
+
+/* ---- what the owner asks for --------------------------------------------- */
+
+void uroce_req_start(struct uroce_conn *conn, u32 psn)
+{
+	struct uroce_requester *req = &conn->req;
+
+	req->psn = psn;
+	req->free = psn;
+	req->una = psn;
+	req->high = psn;
+	req->reads = 0;
+	req->silent = 0;
+	/* Without retries the requester cannot find out whether runs arrive. */
+	req->care = (struct uroce_care){
+		.left = uroce_conn_is_reliable(conn) && !req->retry_cnt ?
+				U32_MAX :
+				0,
+	};
+	req->copies = false;
+	req->row = 0;
+	uroce_window_start(req);
+	req->tries = req->retry_cnt;
+	req->rnr_tries = req->rnr_retry;
+	req->waiting = false;
+	req->expired = false;
+	req->went_back = false;
+	req->stuck = 0;
+	req->next = req->done;
+	req->begun = req->done;
+	req->offset = 0;
+	req->running = true;
+}
+
+void uroce_req_halt(struct uroce_conn *conn)
+{
+	conn->req.running = false;
+	timer_delete(&conn->req.timer);
+}

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Control verbs of queue pairs: create, modify, query and destroy. */
+#include <linux/slab.h>
+#include <rdma/ib_addr.h>
+
+#include "control.h"
+
+static void lose_way(struct uroce_qp *qp)
+{
+	spin_lock_bh(&qp->sq.lock);
+	spin_lock(&qp->resp.lock);
+	uroce_remote_lose_way(qp);
+	spin_unlock(&qp->resp.lock);
+	spin_unlock_bh(&qp->sq.lock);
+}
+
+/*
+ * The device has left its namespace, which may end from now on, so no queue
+ * pair may keep a route. Queue pairs that are being destroyed drop theirs
+ * before a grace period ends, and so before the namespace is freed.
+ */
+void uroce_qp_leave_net(const struct uroce_dev *dev)
+{
+	uroce_qp_each(dev, lose_way);
+}
+
+static int check_cap(struct ib_qp_init_attr *init)
+{
+	const struct ib_qp_cap *cap = &init->cap;
+
+	if (cap->max_send_wr > UROCE_MAX_WR ||
+	    cap->max_send_sge > UROCE_MAX_SGE ||
+	    cap->max_inline_data > UROCE_MAX_INLINE)
+		return -EINVAL;
+	if (!init->srq && (cap->max_recv_wr > UROCE_MAX_WR ||
+			   cap->max_recv_sge > UROCE_MAX_SGE))
+		return -EINVAL;
+	return 0;
+}
+
+static int check_type(struct ib_qp_init_attr *init)
+{
+	bool complete = init->send_cq && init->recv_cq;
+
+	switch (init->qp_type) {
+	case IB_QPT_XRC_TGT:
+		/* A target has no queues of its own. */
+		memset(&init->cap, 0, sizeof(init->cap));
+		init->send_cq = NULL;
+		init->recv_cq = NULL;
+		init->srq = NULL;
+		complete = init->xrcd;
+		break;
+	case IB_QPT_XRC_INI:
+		init->cap.max_recv_wr = 0;
+		init->cap.max_recv_sge = 0;
+		init->srq = NULL;
+		complete = init->send_cq;
+		break;
+	case IB_QPT_RC:
+	case IB_QPT_UC:
+	case IB_QPT_UD:
+	case IB_QPT_GSI:
+		break;
+	default:
+		return -EOPNOTSUPP;
+	}
+	return init->create_flags || !complete ? -EOPNOTSUPP : 0;
+}
+
+static void qp_fill(struct uroce_qp *qp, struct ib_qp *ib,
+		    struct ib_qp_init_attr *init)
+{
+	qp->ib = ib;
+	qp->dev = to_udev(ib->device);
+	qp->type = init->qp_type;
+	qp->send_cq = init->send_cq ? to_ucq(init->send_cq) : NULL;
+	/* An initiator receives nothing. */
+	qp->recv_cq = init->recv_cq ? to_ucq(init->recv_cq) : qp->send_cq;
+	qp->srq = init->srq ? to_usrq(init->srq) : NULL;
+	if (qp->type == IB_QPT_XRC_TGT)
+		qp->xrcd = to_uxrcd(init->xrcd);
+	qp->state = IB_QPS_RESET;
+	qp->attr.cap = init->cap;
+	qp->sq.max_sge = init->cap.max_send_sge;
+	/* A slot has room for as much inline data as for its scatter list. */
+	qp->sq.max_inline = max_t(u32, init->cap.max_inline_data,
+				  init->cap.max_send_sge *
+				  sizeof(struct univ_sge));
+	qp->sq.sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	qp->rq.max_sge = init->cap.max_recv_sge;
+	qp->mtu = 4096;
+	INIT_LIST_HEAD(&qp->windows);
+	init->cap.max_inline_data = qp->sq.max_inline;
+	qp->attr.cap.max_inline_data = qp->sq.max_inline;
+}
+
+int uroce_qp_create(struct ib_qp *ib, struct ib_qp_init_attr *init,
+		    struct ib_udata *udata)
+{
+	struct uroce_qp *qp;
+	int ret;
+
+	ret = check_type(init);
+	if (!ret)
+		ret = check_cap(init);
+	if (ret)
+		return ret;
+	qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
+	if (!qp)
+		return -ENOMEM;
+	qp_fill(qp, ib, init);
+	uroce_send_init(qp);
+	ret = uroce_queue_init(qp);
+	if (!ret)
+		ret = uroce_qp_number(qp);
+	if (ret) {
+		uroce_queue_free(qp);
+		kfree(qp);
+		return ret;
+	}
+	container_of(ib, struct uroce_ibqp, ib)->qp = qp;
+	ib->qp_num = qp->num;
+	if (qp->xrcd)
+		uroce_target_add(qp);
+	trace_uroce_qp_create(&qp->dev->ib, qp->num, qp->type);
+	return 0;
+}
+
+static int check_attr(struct uroce_qp *qp, const struct ib_qp_attr *attr,
+		      int mask)
+{
+	if (mask & IB_QP_PORT && attr->port_num != 1)
+		return -EINVAL;
+	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index)
+		return -EINVAL;
+	if (mask & (IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE) &&
+	    !(mask & IB_QP_PATH_MIG_STATE &&
+	      attr->path_mig_state == IB_MIG_MIGRATED))
+		return -EOPNOTSUPP;
+	if (mask & IB_QP_PATH_MTU && (attr->path_mtu < IB_MTU_256 ||
+				      attr->path_mtu > IB_MTU_4096))
+		return -EINVAL;
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC &&
+	    attr->max_rd_atomic > UROCE_MAX_RD_ATOMIC)
+		return -EINVAL;
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC &&
+	    attr->max_dest_rd_atomic > UROCE_MAX_RD_ATOMIC)
+		return -EINVAL;
+	if ((mask & IB_QP_TIMEOUT && attr->timeout > 31) ||
+	    (mask & IB_QP_RETRY_CNT && attr->retry_cnt > 7) ||
+	    (mask & IB_QP_RNR_RETRY && attr->rnr_retry > 7) ||
+	    (mask & IB_QP_MIN_RNR_TIMER && attr->min_rnr_timer > 31))
+		return -EINVAL;
+	return 0;
+}
+
+#define TAKE(bit, field) do {			\
+	if (mask & (bit))			\
+		qp->attr.field = attr->field;	\
+} while (0)
+
+/* Context: both locks. */
+static void take_attr(struct uroce_qp *qp, const struct ib_qp_attr *attr,
+		      int mask)
+{
+	TAKE(IB_QP_ACCESS_FLAGS, qp_access_flags);
+	TAKE(IB_QP_PKEY_INDEX, pkey_index);
+	TAKE(IB_QP_PORT, port_num);
+	TAKE(IB_QP_QKEY, qkey);
+	TAKE(IB_QP_PATH_MTU, path_mtu);
+	TAKE(IB_QP_TIMEOUT, timeout);
+	TAKE(IB_QP_RETRY_CNT, retry_cnt);
+	TAKE(IB_QP_RNR_RETRY, rnr_retry);
+	TAKE(IB_QP_RQ_PSN, rq_psn);
+	TAKE(IB_QP_SQ_PSN, sq_psn);
+	TAKE(IB_QP_MAX_QP_RD_ATOMIC, max_rd_atomic);
+	TAKE(IB_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
+	TAKE(IB_QP_MIN_RNR_TIMER, min_rnr_timer);
+	TAKE(IB_QP_DEST_QPN, dest_qp_num);
+	if (mask & IB_QP_PATH_MTU)
+		qp->mtu = ib_mtu_enum_to_int(attr->path_mtu);
+	qp->sq.rnr_left = qp->attr.rnr_retry;
+	qp->sq.retry_left = qp->attr.retry_cnt + 1;
+	/* The peer may have changed. */
+	qp->sq.peer = NULL;
+	if (mask & IB_QP_SQ_PSN) {
+		qp->sq.shown_psn = attr->sq_psn & UROCE_PSN_MASK;
+		qp->sq.shown_msn = 0;
+	}
+}
+
+static u32 port_mtu(const struct uroce_dev *dev)
+{
+	enum ib_mtu mtu = iboe_get_mtu(READ_ONCE(dev->netdev->mtu));
+
+	return ib_mtu_enum_to_int(clamp(mtu, IB_MTU_256, IB_MTU_4096));
+}
+
+/* Context: both locks. */
+static void enter_state(struct uroce_qp *qp, enum ib_qp_state state)
+{
+	bool fails = state == IB_QPS_ERR && qp->state != IB_QPS_ERR;
+
+	if (qp->state == IB_QPS_SQE && state == IB_QPS_RTS)
+		uroce_remote_again(qp);
+	WRITE_ONCE(qp->sq.draining, state == IB_QPS_SQD &&
+		   (qp->sq.draining || qp->state != IB_QPS_SQD));
+	if (state != qp->state)
+		trace_uroce_qp_state(&qp->dev->ib, qp->num, qp->state, state);
+	WRITE_ONCE(qp->state, state);
+	/* A datagram is one packet. */
+	if (state == IB_QPS_RTR && !uroce_qp_is_connected(qp))
+		qp->mtu = port_mtu(qp->dev);
+	if (state == IB_QPS_RESET) {
+		uroce_queue_reset(qp);
+		qp->attr = (struct ib_qp_attr){ .cap = qp->attr.cap };
+		qp->sq.tell_drained = false;
+	}
+	if (state == IB_QPS_ERR)
+		uroce_recv_flush(qp);
+	if (fails && (qp->srq || qp->xrcd))
+		set_bit(IB_EVENT_QP_LAST_WQE_REACHED, &qp->events);
+}
+
+/* The steps that may sleep or fail. */
+static int prepare(struct uroce_qp *qp, const struct ib_qp_attr *attr, int mask,
+		   struct uroce_av *av)
+{
+	int ret = check_attr(qp, attr, mask);
+
+	if (!ret && mask & IB_QP_AV)
+		ret = uroce_av_init(qp->dev, av, &attr->ah_attr);
+	if (!ret && mask & IB_QP_STATE && attr->qp_state == IB_QPS_INIT)
+		ret = uroce_queue_private(qp);
+	return ret;
+}
+
+static bool needs_wire(const struct uroce_qp *qp, enum ib_qp_state next)
+{
+	return next == IB_QPS_RTR &&
+	       (!uroce_qp_is_connected(qp) || !qp->av.dev_id);
+}
+
+/*
+ * Takes both locks, when no request that was posted before remains to be
+ * flushed in SQE. A process learns of a failure before the state changes to
+ * SQE, so that may happen meanwhile.
+ */
+static void lock_flushed(struct uroce_qp *qp)
+	__acquires(&qp->sq.lock) __acquires(&qp->resp.lock)
+{
+	u32 tail = uroce_send_tail(qp);
+
+	for (;;) {
+		uroce_send_flush(qp, tail);
+		spin_lock_bh(&qp->sq.lock);
+		spin_lock(&qp->resp.lock);
+		if (likely(!uroce_send_unflushed(qp, tail)))
+			return;
+		spin_unlock(&qp->resp.lock);
+		spin_unlock_bh(&qp->sq.lock);
+	}
+}
+
+int uroce_qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+		    struct ib_udata *udata)
+{
+	struct uroce_qp *qp = to_uqp(ib);
+	enum ib_qp_state cur, next;
+	struct uroce_av av;
+	int ret;
+
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+	ret = prepare(qp, attr, mask, &av);
+	if (ret)
+		return ret;
+	lock_flushed(qp);
+	cur = qp->state;
+	next = mask & IB_QP_STATE ? attr->qp_state : cur;
+	if ((mask & IB_QP_CUR_STATE && attr->cur_qp_state != cur) ||
+	    !ib_modify_qp_is_ok(cur, next, ib->qp_type, mask)) {
+		ret = -EINVAL;
+		goto unlock;
+	}
+	if (cur == IB_QPS_SQD && mask & IB_QP_AV && !qp->remote &&
+	    av.dev_id != qp->av.dev_id) {
+		ret = -EOPNOTSUPP;
+		goto unlock;
+	}
+	take_attr(qp, attr, mask);
+	if (mask & IB_QP_AV) {
+		uroce_flow_release(&qp->av.flow);
+		qp->av = av;
+		qp->attr.ah_attr = attr->ah_attr;
+		qp->attr.ah_attr.grh.sgid_attr = NULL;
+	}
+	/* The flag applies to this transition only. */
+	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
+		qp->sq.tell_drained = attr->en_sqd_async_notify;
+	else if (next == IB_QPS_SQD && cur != IB_QPS_SQD)
+		qp->sq.tell_drained = false;
+	if (cur == IB_QPS_SQD)
+		uroce_remote_changed(qp, mask & IB_QP_AV);
+	if (mask & IB_QP_STATE)
+		enter_state(qp, next);
+unlock:
+	spin_unlock(&qp->resp.lock);
+	spin_unlock_bh(&qp->sq.lock);
+	if (!ret && needs_wire(qp, next))
+		ret = uroce_remote_begin(qp);
+	if (!ret && next == IB_QPS_RESET)
+		uroce_remote_reset(qp);
+	if (!ret && cur == IB_QPS_SQD && mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		ret = uroce_remote_remember(qp);
+	if (qp->events)
+		uroce_send_later(qp);
+	uroce_send_run(qp);
+	return ret;
+}
+
+int uroce_qp_query(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+		   struct ib_qp_init_attr *init)
+{
+	struct uroce_qp *qp = to_uqp(ib);
+
+	spin_lock_bh(&qp->sq.lock);
+	spin_lock(&qp->resp.lock);
+	*attr = qp->attr;
+	attr->qp_state = qp->state;
+	attr->cur_qp_state = qp->state;
+	attr->sq_draining = qp->sq.draining;
+	uroce_remote_psns(qp, attr);
+	spin_unlock(&qp->resp.lock);
+	spin_unlock_bh(&qp->sq.lock);
+	/* A kick that found the lock taken has set @again and returned. */
+	uroce_send_run(qp);
+	attr->path_mig_state = IB_MIG_MIGRATED;
+	init->event_handler = ib->event_handler;
+	init->qp_context = ib->qp_context;
+	init->send_cq = ib->send_cq;
+	init->recv_cq = ib->recv_cq;
+	init->srq = ib->srq;
+	init->cap = qp->attr.cap;
+	init->sq_sig_type = qp->sq.sig_all ? IB_SIGNAL_ALL_WR :
+					     IB_SIGNAL_REQ_WR;
+	init->qp_type = ib->qp_type;
+	return 0;
+}
+
+/*
+ * After both locks were held to set @dead, no thread does work in the queue
+ * pair or completes its requests.
+ */
+int uroce_qp_destroy(struct ib_qp *ib, struct ib_udata *udata)
+{
+	struct uroce_qp *qp = to_uqp(ib);
+
+	trace_uroce_qp_destroy(&qp->dev->ib, qp->num, qp->type);
+	/*
+	 * Without its number uroce_qp_leave_net() does not find the queue pair,
+	 * so its routes are dropped in the same RCU section.
+	 */
+	rcu_read_lock();
+	uroce_qp_unnumber(qp);
+	spin_lock_bh(&qp->sq.lock);
+	spin_lock(&qp->resp.lock);
+	qp->sq.dead = true;
+	qp->resp.dead = true;
+	uroce_remote_lose_way(qp);
+	spin_unlock(&qp->resp.lock);
+	spin_unlock_bh(&qp->sq.lock);
+	rcu_read_unlock();
+	uroce_remote_end(qp);
+	hrtimer_cancel(&qp->sq.timer);
+	tasklet_kill(&qp->sq.task);
+	cancel_work_sync(&qp->sq.rest);
+	uroce_mw_qp_gone(qp);
+	if (qp->xrcd)
+		uroce_target_remove(qp);
+	uroce_flow_release(&qp->av.flow);
+	uroce_queue_free(qp);
+	kfree_rcu(qp, sq.rcu);
+	return 0;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The room of devices: the list of devices, their counters and tracepoints,
+ * faults on request, and the policy which namespaces communicate without
+ * packets. The room knows network devices and packets. It does not know queue
+ * pairs, memory or verbs: the per-device data of those rooms is opaque here.
+ */
+#ifndef UROCE_DEV_H
+#define UROCE_DEV_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/rhashtable.h>
+#include <linux/spinlock.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+
+#include "fault.h"
+#include "stats.h"
+#include "trace.h"
+
+struct uroce_mr_table;
+struct uroce_qp;
+
+#define UROCE_MAX_SGE		32
+#define UROCE_MAX_INLINE	1024
+#define UROCE_MAX_WR		16384
+#define UROCE_MAX_CQE		(1 << 20)
+#define UROCE_MAX_RD_ATOMIC	128
+#define UROCE_PKEY		0xffff
+
+/**
+ * struct uroce_dev - a device
+ * @ib: first member
+ * @link: entry in uroce_devices, under RCU
+ * @id: identifies the device; never reused. 0 stands for no device.
+ * @netdev: the network device that sends and receives the packets; valid while
+ *	the RDMA device is registered
+ * @net: network namespace that the device has joined; NULL after @netdev has
+ *	left it
+ * @gone: @netdev has left its namespace, or is about to. A reader that finds
+ *	this clear in an RCU read section may use dev_net(@netdev) until the
+ *	section ends. Written under groups_lock.
+ * @gsi: queue pair 1, under RCU
+ * @mrs_lock: protects @mrs and changes of @table
+ * @mrs: allocates the indices that the keys of regions and windows contain
+ * @table: regions by index, under RCU
+ * @mws: memory windows by index, under RCU
+ * @bound_lock: protects uroce_qp.windows
+ * @groups_lock: protects changes of @groups and @group_count, and the multicast
+ *	addresses of @netdev
+ * @groups: members of multicast groups, under RCU
+ * @group_count: number of groups that have a member
+ * @counters: counters of each processor, by enum uroce_counter; all but
+ * @qkey_violations: one counter for all processors, since each query of the
+ *	port reports it
+ * @faults: faults on request
+ * @mirror: packet sockets on @netdev see the messages that travel without
+ *	packets
+ */
+struct uroce_dev {
+	struct ib_device ib;
+	struct list_head link;
+	u64 id;
+	struct net_device *netdev;
+	struct net *net;
+	bool gone;
+	struct uroce_qp __rcu *gsi;
+	struct mutex mrs_lock;
+	struct xarray mrs;
+	struct uroce_mr_table __rcu *table;
+	struct xarray mws;
+	spinlock_t bound_lock;
+	struct mutex groups_lock;
+	struct rhltable groups;
+	u32 group_count;
+	u64 __percpu *counters;
+	atomic_t qkey_violations;
+	struct uroce_faults faults;
+	bool mirror;
+};
+
+/*
+ * The device sends nothing: its port is held down, or @netdev has left its
+ * namespace.
+ */
+static inline bool uroce_is_silent(struct uroce_dev *dev)
+{
+	return unlikely(READ_ONCE(dev->gone)) || uroce_port_is_down(dev);
+}
+
+static inline struct uroce_dev *to_udev(struct ib_device *ib)
+{
+	return container_of(ib, struct uroce_dev, ib);
+}
+
+/* stats.c */
+const char *uroce_counter_name(enum uroce_counter what);
+struct rdma_hw_stats *uroce_stats_alloc(struct ib_device *ib, u32 port);
+int uroce_stats_get(struct ib_device *ib, struct rdma_hw_stats *stats, u32 port,
+		    int index);
+
+static inline void uroce_count_many(struct uroce_dev *dev,
+				    enum uroce_counter what, u32 n)
+{
+	this_cpu_add(dev->counters[what], n);
+}
+
+static inline void uroce_count(struct uroce_dev *dev, enum uroce_counter what)
+{
+	uroce_count_many(dev, what, 1);
+}
+
+/*
+ * device.c: the list of devices. Look-ups run under RCU and return NULL if
+ * there is no such device.
+ */
+/* Under RCU, in ascending order of @id. */
+extern struct list_head uroce_devices;
+bool uroce_dev_add(struct uroce_dev *dev);
+void uroce_dev_remove(struct uroce_dev *dev);
+struct uroce_dev *uroce_dev_by_id(u64 id);
+struct uroce_dev *uroce_dev_by_netdev(const struct net_device *netdev);
+/* The device of a namespace that has this address. */
+struct uroce_dev *uroce_dev_by_gid(struct net *net, const union ib_gid *gid);
+/*
+ * The device that has this address in a namespace that @net may reach without
+ * packets.
+ */
+struct uroce_dev *uroce_dev_across(struct net *net, const union ib_gid *gid);
+
+/* device.c: the port. */
+bool uroce_port_up(struct uroce_dev *dev);
+void uroce_port_event(struct uroce_dev *dev);
+
+/* policy.c: may two namespaces communicate without packets? Context: RCU. */
+bool uroce_policy_across(const struct net *a, const struct net *b);
+int uroce_policy_init(void);
+void uroce_policy_exit(void);
+
+#endif

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The list of devices, and the state of their port. */
+#include <linux/netdevice.h>
+#include <linux/rculist.h>
+#include <net/net_namespace.h>
+#include <rdma/ib_cache.h>
+
+#include "dev.h"
+
+LIST_HEAD(uroce_devices);		/* under RCU */
+static DEFINE_SPINLOCK(devices_lock);	/* protects changes of the list */
+static u64 last_id;
+
+/*
+ * Returns false if the device is in the list already: the RDMA core enables
+ * some devices twice.
+ */
+bool uroce_dev_add(struct uroce_dev *dev)
+{
+	bool first;
+
+	spin_lock(&devices_lock);
+	first = !dev->id;
+	if (first) {
+		dev->id = ++last_id;
+		list_add_tail_rcu(&dev->link, &uroce_devices);
+	}
+	spin_unlock(&devices_lock);
+	return first;
+}
+
+/* On return no look-up finds the device any more. */
+void uroce_dev_remove(struct uroce_dev *dev)
+{
+	if (!dev->id)
+		return;
+	spin_lock(&devices_lock);
+	list_del_rcu(&dev->link);
+	spin_unlock(&devices_lock);
+	synchronize_rcu();
+}
+
+struct uroce_dev *uroce_dev_by_id(u64 id)
+{
+	struct uroce_dev *dev;
+
+	list_for_each_entry_rcu(dev, &uroce_devices, link)
+		if (dev->id == id)
+			return dev;
+	return NULL;
+}
+
+/*
+ * Sets @exact if the address belongs to the device's own netdev, and not to a
+ * VLAN, bridge or bond on top of it.
+ */
+static bool dev_has_gid(struct uroce_dev *dev, const union ib_gid *gid,
+			bool *exact)
+{
+	const struct ib_gid_attr *attr;
+
+	attr = rdma_find_gid_by_port(&dev->ib, gid, IB_GID_TYPE_ROCE_UDP_ENCAP,
+				     1, NULL);
+	if (IS_ERR(attr))
+		return false;
+	*exact = rcu_access_pointer(attr->ndev) == dev->netdev;
+	rdma_put_gid_attr(attr);
+	return true;
+}
+
+/*
+ * A device also has the addresses of net devices on top of its own (VLANs, a
+ * bridge, a bond). If the upper net device has an RDMA device of its own, that
+ * device is returned.
+ */
+struct uroce_dev *uroce_dev_by_gid(struct net *net, const union ib_gid *gid)
+{
+	struct uroce_dev *dev, *below = NULL;
+	bool exact;
+
+	list_for_each_entry_rcu(dev, &uroce_devices, link) {
+		if (READ_ONCE(dev->gone) ||
+		    !net_eq(dev_net(dev->netdev), net) ||
+		    !dev_has_gid(dev, gid, &exact))
+			continue;
+		if (exact)
+			return dev;
+		below = below ?: dev;
+	}
+	return below;
+}
+
+/*
+ * If two devices have the address, none is returned: the address does not say
+ * which one is meant.
+ */
+struct uroce_dev *uroce_dev_across(struct net *net, const union ib_gid *gid)
+{
+	struct uroce_dev *dev, *found = NULL;
+	bool exact;
+
+	list_for_each_entry_rcu(dev, &uroce_devices, link) {
+		if (READ_ONCE(dev->gone) ||
+		    !uroce_policy_across(net, dev_net(dev->netdev)) ||
+		    !dev_has_gid(dev, gid, &exact))
+			continue;
+		if (found)
+			return NULL;
+		found = dev;
+	}
+	return found;
+}
+
+struct uroce_dev *uroce_dev_by_netdev(const struct net_device *netdev)
+{
+	struct uroce_dev *dev;
+
+	list_for_each_entry_rcu(dev, &uroce_devices, link)
+		if (dev->netdev == netdev && !READ_ONCE(dev->gone))
+			return dev;
+	return NULL;
+}
+
+bool uroce_port_up(struct uroce_dev *dev)
+{
+	return netif_running(dev->netdev) && netif_carrier_ok(dev->netdev) &&
+	       !uroce_port_is_down(dev);
+}
+
+/* The port went up or down, or may have done so. */
+void uroce_port_event(struct uroce_dev *dev)
+{
+	struct ib_event event = {
+		.device = &dev->ib,
+		.element.port_num = 1,
+		.event = uroce_port_up(dev) ? IB_EVENT_PORT_ACTIVE :
+					      IB_EVENT_PORT_ERR,
+	};
+
+	trace_uroce_link(&dev->ib, event.event == IB_EVENT_PORT_ACTIVE);
+	ib_dispatch_event(&event);
+}

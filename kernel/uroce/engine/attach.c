@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Rings of processes: attached by univerbs, and kicked by it. */
+#include <linux/mm.h>
+
+#include "engine.h"
+
+static int cq_attach(struct ib_cq *cq, struct univ_cq *core)
+{
+	to_ucq(cq)->core = core;
+	return 0;
+}
+
+/* The queue pair is in RESET and not published yet. */
+static int qp_attach(struct ib_qp *ib, const struct univ_queue_rings *rings)
+{
+	struct uroce_qp *qp = to_uqp(ib);
+
+	qp->core = rings->core;
+	qp->sq.ring = rings->send;
+	qp->sq.sig_all = rings->sig_all;
+	qp->sq.attached = true;
+	qp->rq.ring = rings->recv;
+	qp->rq.attached = true;
+	/*
+	 * A message takes its receive request itself, so posting one needs no
+	 * kick.
+	 */
+	if (qp->rq.ring.count)
+		univ_ring_set_flags(&qp->rq.ring, 0);
+	return 0;
+}
+
+static int srq_attach(struct ib_srq *ib, const struct univ_ring *ring)
+{
+	struct uroce_srq *srq = to_usrq(ib);
+
+	void *memory;
+
+	/* Peers may already know or guess the number of an XRC queue. */
+	spin_lock_bh(&srq->rq.lock);
+	memory = srq->rq.memory;
+	srq->rq.memory = NULL;
+	srq->rq.ring = *ring;
+	srq->rq.attached = true;
+	univ_ring_set_flags(&srq->rq.ring, 0);
+	spin_unlock_bh(&srq->rq.lock);
+	kvfree(memory);
+	return 0;
+}
+
+static void qp_kick(struct ib_qp *ib, unsigned long which)
+{
+	struct uroce_qp *qp = to_uqp(ib);
+
+	if (unlikely(which & UNIV_KICK_RECV))
+		uroce_recv_posted(qp);
+	if (likely(which & UNIV_KICK_SEND))
+		uroce_send_kick(qp);
+}
+
+static void srq_kick(struct ib_srq *ib)
+{
+}
+
+const struct univ_queue_ops uroce_queue_ops = {
+	.caps = UNIV_QUEUE_WINDOWS | UNIV_QUEUE_XRC | UNIV_QUEUE_ATOMIC_WRITE,
+	.cq_attach = cq_attach,
+	.qp_attach = qp_attach,
+	.srq_attach = srq_attach,
+	.qp_kick = qp_kick,
+	.srq_kick = srq_kick,
+};

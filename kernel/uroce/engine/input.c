@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Delivers packets to queue pairs: the operations that the room of packets
+ * calls.
+ */
+#include <linux/etherdevice.h>
+#include <rdma/ib_addr.h>
+
+#include "../path/path.h"
+#include "engine.h"
+
+static struct uroce_dev *input_device(struct net *net,
+				      const struct in6_addr *dst)
+{
+	return uroce_dev_by_gid(net, (const union ib_gid *)dst);
+}
+
+static bool input_has_mac(const struct uroce_dev *dev, const u8 *mac)
+{
+	return ether_addr_equal(mac, dev->netdev->dev_addr);
+}
+
+static void input_damaged(struct uroce_dev *dev)
+{
+	uroce_count(dev, UROCE_CNT_DAMAGED);
+}
+
+static void group_member(struct uroce_qp *qp, void *pkt)
+{
+	uroce_datagram_receive(qp, pkt);
+}
+
+static void input_deliver(struct uroce_dev *dev, const struct uroce_packet *pkt)
+{
+	struct uroce_qp *qp;
+
+	if (pkt->qpn == UROCE_MCAST_QPN) {
+		uroce_mcast_each(dev, (const void *)&pkt->dst, group_member,
+				 (void *)pkt);
+		return;
+	}
+	qp = uroce_qp_find(dev->id, pkt->qpn);
+	if (!qp)
+		return;
+	if (!uroce_qp_is_connected(qp)) {
+		if (!rdma_is_multicast_addr((struct in6_addr *)&pkt->dst))
+			uroce_datagram_receive(qp, pkt);
+		return;
+	}
+	if (uroce_remote_receive(qp, pkt))
+		uroce_send_run(qp);
+}
+
+static void input_receive(struct uroce_dev *dev, const struct uroce_packet *pkt)
+{
+	const struct sk_buff *skb = pkt->skb;
+
+	uroce_count(dev, UROCE_CNT_RECEIVED_PKTS);
+	uroce_count_many(dev, UROCE_CNT_RECEIVED_BYTES,
+			 skb->data + skb->len - (u8 *)pkt->bth -
+			 UROCE_ICRC_SIZE);
+	if (!uroce_fault_packet(dev, pkt))
+		input_deliver(dev, pkt);
+}
+
+const struct uroce_net_ops uroce_input_ops = {
+	.device = input_device,
+	.by_netdev = uroce_dev_by_netdev,
+	.has_mac = input_has_mac,
+	.receive = input_receive,
+	.deliver = input_deliver,
+	.damaged = input_damaged,
+};

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Decides which thread, task or timer runs a send queue. */
+#include <linux/slab.h>
+
+#include "../path/path.h"
+#include "engine.h"
+
+/*
+ * The number of turns before a work item continues. A process may publish
+ * requests as fast as they complete, for ever, and a message may have 1 GiB. A
+ * system call does more turns, between which the scheduler may switch; time in
+ * the tasklet would be charged to no task.
+ */
+#define TURNS		16
+#define TASK_TURNS	4
+
+static struct workqueue_struct *send_wq;
+
+/* WQ_MEM_RECLAIM: memory may be reclaimed by I/O over this device. */
+int uroce_queue_start(void)
+{
+	send_wq = alloc_workqueue("uroce", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return send_wq ? 0 : -ENOMEM;
+}
+
+void uroce_queue_stop(void)
+{
+	destroy_workqueue(send_wq);
+}
+
+/* The process wrote an invalid tail, so nothing in the ring can be trusted. */
+static noinline void send_corrupt(struct uroce_qp *qp)
+{
+	struct uroce_wqe wqe = {};
+
+	qp->sq.head = univ_ring_published(&qp->sq.ring) - 1;
+	uroce_send_done(qp, &wqe, IB_WC_LOC_QP_OP_ERR,
+			UNIV_REASON_RING_CORRUPT);
+	uroce_send_notify(qp);
+}
+
+static noinline bool flush_step(struct uroce_qp *qp, u32 tail)
+{
+	struct uroce_sendq *sq = &qp->sq;
+	u16 reason;
+	u32 n;
+
+	for (n = 0; n < UROCE_FLUSH_TURN && sq->head != tail; n++) {
+		if (!sq->wqe.loaded)
+			uroce_send_load(qp, sq->head, &sq->wqe, &reason);
+		uroce_send_done(qp, &sq->wqe, IB_WC_WR_FLUSH_ERR, 0);
+	}
+	if (n)
+		trace_uroce_flush(&qp->dev->ib, qp->num, n);
+	uroce_send_notify(qp);
+	return sq->head != tail;
+}
+
+/* The current tail, for uroce_send_flush(). */
+u32 uroce_send_tail(struct uroce_qp *qp)
+{
+	return qp->sq.ring.count ? univ_ring_published(&qp->sq.ring) : 0;
+}
+
+/*
+ * Are there requests before @tail that SQE has to flush? False too if @tail is
+ * not valid any more. Context: the send queue's lock.
+ */
+bool uroce_send_unflushed(const struct uroce_qp *qp, u32 tail)
+{
+	const struct uroce_sendq *sq = &qp->sq;
+
+	return qp->state == IB_QPS_SQE && !sq->dead && sq->head != tail &&
+	       tail - sq->head <= sq->ring.count;
+}
+
+/*
+ * In SQE, flushes requests that were posted before @tail: the caller may leave
+ * the state, and requests behind a failed one must not be executed. May sleep.
+ */
+void uroce_send_flush(struct uroce_qp *qp, u32 tail)
+{
+	bool more = READ_ONCE(qp->state) == IB_QPS_SQE;
+
+	while (more) {
+		spin_lock_bh(&qp->sq.lock);
+		more = uroce_send_unflushed(qp, tail) && flush_step(qp, tail);
+		spin_unlock_bh(&qp->sq.lock);
+		cond_resched();
+	}
+}
+
+/* Is the wait over? */
+static bool send_may_go_on(struct uroce_sendq *sq)
+{
+	if (READ_ONCE(sq->due) ||
+	    (sq->wait == UROCE_WAIT_RNR && READ_ONCE(sq->word)))
+		sq->wait = UROCE_WAIT_NONE;
+	return sq->wait == UROCE_WAIT_NONE;
+}
+
+/* All requests that had begun before SQD are complete. Context: sq.lock. */
+static void send_drained(struct uroce_qp *qp)
+{
+	struct uroce_sendq *sq = &qp->sq;
+
+	if (!sq->draining)
+		return;
+	WRITE_ONCE(sq->draining, false);
+	if (!sq->tell_drained)
+		return;
+	set_bit(IB_EVENT_SQ_DRAINED, &qp->events);
+	uroce_send_later(qp);
+}
+
+/* In SQD no new request begins. Returns true if there is more to do. */
+static bool send_drain(struct uroce_qp *qp)
+{
+	bool more = false;
+
+	if (uroce_qp_is_local(qp) && qp->sq.wqe.loaded)
+		more = uroce_local_step(qp, qp->sq.head + 1);
+	else if (!uroce_qp_is_local(qp))
+		more = uroce_remote_step(qp, qp->sq.head);
+	if (uroce_qp_is_local(qp) ? !qp->sq.wqe.loaded : uroce_remote_idle(qp))
+		send_drained(qp);
+	return more;
+}
+
+/* Handles states other than RTS. @tail is valid. */
+static noinline bool send_step_state(struct uroce_qp *qp, u32 tail,
+				     enum ib_qp_state state)
+{
+	if (state == IB_QPS_ERR || state == IB_QPS_SQE) {
+		qp->sq.wait = UROCE_WAIT_NONE;
+		uroce_remote_flush(qp);
+		return flush_step(qp, tail);
+	}
+	if (qp->sq.wait != UROCE_WAIT_NONE && !send_may_go_on(&qp->sq))
+		return false;
+	return send_drain(qp);
+}
+
+/* Context: sq.lock. Returns true if there is more to do. */
+static inline bool send_step(struct uroce_qp *qp)
+{
+	struct uroce_sendq *sq = &qp->sq;
+	enum ib_qp_state state = READ_ONCE(qp->state);
+	u32 tail;
+
+	if (unlikely(!sq->ring.count || state < IB_QPS_RTS))
+		return false;
+	tail = univ_ring_published(&sq->ring);
+	if (unlikely(tail - sq->head > sq->ring.count)) {
+		send_corrupt(qp);
+		return false;
+	}
+	if (unlikely(state != IB_QPS_RTS))
+		return send_step_state(qp, tail, state);
+	if (unlikely(sq->wait != UROCE_WAIT_NONE) && !send_may_go_on(sq))
+		return false;
+	if (tail == sq->head && !qp->remote)
+		return false;
+	return uroce_qp_is_local(qp) ? uroce_local_step(qp, tail) :
+				       uroce_remote_step(qp, tail);
+}
+
+/*
+ * Does a bounded amount of work. @word: another thread may have set @again.
+ * Context: sq.lock.
+ */
+static inline void send_piece(struct uroce_qp *qp, bool word)
+{
+	struct uroce_sendq *sq = &qp->sq;
+
+	/* Cleared before the look for work, see send_run(). */
+	if (unlikely(word))
+		smp_store_mb(sq->again, false);
+	if (likely(!sq->dead) && unlikely(send_step(qp)))
+		WRITE_ONCE(sq->again, true);
+}
+
+/*
+ * Does some of the queue's work. Returns false if another thread holds the
+ * lock.
+ */
+static bool send_turn(struct uroce_qp *qp, bool word)
+{
+	if (unlikely(!spin_trylock_bh(&qp->sq.lock)))
+		return false;
+	send_piece(qp, word);
+	spin_unlock_bh(&qp->sq.lock);
+	/*
+	 * Pairs with the fence in send_run(): a thread that found the lock
+	 * taken has either set @again, or sees the lock free.
+	 */
+	smp_mb();
+	return true;
+}
+
+/*
+ * Destroying the queue pair sets @dead under the lock, and cancels the work
+ * item after that.
+ */
+static void send_rest(struct uroce_qp *qp)
+{
+	spin_lock_bh(&qp->sq.lock);
+	if (!qp->sq.dead)
+		queue_work(send_wq, &qp->sq.rest);
+	spin_unlock_bh(&qp->sq.lock);
+}
+
+static noinline void send_more(struct uroce_qp *qp, u32 turns, bool may_sleep)
+{
+	while (--turns) {
+		if (may_sleep)
+			cond_resched();
+		if (!send_turn(qp, true) || !READ_ONCE(qp->sq.again))
+			return;
+	}
+	send_rest(qp);
+}
+
+/*
+ * Runs a send queue until nothing is left to do, or sets @again for the thread
+ * that holds the lock. The fence between setting @again and trying the lock
+ * pairs with the fence between unlocking and loading @again: either this thread
+ * gets the lock, or the holder sees @again after it has unlocked. The fence
+ * behind clearing @again orders that before the look for work; otherwise the
+ * holder could clear the word of a thread that came in between. A thread that
+ * gets the lock at once sets no word, and leaves one that it finds for another
+ * turn. A thread that has used up its turns leaves @again for the work item.
+ */
+static __always_inline void send_run(struct uroce_qp *qp, u32 turns,
+				     bool may_sleep)
+{
+	struct uroce_sendq *sq = &qp->sq;
+
+	if (unlikely(!send_turn(qp, false))) {
+		/* Release: our work is visible before @again is. */
+		smp_store_release(&sq->again, true);
+		/*
+		 * Either this thread gets the lock, or its holder sees @again;
+		 * see above.
+		 */
+		smp_mb();
+	}
+	if (unlikely(READ_ONCE(sq->again)))
+		send_more(qp, turns, may_sleep);
+}
+
+/* Context: any with interrupts enabled and without a lock of uroce. */
+void uroce_send_run(struct uroce_qp *qp)
+{
+	send_run(qp, TASK_TURNS, false);
+}
+
+/* As uroce_send_run(). Context: may sleep. */
+void uroce_send_kick(struct uroce_qp *qp)
+{
+	send_run(qp, TURNS, true);
+}
+
+/*
+ * send_rest() queues this work under the lock and does not check @again
+ * afterwards. So this function waits for the lock: if it only tried, the work
+ * could be lost.
+ */
+static void send_work(struct work_struct *work)
+{
+	struct uroce_qp *qp = container_of(work, struct uroce_qp, sq.rest);
+
+	spin_lock_bh(&qp->sq.lock);
+	send_piece(qp, true);
+	spin_unlock_bh(&qp->sq.lock);
+	/*
+	 * Pairs with the fence in send_run(), as the one in send_turn() does.
+	 */
+	smp_mb();
+	if (READ_ONCE(qp->sq.again))
+		send_more(qp, TURNS, true);
+}
+
+static void raise_events(struct uroce_qp *qp, unsigned long events)
+{
+	struct ib_event event = {
+		.device = &qp->dev->ib,
+		.element.qp = qp->ib,
+	};
+	int bit;
+
+	if (!qp->ib->event_handler)
+		return;
+	for_each_set_bit(bit, &events, BITS_PER_LONG) {
+		event.event = bit;
+		qp->ib->event_handler(&event, qp->ib->qp_context);
+	}
+}
+
+/*
+ * Resumes a peer that waits for a receive request. It is looked up again, since
+ * it may have been destroyed; the caller's RCU section keeps it. Context:
+ * resp.lock.
+ */
+static struct uroce_qp *recv_wanted(struct uroce_qp *qp)
+{
+	struct uroce_qp *peer;
+
+	WRITE_ONCE(qp->resp.wanted, false);
+	univ_ring_set_flags(&qp->rq.ring, 0);
+	peer = uroce_qp_find(qp->av.dev_id, qp->attr.dest_qp_num);
+	if (peer)
+		WRITE_ONCE(peer->sq.word, true);
+	return peer;
+}
+
+/*
+ * Messages take receive requests by themselves. A post is notified only in the
+ * error state, in which no message takes it, or if a peer waits for it: the
+ * posting thread then delivers the peer's message. Context: no lock of uroce.
+ */
+void uroce_recv_posted(struct uroce_qp *qp)
+{
+	struct uroce_qp *peer = NULL;
+
+	rcu_read_lock();
+	spin_lock_bh(&qp->resp.lock);
+	if (!qp->resp.dead && qp->state == IB_QPS_ERR)
+		uroce_recv_flush(qp);
+	else if (!qp->resp.dead && qp->resp.wanted)
+		peer = recv_wanted(qp);
+	spin_unlock_bh(&qp->resp.lock);
+	if (peer)
+		uroce_send_run(peer);
+	rcu_read_unlock();
+}
+
+/*
+ * Handles events that were found under locks. Events are taken under the lock
+ * that fails a queue pair, after the flush, so that
+ * IB_EVENT_QP_LAST_WQE_REACHED follows the completion of the last request of a
+ * shared receive queue, even if another thread fails the queue pair meanwhile.
+ */
+static void send_task(struct tasklet_struct *task)
+{
+	struct uroce_qp *qp = from_tasklet(qp, task, sq.task);
+	unsigned long events;
+
+	spin_lock_bh(&qp->resp.lock);
+	if (!qp->resp.dead && READ_ONCE(qp->lost) &&
+	    qp->state != IB_QPS_RESET)
+		uroce_qp_fail(qp, IB_EVENT_QP_FATAL);
+	if (!qp->resp.dead && qp->state == IB_QPS_ERR)
+		uroce_recv_flush(qp);
+	events = xchg(&qp->events, 0);
+	spin_unlock_bh(&qp->resp.lock);
+	if (events)
+		raise_events(qp, events);
+	if (READ_ONCE(qp->resp.wanted))
+		uroce_recv_posted(qp);
+	send_run(qp, TASK_TURNS, false);
+}
+
+static enum hrtimer_restart send_timer(struct hrtimer *timer)
+{
+	struct uroce_qp *qp = container_of(timer, struct uroce_qp, sq.timer);
+
+	/* The next run of the queue ends the wait. */
+	WRITE_ONCE(qp->sq.due, true);
+	uroce_send_later(qp);
+	return HRTIMER_NORESTART;
+}
+
+/* Called before the queue pair can be run. */
+void uroce_send_init(struct uroce_qp *qp)
+{
+	struct uroce_sendq *sq = &qp->sq;
+
+	hrtimer_setup(&sq->timer, send_timer, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
+	tasklet_setup(&sq->task, send_task);
+	INIT_WORK(&sq->rest, send_work);
+}

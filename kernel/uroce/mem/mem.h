@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The room of memory: regions, keys, references to the memory that a key names,
+ * and copies. The room knows devices and protection domains. It does not know
+ * queue pairs; memory windows, which these bind, are in qp/mw.c.
+ */
+#ifndef UROCE_MEM_H
+#define UROCE_MEM_H
+
+#include <linux/completion.h>
+#include <linux/mm.h>
+#include <linux/nospec.h>
+#include <linux/rcupdate.h>
+#include <linux/refcount.h>
+#include <rdma/ib_verbs.h>
+
+#include "compat.h"
+
+struct ib_umem;
+struct sk_buff;
+struct uroce_dev;
+struct uroce_mw;
+struct uroce_packet;
+
+/**
+ * struct uroce_mr_table - regions by the index in their keys, under RCU
+ * @size: number of entries of @slot
+ * @slot: region of each index, or NULL
+ *
+ * Behind @slot there is a byte for each index: the low byte of the latest key
+ * of that index, under uroce_dev.mrs_lock.
+ */
+struct uroce_mr_table {
+	struct rcu_head rcu;
+	u32 size;
+	struct uroce_mr __rcu *slot[];
+};
+
+/**
+ * struct uroce_mr - registered memory
+ * @ib: first member; @ib.lkey and @ib.rkey are index << 8 | variant
+ * @ref: references: one of the owner, and one of each copy that runs
+ * @idle: completed when the last reference is dropped
+ * @umem: pinned pages of a process, or NULL
+ * @pages: address of each page; NULL for kernel addresses
+ * @iova: address of the first byte, as requests name it
+ * @length: in bytes
+ * @offset: offset of the first byte in @pages[0]
+ * @access: enum ib_access_flags
+ * @kernel: addresses are kernel addresses (get_dma_mr)
+ * @windows: number of windows bound to the region; negative when no more may be
+ *	bound
+ */
+struct uroce_mr {
+	struct ib_mr ib;
+	struct rcu_head rcu;
+	refcount_t ref;
+	struct completion idle;
+	struct ib_umem *umem;
+	void **pages;
+	u32 npages;
+	u32 max_pages;
+	u64 iova;
+	u64 length;
+	u32 offset;
+	u32 access;
+	bool kernel;
+	bool valid;
+	atomic_t windows;
+};
+
+void uroce_mr_release(struct uroce_mr *mr);
+
+static inline bool uroce_mr_allows(const struct uroce_mr *mr, u64 addr, u32 len,
+				   u32 access)
+{
+	u64 from = addr - mr->iova;
+
+	return !(access & ~mr->access) && from <= mr->length &&
+	       len <= mr->length - from;
+}
+
+/* Would uroce_mr_get() still find this region, which is held? */
+static inline bool uroce_mr_serves(const struct uroce_mr *mr,
+				   const struct ib_pd *pd, u32 key, u64 addr,
+				   u32 len, u32 access)
+{
+	return mr->ib.rkey == key && mr->ib.pd == pd && READ_ONCE(mr->valid) &&
+	       uroce_mr_allows(mr, addr, len, access);
+}
+
+static inline void uroce_mr_put(struct uroce_mr *mr)
+{
+	if (refcount_dec_and_test(&mr->ref))
+		uroce_mr_release(mr);
+}
+
+static inline struct uroce_mr *
+uroce_mr_lookup(const struct uroce_mr_table *table, u32 index)
+{
+	if (unlikely(!table || index >= table->size))
+		return NULL;
+	/* The key comes from a process or from a peer. */
+	index = array_index_nospec(index, table->size);
+	return rcu_dereference_bh(table->slot[index]);
+}
+
+/*
+ * Looks up the region of @key and takes a reference, if it contains these bytes
+ * and grants @access. The reference is taken before the region is checked, so
+ * that the result of the check stays valid: the fence pairs with the one in
+ * mr_held(). Inline for the fast path; other callers use uroce_mr_get().
+ * Context: bottom halves off.
+ */
+static __always_inline struct uroce_mr *
+uroce_mr_hold(const struct uroce_mr_table *table, const struct ib_pd *pd,
+	      u32 key, u64 addr, u32 len, u32 access)
+{
+	struct uroce_mr *mr = uroce_mr_lookup(table, key >> 8);
+
+	if (unlikely(!mr || !refcount_inc_not_zero(&mr->ref)))
+		return NULL;
+	smp_mb__after_atomic();
+	/*
+	 * Acquire: pairs with the release in uroce_mr_fast() and mr_resume().
+	 */
+	if (likely(smp_load_acquire(&mr->valid) && mr->ib.lkey == key &&
+		   mr->ib.pd == pd && uroce_mr_allows(mr, addr, len, access)))
+		return mr;
+	uroce_mr_put(mr);
+	return NULL;
+}
+
+/*
+ * The address of a byte of a region. Limits @len to the bytes that follow at
+ * this address.
+ */
+static inline void *uroce_mr_at(const struct uroce_mr *mr, u64 off, u32 *len)
+{
+	if (unlikely(mr->kernel))
+		return (void *)(uintptr_t)off;
+	off += mr->offset;
+	*len = min_t(u32, *len, PAGE_SIZE - offset_in_page(off));
+	return mr->pages[off >> PAGE_SHIFT] + offset_in_page(off);
+}
+
+static inline struct uroce_mr *to_umr(struct ib_mr *ib)
+{
+	return container_of(ib, struct uroce_mr, ib);
+}
+
+/**
+ * struct uroce_seg - a segment of memory that a request names
+ * @mr: region, held; NULL for a kernel address
+ * @mw: only for a peer's request: the window whose key was used, held; or NULL
+ * @base: offset from the start of @mr, or a kernel address
+ * @len: in bytes
+ */
+struct uroce_seg {
+	struct uroce_mr *mr;
+	struct uroce_mw *mw;
+	u64 base;
+	u32 len;
+};
+
+/**
+ * struct uroce_vec - segments of memory as one run of bytes
+ * @seg: segments
+ * @count: number of segments
+ * @len: number of bytes
+ *
+ * A region that is held cannot be deregistered. A vector is therefore built for
+ * one copy and released after it, under one lock; a request that waits for a
+ * peer or a timer keeps only its scatter list.
+ */
+struct uroce_vec {
+	struct uroce_seg *seg;
+	u32 count;
+	u32 len;
+};
+
+/*
+ * Functions that need bottom halves off rely on RCU: a section with bottom
+ * halves off delays the end of a grace period.
+ */
+u16 uroce_mr_why(const struct ib_pd *pd, u32 key, u64 addr, u32 len,
+		 u32 access);
+struct uroce_mr *uroce_mr_get(struct ib_pd *pd, u32 key, u64 addr, u32 len,
+			      u32 access);
+int uroce_key_alloc(struct uroce_dev *dev, void *owner, u32 *key);
+void uroce_key_free(struct uroce_dev *dev, u32 key);
+void uroce_mr_exit(struct uroce_dev *dev);
+void uroce_mr_copy(const struct uroce_mr *to, u64 to_off,
+		   const struct uroce_mr *from, u64 from_off, u32 len);
+void uroce_mr_write(const struct uroce_mr *mr, u64 off, const void *from,
+		    u32 len);
+void uroce_vec_put(struct uroce_vec *vec);
+void uroce_vec_copy(const struct uroce_vec *dst, u32 dst_off,
+		    const struct uroce_vec *src, u32 src_off, u32 len);
+void uroce_vec_read(const struct uroce_vec *vec, u32 off, void *to, u32 len);
+void uroce_vec_write(const struct uroce_vec *vec, u32 off, const void *from,
+		     u32 len);
+bool uroce_vec_attach(const struct uroce_vec *vec, u32 off, u32 len,
+		      struct sk_buff *skb);
+bool uroce_atomic(const struct uroce_seg *seg, u8 opcode, u64 compare_add,
+		  u64 swap, u64 *orig);
+bool uroce_atomic_write(const struct uroce_seg *seg, u64 value);
+void uroce_packet_put(const struct uroce_packet *pkt,
+		      const struct uroce_vec *vec, u32 offset);
+
+/*
+ * Takes one segment, as uroce_mr_get() does. Returns false, and holds nothing,
+ * if access is denied.
+ */
+static inline bool uroce_seg_get(struct uroce_seg *seg, struct ib_pd *pd,
+				 u32 key, u64 addr, u32 len, u32 access)
+{
+	seg->mr = uroce_mr_get(pd, key, addr, len, access);
+	if (unlikely(!seg->mr))
+		return false;
+	seg->base = addr - seg->mr->iova;
+	seg->len = len;
+	return true;
+}
+
+/* mr.c: the control path. */
+struct ib_mr *uroce_mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
+			   int access, UNIV_DMAH_ARG struct ib_udata *udata);
+struct ib_mr *uroce_mr_rereg(struct ib_mr *ib, int flags, u64 start, u64 length,
+			     u64 iova, int access, struct ib_pd *pd,
+			     struct ib_udata *udata);
+struct ib_mr *uroce_mr_dma(struct ib_pd *pd, int access);
+struct ib_mr *uroce_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max);
+int uroce_mr_map(struct ib_mr *ib, struct scatterlist *sgl, int n,
+		 unsigned int *offset);
+int uroce_mr_dereg(struct ib_mr *ib, struct ib_udata *udata);
+int uroce_mr_fast(struct ib_pd *pd, struct ib_mr *ib, u32 key, u32 access);
+int uroce_mr_invalidate(struct ib_pd *pd, u32 key);
+
+#endif

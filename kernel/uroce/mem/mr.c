@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Memory regions: keys and pinned pages. */
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+
+#include "../dev/dev.h"
+#include "queue.h"
+#include "mem.h"
+
+#ifdef CONFIG_HIGHMEM
+#error "every page must have an address"
+#endif
+
+static struct uroce_mr *mr_new(struct ib_pd *pd, int access)
+{
+	struct uroce_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+
+	if (!mr)
+		return NULL;
+	mr->ib.pd = pd;
+	mr->ib.device = pd->device;
+	mr->access = access;
+	refcount_set(&mr->ref, 1);
+	init_completion(&mr->idle);
+	return mr;
+}
+
+static u8 *table_variants(struct uroce_mr_table *table)
+{
+	return (u8 *)&table->slot[table->size];
+}
+
+/*
+ * Makes room for a region of this index. Look-ups continue in the old table
+ * meanwhile. The table is charged to no process: it belongs to the device and
+ * outlives the process whose region made it grow. The number of regions bounds
+ * its size.
+ */
+static int table_grow(struct uroce_dev *dev, u32 index)
+{
+	struct uroce_mr_table *old, *new;
+	u32 size;
+
+	old = rcu_dereference_protected(dev->table,
+					lockdep_is_held(&dev->mrs_lock));
+	if (old && index < old->size)
+		return 0;
+	size = max_t(u32, 64, roundup_pow_of_two(index + 1));
+	new = kvzalloc(struct_size(new, slot, size) + size, GFP_KERNEL);
+	if (!new)
+		return -ENOMEM;
+	new->size = size;
+	/* The first key of an index must not be predictable. */
+	get_random_bytes(table_variants(new), size);
+	if (old) {
+		memcpy(new->slot, old->slot,
+		       flex_array_size(old, slot, old->size));
+		memcpy(table_variants(new), table_variants(old), old->size);
+	}
+	rcu_assign_pointer(dev->table, new);
+	if (old)
+		kvfree_rcu(old, rcu);
+	return 0;
+}
+
+static void table_set(struct uroce_dev *dev, u32 index, struct uroce_mr *mr)
+{
+	struct uroce_mr_table *table;
+
+	table = rcu_dereference_protected(dev->table,
+					  lockdep_is_held(&dev->mrs_lock));
+	rcu_assign_pointer(table->slot[index], mr);
+}
+
+/* The device is freed, and has no regions any more. */
+void uroce_mr_exit(struct uroce_dev *dev)
+{
+	kvfree(rcu_dereference_protected(dev->table, true));
+	xa_destroy(&dev->mrs);
+	xa_destroy(&dev->mws);
+}
+
+static u8 *key_variant(struct uroce_dev *dev, u32 index)
+{
+	struct uroce_mr_table *table;
+
+	table = rcu_dereference_protected(dev->table,
+					  lockdep_is_held(&dev->mrs_lock));
+	return &table_variants(table)[index];
+}
+
+/*
+ * Allocates a key of a region or a window. The lowest free index may have been
+ * freed just now, and a peer may still use its old key. So the low byte
+ * continues from the latest key of the index, and a key repeats after 256
+ * allocations at the earliest.
+ */
+int uroce_key_alloc(struct uroce_dev *dev, void *owner, u32 *key)
+{
+	u32 index;
+	int ret;
+
+	lockdep_assert_held(&dev->mrs_lock);
+	ret = xa_alloc(&dev->mrs, &index, owner, XA_LIMIT(1, 0xffffff),
+		       GFP_KERNEL);
+	if (ret)
+		return ret == -EBUSY ? -ENOMEM : ret;
+	ret = table_grow(dev, index);
+	if (ret) {
+		xa_erase(&dev->mrs, index);
+		return ret;
+	}
+	*key = index << 8 | ++*key_variant(dev, index);
+	return 0;
+}
+
+/*
+ * @key is the latest key: requests may have changed its low byte since it was
+ * allocated.
+ */
+void uroce_key_free(struct uroce_dev *dev, u32 key)
+{
+	lockdep_assert_held(&dev->mrs_lock);
+	*key_variant(dev, key >> 8) = key;
+	xa_erase(&dev->mrs, key >> 8);
+}
+
+static int mr_publish(struct uroce_mr *mr, bool valid)
+{
+	struct uroce_dev *dev = to_udev(mr->ib.device);
+	int ret;
+
+	mutex_lock(&dev->mrs_lock);
+	ret = uroce_key_alloc(dev, mr, &mr->ib.lkey);
+	if (ret)
+		goto unlock;
+	mr->ib.rkey = mr->ib.lkey;
+	mr->valid = valid;
+	table_set(dev, mr->ib.lkey >> 8, mr);
+	trace_uroce_mr_create(&mr->ib, mr->iova, mr->length);
+unlock:
+	mutex_unlock(&dev->mrs_lock);
+	return ret;
+}
+
+static void mr_unpublish(struct uroce_mr *mr)
+{
+	struct uroce_dev *dev = to_udev(mr->ib.device);
+
+	mutex_lock(&dev->mrs_lock);
+	table_set(dev, mr->ib.lkey >> 8, NULL);
+	uroce_key_free(dev, mr->ib.lkey);
+	mutex_unlock(&dev->mrs_lock);
+}
+
+static int mr_list_pages(struct uroce_mr *mr)
+{
+	struct sg_table *table = &mr->umem->sgt_append.sgt;
+	struct scatterlist *sg;
+	u32 n = 0, i, run;
+	void *first;
+	int s;
+
+	mr->npages = ib_umem_num_pages(mr->umem);
+	mr->pages = kvmalloc_array(mr->npages, sizeof(*mr->pages),
+				   GFP_KERNEL_ACCOUNT);
+	if (!mr->pages)
+		return -ENOMEM;
+	for_each_sgtable_sg(table, sg, s) {
+		run = PAGE_ALIGN(sg->offset + sg->length) >> PAGE_SHIFT;
+		first = page_address(sg_page(sg));
+		for (i = 0; i < run && n < mr->npages; i++)
+			mr->pages[n++] = first + i * PAGE_SIZE;
+	}
+	return n == mr->npages ? 0 : -EINVAL;
+}
+
+static void mr_free(struct uroce_mr *mr)
+{
+	if (mr->umem)
+		ib_umem_release(mr->umem);
+	kvfree(mr->pages);
+	kfree_rcu(mr, rcu);
+}
+
+/* Pins the pages of a process; mr_free() unpins them. */
+static int mr_pin(struct uroce_mr *mr, u64 start, u64 length, u64 iova)
+{
+	mr->umem = ib_umem_get_va(mr->ib.device, start, length, mr->access);
+	if (IS_ERR(mr->umem)) {
+		int ret = PTR_ERR(mr->umem);
+
+		mr->umem = NULL;
+		return ret;
+	}
+	mr->iova = iova;
+	mr->ib.iova = iova;
+	mr->length = length;
+	mr->ib.length = length;
+	mr->offset = start & ~PAGE_MASK;
+	return mr_list_pages(mr);
+}
+
+struct ib_mr *uroce_mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
+			   int access, UNIV_DMAH_ARG struct ib_udata *udata)
+{
+	struct uroce_mr *mr = mr_new(pd, access);
+	int ret;
+
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	ret = mr_pin(mr, start, length, iova);
+	if (!ret)
+		ret = mr_publish(mr, true);
+	if (!ret)
+		return &mr->ib;
+	mr_free(mr);
+	return ERR_PTR(ret);
+}
+
+/*
+ * Afterwards no look-up finds the region and no copy uses it. The grace period
+ * is for readers that looked at the region while it was valid but have not
+ * taken a reference yet.
+ */
+static void mr_pause(struct uroce_mr *mr)
+{
+	WRITE_ONCE(mr->valid, false);
+	synchronize_rcu();
+	uroce_mr_put(mr);
+	wait_for_completion(&mr->idle);
+}
+
+static void mr_resume(struct uroce_mr *mr)
+{
+	reinit_completion(&mr->idle);
+	refcount_set(&mr->ref, 1);
+	/* Pairs with the acquire in uroce_mr_hold(). */
+	smp_store_release(&mr->valid, true);
+}
+
+static void mr_swap_pages(struct uroce_mr *mr, struct uroce_mr *other)
+{
+	swap(mr->umem, other->umem);
+	swap(mr->pages, other->pages);
+	swap(mr->npages, other->npages);
+	swap(mr->iova, other->iova);
+	swap(mr->length, other->length);
+	swap(mr->offset, other->offset);
+}
+
+/*
+ * From now on no window can be bound to the region. Returns false if one is
+ * bound: the specification and ibv_dereg_mr(3) demand that deregistration then
+ * fails, since the owner of the window could not tell that its memory is gone.
+ */
+static bool mr_close(struct uroce_mr *mr)
+{
+	/* Ordering: pairs with the barrier in region_put() of mw.c. */
+	return !atomic_cmpxchg(&mr->windows, 0, INT_MIN);
+}
+
+/*
+ * Changes the range, access or domain; the keys stay. All steps that can fail
+ * come first, so the region is either changed or left as it was. Context: one
+ * caller at a time.
+ */
+struct ib_mr *uroce_mr_rereg(struct ib_mr *ib, int flags, u64 start, u64 length,
+			     u64 iova, int access, struct ib_pd *pd,
+			     struct ib_udata *udata)
+{
+	struct uroce_mr *mr = to_umr(ib), *other;
+	int ret = 0;
+
+	other = mr_new(pd, flags & IB_MR_REREG_ACCESS ? access : mr->access);
+	if (!other)
+		return ERR_PTR(-ENOMEM);
+	/* Pages that were pinned for reading only must not be written. */
+	if (flags & IB_MR_REREG_TRANS)
+		ret = mr_pin(other, start, length, iova);
+	else if (ib_access_writable(other->access) && !mr->umem->writable)
+		ret = mr_pin(other, mr->umem->address, mr->length, mr->iova);
+	if (!ret && !mr_close(mr))
+		ret = -EBUSY;
+	if (ret) {
+		mr_free(other);
+		return ERR_PTR(ret);
+	}
+	mr_pause(mr);
+	if (other->umem)
+		mr_swap_pages(mr, other);
+	mr->access = other->access;
+	ib->pd = pd;
+	mr_resume(mr);
+	atomic_set(&mr->windows, 0);
+	mr_free(other);
+	return NULL;
+}
+
+/* All of the kernel's memory, for users in the kernel. */
+struct ib_mr *uroce_mr_dma(struct ib_pd *pd, int access)
+{
+	struct uroce_mr *mr = mr_new(pd, access);
+	int ret;
+
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->kernel = true;
+	mr->length = U64_MAX;
+	ret = mr_publish(mr, true);
+	if (!ret)
+		return &mr->ib;
+	mr_free(mr);
+	return ERR_PTR(ret);
+}
+
+/* For fast registration: a REG_MR request makes the region valid. */
+struct ib_mr *uroce_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max)
+{
+	struct uroce_mr *mr;
+	int ret = -ENOMEM;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EINVAL);
+	mr = mr_new(pd, 0);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->max_pages = max;
+	mr->pages = kvmalloc_array(max, sizeof(*mr->pages),
+				   GFP_KERNEL_ACCOUNT);
+	if (mr->pages)
+		ret = mr_publish(mr, false);
+	if (!ret)
+		return &mr->ib;
+	mr_free(mr);
+	return ERR_PTR(ret);
+}
+
+static int mr_set_page(struct ib_mr *ib, u64 addr)
+{
+	struct uroce_mr *mr = to_umr(ib);
+
+	if (mr->npages == mr->max_pages)
+		return -ENOMEM;
+	mr->pages[mr->npages++] = (void *)(uintptr_t)addr;
+	return 0;
+}
+
+int uroce_mr_map(struct ib_mr *ib, struct scatterlist *sgl, int n,
+		 unsigned int *offset)
+{
+	struct uroce_mr *mr = to_umr(ib);
+
+	mr->npages = 0;
+	if (ib->page_size != PAGE_SIZE)
+		return -EINVAL;
+	n = ib_sg_to_pages(ib, sgl, n, offset, mr_set_page);
+	mr->offset = ib->iova & ~PAGE_MASK;
+	return n;
+}
+
+/*
+ * Does a copy use the region? The fence pairs with the one in uroce_mr_hold():
+ * either this function sees the reference of the copy, or the copy sees that
+ * the region is invalid.
+ */
+static bool mr_held(const struct uroce_mr *mr)
+{
+	smp_mb();
+	return refcount_read(&mr->ref) != 1;
+}
+
+/*
+ * Executes a REG_MR request. -EAGAIN: a copy that began before the region was
+ * invalidated has not finished. Context: the send queue's lock.
+ */
+int uroce_mr_fast(struct ib_pd *pd, struct ib_mr *ib, u32 key, u32 access)
+{
+	struct uroce_mr *mr = to_umr(ib);
+
+	if (ib->pd != pd || key >> 8 != ib->lkey >> 8 || mr->valid ||
+	    !mr->max_pages)
+		return -EINVAL;
+	if (mr_held(mr))
+		return -EAGAIN;
+	mr->access = access;
+	mr->iova = ib->iova;
+	mr->length = ib->length;
+	ib->lkey = key;
+	ib->rkey = key;
+	/* Pairs with the acquire in uroce_mr_hold(). */
+	smp_store_release(&mr->valid, true);
+	return 0;
+}
+
+/*
+ * Invalidates a key for a request of the peer or of this queue pair. When the
+ * request completes, no copy may use the pages any more, since their owner in
+ * the kernel then reuses them. -EAGAIN: another queue pair is still copying a
+ * bounded piece; the caller tries again, without holding the region. Context:
+ * bottom halves off.
+ */
+int uroce_mr_invalidate(struct ib_pd *pd, u32 key)
+{
+	struct uroce_dev *dev = to_udev(pd->device);
+	struct uroce_mr *mr =
+		uroce_mr_lookup(rcu_dereference_bh(dev->table), key >> 8);
+
+	if (!mr || mr->ib.pd != pd || mr->ib.rkey != key || !mr->max_pages)
+		return -EINVAL;
+	WRITE_ONCE(mr->valid, false);
+	return mr_held(mr) ? -EAGAIN : 0;
+}
+
+int uroce_mr_dereg(struct ib_mr *ib, struct ib_udata *udata)
+{
+	struct uroce_mr *mr = to_umr(ib);
+
+	if (!mr_close(mr))
+		return -EBUSY;
+	trace_uroce_mr_destroy(ib, mr->iova, mr->length);
+	mr_unpublish(mr);
+	uroce_mr_put(mr);
+	/* A copy may still run. It waits for nothing. */
+	wait_for_completion(&mr->idle);
+	mr_free(mr);
+	return 0;
+}
+
+void uroce_mr_release(struct uroce_mr *mr)
+{
+	complete(&mr->idle);
+}
+
+/* See uroce_mr_hold(). */
+struct uroce_mr *uroce_mr_get(struct ib_pd *pd, u32 key, u64 addr, u32 len,
+			      u32 access)
+{
+	struct uroce_dev *dev = to_udev(pd->device);
+
+	return uroce_mr_hold(rcu_dereference_bh(dev->table), pd, key, addr, len,
+			     access);
+}
+
+/*
+ * The reason why uroce_mr_get() refused, enum univ_reason, or 0. A key of
+ * another domain is reported as unknown, so that a process learns nothing about
+ * keys of others. Context: bottom halves off.
+ */
+u16 uroce_mr_why(const struct ib_pd *pd, u32 key, u64 addr, u32 len, u32 access)
+{
+	struct uroce_dev *dev = to_udev(pd->device);
+	const struct uroce_mr *mr;
+
+	mr = uroce_mr_lookup(rcu_dereference_bh(dev->table), key >> 8);
+	if (!mr || !READ_ONCE(mr->valid) || mr->ib.rkey != key ||
+	    mr->ib.pd != pd)
+		return UNIV_REASON_KEY_UNKNOWN;
+	if (access & ~mr->access)
+		return UNIV_REASON_KEY_ACCESS;
+	return uroce_mr_allows(mr, addr, len, access) ? 0 :
+							UNIV_REASON_KEY_RANGE;
+}

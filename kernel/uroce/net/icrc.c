@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0
+/* See icrc.h. */
+#include <crypto/hash.h>
+#include <linux/crc32.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/skbuff.h>
+#include <linux/udp.h>
+
+#include "icrc.h"
+#include "wire.h"
+
+/* The length of the pseudo header of ones. */
+#define SEED_LEN 8
+
+/* Below this length the crypto API costs more than it saves. */
+#define LONG_RUN 256
+
+/*
+ * The fastest CRC-32 of this machine; NULL if only the library function exists.
+ */
+static struct crypto_shash *fast;
+
+int uroce_icrc_init(void)
+{
+	fast = crypto_alloc_shash("crc32", 0, 0);
+	if (IS_ERR(fast))
+		fast = NULL;
+	return 0;
+}
+
+void uroce_icrc_exit(void)
+{
+	if (fast)
+		crypto_free_shash(fast);
+	fast = NULL;
+}
+
+static u32 add_long(u32 crc, const void *data, size_t len)
+{
+	SHASH_DESC_ON_STACK(desc, fast);
+
+	/* The descriptor's state is the remainder in native byte order. */
+	desc->tfm = fast;
+	*(u32 *)shash_desc_ctx(desc) = crc;
+	if (crypto_shash_update(desc, data, len))
+		return crc32_le(crc, data, len);
+	return *(u32 *)shash_desc_ctx(desc);
+}
+
+u32 uroce_icrc_add(u32 crc, const void *data, size_t len)
+{
+	if (len >= LONG_RUN && fast)
+		return add_long(crc, data, len);
+	return crc32_le(crc, data, len);
+}
+
+u32 uroce_icrc_add_skb(u32 crc, const struct sk_buff *skb, unsigned int offset,
+		       unsigned int len)
+{
+	struct skb_seq_state state;
+	const u8 *data;
+	unsigned int done = 0, run;
+
+	if (offset + len <= skb_headlen(skb))
+		return uroce_icrc_add(crc, skb->data + offset, len);
+	skb_prepare_seq_read((struct sk_buff *)skb, offset, offset + len,
+			     &state);
+	while (done < len && (run = skb_seq_read(done, &data, &state))) {
+		/*
+		 * A run ends at the end of a memory area, not at the end of the
+		 * range.
+		 */
+		run = min(run, len - done);
+		crc = uroce_icrc_add(crc, data, run);
+		done += run;
+	}
+	skb_abort_seq_read(&state);
+	return crc;
+}
+
+static u32 seeded(const void *headers, size_t len)
+{
+	/* crc32_le(~0, ones, 8): eight bytes of ones, computed once. */
+	static const u32 seed = 0xdebb20e3;
+
+	return crc32_le(seed, headers, len);
+}
+
+static void mask_transport(struct udphdr *udp, struct uroce_bth *bth)
+{
+	udp->check = CSUM_MANGLED_0;
+	bth->qpn |= cpu_to_be32(UROCE_BTH_RESV8A);
+}
+
+u32 uroce_icrc_ipv4(const struct iphdr *ip, const struct udphdr *udp,
+		    const struct uroce_bth *bth)
+{
+	struct {
+		struct iphdr ip;
+		struct udphdr udp;
+		struct uroce_bth bth;
+	} __packed __aligned(4) h = { *ip, *udp, *bth };
+
+	h.ip.tos = 0xff;
+	h.ip.ttl = 0xff;
+	h.ip.check = CSUM_MANGLED_0;
+	mask_transport(&h.udp, &h.bth);
+	return seeded(&h, sizeof(h));
+}
+
+u32 uroce_icrc_ipv6(const struct ipv6hdr *ip, const struct udphdr *udp,
+		    const struct uroce_bth *bth)
+{
+	struct {
+		struct ipv6hdr ip;
+		struct udphdr udp;
+		struct uroce_bth bth;
+	} __packed __aligned(4) h = { *ip, *udp, *bth };
+
+	*(__be32 *)&h.ip |= htonl(0x0fffffff);
+	h.ip.hop_limit = 0xff;
+	mask_transport(&h.udp, &h.bth);
+	return seeded(&h, sizeof(h));
+}

@@ -1,0 +1,571 @@
+// SPDX-License-Identifier: GPL-2.0
+/* See net.h. */
+#include <linux/moduleparam.h>
+#include <linux/mutex.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter_ipv4.h>
+#include <linux/netfilter_ipv6.h>
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+#include <net/inet_ecn.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
+#include <net/netfilter/nf_conntrack.h>
+#include <net/netns/generic.h>
+#include <net/sock.h>
+#include <net/xfrm.h>
+
+#include "compat.h"
+#include "gro.h"
+#include "icrc.h"
+#include "net.h"
+
+const struct uroce_net_ops *uroce_net_ops;
+
+static bool wire = true;
+module_param(wire, bool, 0444);
+MODULE_PARM_DESC(wire, "packets to and from other hosts (default: yes)");
+
+/* ---- listening ----------------------------------------------------------- */
+
+/*
+ * The socket sends nothing. Outgoing packets are charged to it, so that senders
+ * see how many packets are in the queues below. The kernel uncharges them by a
+ * function that stays when this module is unloaded.
+ */
+struct uroce_net {
+	struct mutex lock;	/* protects users and the rest of the struct */
+	unsigned int users;
+	struct socket *sock;
+	struct uroce_gro gro;
+};
+
+static unsigned int net_id;
+
+/* @crc: the CRC of the headers up to the base transport header. */
+static bool intact(const struct uroce_packet *pkt, u32 crc)
+{
+	const struct sk_buff *skb = pkt->skb;
+	unsigned int from = (u8 *)(pkt->bth + 1) - skb->data;
+	unsigned int to = skb->len - UROCE_ICRC_SIZE;
+	__le32 told;
+
+	crc = uroce_icrc_add_skb(crc, skb, from, to - from);
+	return !skb_copy_bits(skb, to, &told, sizeof(told)) &&
+	       told == uroce_icrc_end(crc);
+}
+
+static bool is_roce(struct sk_buff *skb, unsigned int ip_len)
+{
+	const struct udphdr *udp;
+
+	if (!pskb_may_pull(skb, ip_len + sizeof(*udp)))
+		return false;
+	udp = (void *)(skb->data + ip_len);
+	return udp->dest == htons(UROCE_UDP_PORT) &&
+	       ntohs(udp->len) == skb->len - ip_len;
+}
+
+static bool is_group(const struct in6_addr *addr)
+{
+	return ipv6_addr_is_multicast(addr) ||
+	       (ipv6_addr_v4mapped(addr) &&
+		ipv4_is_multicast(addr->s6_addr32[3]));
+}
+
+/*
+ * A multicast packet is for the device that received it, unless this host sent
+ * it.
+ */
+static struct uroce_dev *device_of(const struct nf_hook_state *state,
+				   const struct uroce_packet *pkt)
+{
+	if (!is_group(&pkt->dst))
+		return uroce_net_ops->device(state->net, &pkt->dst);
+	if (uroce_net_ops->device(state->net, &pkt->src))
+		return NULL;
+	return uroce_net_ops->by_netdev(state->in);
+}
+
+/* The differences between IPv4 and IPv6. */
+struct family {
+	unsigned int ip_len;
+	bool (*is_udp)(const struct sk_buff *skb);
+	void (*addresses)(struct uroce_packet *pkt);
+	bool (*met_congestion)(const struct sk_buff *skb);
+	u32 (*crc)(const struct uroce_packet *pkt);
+	void (*set_len)(struct sk_buff *skb);
+	bool (*policy)(struct sk_buff *skb);
+};
+
+static bool is_udp_ipv4(const struct sk_buff *skb)
+{
+	const struct iphdr *ip = ip_hdr(skb);
+
+	return ip->protocol == IPPROTO_UDP && ip->ihl == sizeof(*ip) / 4;
+}
+
+static void addresses_ipv4(struct uroce_packet *pkt)
+{
+	const struct iphdr *ip = ip_hdr(pkt->skb);
+
+	ipv6_addr_set_v4mapped(ip->saddr, &pkt->src);
+	ipv6_addr_set_v4mapped(ip->daddr, &pkt->dst);
+}
+
+static bool met_congestion_ipv4(const struct sk_buff *skb)
+{
+	return INET_ECN_is_ce(ip_hdr(skb)->tos);
+}
+
+static u32 crc_ipv4(const struct uroce_packet *pkt)
+{
+	const struct iphdr *ip = ip_hdr(pkt->skb);
+
+	return uroce_icrc_ipv4(ip, (void *)(ip + 1), pkt->bth);
+}
+
+static void set_len_ipv4(struct sk_buff *skb)
+{
+	ip_hdr(skb)->tot_len = htons(skb->len);
+}
+
+/* The check that UDP does for its sockets: IPsec may be required. */
+static bool policy_ipv4(struct sk_buff *skb)
+{
+	return xfrm4_policy_check(NULL, XFRM_POLICY_IN, skb);
+}
+
+static const struct family ipv4 = {
+	.ip_len = sizeof(struct iphdr),
+	.is_udp = is_udp_ipv4,
+	.addresses = addresses_ipv4,
+	.met_congestion = met_congestion_ipv4,
+	.crc = crc_ipv4,
+	.set_len = set_len_ipv4,
+	.policy = policy_ipv4,
+};
+
+static bool is_udp_ipv6(const struct sk_buff *skb)
+{
+	return ipv6_hdr(skb)->nexthdr == IPPROTO_UDP;
+}
+
+static void addresses_ipv6(struct uroce_packet *pkt)
+{
+	pkt->src = ipv6_hdr(pkt->skb)->saddr;
+	pkt->dst = ipv6_hdr(pkt->skb)->daddr;
+}
+
+static bool met_congestion_ipv6(const struct sk_buff *skb)
+{
+	return INET_ECN_is_ce(ipv6_get_dsfield(ipv6_hdr(skb)));
+}
+
+static u32 crc_ipv6(const struct uroce_packet *pkt)
+{
+	const struct ipv6hdr *ip = ipv6_hdr(pkt->skb);
+
+	return uroce_icrc_ipv6(ip, (void *)(ip + 1), pkt->bth);
+}
+
+static void set_len_ipv6(struct sk_buff *skb)
+{
+	ipv6_hdr(skb)->payload_len = htons(skb->len - sizeof(struct ipv6hdr));
+}
+
+static bool policy_ipv6(struct sk_buff *skb)
+{
+	return xfrm6_policy_check(NULL, XFRM_POLICY_IN, skb);
+}
+
+static const struct family ipv6 = {
+	.ip_len = sizeof(struct ipv6hdr),
+	.is_udp = is_udp_ipv6,
+	.addresses = addresses_ipv6,
+	.met_congestion = met_congestion_ipv6,
+	.crc = crc_ipv6,
+	.set_len = set_len_ipv6,
+	.policy = policy_ipv6,
+};
+
+/*
+ * Receives one packet, with its IP header at the start of its data. @untouched:
+ * a device of this host sent it, and it has not left the kernel since.
+ */
+static void receive_one(const struct family *f, struct uroce_dev *dev,
+			struct uroce_packet *pkt, bool untouched)
+{
+	if (!uroce_packet_parse(pkt, f->ip_len + sizeof(struct udphdr)))
+		return;
+	pkt->ce = f->met_congestion(pkt->skb);
+	if (untouched || intact(pkt, f->crc(pkt)))
+		uroce_net_ops->receive(dev, pkt);
+	else
+		uroce_net_ops->damaged(dev);
+}
+
+/*
+ * Frees into the cache of this processor. A packet that a program has held in a
+ * netfilter queue arrives in a system call, with bottom halves on.
+ */
+static void done_with(struct sk_buff *skb)
+{
+	napi_consume_skb(skb, !!in_softirq());
+}
+
+/* One packet of a list, which has to belong to the first packet's flow. */
+static void receive_next(const struct family *f, struct uroce_dev *dev,
+			 const struct uroce_packet *first, struct sk_buff *skb,
+			 bool untouched)
+{
+	struct uroce_packet pkt = { .skb = skb };
+
+	if (!is_roce(skb, f->ip_len) || !f->is_udp(skb))
+		return;
+	f->addresses(&pkt);
+	if (ipv6_addr_equal(&pkt.src, &first->src) &&
+	    ipv6_addr_equal(&pkt.dst, &first->dst))
+		receive_one(f, dev, &pkt, untouched);
+}
+
+/*
+ * Moves the data pointer from the link header, or from behind the UDP header,
+ * to the network header.
+ */
+static bool at_network_header(const struct family *f, struct sk_buff *skb)
+{
+	int offset = skb_network_offset(skb),
+	    behind = f->ip_len + sizeof(struct udphdr);
+
+	if (offset == -behind)
+		__skb_push(skb, behind);
+	else if (offset >= 0 && offset <= skb_headlen(skb))
+		__skb_pull(skb, offset);
+	else
+		return false;
+	return true;
+}
+
+static void receive_list(const struct family *f, struct uroce_dev *dev,
+			 const struct uroce_packet *first, struct sk_buff *list)
+{
+	struct sk_buff *skb, *next;
+	bool untouched;
+
+	skb_list_walk_safe(list, skb, next) {
+		untouched = uroce_run_untouched(skb);
+		/*
+		 * A copy of the first packet that a packet socket holds may
+		 * share the list.
+		 */
+		skb = skb_share_check(skb, GFP_ATOMIC);
+		if (!skb)
+			continue;
+		skb_mark_not_on_list(skb);
+		if (at_network_header(f, skb))
+			receive_next(f, dev, first, skb, untouched);
+		done_with(skb);
+	}
+}
+
+/*
+ * Detaches the list from its first packet, whose headers describe the whole
+ * list, so that the first packet is one like the others. Returns NULL without
+ * memory.
+ */
+static struct sk_buff *take_list(const struct family *f, struct sk_buff *skb)
+{
+	struct sk_buff *list, *seg;
+	struct udphdr *udp;
+
+	if (skb_unclone(skb, GFP_ATOMIC))
+		return NULL;
+	list = skb_shinfo(skb)->frag_list;
+	skb_shinfo(skb)->frag_list = NULL;
+	for (seg = list; seg; seg = seg->next) {
+		skb->len -= seg->len;
+		skb->data_len -= seg->len;
+	}
+	skb_gso_reset(skb);
+	udp = (void *)(skb->data + f->ip_len);
+	udp->len = htons(skb->len - f->ip_len);
+	f->set_len(skb);
+	return list;
+}
+
+/*
+ * One payload, to be cut at equal lengths: not a packet of uroce. The kernel
+ * cuts it.
+ */
+static struct sk_buff *cut(struct sk_buff *skb)
+{
+	struct sk_buff *segs;
+
+	__skb_push(skb, skb->data - skb_mac_header(skb));
+	if (skb->ip_summed == CHECKSUM_NONE)
+		skb->ip_summed = CHECKSUM_UNNECESSARY;
+	segs = __skb_gso_segment(skb, NETIF_F_SG | NETIF_F_HW_CSUM, false);
+	return IS_ERR(segs) ? NULL : segs;
+}
+
+/*
+ * Each packet of a super-packet is checked on its own. Packets of a list still
+ * have the headers that they were sent with, which their checksums cover.
+ */
+static void receive_many(const struct family *f, struct uroce_dev *dev,
+			 struct uroce_packet *first)
+{
+	struct sk_buff *skb = first->skb, *list;
+
+	if (!(skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST)) {
+		receive_list(f, dev, first, cut(skb));
+		return;
+	}
+	list = take_list(f, skb);
+	if (list)
+		receive_one(f, dev, first, false);
+	receive_list(f, dev, first, list);
+}
+
+/*
+ * Connection tracking confirms a connection in a hook behind all others. The
+ * hook here consumes its packets, so each packet would begin a new connection
+ * if it were not confirmed here. Returns false if the packet must be dropped.
+ */
+static bool tracked(struct sk_buff *skb)
+{
+#if IS_ENABLED(CONFIG_NF_CONNTRACK)
+	enum ip_conntrack_info info;
+	const struct nf_ct_hook *hook;
+	struct nf_conn *ct = nf_ct_get(skb, &info);
+
+	if (likely(!ct) || nf_ct_is_confirmed(ct))
+		return true;
+	hook = rcu_dereference(nf_ct_hook);
+	return !hook || hook->confirm(skb) == NF_ACCEPT;
+#else
+	return true;
+#endif
+}
+
+static unsigned int receive(const struct family *f, struct sk_buff *skb,
+			    const struct nf_hook_state *state)
+{
+	struct uroce_packet pkt = { .skb = skb };
+	struct uroce_dev *dev;
+
+	if (!f->is_udp(skb) || !is_roce(skb, f->ip_len))
+		return NF_ACCEPT;
+	f->addresses(&pkt);
+	dev = device_of(state, &pkt);
+	if (!dev)
+		return NF_ACCEPT;
+	if (!f->policy(skb) || !tracked(skb))
+		return NF_DROP;
+	if (skb_is_gso(skb) && !is_group(&pkt.dst)) {
+		receive_many(f, dev, &pkt);
+		done_with(skb);
+		return NF_STOLEN;
+	}
+	receive_one(f, dev, &pkt, false);
+	/* Other sockets may be members of the group as well. */
+	if (is_group(&pkt.dst))
+		return NF_ACCEPT;
+	done_with(skb);
+	return NF_STOLEN;
+}
+
+static unsigned int hook_ipv4(void *priv, struct sk_buff *skb,
+			      const struct nf_hook_state *state)
+{
+	return receive(&ipv4, skb, state);
+}
+
+static unsigned int hook_ipv6(void *priv, struct sk_buff *skb,
+			      const struct nf_hook_state *state)
+{
+	return receive(&ipv6, skb, state);
+}
+
+/* Last, so that packets that a firewall drops do not arrive here. */
+static const struct nf_hook_ops hooks[] = {
+	{
+		.hook = hook_ipv4,
+		.pf = NFPROTO_IPV4,
+		.hooknum = NF_INET_LOCAL_IN,
+		.priority = NF_IP_PRI_LAST,
+	}, {
+		.hook = hook_ipv6,
+		.pf = NFPROTO_IPV6,
+		.hooknum = NF_INET_LOCAL_IN,
+		.priority = NF_IP6_PRI_LAST,
+	},
+};
+
+#ifdef CONFIG_NETFILTER
+static int listen_start(struct net *net)
+{
+	return nf_register_net_hooks(net, hooks, ARRAY_SIZE(hooks));
+}
+
+static void listen_stop(struct net *net)
+{
+	nf_unregister_net_hooks(net, hooks, ARRAY_SIZE(hooks));
+}
+#else
+/* Devices of one host still communicate. */
+static int listen_start(struct net *net)
+{
+	pr_warn_once("uroce: no packets without CONFIG_NETFILTER (%zu hooks)\n",
+		     ARRAY_SIZE(hooks));
+	return 0;
+}
+
+static void listen_stop(struct net *net)
+{
+}
+#endif
+
+static int net_start(struct net *net, struct uroce_net *un)
+{
+	int ret = sock_create_kern(net, AF_INET, SOCK_DGRAM, IPPROTO_UDP,
+				   &un->sock);
+
+	if (ret)
+		return ret;
+	ret = listen_start(net);
+	if (ret)
+		sock_release(un->sock);
+	else
+		uroce_gro_start(net, &un->gro);
+	return ret;
+}
+
+/* A sender may have looked up the socket before its device left. */
+static void net_stop(struct net *net, struct uroce_net *un)
+{
+	struct socket *sock = un->sock;
+
+	listen_stop(net);
+	uroce_gro_stop(&un->gro);
+	WRITE_ONCE(un->sock, NULL);
+	synchronize_rcu();
+	sock_release(sock);
+}
+
+/*
+ * Delivers a packet that uroce_net_ops.receive was called for: it was delayed,
+ * or is duplicated.
+ */
+void uroce_net_deliver(struct uroce_dev *dev, const struct uroce_packet *pkt)
+{
+	uroce_net_ops->deliver(dev, pkt);
+}
+
+/* Does the module send and receive packets at all? */
+bool uroce_net_enabled(void)
+{
+	return wire;
+}
+
+int uroce_net_join(struct net *net)
+{
+	struct uroce_net *un = net_generic(net, net_id);
+	int ret = 0;
+
+	if (!wire)
+		return 0;
+	mutex_lock(&un->lock);
+	if (!un->users)
+		ret = net_start(net, un);
+	if (!ret)
+		un->users++;
+	mutex_unlock(&un->lock);
+	return ret;
+}
+
+void uroce_net_leave(struct net *net)
+{
+	struct uroce_net *un = net_generic(net, net_id);
+
+	if (!wire)
+		return;
+	mutex_lock(&un->lock);
+	if (!--un->users)
+		net_stop(net, un);
+	mutex_unlock(&un->lock);
+}
+
+/*
+ * The socket that outgoing packets are charged to; NULL if the namespace has
+ * none. Context: RCU.
+ */
+struct sock *uroce_net_sock(struct net_device *dev)
+{
+	struct uroce_net *un = net_generic(dev_net(dev), net_id);
+	struct socket *sock = READ_ONCE(un->sock);
+
+	return sock ? sock->sk : NULL;
+}
+
+/* ---- namespaces ---------------------------------------------------------- */
+
+static int __net_init net_begin(struct net *net)
+{
+	struct uroce_net *un = net_generic(net, net_id);
+
+	mutex_init(&un->lock);
+	return 0;
+}
+
+void uroce_net_yield(void)
+{
+	struct uroce_net *un;
+	struct net *net;
+
+	down_read(&net_rwsem);
+	for_each_net(net) {
+		un = net_generic(net, net_id);
+		mutex_lock(&un->lock);
+		uroce_gro_stop(&un->gro);
+		mutex_unlock(&un->lock);
+	}
+	up_read(&net_rwsem);
+}
+
+static struct pernet_operations net_ops = {
+	.init = net_begin,
+	.id = &net_id,
+	.size = sizeof(struct uroce_net),
+};
+
+int uroce_net_init(const struct uroce_net_ops *ops)
+{
+	int ret = uroce_icrc_init();
+
+	if (ret)
+		return ret;
+	uroce_net_ops = ops;
+	ret = register_pernet_subsys(&net_ops);
+	if (ret)
+		goto exit_icrc;
+	ret = uroce_gro_init();
+	if (ret)
+		goto unregister;
+	return 0;
+
+unregister:
+	unregister_pernet_subsys(&net_ops);
+exit_icrc:
+	uroce_icrc_exit();
+	return ret;
+}
+
+void uroce_net_exit(void)
+{
+	uroce_gro_exit();
+	unregister_pernet_subsys(&net_ops);
+	uroce_output_exit();
+	uroce_icrc_exit();
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Datagrams to queue pairs of this host, to groups, and by packets to other
+ * hosts.
+ */
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/udp.h>
+
+#include "datagram.h"
+#include "local.h"
+
+/*
+ * A datagram with more copies than this ends the turn, since a turn may contain
+ * 64 requests.
+ */
+#define COPIES 4
+
+/* The length that a packet of this datagram would have behind its IP header. */
+static u32 packet_len(const struct uroce_wqe *wqe)
+{
+	u32 len = sizeof(struct udphdr) + sizeof(struct uroce_bth) +
+		  sizeof(struct uroce_deth) + wqe->len + uroce_pad(wqe->len) +
+		  UROCE_ICRC_SIZE;
+
+	return uroce_wr_is(wqe->wr.opcode, UROCE_WRF_IMM) ?
+		len + sizeof(__be32) : len;
+}
+
+/* Makes the header that the first bytes of a received datagram show. */
+static u8 make_grh(const struct uroce_flow *flow, u32 len, u8 *grh)
+{
+	struct ipv6hdr *ip6 = (void *)grh;
+	struct iphdr *ip = (void *)grh + GRH_LEN - sizeof(*ip);
+
+	memset(grh, 0, GRH_LEN);
+	if (ipv6_addr_v4mapped(&flow->dst)) {
+		ip->version = IPVERSION;
+		ip->ihl = sizeof(*ip) / 4;
+		ip->tos = flow->tclass;
+		ip->tot_len = htons(sizeof(*ip) + len);
+		ip->frag_off = htons(IP_DF);
+		ip->ttl = flow->hops ?: IPDEFTTL;
+		ip->protocol = IPPROTO_UDP;
+		ip->saddr = flow->src.s6_addr32[3];
+		ip->daddr = flow->dst.s6_addr32[3];
+		ip->check = ip_fast_csum(ip, ip->ihl);
+		return RDMA_NETWORK_IPV4;
+	}
+	ip6_flow_hdr(ip6, flow->tclass,
+		     htonl(flow->label) & IPV6_FLOWLABEL_MASK);
+	ip6->payload_len = htons(len);
+	ip6->nexthdr = IPPROTO_UDP;
+	ip6->hop_limit = flow->hops ?: IPDEFTTL;
+	ip6->saddr = flow->src;
+	ip6->daddr = flow->dst;
+	return RDMA_NETWORK_IPV6;
+}
+
+static bool wants(const struct uroce_qp *qp, const struct uroce_wqe *wqe,
+		  const struct uroce_qp *peer)
+{
+	u32 qkey = wqe->wr.ud.remote_qkey;
+
+	/* The high bit selects the sender's own Q_Key. */
+	if (qkey & BIT(31))
+		qkey = qp->attr.qkey;
+	if (peer->resp.dead || peer->state < IB_QPS_RTR ||
+	    peer->state > IB_QPS_SQE ||
+	    (peer->type != IB_QPT_UD && peer->type != IB_QPT_GSI))
+		return false;
+	if (likely(peer->attr.qkey == qkey))
+		return true;
+	atomic_inc(&peer->dev->qkey_violations);
+	return false;
+}
+
+/*
+ * A datagram that finds no receive request is lost. So is one that is longer
+ * than the request at the head, which stays in the queue: the specification
+ * makes the responder drop a UD request of invalid length silently and wait for
+ * the next one, as newer versions of rdma_rxe do. The queue pair must not fail,
+ * or any sender that knows its Q_Key could stop it; the Q_Key of queue pair 1
+ * is well known. Context: the peer's lock.
+ */
+static void deliver(struct turn *t)
+{
+	const struct univ_send_wr *wr = &t->wqe->wr;
+	struct uroce_recv *r = &t->peer->resp.recv;
+	struct univ_cqe cqe = {
+		.opcode = IB_WC_RECV,
+		.wc_flags = UNIV_WC_GRH,
+		.byte_len = t->wqe->len + GRH_LEN,
+		.src_qp = t->qp->num,
+	};
+	enum ib_wc_status status;
+	u8 grh[GRH_LEN] __aligned(4);
+	u8 network;
+
+	status = uroce_recv_take_for(t->peer, cqe.byte_len);
+	if (!r->taken) {
+		uroce_note(t->peer, UROCE_CNT_OUT_OF_BUFFER);
+		return;
+	}
+	if (!status)
+		status = uroce_recv_map(t->peer, cqe.byte_len);
+	if (!status) {
+		network = make_grh(&t->wqe->av.flow, packet_len(t->wqe), grh);
+		uroce_tell_network(t->peer, &cqe, network);
+		uroce_vec_write(&r->vec, 0, grh, GRH_LEN);
+		uroce_vec_copy(&r->vec, GRH_LEN, &t->wqe->vec, 0, t->wqe->len);
+		uroce_vec_put(&r->vec);
+	}
+	if (uroce_wr_is(wr->opcode, UROCE_WRF_IMM)) {
+		cqe.wc_flags |= UNIV_WC_WITH_IMM;
+		cqe.imm = wr->imm;
+	}
+	uroce_recv_done(t->peer, &cqe, status, wr->flags & UNIV_WR_SOLICITED);
+	uroce_recv_notify(t->peer);
+	if (status)
+		uroce_qp_fail(t->peer, 0);
+}
+
+static void deliver_to(struct uroce_qp *peer, void *arg)
+{
+	struct turn *t = arg;
+
+	t->peer = peer;
+	spin_lock(&peer->resp.lock);
+	if (wants(t->qp, t->wqe, peer)) {
+		if (static_branch_unlikely(&uroce_mirrors_on) &&
+		    t->wqe->av.dev_id)
+			uroce_mirror_datagram(t->qp, peer->dev, t->wqe);
+		deliver(t);
+	}
+	spin_unlock(&peer->resp.lock);
+}
+
+static void deliver_unicast(struct turn *t)
+{
+	struct uroce_wqe *wqe = t->wqe;
+	struct uroce_qp *peer;
+
+	peer = uroce_qp_find(wqe->av.dev_id, wqe->wr.ud.remote_qpn);
+	if (peer)
+		deliver_to(peer, t);
+}
+
+static void deliver_group(struct turn *t)
+{
+	const void *gid = &t->wqe->av.flow.dst;
+
+	if (uroce_mcast_each(t->qp->dev, gid, deliver_to, t) > COPIES)
+		t->tail = t->qp->sq.head + 1;
+}
+
+enum outcome uroce_local_datagram(struct turn *t)
+{
+	struct uroce_wqe *wqe = t->wqe;
+
+	if (wqe->len > t->qp->mtu) {
+		t->reason = UNIV_REASON_LIMIT;
+		return turn_fail(t, IB_WC_LOC_LEN_ERR);
+	}
+	if (!wqe->av.dev_id &&
+	    !uroce_net_room(t->qp->dev->netdev,
+			    t->qp->sq.waits == UROCE_FULL_DOUBLINGS))
+		return LOCAL_FULL;
+	t->status = uroce_send_map(t->qp, wqe, 0);
+	if (t->status)
+		return LOCAL_FAILED;
+	rcu_read_lock();
+	if (wqe->av.dev_id) {
+		deliver_unicast(t);
+	} else {
+		if (wqe->wr.ud.remote_qpn == UROCE_MCAST_QPN)
+			deliver_group(t);
+		uroce_datagram_send(t->qp, wqe);
+	}
+	t->bytes -= min(t->bytes, wqe->len);
+	rcu_read_unlock();
+	uroce_vec_put(&wqe->vec);
+	return LOCAL_DONE;
+}

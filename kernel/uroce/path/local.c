@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Send queues of queue pairs whose peer is on this host: one copy from the
+ * sender's registered memory to the receiver's, by the thread that runs the
+ * send queue. Both sides see what they would see with packets.
+ */
+#include "local.h"
+
+/* Requests and bytes that are handled before other work gets a turn. */
+#define STEP_WRS	64
+#define STEP_BYTES	(256u << 10)
+/*
+ * The wait for a peer that does not answer, if the queue pair has no timeout.
+ */
+#define FOREVER_NS	(100 * NSEC_PER_MSEC)
+/*
+ * The interval at which a shared receive queue is checked again doubles up to
+ * 1.28 ms.
+ */
+#define RNR_FIRST_NS	(10ull * NSEC_PER_USEC)
+#define RNR_DOUBLINGS	7
+
+/* ---- the short way of writes --------------------------------------------- */
+
+static void let_go(struct turn *t)
+{
+	if (t->into)
+		uroce_mr_put(t->into);
+	t->into = NULL;
+}
+
+/*
+ * Resolves the destination of a write. Writes that follow each other mostly go
+ * to one region, so it is looked up once and held until another kind of request
+ * comes or the turn ends.
+ */
+static __always_inline struct uroce_mr *write_region(struct turn *t)
+{
+	const struct univ_send_wr *wr = &t->wqe->wr;
+	struct uroce_qp *peer = t->peer;
+	u32 len = t->wqe->len;
+
+	if (t->into && uroce_mr_serves(t->into, peer->resp.pd, wr->rkey,
+				       wr->remote_addr, len,
+				       IB_ACCESS_REMOTE_WRITE))
+		return t->into;
+	let_go(t);
+	t->into = uroce_mr_hold(rcu_dereference_bh(peer->dev->table),
+				peer->resp.pd, wr->rkey, wr->remote_addr, len,
+				IB_ACCESS_REMOTE_WRITE);
+	return t->into;
+}
+
+/* Copies inline data, which mostly has one or two words. */
+static __always_inline void write_inline(const struct uroce_mr *mr, u64 off,
+				 const void *from, u32 len)
+{
+	u64 head, tail;
+	u32 run = len;
+	void *to;
+
+	to = uroce_mr_at(mr, off, &run);
+	if (unlikely(run < len || len < 8 || len > 16)) {
+		uroce_mr_write(mr, off, from, len);
+		return;
+	}
+	/*
+	 * Both words are read before one is written, since source and
+	 * destination may overlap.
+	 */
+	memcpy(&head, from, 8);
+	memcpy(&tail, from + len - 8, 8);
+	memcpy(to, &head, 8);
+	memcpy(to + len - 8, &tail, 8);
+}
+
+static inline bool copy_piece(struct turn *t, const struct uroce_mr *to,
+			      u64 off)
+{
+	const struct univ_sge *sge = t->wqe->sge;
+	u32 len = t->wqe->len;
+	struct uroce_mr *from;
+
+	if (unlikely(t->wqe->wr.count != 1))
+		return false;
+	from = uroce_mr_hold(rcu_dereference_bh(t->qp->dev->table),
+			     t->qp->ib->pd, sge->lkey, sge->addr, len, 0);
+	if (unlikely(!from))
+		return false;
+	uroce_mr_copy(to, off, from, sge->addr - from->iova, len);
+	uroce_mr_put(from);
+	return true;
+}
+
+/*
+ * The fast path for the most common message: a write of one segment, as a
+ * whole, to a region. Returns false, with nothing done, if it is another kind
+ * of request or if an error is found, which the slow path reports. Context: the
+ * lock of the peer, which is able to answer.
+ */
+static __always_inline bool quick_write(struct turn *t)
+{
+	struct uroce_wqe *wqe = t->wqe;
+	const struct univ_send_wr *wr = &wqe->wr;
+	u32 len = wqe->len;
+	struct uroce_mr *to;
+	u64 off;
+
+	if (wr->opcode != UNIV_WR_RDMA_WRITE || !len || wqe->done ||
+	    len > t->bytes ||
+	    !(t->peer->attr.qp_access_flags & IB_ACCESS_REMOTE_WRITE) ||
+	    !aims_at_srq(t))
+		return false;
+	to = write_region(t);
+	if (unlikely(!to))
+		return false;
+	off = wr->remote_addr - to->iova;
+	if (wqe->data)
+		write_inline(to, off, wqe->data, len);
+	else if (!copy_piece(t, to, off))
+		return false;
+	t->bytes -= len;
+	return true;
+}
+
+/* ---- the send queue ------------------------------------------------------ */
+
+static void refill(struct uroce_qp *qp)
+{
+	struct uroce_sendq *sq = &qp->sq;
+
+	sq->tried = false;
+	sq->waits = 0;
+	sq->rnr_left = qp->attr.rnr_retry;
+	/* The first try is not a retry, and each try is followed by a wait. */
+	sq->retry_left = qp->attr.retry_cnt + 1;
+}
+
+/* The next waiting time: twice the last one, up to @times doublings. */
+static u64 doubled(struct uroce_sendq *sq, u64 first_ns, u8 times)
+{
+	if (sq->waits < times)
+		sq->waits++;
+	return first_ns << sq->waits;
+}
+
+/*
+ * A requester that retries without limit need not ask again as early as it may:
+ * if the peer's next post notifies it, it waits 100 ms, otherwise ever longer.
+ * Timers of 10 microseconds in many queue pairs would use up a processor.
+ */
+static u64 rnr_patience_ns(struct uroce_sendq *sq, bool asked)
+{
+	if (asked)
+		return FOREVER_NS;
+	return doubled(sq, RNR_FIRST_NS, RNR_DOUBLINGS);
+}
+
+static void not_ready(struct uroce_qp *qp, u8 timer, bool asked)
+{
+	struct uroce_sendq *sq = &qp->sq;
+	u64 ns = uroce_rnr_ns(timer);
+
+	uroce_note(qp, UROCE_CNT_RNR_RECEIVED);
+	if (!sq->rnr_left) {
+		uroce_send_done(qp, &sq->wqe, IB_WC_RNR_RETRY_EXC_ERR, 0);
+		return;
+	}
+	sq->tried = true;
+	if (qp->attr.rnr_retry != 7)
+		sq->rnr_left--;
+	else
+		ns = max(ns, rnr_patience_ns(sq, asked));
+	uroce_send_wait(qp, UROCE_WAIT_RNR, ns);
+}
+
+static void no_answer(struct uroce_qp *qp)
+{
+	struct uroce_sendq *sq = &qp->sq;
+
+	uroce_note(qp, UROCE_CNT_TIMEOUTS);
+	if (!qp->attr.timeout) {
+		uroce_send_wait(qp, UROCE_WAIT_RETRY, FOREVER_NS);
+		return;
+	}
+	if (!sq->retry_left) {
+		uroce_note(qp, UROCE_CNT_RETRY_EXCEEDED);
+		uroce_send_done(qp, &sq->wqe, IB_WC_RETRY_EXC_ERR, 0);
+		return;
+	}
+	sq->tried = true;
+	sq->retry_left--;
+	uroce_send_wait(qp, UROCE_WAIT_RETRY,
+			uroce_timeout_ns(qp->attr.timeout));
+}
+
+/* Handles a request that was not completed. Context: no lock but sq.lock. */
+static void give_up(struct turn *t, enum outcome out)
+{
+	struct uroce_qp *qp = t->qp;
+
+	switch (out) {
+	case LOCAL_RNR:
+		not_ready(qp, READ_ONCE(t->peer->attr.min_rnr_timer), t->asked);
+		return;
+	case LOCAL_SILENT:
+		no_answer(qp);
+		return;
+	case LOCAL_HELD:
+		uroce_send_wait(qp, UROCE_WAIT_RETRY,
+				uroce_fault_delay_ns(qp->dev));
+		return;
+	case LOCAL_FULL:
+		qp->sq.tried = true;
+		uroce_send_wait(qp, UROCE_WAIT_RETRY,
+				doubled(&qp->sq, UROCE_FULL_FIRST_NS,
+					UROCE_FULL_DOUBLINGS));
+		return;
+	default:
+		uroce_send_done(qp, t->wqe, t->status, t->reason);
+	}
+}
+
+/*
+ * Faults of the peer's side. Context: the lock of the peer, which is able to
+ * answer.
+ */
+static bool peer_faulty(struct turn *t, enum outcome *out)
+{
+	bool takes = uroce_wr_is(t->wqe->wr.opcode, UROCE_WRF_RECV);
+
+	if (takes && uroce_fault(t->peer->dev, UROCE_FAULT_RNR))
+		*out = LOCAL_RNR;
+	else if (uroce_fault(t->peer->dev, UROCE_FAULT_REMOTE))
+		*out = uroce_local_refuse(t, takes ? IB_WC_REM_OP_ERR :
+						     IB_WC_REM_ACCESS_ERR,
+			      IB_EVENT_QP_REQ_ERR);
+	else
+		return false;
+	return true;
+}
+
+/*
+ * Faults on request; a message is delayed only once. Returns true if a fault
+ * decides, with its outcome in @out.
+ */
+static bool faulty(struct turn *t, bool fresh, enum outcome *out)
+{
+	struct uroce_dev *dev = t->qp->dev;
+	bool reliable = uroce_qp_is_reliable(t->qp);
+
+	if (t->wqe->done || uroce_wr_is(t->wqe->wr.opcode, UROCE_WRF_LOCAL))
+		return false;
+	if (fresh && uroce_fault(dev, UROCE_FAULT_DELAY))
+		*out = LOCAL_HELD;
+	else if (uroce_fault(dev, UROCE_FAULT_COMPLETION))
+		*out = turn_fail(t, IB_WC_GENERAL_ERR);
+	else if (uroce_port_is_down(dev) ||
+		 (t->answers && uroce_port_is_down(t->peer->dev)))
+		*out = reliable ? LOCAL_SILENT : LOCAL_DONE;
+	else
+		return t->answers && reliable && peer_faulty(t, out);
+	return true;
+}
+
+/*
+ * The syndrome that an acknowledgement of the peer would have; false if the
+ * peer would not answer.
+ */
+static bool syndrome(const struct turn *t, enum outcome out, u8 *says)
+{
+	if (out == LOCAL_DONE)
+		*says = UROCE_AETH_NO_CREDIT;
+	else if (out == LOCAL_RNR)
+		*says = UROCE_AETH_RNR |
+			(t->peer->attr.min_rnr_timer & UROCE_AETH_DETAIL);
+	else if (t->status == IB_WC_REM_INV_REQ_ERR)
+		*says = UROCE_NAK_INVALID;
+	else if (t->status == IB_WC_REM_ACCESS_ERR)
+		*says = UROCE_NAK_ACCESS;
+	else if (t->status == IB_WC_REM_OP_ERR)
+		*says = UROCE_NAK_OPERATION;
+	else
+		return false;
+	return true;
+}
+
+/*
+ * Shows the message to packet sockets, before the process sees its completion.
+ * For datagrams deliver_to() does it.
+ */
+static void show_to_taps(struct turn *t, enum outcome out)
+{
+	u8 says;
+
+	if (uroce_wr_is(t->wqe->wr.opcode, UROCE_WRF_LOCAL) ||
+	    uroce_port_is_down(t->qp->dev))
+		return;
+	if (out != LOCAL_DONE && out != LOCAL_RNR && out != LOCAL_FAILED)
+		return;
+	if (t->answers && syndrome(t, out, &says))
+		uroce_mirror_message(t->qp, t->peer->dev, t->wqe, says);
+}
+
+/*
+ * Requests that invalidate keys wait for all references to a region, so none
+ * may be held here.
+ */
+static enum outcome slow_path(struct turn *t)
+{
+	let_go(t);
+	return t->qp->av.dev_id ? uroce_local_request(t) :
+				  uroce_local_datagram(t);
+}
+
+/*
+ * Handles one request, or a piece of it. Context: sq.lock, and the peer's lock
+ * if there is a peer.
+ */
+static inline enum outcome send_one(struct turn *t)
+{
+	struct uroce_qp *qp = t->qp;
+	bool fresh = !t->wqe->loaded;
+	enum outcome out;
+
+	if (likely(fresh)) {
+		t->status =
+			uroce_send_load(qp, qp->sq.head, t->wqe, &t->reason);
+		if (unlikely(t->status))
+			return LOCAL_FAILED;
+	}
+	if (static_branch_unlikely(&uroce_faults_on) && faulty(t, fresh, &out))
+		;
+	else if (likely(t->quick && quick_write(t)))
+		out = LOCAL_DONE;
+	else
+		out = slow_path(t);
+	if (static_branch_unlikely(&uroce_mirrors_on))
+		show_to_taps(t, out);
+	if (unlikely(out != LOCAL_DONE))
+		return out;
+	uroce_send_success(qp, t->wqe, qp->sq.head + 1 == t->tail);
+	if (unlikely(qp->sq.tried))
+		refill(qp);
+	return LOCAL_DONE;
+}
+
+/* Handles a batch of requests and returns the outcome of the last one. */
+static enum outcome send_batch(struct turn *t)
+{
+	struct uroce_sendq *sq = &t->qp->sq;
+	enum outcome out = LOCAL_DONE;
+	u32 n;
+
+	for (n = 0; n < STEP_WRS && t->bytes && sq->head != t->tail; n++) {
+		out = send_one(t);
+		if (unlikely(out > LOCAL_MORE))
+			break;
+	}
+	return out;
+}
+
+/*
+ * The first message for a peer that does not send yet. Context: the peer's
+ * lock.
+ */
+static noinline void established(struct turn *t)
+{
+	struct uroce_qp *peer = t->peer;
+
+	if (!t->reached || peer->resp.heard)
+		return;
+	peer->resp.heard = true;
+	set_bit(IB_EVENT_COMM_EST, &peer->events);
+	uroce_send_later(peer);
+}
+
+/*
+ * A batch of requests is handled under one lock, the peer's resp.lock: the
+ * responder executes requests one after the other.
+ */
+static __always_inline enum outcome send_batch_to(struct turn *t,
+						  struct uroce_qp *peer)
+{
+	enum outcome out;
+
+	spin_lock(&peer->resp.lock);
+	t->answers = uroce_local_answers(t->qp, peer);
+	t->quick = t->answers &&
+		   (peer->resp.heard || peer->state != IB_QPS_RTR);
+	out = send_batch(t);
+	let_go(t);
+	if (unlikely(peer->state == IB_QPS_RTR))
+		established(t);
+	/*
+	 * Notified after the sender's completions, since a program that is
+	 * woken may look for those.
+	 */
+	if (t->told)
+		uroce_cq_notify(t->told);
+	spin_unlock(&peer->resp.lock);
+	return out;
+}
+
+bool uroce_local_step(struct uroce_qp *qp, u32 tail)
+{
+	struct uroce_sendq *sq = &qp->sq;
+	struct uroce_qp *peer = qp->av.dev_id ? uroce_qp_peer(qp) : NULL;
+	struct turn t __uninitialized;
+	u32 from = sq->head;
+	enum outcome out;
+
+	t.qp = qp;
+	t.peer = peer;
+	t.answers = false;
+	t.wqe = &sq->wqe;
+	t.reason = 0;
+	t.bytes = STEP_BYTES;
+	t.tail = tail;
+	t.into = NULL;
+	t.told = NULL;
+	t.asked = false;
+	t.quick = false;
+	t.reached = false;
+	out = likely(peer) ? send_batch_to(&t, peer) : send_batch(&t);
+	uroce_count_many(qp->dev, UROCE_CNT_LOCAL_MSGS, sq->head - from);
+	uroce_count_many(qp->dev, UROCE_CNT_LOCAL_BYTES, STEP_BYTES - t.bytes);
+	if (unlikely(out > LOCAL_MORE))
+		give_up(&t, out);
+	uroce_send_notify(qp);
+	return sq->head != tail &&
+	       (out <= LOCAL_MORE || READ_ONCE(qp->state) >= IB_QPS_SQE);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The room of the paths that a message takes: within the host, by one copy
+ * (local.c, perform.c, datagram.c), or by packets, over a connection (remote.c)
+ * or as a datagram (packet.c). The room knows queue pairs, connections and
+ * packets. It does not know which context runs a send queue: each step is one
+ * call from there.
+ */
+#ifndef UROCE_PATH_H
+#define UROCE_PATH_H
+
+#include "../net/net.h"
+#include "../qp/qp.h"
+#include "mirror.h"
+
+/*
+ * local.c: handles requests up to @tail. Context: sq.lock. Returns true if
+ * there is more to do at once.
+ */
+bool uroce_local_step(struct uroce_qp *qp, u32 tail);
+
+/*
+ * remote.c: the connection over packets. uroce_remote_begin() is called by
+ * modify (it may sleep) once the address of a peer on another host is known,
+ * and for datagrams; uroce_remote_end() by destroy and reset.
+ * uroce_remote_step() runs the requester under sq.lock, and
+ * uroce_remote_flush() drops what has arrived for it. uroce_remote_receive()
+ * handles a packet, under RCU, and returns true if the send queue has to be
+ * run.
+ */
+int uroce_remote_begin(struct uroce_qp *qp);
+void uroce_remote_end(struct uroce_qp *qp);
+void uroce_remote_lose_way(struct uroce_qp *qp);
+bool uroce_remote_step(struct uroce_qp *qp, u32 tail);
+void uroce_remote_flush(struct uroce_qp *qp);
+void uroce_remote_changed(struct uroce_qp *qp, bool way);
+int uroce_remote_remember(struct uroce_qp *qp);
+bool uroce_remote_idle(struct uroce_qp *qp);
+void uroce_remote_again(struct uroce_qp *qp);
+void uroce_remote_psns(const struct uroce_qp *qp, struct ib_qp_attr *attr);
+void uroce_remote_reset(struct uroce_qp *qp);
+bool uroce_remote_receive(struct uroce_qp *qp, const struct uroce_packet *pkt);
+
+/* packet.c: a datagram has arrived. Context: RCU. */
+void uroce_datagram_receive(struct uroce_qp *qp,
+			    const struct uroce_packet *pkt);
+
+#endif

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Executes requests between connected queue pairs of one host on the peer's
+ * receive queue and memory. Both sides see what they would see with packets.
+ */
+#include "local.h"
+
+/*
+ * The peer refuses the request and fails as well. On an unreliable connection,
+ * a request that is not permitted is treated as lost.
+ */
+enum outcome uroce_local_refuse(struct turn *t, enum ib_wc_status status,
+				u32 event)
+{
+	bool loses =
+		t->qp->type == IB_QPT_UC && (event == IB_EVENT_QP_REQ_ERR ||
+					     event == IB_EVENT_QP_ACCESS_ERR);
+
+	if (!loses)
+		uroce_qp_fail(t->peer, event);
+	return turn_fail(t, status);
+}
+
+/* The peer's receive request completes with an error. */
+static enum outcome refuse_recv(struct turn *t, enum ib_wc_status theirs,
+				enum ib_wc_status ours)
+{
+	struct univ_cqe cqe = { .opcode = IB_WC_RECV };
+
+	uroce_recv_done(t->peer, &cqe, theirs, true);
+	uroce_recv_notify(t->peer);
+	return uroce_local_refuse(t, ours, 0);
+}
+
+/*
+ * Asks the thread that posts the peer's next receive request to run this send
+ * queue, see uroce_recv_posted(). Returns false if that is impossible: many
+ * senders may wait for a shared receive queue.
+ */
+static bool ask_for_word(struct turn *t)
+{
+	struct uroce_qp *peer = t->peer;
+
+	if (peer->type != IB_QPT_RC || peer->srq || !peer->rq.ring.count)
+		return false;
+	WRITE_ONCE(t->qp->sq.word, false);
+	WRITE_ONCE(peer->resp.wanted, true);
+	univ_ring_set_flags(&peer->rq.ring, UNIV_RING_NEED_KICK);
+	/*
+	 * F1: either the thread that posts a receive request sees the flag or
+	 * @wanted, or this thread sees its tail.
+	 */
+	smp_mb();
+	return true;
+}
+
+static enum ib_wc_status take_or_ask(struct turn *t)
+{
+	enum ib_wc_status status = uroce_recv_take(t->peer);
+
+	if (likely(status != IB_WC_RNR_RETRY_EXC_ERR) || !ask_for_word(t))
+		return status;
+	status = uroce_recv_take(t->peer);
+	t->asked = status == IB_WC_RNR_RETRY_EXC_ERR;
+	return status;
+}
+
+/*
+ * A message begins. A receive request that an unfinished unreliable message
+ * left behind is used again. After an unfinished reliable message (its
+ * requester was reset) the packets would have an invalid sequence of opcodes.
+ */
+static enum outcome take_recv(struct turn *t)
+{
+	enum ib_wc_status status;
+
+	if (unlikely(t->peer->resp.recv.taken))
+		return t->qp->type == IB_QPT_UC ? LOCAL_DONE :
+		       refuse_recv(t, IB_WC_REM_INV_REQ_ERR,
+				   IB_WC_REM_INV_REQ_ERR);
+	status = take_or_ask(t);
+	if (likely(status == IB_WC_SUCCESS))
+		return LOCAL_DONE;
+	if (status == IB_WC_RNR_RETRY_EXC_ERR)
+		return LOCAL_RNR;
+	if (t->peer->resp.recv.taken)
+		return refuse_recv(t, status, IB_WC_REM_OP_ERR);
+	return uroce_local_refuse(t, IB_WC_REM_OP_ERR, IB_EVENT_QP_FATAL);
+}
+
+/* The number of bytes of the request that this turn copies. */
+static u32 piece(struct turn *t)
+{
+	u32 n = min(t->wqe->len - t->wqe->done, t->bytes);
+
+	t->bytes -= n;
+	return n;
+}
+
+static void complete_recv(struct turn *t, u8 opcode)
+{
+	const struct univ_send_wr *wr = &t->wqe->wr;
+	struct univ_cqe cqe = {
+		.opcode = opcode,
+		.byte_len = t->wqe->len,
+		.src_qp = t->qp->num,
+	};
+
+	if (uroce_wr_is(wr->opcode, UROCE_WRF_IMM)) {
+		cqe.wc_flags = UNIV_WC_WITH_IMM;
+		cqe.imm = wr->imm;
+	} else if (uroce_wr_is(wr->opcode, UROCE_WRF_INV)) {
+		cqe.wc_flags = UNIV_WC_WITH_INV;
+		cqe.imm = wr->imm;
+	}
+	uroce_recv_done(t->peer, &cqe, IB_WC_SUCCESS,
+			wr->flags & UNIV_WR_SOLICITED);
+	/* Receive requests of an XRC target complete in several queues. */
+	if (unlikely(t->told && t->told != t->peer->resp.recv.cq))
+		uroce_cq_notify(t->told);
+	t->told = t->peer->resp.recv.cq;
+}
+
+/* Copies a piece of a message into the peer's receive request. */
+static enum outcome place_message(struct turn *t)
+{
+	struct uroce_recv *r = &t->peer->resp.recv;
+	struct uroce_wqe *wqe = t->wqe;
+	enum outcome out;
+	u32 n;
+
+	if (!wqe->done) {
+		out = take_recv(t);
+		if (out != LOCAL_DONE)
+			return out;
+		if (wqe->len > r->len) {
+			t->reason = UNIV_REASON_RECV_SHORT;
+			return refuse_recv(t, IB_WC_LOC_LEN_ERR,
+					   IB_WC_REM_INV_REQ_ERR);
+		}
+	} else if (!r->taken) {
+		return LOCAL_SILENT;
+	}
+	n = piece(t);
+	if (uroce_recv_map(t->peer, wqe->done + n))
+		return refuse_recv(t, IB_WC_LOC_PROT_ERR, IB_WC_REM_OP_ERR);
+	uroce_vec_copy(&r->vec, wqe->done, &wqe->vec, wqe->done, n);
+	uroce_vec_put(&r->vec);
+	wqe->done += n;
+	return wqe->done < wqe->len ? LOCAL_MORE : LOCAL_DONE;
+}
+
+/*
+ * Invalidates the peer's key. The memory that was copied from may belong to the
+ * same region.
+ */
+static enum outcome invalidate(struct turn *t)
+{
+	struct uroce_wqe *wqe = t->wqe;
+	int ret;
+
+	uroce_vec_put(&wqe->vec);
+	wqe->placed = true;
+	if (!t->peer->resp.recv.taken)
+		return LOCAL_SILENT;
+	ret = uroce_invalidate(t->peer, wqe->wr.imm);
+	if (ret == -EAGAIN)
+		return LOCAL_MORE;
+	if (!ret)
+		return LOCAL_DONE;
+	t->reason = UNIV_REASON_MW_TYPE;
+	return refuse_recv(t, IB_WC_LOC_QP_OP_ERR, IB_WC_REM_ACCESS_ERR);
+}
+
+static enum outcome send(struct turn *t)
+{
+	enum outcome out = t->wqe->placed ? LOCAL_DONE : place_message(t);
+
+	if (out == LOCAL_DONE && uroce_wr_is(t->wqe->wr.opcode, UROCE_WRF_INV))
+		out = invalidate(t);
+	if (out != LOCAL_DONE)
+		return out;
+	complete_recv(t, IB_WC_RECV);
+	return LOCAL_DONE;
+}
+
+/* Resolves the whole memory of the peer that the request names. */
+static enum outcome remote_memory(struct turn *t, struct uroce_seg *seg,
+				  u32 len, u32 access)
+{
+	const struct univ_send_wr *wr = &t->wqe->wr;
+
+	if (!(uroce_qp_access(t->peer) & access)) {
+		/*
+		 * Refused by the access flags, or because max_dest_rd_atomic is
+		 * 0.
+		 */
+		t->reason = t->peer->attr.qp_access_flags & access ?
+				    UNIV_REASON_LIMIT : UNIV_REASON_QP_ACCESS;
+		return uroce_local_refuse(t, IB_WC_REM_INV_REQ_ERR,
+					  IB_EVENT_QP_REQ_ERR);
+	}
+	seg->mr = NULL;
+	seg->base = 0;
+	seg->len = len;
+	if (!len)
+		return LOCAL_DONE;
+	if (!uroce_rkey_get(t->peer, seg, wr->rkey, wr->remote_addr, len,
+			      access)) {
+		t->reason = uroce_mr_why(t->peer->resp.pd, wr->rkey,
+					 wr->remote_addr, len, access);
+		return uroce_local_refuse(t, IB_WC_REM_ACCESS_ERR,
+					  IB_EVENT_QP_ACCESS_ERR);
+	}
+	return LOCAL_DONE;
+}
+
+/* An atomic operation that has not eight bytes or is not aligned to eight. */
+static enum outcome askew(struct turn *t)
+{
+	t->reason = UNIV_REASON_ATOMIC;
+	return uroce_local_refuse(t, IB_WC_REM_INV_REQ_ERR,
+				  IB_EVENT_QP_REQ_ERR);
+}
+
+/* Executes a write or a read. */
+static enum outcome rdma(struct turn *t, bool read)
+{
+	struct uroce_wqe *wqe = t->wqe;
+	struct uroce_seg seg;
+	struct uroce_vec theirs = { .seg = &seg, .count = 1, .len = wqe->len };
+	bool takes = uroce_wr_is(wqe->wr.opcode, UROCE_WRF_RECV);
+	enum outcome out;
+	u32 n;
+
+	out = remote_memory(t, &seg, wqe->len,
+		     read ? IB_ACCESS_REMOTE_READ : IB_ACCESS_REMOTE_WRITE);
+	if (out == LOCAL_DONE && takes && !wqe->done) {
+		out = take_recv(t);
+		if (out != LOCAL_DONE && seg.mr)
+			uroce_rkey_put(&seg);
+	}
+	if (out != LOCAL_DONE)
+		return out;
+	n = piece(t);
+	if (read)
+		uroce_vec_copy(&wqe->vec, wqe->done, &theirs, wqe->done, n);
+	else
+		uroce_vec_copy(&theirs, wqe->done, &wqe->vec, wqe->done, n);
+	if (seg.mr)
+		uroce_rkey_put(&seg);
+	wqe->done += n;
+	if (wqe->done < wqe->len)
+		return LOCAL_MORE;
+	if (!takes)
+		return LOCAL_DONE;
+	if (!t->peer->resp.recv.taken)
+		return LOCAL_SILENT;
+	complete_recv(t, IB_WC_RECV_RDMA_WITH_IMM);
+	return LOCAL_DONE;
+}
+
+static enum outcome atomic(struct turn *t)
+{
+	struct uroce_wqe *wqe = t->wqe;
+	const struct univ_send_wr *wr = &wqe->wr;
+	struct uroce_seg seg;
+	enum outcome out;
+	bool aligned;
+	u64 orig;
+
+	if (wqe->len < sizeof(orig)) {
+		t->reason = UNIV_REASON_ATOMIC;
+		return turn_fail(t, IB_WC_LOC_LEN_ERR);
+	}
+	out = remote_memory(t, &seg, sizeof(orig), IB_ACCESS_REMOTE_ATOMIC);
+	if (out != LOCAL_DONE)
+		return out;
+	aligned = uroce_atomic(&seg, wr->opcode, wr->atomic.compare_add,
+			       wr->atomic.swap, &orig);
+	uroce_rkey_put(&seg);
+	if (!aligned)
+		return askew(t);
+	uroce_vec_write(&wqe->vec, 0, &orig, sizeof(orig));
+	wqe->len = sizeof(orig);
+	return LOCAL_DONE;
+}
+
+static enum outcome atomic_write(struct turn *t)
+{
+	u64 va = t->wqe->wr.remote_addr, value;
+	struct uroce_seg seg;
+	enum outcome out;
+	bool aligned;
+
+	if (va % sizeof(value))
+		return askew(t);
+	out = remote_memory(t, &seg, sizeof(value), IB_ACCESS_REMOTE_WRITE);
+	if (out != LOCAL_DONE)
+		return out;
+	uroce_vec_read(&t->wqe->vec, 0, &value, sizeof(value));
+	aligned = uroce_atomic_write(&seg, value);
+	uroce_rkey_put(&seg);
+	return aligned ? LOCAL_DONE : askew(t);
+}
+
+/* Changes keys of the requester's own queue pair. */
+static enum outcome change_own_key(struct turn *t)
+{
+	const struct univ_send_wr *wr = &t->wqe->wr;
+	struct ib_mr *mr = (void *)(uintptr_t)wr->remote_addr;
+	int ret;
+
+	if (wr->opcode == UNIV_WR_BIND_MW) {
+		t->status = uroce_mw_bind(t->qp, wr, &t->reason);
+		return t->status ? LOCAL_FAILED : LOCAL_DONE;
+	}
+	if (wr->opcode == UNIV_WR_LOCAL_INV)
+		ret = uroce_invalidate(t->qp, wr->imm);
+	else
+		ret = uroce_mr_fast(t->qp->ib->pd, mr, wr->rkey, wr->imm);
+	if (ret == -EAGAIN)
+		return LOCAL_MORE;
+	if (!ret)
+		return LOCAL_DONE;
+	t->reason = UNIV_REASON_MW_TYPE;
+	return turn_fail(t, IB_WC_LOC_QP_OP_ERR);
+}
+
+static enum outcome perform(struct turn *t)
+{
+	if (unlikely(!aims_at_srq(t))) {
+		t->reason = UNIV_REASON_XRC_SRQN;
+		return uroce_local_refuse(t, IB_WC_REM_INV_REQ_ERR,
+					  IB_EVENT_QP_REQ_ERR);
+	}
+	switch (t->wqe->wr.opcode) {
+	case UNIV_WR_RDMA_WRITE:
+	case UNIV_WR_RDMA_WRITE_WITH_IMM:
+		return rdma(t, false);
+	case UNIV_WR_RDMA_READ:
+		return rdma(t, true);
+	case UNIV_WR_ATOMIC_CMP_AND_SWP:
+	case UNIV_WR_ATOMIC_FETCH_AND_ADD:
+		return atomic(t);
+	case UNIV_WR_ATOMIC_WRITE:
+		return atomic_write(t);
+	default:
+		return send(t);
+	}
+}
+
+static enum ib_qp_type peer_type(const struct uroce_qp *qp)
+{
+	return qp->type == IB_QPT_XRC_INI ? IB_QPT_XRC_TGT : qp->type;
+}
+
+/*
+ * Is the peer connected to @qp, and able to answer? Context: the peer's lock.
+ */
+bool uroce_local_answers(const struct uroce_qp *qp, const struct uroce_qp *peer)
+{
+	return !peer->resp.dead && peer->state >= IB_QPS_RTR &&
+	       peer->state <= IB_QPS_SQE && peer->type == peer_type(qp) &&
+	       peer->attr.dest_qp_num == qp->num &&
+	       peer->av.dev_id == qp->dev->id;
+}
+
+static u32 local_access(u8 opcode)
+{
+	return uroce_wr_is(opcode, UROCE_WRF_FETCH) ? IB_ACCESS_LOCAL_WRITE : 0;
+}
+
+/*
+ * Executes a request, or a piece of it. Context: sq.lock, and the peer's lock
+ * if there is a peer.
+ */
+enum outcome uroce_local_request(struct turn *t)
+{
+	struct uroce_wqe *wqe = t->wqe;
+	enum outcome out = LOCAL_SILENT;
+
+	if (uroce_wr_is(wqe->wr.opcode, UROCE_WRF_LOCAL))
+		return change_own_key(t);
+	t->status = uroce_send_map(t->qp, wqe, local_access(wqe->wr.opcode));
+	if (unlikely(t->status))
+		return LOCAL_FAILED;
+	if (likely(t->answers)) {
+		t->reached = true;
+		out = perform(t);
+	}
+	uroce_vec_put(&wqe->vec);
+	/*
+	 * The sender on an unreliable connection is not told that its peer has
+	 * failed.
+	 */
+	if (unlikely(t->qp->type == IB_QPT_UC) && out != LOCAL_MORE &&
+	    !(out == LOCAL_FAILED && t->status == IB_WC_LOC_PROT_ERR)) {
+		t->answers = t->answers && uroce_local_answers(t->qp, t->peer);
+		t->quick &= t->answers;
+		/* The reason belongs to a message that was lost. */
+		t->reason = UNIV_REASON_NONE;
+		return LOCAL_DONE;
+	}
+	return out;
+}

@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Connections over packets, of queue pairs whose peer is on another host. */
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+#include <net/inet_ecn.h>
+#include <net/ipv6.h>
+#include <net/xfrm.h>
+
+#include "remote.h"
+
+/* Maximum number of answers that wait until the send queue is run. */
+#define ANSWERS_MAX 1024
+
+/*
+ * A peer in software may be busy for this long, and the clock tick is coarse.
+ */
+#define TIMEOUT_MIN (HZ / 8 + 1)
+
+struct answer_cb {
+	u32 start;		/* of the base transport header */
+	bool ce;
+};
+
+/* ---- the requester ------------------------------------------------------- */
+
+/* Translates a request for packets. */
+void uroce_msg_fill(struct uroce_msg *msg, const struct uroce_wqe *wqe)
+{
+	const struct univ_send_wr *wr = &wqe->wr;
+
+	msg->op = wr->opcode;
+	msg->fence = wr->flags & UNIV_WR_FENCE;
+	msg->solicited = wr->flags & UNIV_WR_SOLICITED;
+	msg->length = uroce_msg_is_atomic(msg) ? sizeof(u64) : wqe->len;
+	msg->rkey = wr->rkey;
+	msg->va = wr->remote_addr;
+	msg->srqn = wr->srqn;
+	if (uroce_wr_is(msg->op, UROCE_WRF_OPERANDS)) {
+		msg->compare_add = wr->atomic.compare_add;
+		msg->swap = wr->atomic.swap;
+	} else {
+		msg->imm = (__force __be32)wr->imm;
+	}
+}
+
+static void keep(struct uroce_remote_wqe *kept, const struct uroce_wqe *wqe)
+{
+	kept->wr_id = wqe->wr.wr_id;
+	kept->flags = wqe->wr.flags;
+	kept->count = wqe->wr.count;
+	uroce_msg_fill(&kept->msg, wqe);
+}
+
+/*
+ * Copies one request out of the ring. Of a bad request, enough is kept to
+ * complete it.
+ */
+static enum ib_wc_status load_one(struct uroce_remote *w, u16 *reason)
+{
+	struct uroce_remote_wqe *kept = wqe_at(w, w->loaded);
+	struct uroce_wqe wqe __uninitialized;
+	enum ib_wc_status status;
+
+	wqe.sge = sges_of(w, kept);
+	status = uroce_send_load(w->qp, w->loaded, &wqe, reason);
+	if (status)
+		wqe.len = 0;
+	keep(kept, &wqe);
+	if (status || !uroce_msg_is_atomic(&kept->msg) ||
+	    wqe.len >= sizeof(u64))
+		return status;
+	*reason = UNIV_REASON_ATOMIC;
+	return IB_WC_LOC_LEN_ERR;
+}
+
+/* A bad request waits until all requests before it are complete. */
+static void load(struct uroce_remote *w, u32 tail)
+{
+	struct uroce_wqe wqe __uninitialized;
+	enum ib_wc_status status;
+	u16 reason = 0;
+
+	while ((s32)(tail - w->loaded) > 0) {
+		status = load_one(w, &reason);
+		if (!status) {
+			w->loaded++;
+			continue;
+		}
+		if (w->conn.req.done != w->loaded)
+			return;
+		uroce_req_halt(&w->conn);
+		uroce_remote_revive(&w->conn, &wqe_at(w, w->loaded)->msg, &wqe);
+		uroce_send_done(w->qp, &wqe, status, reason);
+		return;
+	}
+}
+
+/*
+ * Other processors queue answers meanwhile, so one turn takes at most this
+ * many.
+ */
+#define ANSWERS_TURN 256
+
+/* Returns true if answers are left. */
+static bool take_answers(struct uroce_remote *w)
+{
+	struct uroce_packet pkt;
+	struct answer_cb *cb;
+	struct sk_buff *skb;
+	u32 n;
+
+	for (n = 0; n < ANSWERS_TURN && (skb = skb_dequeue(&w->answers)); n++) {
+		cb = (void *)skb->cb;
+		pkt.skb = skb;
+		pkt.ce = cb->ce;
+		if (w->conn.req.running && uroce_packet_parse(&pkt, cb->start))
+			uroce_comp_receive(&w->conn, &pkt);
+		napi_consume_skb(skb, 1);
+	}
+	return !skb_queue_empty_lockless(&w->answers);
+}
+
+/* Takes over the attributes that may change while the connection is up. */
+static void req_take_attr(struct uroce_remote *w)
+{
+	const struct ib_qp_attr *attr = &w->qp->attr;
+	struct uroce_requester *req = &w->conn.req;
+
+	req->retry_cnt = attr->retry_cnt;
+	req->rnr_retry = attr->rnr_retry;
+	req->max_reads = attr->max_rd_atomic ?: 1;
+	req->timeout = 0;
+	if (uroce_qp_is_reliable(w->qp) && attr->timeout)
+		req->timeout = TIMEOUT_MIN +
+			nsecs_to_jiffies(uroce_timeout_ns(attr->timeout));
+}
+
+static void req_begin(struct uroce_remote *w)
+{
+	const struct ib_qp_attr *attr = &w->qp->attr;
+	struct uroce_requester *req = &w->conn.req;
+
+	req_take_attr(w);
+	req->done = w->qp->sq.head;
+	w->loaded = req->done;
+	w->began = true;
+	uroce_req_start(&w->conn, attr->sq_psn & UROCE_PSN_MASK);
+}
+
+/*
+ * Are all requests that were copied out of the ring complete? Context: sq.lock.
+ */
+bool uroce_remote_idle(struct uroce_qp *qp)
+{
+	struct uroce_remote *w = qp->remote;
+
+	return !w || !w->began || !w->conn.req.running ||
+	       w->conn.req.done == w->loaded;
+}
+
+/* Reports the next sequence numbers of both directions. Context: both locks. */
+void uroce_remote_psns(const struct uroce_qp *qp, struct ib_qp_attr *attr)
+{
+	const struct uroce_remote *w = qp->remote;
+
+	if (!w)
+		return;
+	attr->rq_psn = w->conn.resp.psn;
+	if (w->began)
+		attr->sq_psn = w->conn.req.psn;
+}
+
+/*
+ * The queue pair leaves SQE: all posted requests were flushed. Context:
+ * sq.lock.
+ */
+void uroce_remote_again(struct uroce_qp *qp)
+{
+	if (qp->remote)
+		qp->remote->began = false;
+}
+
+/* Runs the requester; requests up to @tail may begin. Context: sq.lock. */
+bool uroce_remote_step(struct uroce_qp *qp, u32 tail)
+{
+	struct uroce_remote *w = qp->remote;
+	bool more;
+
+	if (!w)
+		return false;
+	if (!w->began)
+		req_begin(w);
+	more = take_answers(w);
+	if (!w->conn.req.running)
+		goto out;
+	load(w, tail);
+	more |= uroce_req_run(&w->conn, w->loaded);
+out:
+	uroce_cq_notify(qp->send_cq);
+	if (!w->conn.req.running)
+		return more;
+	/* A bad request may have become the first one. */
+	return more || ((s32)(tail - w->loaded) > 0 &&
+			w->conn.req.done == w->loaded);
+}
+
+/* A requester that does not run in this state takes no answers. */
+static bool expects_answers(const struct uroce_qp *qp)
+{
+	enum ib_qp_state state = READ_ONCE(qp->state);
+
+	return state == IB_QPS_RTS || state == IB_QPS_SQD;
+}
+
+/*
+ * Queues an answer for the requester and returns true, so that the caller runs
+ * the send queue. The state may change before, so flushing the send queue drops
+ * the queued answers. The packet is uncharged here: the sender may be in
+ * another namespace of this host, and could not send while too much is charged
+ * to it. Context: RCU.
+ */
+static bool queue_answer(struct uroce_remote *w, const struct uroce_packet *pkt)
+{
+	struct sk_buff *skb = pkt->skb;
+	struct answer_cb *cb = (void *)skb->cb;
+
+	/*
+	 * Without a send ring nothing was requested, and nothing would take the
+	 * answer.
+	 */
+	if (!w->count || !expects_answers(w->qp) ||
+	    skb_queue_len_lockless(&w->answers) >= ANSWERS_MAX)
+		return false;
+	skb_orphan(skb);
+	/*
+	 * As UDP does, so that a waiting packet pins no connection of
+	 * netfilter.
+	 */
+	nf_reset_ct(skb);
+	secpath_reset(skb);
+	/*
+	 * A packet that arrived by lo has a route, which must not outlive its
+	 * namespace.
+	 */
+	skb_dst_drop(skb);
+	cb->start = (u8 *)pkt->bth - skb->data;
+	cb->ce = pkt->ce;
+	skb_queue_tail(&w->answers, skb_get(skb));
+	return true;
+}
+
+/* The send queue is being flushed. Context: sq.lock. */
+void uroce_remote_flush(struct uroce_qp *qp)
+{
+	if (qp->remote)
+		skb_queue_purge(&qp->remote->answers);
+}
+
+/* A request of the peer has arrived. Context: resp.lock. */
+static void take_request(struct uroce_remote *w, const struct uroce_packet *pkt)
+{
+	const struct ib_qp_attr *attr = &w->qp->attr;
+
+	w->conn.resp.access = uroce_qp_access(w->qp);
+	w->conn.resp.rnr_timer = attr->min_rnr_timer;
+	if (pkt->ce)
+		uroce_resp_congested(&w->conn);
+	uroce_resp_receive(&w->conn, pkt);
+	uroce_recv_notify(w->qp);
+}
+
+/* ---- packets that came --------------------------------------------------- */
+
+/* Accepts packets only from the connected peer's address. */
+static bool from_peer(const struct uroce_remote *w,
+		      const struct uroce_packet *pkt)
+{
+	return ipv6_addr_equal(&pkt->src, &w->req_flow.dst) &&
+	       ipv6_addr_equal(&pkt->dst, &w->req_flow.src) &&
+	       uroce_conn_accepts(&w->conn, pkt);
+}
+
+/*
+ * Does an XRC queue pair have the side that the packet is for? One side only
+ * requests, the other only responds.
+ */
+static bool has_side(const struct uroce_qp *qp, const struct uroce_packet *pkt)
+{
+	return qp->type != (pkt->op->flags & UROCE_OP_REQUEST ?
+			    IB_QPT_XRC_INI : IB_QPT_XRC_TGT);
+}
+
+/* Context: RCU. Returns true if the send queue has to be run. */
+bool uroce_remote_receive(struct uroce_qp *qp, const struct uroce_packet *pkt)
+{
+	struct uroce_remote *w = READ_ONCE(qp->remote);
+
+	if (!w || !from_peer(w, pkt) || !has_side(qp, pkt))
+		return false;
+	if (!(pkt->op->flags & UROCE_OP_REQUEST))
+		return queue_answer(w, pkt);
+	spin_lock_bh(&qp->resp.lock);
+	if (uroce_qp_listens(qp) && qp->remote == w)
+		take_request(w, pkt);
+	spin_unlock_bh(&qp->resp.lock);
+	return false;
+}
+
+/* ---- beginning and end --------------------------------------------------- */
+
+/*
+ * Frees the parts that are used only under a lock of the queue pair: nearly
+ * everything.
+ */
+static void wire_empty(struct uroce_remote *w)
+{
+	uroce_flow_release(&w->req_flow);
+	uroce_flow_release(&w->resp_flow);
+	kvfree(w->sges);
+	kvfree(w->wqes);
+	kfree(w->conn.resp.responses);
+}
+
+static int wire_alloc_wqes(struct uroce_remote *w)
+{
+	struct uroce_sendq *sq = &w->qp->sq;
+
+	w->count = sq->ring.count;
+	if (!w->count)
+		return 0;
+	w->wqes = kvcalloc(w->count, sizeof(*w->wqes), GFP_KERNEL_ACCOUNT);
+	w->sges = kvcalloc(array_size(w->count, max_t(u32, sq->max_sge, 1)),
+			   sizeof(*w->sges), GFP_KERNEL_ACCOUNT);
+	return w->wqes && w->sges ? 0 : -ENOMEM;
+}
+
+static void wire_free_rcu(struct rcu_head *rcu)
+{
+	struct uroce_remote *w = container_of(rcu, struct uroce_remote, rcu);
+
+	skb_queue_purge(&w->answers);
+	kfree(w);
+}
+
+static u32 wire_limit(const struct uroce_qp *qp)
+{
+	return roundup_pow_of_two(max_t(u32, qp->attr.max_dest_rd_atomic, 1));
+}
+
+static struct uroce_response *wire_alloc_responses(u32 limit)
+{
+	return kcalloc(limit, sizeof(struct uroce_response),
+		       GFP_KERNEL_ACCOUNT);
+}
+
+static struct uroce_remote *wire_alloc(struct uroce_qp *qp)
+{
+	struct uroce_remote *w = kzalloc(sizeof(*w), GFP_KERNEL_ACCOUNT);
+	struct uroce_conn *conn;
+
+	if (!w)
+		return NULL;
+	conn = &w->conn;
+	w->qp = qp;
+	skb_queue_head_init(&w->answers);
+	uroce_conn_init(conn, &uroce_remote_ops, uroce_service(qp->type));
+	conn->resp.limit = wire_limit(qp);
+	conn->resp.responses = wire_alloc_responses(conn->resp.limit);
+	if (!conn->resp.responses || wire_alloc_wqes(w)) {
+		wire_empty(w);
+		kfree(w);
+		return NULL;
+	}
+	return w;
+}
+
+/* Takes the addresses of the connection from the address vector. */
+static void take_way(struct uroce_remote *w)
+{
+	const struct uroce_qp *qp = w->qp;
+
+	uroce_flow_release(&w->req_flow);
+	uroce_flow_release(&w->resp_flow);
+	w->req_flow = qp->av.flow;
+	w->req_flow.route = NULL;
+	/*
+	 * With ECT(0) routers mark packets instead of dropping them; a reliable
+	 * connection reacts to the marks.
+	 */
+	if (uroce_qp_is_reliable(qp))
+		w->req_flow.tclass = (w->req_flow.tclass & ~INET_ECN_MASK) |
+				     INET_ECN_ECT_0;
+	w->resp_flow = w->req_flow;
+}
+
+/*
+ * Attributes of a drained send queue have changed. A connection over packets
+ * stays one, even if the new address is on this host. Context: both locks.
+ */
+void uroce_remote_changed(struct uroce_qp *qp, bool way)
+{
+	struct uroce_remote *w = qp->remote;
+
+	if (!w)
+		return;
+	if (way) {
+		qp->av.dev_id = 0;
+		take_way(w);
+	}
+	if (!w->began)
+		return;
+	req_take_attr(w);
+	w->conn.req.tries = w->conn.req.retry_cnt;
+	w->conn.req.rnr_tries = w->conn.req.rnr_retry;
+	/* As in uroce_req_start(). */
+	if (uroce_qp_is_reliable(qp) && !w->conn.req.retry_cnt)
+		w->conn.req.care.left = U32_MAX;
+}
+
+/*
+ * max_dest_rd_atomic has changed while the send queue is drained. The peer may
+ * have reads and atomics in flight, so no response is forgotten, and a lower
+ * value changes nothing. May sleep.
+ */
+int uroce_remote_remember(struct uroce_qp *qp)
+{
+	u32 limit = wire_limit(qp);
+	struct uroce_response *responses = wire_alloc_responses(limit);
+
+	if (!responses)
+		return -ENOMEM;
+	spin_lock_bh(&qp->resp.lock);
+	if (qp->remote && limit > qp->remote->conn.resp.limit)
+		responses =
+			uroce_resp_grow(&qp->remote->conn, responses, limit);
+	spin_unlock_bh(&qp->resp.lock);
+	kfree(responses);
+	return 0;
+}
+
+/*
+ * Called once the way to the peer is known; may sleep. Datagrams need no
+ * connection.
+ */
+int uroce_remote_begin(struct uroce_qp *qp)
+{
+	struct uroce_remote *w;
+
+	if (!uroce_qp_is_connected(qp))
+		return 0;
+	w = wire_alloc(qp);
+	if (!w)
+		return -ENOMEM;
+	w->conn.peer = qp->attr.dest_qp_num;
+	w->conn.pkey = UROCE_PKEY;
+	w->conn.mtu = qp->mtu;
+	take_way(w);
+	uroce_resp_start(&w->conn, qp->attr.rq_psn & UROCE_PSN_MASK);
+	uroce_remote_end(qp);
+	spin_lock_bh(&qp->sq.lock);
+	spin_lock(&qp->resp.lock);
+	qp->remote = w;
+	spin_unlock(&qp->resp.lock);
+	spin_unlock_bh(&qp->sq.lock);
+	return 0;
+}
+
+/*
+ * Drops the routes before the rest: each refers to its namespace, which may end
+ * before the queue pair does. No sender looks up a new route, since the queue
+ * pair or connection is ending or the device has left the namespace. Context:
+ * both locks.
+ */
+void uroce_remote_lose_way(struct uroce_qp *qp)
+{
+	if (!qp->remote)
+		return;
+	uroce_flow_release(&qp->remote->req_flow);
+	uroce_flow_release(&qp->remote->resp_flow);
+}
+
+/*
+ * Afterwards no thread uses the connection, except those that looked it up
+ * without a lock and may still queue an answer that is never taken. The
+ * addresses and the queue of answers are freed after a grace period, without
+ * waiting: the caller may have thousands of queue pairs to destroy. The rest,
+ * megabytes for a long queue, is freed at once.
+ */
+void uroce_remote_end(struct uroce_qp *qp)
+{
+	struct uroce_remote *w;
+
+	spin_lock_bh(&qp->sq.lock);
+	spin_lock(&qp->resp.lock);
+	uroce_remote_lose_way(qp);
+	w = qp->remote;
+	qp->remote = NULL;
+	if (w) {
+		uroce_req_halt(&w->conn);
+		uroce_resp_halt(&w->conn);
+	}
+	spin_unlock(&qp->resp.lock);
+	spin_unlock_bh(&qp->sq.lock);
+	if (!w)
+		return;
+	uroce_conn_stop(&w->conn);
+	wire_empty(w);
+	skb_queue_purge(&w->answers);
+	call_rcu(&w->rcu, wire_free_rcu);
+}
+
+void uroce_remote_reset(struct uroce_qp *qp)
+{
+	uroce_remote_end(qp);
+}

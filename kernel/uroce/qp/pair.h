@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Queue pairs: their requester and responder, and their look-up. */
+#ifndef UROCE_PAIR_H
+#define UROCE_PAIR_H
+
+#include <linux/list.h>
+#include <linux/rcupdate.h>
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+
+#include "compat.h"
+#include "queue.h"
+#include "../dev/dev.h"
+#include "../net/net.h"
+#include "ah.h"
+#include "cq.h"
+#include "recvq.h"
+#include "sendq.h"
+#include "xrc.h"
+
+struct uroce_remote;
+
+/**
+ * struct uroce_resp - the responder
+ * @lock: protects this struct, the queue pair's own receive queue, and
+ *	uroce_qp.state
+ * @srq: XRC target: the shared receive queue of the current request
+ * @pd: protection domain for the peer's keys; NULL: none is valid
+ * @wanted: the peer, on this host, waits for a receive request
+ * @heard: a message has arrived in RTR, and the owner was notified
+ */
+struct uroce_resp {
+	spinlock_t lock;
+	bool dead;
+	bool wanted;
+	bool heard;
+	struct uroce_srq *srq;
+	struct ib_pd *pd;
+	struct uroce_recv recv;
+};
+
+struct uroce_qp {
+	struct ib_qp *ib;
+	struct uroce_dev *dev;
+	struct uroce_cq *send_cq;
+	struct uroce_cq *recv_cq;
+	struct uroce_srq *srq;		/* NULL for none */
+	struct uroce_xrcd *xrcd;	/* of an XRC target */
+	struct list_head target;	/* in the domain's list */
+	struct univ_qp *core;		/* if attached */
+	u32 num;
+	enum ib_qp_type type;
+
+	/*
+	 * Written with both locks, except that ERR needs only the responder's.
+	 */
+	enum ib_qp_state state;
+	bool lost;			/* a completion was lost */
+	unsigned long events;		/* to be raised by the task */
+	/* Written by modify with both locks. The cap never changes. */
+	struct ib_qp_attr attr;
+	struct uroce_av av;
+	u32 mtu;
+
+	struct uroce_sendq sq;
+	struct uroce_recvq rq;
+	struct uroce_resp resp;
+
+	struct list_head windows;	/* of type 2, bound by it */
+
+	/*
+	 * The connection over packets (path/remote.c); NULL until one is
+	 * needed.
+	 */
+	struct uroce_remote *remote;
+};
+
+/* The queue pair as the RDMA core knows it. */
+struct uroce_ibqp {
+	struct ib_qp ib;
+	struct uroce_qp *qp;
+};
+
+static inline struct uroce_qp *to_uqp(struct ib_qp *ib)
+{
+	return container_of(ib, struct uroce_ibqp, ib)->qp;
+}
+
+/*
+ * The rights of the peer. A queue pair whose max_dest_rd_atomic is 0 refuses
+ * reads and atomics but accepts writes, as mlx5 does.
+ */
+static inline u32 uroce_qp_access(const struct uroce_qp *qp)
+{
+	u32 access = qp->attr.qp_access_flags;
+
+	if (!qp->attr.max_dest_rd_atomic)
+		access &=
+			~(u32)(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC);
+	return access;
+}
+
+/* Are requests acknowledged? The peer of an XRC target is an initiator. */
+static inline bool uroce_qp_is_reliable(const struct uroce_qp *qp)
+{
+	return qp->type == IB_QPT_RC || qp->type == IB_QPT_XRC_INI ||
+	       qp->type == IB_QPT_XRC_TGT;
+}
+
+static inline bool uroce_qp_is_connected(const struct uroce_qp *qp)
+{
+	return uroce_qp_is_reliable(qp) || qp->type == IB_QPT_UC;
+}
+
+/* Are requests of the peer executed and answered? Context: resp.lock. */
+static inline bool uroce_qp_listens(const struct uroce_qp *qp)
+{
+	return !qp->resp.dead && qp->state >= IB_QPS_RTR &&
+	       qp->state <= IB_QPS_SQE;
+}
+
+/* The service: the upper bits of the opcodes of the queue pair's packets. */
+static inline u8 uroce_service(enum ib_qp_type type)
+{
+	switch (type) {
+	case IB_QPT_UC:
+		return UROCE_UC;
+	case IB_QPT_XRC_INI:
+	case IB_QPT_XRC_TGT:
+		return UROCE_XRC;
+	default:
+		return UROCE_RC;
+	}
+}
+
+/* Do the queue pair's requests need no connection over packets? */
+static inline bool uroce_qp_is_local(const struct uroce_qp *qp)
+{
+	return qp->av.dev_id || qp->sq.datagrams;
+}
+
+/* Counts an event that is also worth a line in a trace. */
+static inline void uroce_note(struct uroce_qp *qp, enum uroce_counter what)
+{
+	uroce_count(qp->dev, what);
+	trace_uroce_transport(&qp->dev->ib, qp->num, uroce_counter_name(what));
+}
+
+/* number.c: look-up, under RCU. */
+struct uroce_qp *uroce_qp_find(u64 dev_id, u32 num);
+int uroce_qp_number(struct uroce_qp *qp);
+void uroce_qp_unnumber(struct uroce_qp *qp);
+void uroce_qp_each(const struct uroce_dev *dev,
+		   void (*each)(struct uroce_qp *qp));
+void uroce_qp_exit(void);
+struct uroce_qp *uroce_qp_peer_again(struct uroce_qp *qp, u64 now);
+/*
+ * The number of queue pairs that were destroyed. It has 64 bits, so it never
+ * wraps.
+ */
+extern atomic64_t uroce_qp_ends;
+
+/*
+ * The connected queue pair, if it is on this host. The result stays valid until
+ * any queue pair is destroyed, and its memory stays for as long as bottom
+ * halves are off, since RCU waits for that.
+ */
+static inline struct uroce_qp *uroce_qp_peer(struct uroce_qp *qp)
+{
+	struct uroce_sendq *sq = &qp->sq;
+	/* Acquire: pairs with the barrier in uroce_qp_unnumber(). */
+	u64 now = atomic64_read_acquire(&uroce_qp_ends);
+
+	lockdep_assert_held(&sq->lock);
+	if (likely(sq->peer && sq->peer_seen == now))
+		return sq->peer;
+	return uroce_qp_peer_again(qp, now);
+}
+
+/* state.c: both queues of a queue pair, and failure. */
+int uroce_queue_init(struct uroce_qp *qp);
+void uroce_queue_free(struct uroce_qp *qp);
+void uroce_queue_reset(struct uroce_qp *qp);
+/*
+ * Moves the queue pair to ERR. The task raises @event (0 for none) and flushes.
+ * Context: resp.lock.
+ */
+void uroce_qp_fail(struct uroce_qp *qp, u32 event);
+void uroce_send_failed(struct uroce_qp *qp, u16 reason);
+
+#endif

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Receive requests: taken out of their ring, and completed. */
+#include "recv.h"
+#include "send.h"
+#include "sges.h"
+
+#define RECV_HEAD	offsetof(struct univ_recv_wr, sge)
+
+static void srq_event(struct uroce_srq *srq, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.device = srq->ib.device,
+		.element.srq = &srq->ib,
+		.event = type,
+	};
+
+	if (srq->ib.event_handler)
+		srq->ib.event_handler(&event, srq->ib.srq_context);
+}
+
+/*
+ * Takes the request at the head. A request of fewer than @least bytes stays in
+ * the queue for a shorter message.
+ */
+static enum ib_wc_status recv_load(struct uroce_recvq *rq, struct uroce_recv *r,
+				   u32 least)
+{
+	struct univ_recv_wr wr;
+	void *slot;
+	u32 tail;
+	u64 len;
+
+	/*
+	 * A queue pair of a kernel user may have been created without a ring.
+	 */
+	if (!rq->ring.count)
+		return IB_WC_RNR_RETRY_EXC_ERR;
+	tail = univ_ring_published(&rq->ring);
+	if (tail == rq->head)
+		return IB_WC_RNR_RETRY_EXC_ERR;
+	if (tail - rq->head > rq->ring.count) {
+		rq->head = tail;
+		univ_ring_retire(&rq->ring, tail);
+		return IB_WC_GENERAL_ERR;
+	}
+	slot = univ_ring_slot(&rq->ring, rq->head);
+	univ_ring_fetch(&wr, slot, RECV_HEAD);
+	r->wr_id = wr.wr_id;
+	r->done = 0;
+	r->count = min(wr.count, rq->max_sge);
+	len = uroce_sges_load(r->sge, slot + RECV_HEAD, r->count);
+	r->len = min_t(u64, len, UROCE_MAX_MESSAGE);
+	r->attached = rq->attached;
+	r->surplus = wr.count > rq->max_sge;
+	if (unlikely(r->len < least) && !r->surplus)
+		return IB_WC_LOC_LEN_ERR;
+	rq->head++;
+	univ_ring_retire(&rq->ring, rq->head);
+	return r->surplus ? IB_WC_LOC_QP_OP_ERR : IB_WC_SUCCESS;
+}
+
+static enum ib_wc_status srq_load(struct uroce_srq *srq, struct uroce_recv *r,
+				  u32 least)
+{
+	enum ib_wc_status status;
+	bool low = false;
+
+	spin_lock(&srq->rq.lock);
+	status = recv_load(&srq->rq, r, least);
+	if (srq->limit && status == IB_WC_SUCCESS &&
+	    univ_ring_published(&srq->rq.ring) - srq->rq.head < srq->limit) {
+		srq->limit = 0;
+		low = true;
+	}
+	spin_unlock(&srq->rq.lock);
+	if (low)
+		srq_event(srq, IB_EVENT_SRQ_LIMIT_REACHED);
+	if (status == IB_WC_GENERAL_ERR)
+		srq_event(srq, IB_EVENT_SRQ_ERR);
+	return status;
+}
+
+enum ib_wc_status uroce_recv_take_for(struct uroce_qp *qp, u32 least)
+{
+	struct uroce_recv *r = &qp->resp.recv;
+	struct uroce_srq *srq = qp->xrcd ? uroce_target_take(qp) : qp->srq;
+	enum ib_wc_status status;
+
+	lockdep_assert_held(&qp->resp.lock);
+	status = srq ? srq_load(srq, r, least) : recv_load(&qp->rq, r, least);
+	r->taken = status == IB_WC_SUCCESS || status == IB_WC_LOC_QP_OP_ERR;
+	if (unlikely(status == IB_WC_LOC_LEN_ERR))
+		uroce_count(qp->dev, UROCE_CNT_RECV_SHORT);
+	return status;
+}
+
+enum ib_wc_status uroce_recv_map(struct uroce_qp *qp, u32 len)
+{
+	struct uroce_recv *r = &qp->resp.recv;
+
+	return uroce_sges_map(qp, r->pd, &r->vec, r->sge, r->count, len,
+			IB_ACCESS_LOCAL_WRITE, r->attached);
+}
+
+static noinline u16 recv_why(const struct uroce_recv *r,
+			     enum ib_wc_status status)
+{
+	if (status == IB_WC_LOC_LEN_ERR)
+		return UNIV_REASON_RECV_SHORT;
+	if (status == IB_WC_LOC_PROT_ERR)
+		return uroce_sges_why(r->pd, r->sge, r->count,
+				IB_ACCESS_LOCAL_WRITE);
+	if (status == IB_WC_LOC_QP_OP_ERR)
+		return r->surplus ? UNIV_REASON_WR_SGE : UNIV_REASON_MW_TYPE;
+	return 0;
+}
+
+void uroce_recv_done(struct uroce_qp *qp, struct univ_cqe *cqe,
+		     enum ib_wc_status status, bool solicited)
+{
+	struct uroce_recv *r = &qp->resp.recv;
+
+	if (unlikely(status))
+		cqe->reason = recv_why(r, status);
+
+	r->taken = false;
+	cqe->wr_id = r->wr_id;
+	cqe->status = status;
+	cqe->qp_num = qp->num;
+	if (uroce_cq_add(r->cq, qp, cqe, solicited || status))
+		return;
+	WRITE_ONCE(qp->lost, true);
+	uroce_send_later(qp);
+}
+
+/*
+ * In the error state no message takes receive requests, so each post has to be
+ * flushed: request a kick, and look at the tail once more (F1).
+ */
+void uroce_recv_flush(struct uroce_qp *qp)
+{
+	struct univ_cqe cqe = { .opcode = IB_WC_RECV };
+	u32 n;
+
+	lockdep_assert_held(&qp->resp.lock);
+	if (qp->resp.recv.taken)
+		uroce_recv_done(qp, &cqe, IB_WC_WR_FLUSH_ERR, true);
+	if (!qp->srq && qp->rq.ring.count) {
+		univ_ring_set_flags(&qp->rq.ring, UNIV_RING_NEED_KICK);
+		/*
+		 * F1: either the process sees the flag, or this thread sees its
+		 * tail.
+		 */
+		smp_mb();
+		for (n = 0; n < UROCE_FLUSH_TURN &&
+			    recv_load(&qp->rq, &qp->resp.recv, 0) !=
+				    IB_WC_RNR_RETRY_EXC_ERR;
+		     n++)
+			uroce_recv_done(qp, &cqe, IB_WC_WR_FLUSH_ERR, true);
+		if (n == UROCE_FLUSH_TURN)
+			uroce_send_later(qp);
+	}
+	uroce_recv_notify(qp);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Receive requests. Context: resp.lock.
+ *
+ * uroce_recv_take() takes the next request into resp.recv. It returns
+ * IB_WC_SUCCESS, IB_WC_RNR_RETRY_EXC_ERR if there is none, or the error of the
+ * request. uroce_recv_take_for() is for datagrams: it leaves a request that is
+ * too short for the message in the queue and returns IB_WC_LOC_LEN_ERR.
+ * uroce_recv_map() maps the memory of the first bytes of the request, as many
+ * as the caller is about to write. uroce_recv_done() completes the request with
+ * a status and the fields of @cqe that the caller has set.
+ */
+#ifndef UROCE_RECV_H
+#define UROCE_RECV_H
+
+#include "pair.h"
+
+enum ib_wc_status uroce_recv_take_for(struct uroce_qp *qp, u32 least);
+static inline enum ib_wc_status uroce_recv_take(struct uroce_qp *qp)
+{
+	return uroce_recv_take_for(qp, 0);
+}
+
+enum ib_wc_status uroce_recv_map(struct uroce_qp *qp, u32 len);
+void uroce_recv_done(struct uroce_qp *qp, struct univ_cqe *cqe,
+		     enum ib_wc_status status, bool solicited);
+void uroce_recv_flush(struct uroce_qp *qp);
+
+/*
+ * The type of the header in front of a datagram (enum rdma_network_type).
+ * Programs expect it where mlx5 reports it, in the lower bits of the service
+ * level: 1 is IPv6, 2 is IPv4. For users in the kernel see cqe_to_wc().
+ */
+static inline void uroce_tell_network(const struct uroce_qp *qp,
+				      struct univ_cqe *cqe, u8 network)
+{
+	if (qp->core)
+		cqe->sl = network == RDMA_NETWORK_IPV4 ? 2 : 1;
+	else
+		cqe->reserved = network;
+}
+
+/*
+ * Called after receive requests were completed. An XRC target that has taken
+ * none has no completion queue.
+ */
+static inline void uroce_recv_notify(struct uroce_qp *qp)
+{
+	if (likely(qp->resp.recv.cq))
+		uroce_cq_notify(qp->resp.recv.cq);
+}
+
+#endif

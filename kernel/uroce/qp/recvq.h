@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Receive queues, shared receive queues, and the receive request in use. */
+#ifndef UROCE_RECVQ_H
+#define UROCE_RECVQ_H
+
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+
+#include "ring.h"
+#include "../mem/mem.h"
+#include "cq.h"
+
+/**
+ * struct uroce_recvq - a receive queue, of one queue pair or shared
+ * @lock: of a shared queue: protects @head and @limit. The queue of a queue
+ *	pair is protected by uroce_resp.lock.
+ * @ring: shared with a process, or private
+ * @head: number of requests taken; a slot is given back when it has been copied
+ * @post: protects the tail of a private ring
+ * @tail: tail of a private ring
+ * @max_sge: maximum number of segments of a request
+ * @attached: the ring belongs to a process
+ */
+struct uroce_recvq {
+	spinlock_t lock;
+	struct univ_ring ring;
+	u32 head;
+	spinlock_t post;
+	u32 tail;
+	u32 max_sge;
+	bool attached;
+	void *memory;			/* of a private ring */
+};
+
+struct uroce_srq {
+	struct ib_srq ib;
+	struct uroce_recvq rq;
+	u32 max_wr;
+	u32 limit;			/* under rq.lock; 0: no limit event */
+};
+
+/**
+ * struct uroce_recv - the receive request that a message is written to
+ * @srq: shared receive queue that it was taken from; NULL for the own queue
+ * @pd: protection domain of its memory
+ * @cq: where it completes. @srq, @pd and @cq change only for an XRC target,
+ *	which takes requests from any queue of its domain; they are NULL before
+ *	the first one.
+ * @wr_id: wr_id of the request
+ * @sge: its scatter list, copied
+ * @count: number of segments
+ * @len: total length
+ * @vec: its memory, between uroce_recv_map() and uroce_vec_put()
+ * @done: bytes written so far
+ * @taken: a request is held
+ * @surplus: its scatter list is longer than the queue permits
+ */
+struct uroce_recv {
+	struct uroce_srq *srq;
+	struct ib_pd *pd;
+	struct uroce_cq *cq;
+	u64 wr_id;
+	struct univ_sge *sge;
+	u32 count;
+	u32 len;
+	struct uroce_vec vec;
+	u32 done;
+	bool attached;
+	bool taken;
+	bool surplus;
+};
+
+static inline struct uroce_srq *to_usrq(struct ib_srq *ib)
+{
+	return container_of(ib, struct uroce_srq, ib);
+}
+
+#endif

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Send requests: taken out of their ring, and completed. */
+#include "send.h"
+#include "sges.h"
+
+#define SEND_HEAD	offsetof(struct univ_send_wr, data)
+
+static u8 services(enum ib_qp_type type)
+{
+	switch (type) {
+	case IB_QPT_RC:
+	case IB_QPT_XRC_INI:
+		return UROCE_WRS_RC;
+	case IB_QPT_UC:
+		return UROCE_WRS_UC;
+	default:
+		return UROCE_WRS_UD;
+	}
+}
+
+/* Bits by enum univ_wr_opcode. */
+u32 uroce_send_opcodes(const struct uroce_qp *qp)
+{
+	u32 opcodes = 0;
+	u8 op;
+
+	for (op = 0; op < BITS_PER_TYPE(opcodes); op++)
+		if (uroce_wr_ops[op].services & services(qp->type))
+			opcodes |= BIT(op);
+	return opcodes;
+}
+
+static u16 send_check(const struct uroce_qp *qp, const struct univ_send_wr *wr)
+{
+	const struct uroce_sendq *sq = &qp->sq;
+
+	if (unlikely(wr->opcode >= BITS_PER_TYPE(u32) ||
+		     !(sq->opcodes & BIT(wr->opcode))))
+		return uroce_wr_is(wr->opcode, UROCE_WRF_KERNEL) &&
+		       !sq->attached && !sq->datagrams ?
+			       0 : UNIV_REASON_WR_OPCODE;
+	if (wr->flags & ~(UNIV_WR_FENCE | UNIV_WR_SIGNALED | UNIV_WR_SOLICITED |
+			  UNIV_WR_INLINE))
+		return UNIV_REASON_FLAGS;
+	if (unlikely(uroce_wr_is(wr->opcode, UROCE_WRF_WORD)))
+		return wr->flags & UNIV_WR_INLINE && wr->count == sizeof(u64) ?
+			0 : UNIV_REASON_WR_INLINE;
+	if (!(wr->flags & UNIV_WR_INLINE))
+		return wr->count > sq->max_sge ? UNIV_REASON_WR_SGE : 0;
+	if (uroce_wr_is(wr->opcode, UROCE_WRF_FETCH))
+		return UNIV_REASON_WR_OPCODE;
+	return wr->count > sq->max_inline ? UNIV_REASON_WR_INLINE : 0;
+}
+
+/*
+ * Copies the address vector of a datagram, so that the address handle may be
+ * destroyed.
+ */
+static noinline bool send_load_av(struct uroce_qp *qp, struct uroce_wqe *wqe)
+{
+	struct univ_queue_ah ah;
+
+	if (!qp->sq.attached)
+		return uroce_ah_copy(wqe->wr.ud.ah, &wqe->av);
+	if (!univ_queue_ah_get(qp->core, wqe->wr.ud.ah, &ah))
+		return false;
+	wqe->av = to_uah(ah.ib)->av;
+	univ_queue_ah_put(&ah);
+	wqe->av.flow.route = NULL;
+	return true;
+}
+
+enum ib_wc_status uroce_send_load(struct uroce_qp *qp, u32 index,
+				  struct uroce_wqe *wqe, u16 *reason)
+{
+	void *slot = univ_ring_slot(&qp->sq.ring, index);
+	u64 len;
+	u16 bad;
+
+	univ_ring_fetch(&wqe->wr, slot, SEND_HEAD);
+	wqe->done = 0;
+	wqe->placed = false;
+	wqe->loaded = true;
+	bad = send_check(qp, &wqe->wr);
+	if (unlikely(bad)) {
+		*reason = bad;
+		wqe->len = 0;
+		return IB_WC_LOC_QP_OP_ERR;
+	}
+	if (wqe->wr.flags & UNIV_WR_INLINE) {
+		wqe->data = slot + SEND_HEAD;
+		wqe->len = wqe->wr.count;
+	} else {
+		wqe->data = NULL;
+		len = uroce_sges_load(wqe->sge, slot + SEND_HEAD,
+				      wqe->wr.count);
+		if (unlikely(len > UROCE_MAX_SEND)) {
+			*reason = UNIV_REASON_LIMIT;
+			return IB_WC_LOC_LEN_ERR;
+		}
+		wqe->len = len;
+	}
+	if (unlikely(qp->sq.datagrams)) {
+		if (!send_load_av(qp, wqe)) {
+			*reason = UNIV_REASON_WR_AH;
+			return IB_WC_LOC_QP_OP_ERR;
+		}
+		wqe->wr.ud.remote_qpn &= 0xffffff;
+	}
+	return IB_WC_SUCCESS;
+}
+
+/* An atomic operation returns eight bytes, whatever the length of its list. */
+static u32 send_reach(const struct uroce_wqe *wqe)
+{
+	if (uroce_wr_is(wqe->wr.opcode, UROCE_WRF_ATOMIC))
+		return min_t(u32, wqe->len, sizeof(u64));
+	return wqe->len;
+}
+
+/* @access: the right that local memory must grant: none, or write access. */
+enum ib_wc_status uroce_send_map(struct uroce_qp *qp, struct uroce_wqe *wqe,
+				 u32 access)
+{
+	struct uroce_seg *seg = wqe->vec.seg;
+
+	if (!wqe->data)
+		return uroce_sges_map(qp, qp->ib->pd, &wqe->vec, wqe->sge,
+				wqe->wr.count, send_reach(wqe), access,
+				qp->sq.attached);
+	seg->mr = NULL;
+	seg->base = (uintptr_t)wqe->data;
+	seg->len = wqe->len;
+	wqe->vec.len = wqe->len;
+	wqe->vec.count = !!wqe->len;
+	return IB_WC_SUCCESS;
+}
+
+/* The completion found no room. */
+static noinline void send_lost(struct uroce_qp *qp)
+{
+	WRITE_ONCE(qp->lost, true);
+	uroce_send_later(qp);
+}
+
+void uroce_send_complete(struct uroce_qp *qp, const struct uroce_wqe *wqe,
+			 bool last)
+{
+	struct uroce_sendq *sq = &qp->sq;
+	struct univ_cqe cqe __uninitialized;
+
+	lockdep_assert_held(&sq->lock);
+	/*
+	 * The core adds the timestamp. Clearing a constant number of bytes
+	 * needs no loop.
+	 */
+	memset(&cqe, 0, offsetof(struct univ_cqe, timestamp));
+	cqe.reserved = 0;
+	cqe.wr_id = wqe->wr.wr_id;
+	cqe.opcode = uroce_wr_ops[wqe->wr.opcode].wc;
+	cqe.byte_len = wqe->len;
+	cqe.qp_num = qp->num;
+	sq->untold = !last;
+	if (unlikely(last ? !uroce_cq_add_last(qp->send_cq, qp, &cqe, false) :
+			    !uroce_cq_add(qp->send_cq, qp, &cqe, false)))
+		send_lost(qp);
+}
+
+/*
+ * The reason why local memory is not accessible, as far as a request can tell.
+ */
+static u16 send_why(const struct uroce_qp *qp, const struct uroce_wqe *wqe)
+{
+	bool reads = uroce_wr_is(wqe->wr.opcode, UROCE_WRF_FETCH);
+
+	if (wqe->data)
+		return 0;
+	return uroce_sges_why(qp->ib->pd, wqe->sge, wqe->wr.count,
+			reads ? IB_ACCESS_LOCAL_WRITE : 0);
+}
+
+static void send_complete_error(struct uroce_qp *qp,
+				const struct uroce_wqe *wqe,
+				enum ib_wc_status status, u16 reason)
+{
+	struct univ_cqe cqe = {
+		.wr_id = wqe->wr.wr_id,
+		.status = status,
+		.opcode = uroce_wr_ops[wqe->wr.opcode].wc,
+		.qp_num = qp->num,
+		.reason = reason,
+	};
+
+	if (status == IB_WC_LOC_PROT_ERR && !reason)
+		cqe.reason = send_why(qp, wqe);
+	qp->sq.untold = true;
+	if (!uroce_cq_add(qp->send_cq, qp, &cqe, true))
+		send_lost(qp);
+}
+
+void uroce_send_done(struct uroce_qp *qp, struct uroce_wqe *wqe,
+		     enum ib_wc_status status, u16 reason)
+{
+	struct uroce_sendq *sq = &qp->sq;
+
+	if (likely(!status)) {
+		uroce_send_success(qp, wqe, false);
+		return;
+	}
+	uroce_send_retire(sq, wqe);
+	send_complete_error(qp, wqe, status, reason);
+	if (status != IB_WC_WR_FLUSH_ERR)
+		uroce_send_failed(qp, reason);
+}
+
+/* Context: any. */
+void uroce_send_later(struct uroce_qp *qp)
+{
+	tasklet_schedule(&qp->sq.task);
+}
+
+/* Stops the queue until @ns have passed. Context: sq.lock. */
+void uroce_send_wait(struct uroce_qp *qp, enum uroce_wait what, u64 ns)
+{
+	struct uroce_sendq *sq = &qp->sq;
+
+	sq->wait = what;
+	WRITE_ONCE(sq->due, false);
+	if (ns)
+		hrtimer_start(&sq->timer, ns_to_ktime(ns),
+			      HRTIMER_MODE_REL_SOFT);
+}

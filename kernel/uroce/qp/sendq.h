@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The requester of a queue pair: its send queue, and the request at the head.
+ */
+#ifndef UROCE_SENDQ_H
+#define UROCE_SENDQ_H
+
+#include <linux/hrtimer.h>
+#include <linux/interrupt.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include "ring.h"
+#include "../mem/mem.h"
+#include "ah.h"
+
+struct uroce_qp;
+
+/**
+ * struct uroce_wqe - the private copy of the request at the head of a send
+ *	queue
+ * @wr: as in the ring; @wr.count is checked
+ * @sge: its scatter list, copied; room for uroce_sendq.max_sge
+ * @data: inline data, in the slot; NULL for a scatter list
+ * @len: total length
+ * @vec: its memory, between uroce_send_map() and uroce_vec_put()
+ * @av: datagrams: copy of the address vector, without a route of its own
+ * @done: bytes transferred
+ * @placed: all bytes are transferred, and only the invalidation of the peer's
+ *	key remains
+ * @loaded: the copy is valid
+ */
+struct uroce_wqe {
+	struct univ_send_wr wr;
+	struct univ_sge *sge;
+	void *data;
+	u32 len;
+	struct uroce_vec vec;
+	struct uroce_av av;
+	u32 done;
+	bool placed;
+	bool loaded;
+};
+
+enum uroce_wait {
+	UROCE_WAIT_NONE,
+	UROCE_WAIT_RNR,			/* for a receive request of the peer */
+	UROCE_WAIT_RETRY,		/* for the timer, which tries again */
+};
+
+/**
+ * struct uroce_sendq - the requester
+ * @lock: protects this struct
+ * @again: more work has arrived; see uroce_send_run()
+ * @ring: shared with a process, or private
+ * @head: the first request that is not complete
+ * @wqe: the request at @head, of a queue pair without a connection over packets
+ * @peer: the last result of uroce_qp_peer()
+ * @peer_seen: value of uroce_qp_ends at that time; if it has changed, the
+ *	look-up is repeated
+ * @word: a receive request was posted that the peer's responder waited for; set
+ *	by the thread that posted it, cleared under the peer's uroce_resp.lock
+ * @tried: the request at the head was tried before
+ * @waits: number of waits for a shared receive queue, or for room in the queues
+ *	below, up to a limit
+ * @opcodes: opcodes that the queue pair may send, as bits by enum
+ *	univ_wr_opcode
+ * @untold: uroce_cq_notify() is due
+ * @draining: in SQD, with requests that have begun
+ * @tell_drained: raise an event when @draining ends
+ * @shown_psn: mirror: sequence number of the next packet
+ * @shown_msn: mirror: sequence number of the next message
+ * @task: handles events that were found under locks, and the timer
+ * @rest: continues after a caller has used up its turns
+ * @tail: tail of a private ring, under @post
+ */
+struct uroce_sendq {
+	spinlock_t lock;
+	bool again;
+	bool dead;
+	struct univ_ring ring;
+	u32 head;
+	struct uroce_wqe wqe;
+	struct uroce_qp *peer;
+	u64 peer_seen;
+	u32 opcodes;
+	enum uroce_wait wait;
+	bool due;			/* the timer has fired */
+	bool word;
+	bool tried;
+	u8 waits;
+	u8 rnr_left;
+	u8 retry_left;
+	u32 max_sge;
+	u32 max_inline;
+	bool sig_all;
+	bool untold;
+	bool draining;
+	bool tell_drained;
+	bool attached;
+	bool datagrams;
+	u32 shown_psn;
+	u32 shown_msn;
+	struct hrtimer timer;
+	struct tasklet_struct task;
+	union {
+		struct work_struct rest;
+		struct rcu_head rcu;	/* the queue pair is idle then */
+	};
+	spinlock_t post;
+	u32 tail;
+	void *memory;			/* of a private ring */
+};
+
+#endif

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The queues of a queue pair: set-up, release and reset; and the effect of a
+ * failure.
+ */
+#include <linux/slab.h>
+
+#include "pair.h"
+#include "send.h"
+
+static int alloc_lists(struct univ_sge **sge, struct uroce_vec *vec, u32 max)
+{
+	*sge = kcalloc(max, sizeof(**sge), GFP_KERNEL_ACCOUNT);
+	/* Inline data and remote memory take one segment. */
+	vec->seg = kcalloc(max_t(u32, max, 1), sizeof(*vec->seg),
+			   GFP_KERNEL_ACCOUNT);
+	return *sge && vec->seg ? 0 : -ENOMEM;
+}
+
+/*
+ * The longest scatter list of a receive request. An XRC target may use any SRQ
+ * of its domain, so it needs the maximum.
+ */
+static u32 recv_sges(const struct uroce_qp *qp)
+{
+	if (qp->xrcd)
+		return UROCE_MAX_SGE;
+	return qp->srq ? qp->srq->rq.max_sge : qp->rq.max_sge;
+}
+
+int uroce_queue_init(struct uroce_qp *qp)
+{
+	struct uroce_sendq *sq = &qp->sq;
+
+	spin_lock_init(&sq->lock);
+	spin_lock_init(&sq->post);
+	spin_lock_init(&qp->resp.lock);
+	spin_lock_init(&qp->rq.lock);
+	spin_lock_init(&qp->rq.post);
+	qp->resp.pd = qp->ib->pd;
+	qp->resp.recv.srq = qp->srq;
+	qp->resp.recv.pd = qp->ib->pd;
+	qp->resp.recv.cq = qp->recv_cq;
+	sq->opcodes = uroce_send_opcodes(qp);
+	sq->datagrams = qp->type == IB_QPT_UD || qp->type == IB_QPT_GSI;
+	if (alloc_lists(&sq->wqe.sge, &sq->wqe.vec, sq->max_sge) ||
+	    alloc_lists(&qp->resp.recv.sge, &qp->resp.recv.vec,
+			recv_sges(qp)))
+		return -ENOMEM;
+	return 0;
+}
+
+/* The queue pair is idle. */
+void uroce_queue_free(struct uroce_qp *qp)
+{
+	kfree(qp->sq.wqe.sge);
+	kfree(qp->sq.wqe.vec.seg);
+	kfree(qp->resp.recv.sge);
+	kfree(qp->resp.recv.vec.seg);
+	kvfree(qp->sq.memory);
+	kvfree(qp->rq.memory);
+}
+
+/* Drops all posted requests. Context: both locks. */
+void uroce_queue_reset(struct uroce_qp *qp)
+{
+	struct uroce_sendq *sq = &qp->sq;
+
+	sq->wqe.loaded = false;
+	sq->wait = UROCE_WAIT_NONE;
+	sq->waits = 0;
+	WRITE_ONCE(qp->lost, false);
+	qp->resp.recv.taken = false;
+	qp->resp.heard = false;
+	WRITE_ONCE(qp->resp.wanted, false);
+	if (sq->ring.count) {
+		sq->head = univ_ring_published(&sq->ring);
+		univ_ring_retire(&sq->ring, sq->head);
+	}
+	if (!qp->srq && qp->rq.ring.count) {
+		qp->rq.head = univ_ring_published(&qp->rq.ring);
+		univ_ring_retire(&qp->rq.ring, qp->rq.head);
+		univ_ring_set_flags(&qp->rq.ring, 0);
+	}
+}
+
+/* ---- failures ------------------------------------------------------------ */
+
+void uroce_qp_fail(struct uroce_qp *qp, u32 event)
+{
+	lockdep_assert_held(&qp->resp.lock);
+	if (qp->state == IB_QPS_ERR || qp->state == IB_QPS_RESET)
+		return;
+	trace_uroce_qp_state(&qp->dev->ib, qp->num, qp->state, IB_QPS_ERR);
+	WRITE_ONCE(qp->state, IB_QPS_ERR);
+	if (event)
+		set_bit(event, &qp->events);
+	if (qp->srq || qp->xrcd)
+		set_bit(IB_EVENT_QP_LAST_WQE_REACHED, &qp->events);
+	uroce_send_later(qp);
+}
+
+/*
+ * A failed request ends a reliable connection. Other queue pairs stop sending
+ * until they leave SQE, and still receive. Context: sq.lock.
+ */
+void uroce_send_failed(struct uroce_qp *qp, u16 reason)
+{
+	spin_lock(&qp->resp.lock);
+	if (uroce_qp_is_reliable(qp) || reason == UNIV_REASON_RING_CORRUPT)
+		uroce_qp_fail(qp, 0);
+	else if (qp->state == IB_QPS_RTS || qp->state == IB_QPS_SQD)
+		WRITE_ONCE(qp->state, IB_QPS_SQE);
+	spin_unlock(&qp->resp.lock);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* XRC domains and XRC receive queue pairs, which the kernel calls targets. */
+#ifndef UROCE_XRC_H
+#define UROCE_XRC_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+
+struct uroce_qp;
+struct uroce_srq;
+
+/**
+ * struct uroce_xrcd - an XRC domain
+ * @srqs: shared receive queues of the domain by number, under RCU; see xrc.c
+ * @lock: protects @targets; taken before a uroce_resp.lock
+ * @targets: targets of the domain, by uroce_qp.target
+ */
+struct uroce_xrcd {
+	struct ib_xrcd ib;
+	struct xarray srqs;
+	struct mutex lock;
+	struct list_head targets;
+};
+
+static inline struct uroce_xrcd *to_uxrcd(struct ib_xrcd *ib)
+{
+	return container_of(ib, struct uroce_xrcd, ib);
+}
+
+int uroce_xrcd_alloc(struct ib_xrcd *ib, struct ib_udata *udata);
+int uroce_xrcd_dealloc(struct ib_xrcd *ib, struct ib_udata *udata);
+int uroce_xrc_srq_add(struct uroce_srq *srq);
+void uroce_xrc_srq_remove(struct uroce_srq *srq);
+void uroce_target_add(struct uroce_qp *qp);
+void uroce_target_remove(struct uroce_qp *qp);
+bool uroce_target_aim(struct uroce_qp *qp, u32 srqn);
+struct uroce_srq *uroce_target_take(struct uroce_qp *qp);
+void uroce_xrc_exit(void);
+
+#endif
