@@ -68,7 +68,7 @@ check_stale() {
 }
 
 own_functions() {
-	sed -nE 's/^(univerbs_[a-z_]+) +UNIVERBS_1\.0 .*/\1/p' user/libibverbs.symbols
+	sed -nE 's/^(univerbs_[a-z_]+) +UNIVERBS_1\.0 .*/\1/p' user/abi/libibverbs.symbols
 }
 
 check_pages_exist() {
@@ -78,7 +78,7 @@ check_pages_exist() {
 		[ -e "Documentation/man/$name.3" ] || missing "Documentation/man/$name.3: there is no such page"
 		in_text "$name" Documentation/man/univerbs.7 || missing "Documentation/man/univerbs.7: $name is not mentioned"
 	done
-	[ $count -gt 0 ] || missing "found no function of version UNIVERBS_1.0 in user/libibverbs.symbols"
+	[ $count -gt 0 ] || missing "found no function of version UNIVERBS_1.0 in user/abi/libibverbs.symbols"
 	[ -e Documentation/man/univerbs-run.1 ] || missing "Documentation/man/univerbs-run.1: there is no such page"
 	checked=$((checked + count + 1))
 }
@@ -145,9 +145,9 @@ check_paths() {
 # Each source file has its place in the map
 check_map() {
 	local file
-	for file in uapi/*.h kernel/include/*.h kernel/core/*.c user/*.c; do
+	for file in uapi/*.h kernel/include/*.h kernel/core/*/*.c user/[a-z]*/*.c; do
 		case $file in
-		*.mod.c) continue ;;
+		*.mod.c|user/tools/*) continue ;;
 		esac
 		in_text "${file##*/}" Documentation/architecture.rst || missing "Documentation/architecture.rst: $file is not in the map"
 		checked=$((checked + 1))

@@ -20,7 +20,7 @@ trap 'rm -rf "$tmp"' EXIT
 
 compile()
 {
-	"$@" -O2 -Wall -Wextra -Werror -D_GNU_SOURCE -I"$top/user/include" -o "$tmp/test"
+	"$@" -O2 -Wall -Wextra -Werror -D_GNU_SOURCE -I"$top/user/include" -I"$top/user" -o "$tmp/test"
 }
 
 run()
@@ -35,7 +35,7 @@ test_helpers()
 	# A program has no versions of symbols
 	: > "$tmp/symver.h"
 	set -- "$1" -std=gnu11 -I"$tmp" "$host/helpers.c"
-	for name in names rate marshall sysfs versions; do
+	for name in abi/strings abi/rate abi/marshall abi/versions sys/sysfs; do
 		set -- "$@" "$top/user/$name.c"
 	done
 	if ! compile "$@" -fvisibility=hidden -ldl; then

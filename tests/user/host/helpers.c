@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The library's functions that need no device: names, rates, marshalling, sysfs. Their answers
- * are compared with those of the stock library, if its path is given, else with a few known ones.
+ * The library's functions that need no device: names, rates, marshalling, sysfs. Their
+ * results are compared with those of the stock library if its path is given, and otherwise
+ * with a few known ones.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -53,7 +54,7 @@ static void *stock_find(const char *name)
 	return fn;
 }
 
-/* But for @newer, which a stock library of today need not know */
+/* Compare all names except @newer, which a stock library of today need not know. */
 #define SAME_NAMES(fn, newer) do {						\
 	for (int v = -300; v <= 300; v++)					\
 		if (v != (newer) && strcmp(fn(v), STOCK(fn)(v)))		\
@@ -102,7 +103,10 @@ static void test_rates(void)
 	SAME_NUMBERS(mbps_to_ibv_rate, -100, 1300000);
 }
 
-/* Every byte of the source its own value, every byte of both destinations the same. */
+/*
+ * Every byte of the source has its own value; every byte of both destinations is the same
+ * before.
+ */
 #define SAME_BYTES(fn, dst_type, src_type) do {				\
 	dst_type ours, theirs;						\
 	src_type src;							\
@@ -167,7 +171,7 @@ static void dir_make(const char *dir, const char *name)
 	}
 }
 
-/* Texts around the size of the buffer, with and without a newline. */
+/* Texts of about the size of the buffer, with and without a newline. */
 static void test_sysfs_file(const char *dir)
 {
 	static const char *const texts[] = {
@@ -229,7 +233,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: %s EMPTY-DIRECTORY [STOCK-LIBRARY]\n", argv[0]);
 		return 1;
 	}
-	/* DEEPBIND: its own functions call each other, not ours. */
+	/* With RTLD_DEEPBIND the stock library's functions call each other and not ours. */
 	if (argc > 2) {
 		stock = dlopen(argv[2], RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
 		if (!stock) {

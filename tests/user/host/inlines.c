@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The inline functions of <infiniband/verbs.h>: each calls the operation it stands for with the
- * arguments it got, and says EOPNOTSUPP where the context may have none. C and C++ alike.
+ * The inline functions of <infiniband/verbs.h>: each calls its operation with the same
+ * arguments, and returns EOPNOTSUPP if the context may lack the operation. The file
+ * compiles as C and as C++.
  */
 #include <stdio.h>
 
@@ -16,7 +17,7 @@ static int failed;
 	}									\
 } while (0)
 
-/* Which operation was called last, and with what. */
+/* The last operation that was called, and its first argument. */
 static const char *called = "";
 static void *arg;
 
@@ -54,7 +55,7 @@ static struct ibv_flow_action action;
 static struct ibv_counters counters;
 static struct ibv_rwq_ind_table table;
 
-/* What the library exports and the inline functions fall back to. */
+/* Functions of the library that the inline functions fall back to. */
 #undef ibv_query_port
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
@@ -154,8 +155,8 @@ ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *
 	__ibv_reg_mr_iova(pd, addr, length, iova, access, __verbs_access_const(access))
 
 /*
- * One operation that fits every slot: it is only ever called through the slot's type, and looks
- * at its first argument. It answers 7, or as a pointer, the address 7.
+ * One operation for every slot: it is called only through the slot's type, and reads its
+ * first argument. It returns 7, or as a pointer the address 7.
  */
 static uintptr_t op_any(void *first)
 {
@@ -163,13 +164,13 @@ static uintptr_t op_any(void *first)
 	return 7;
 }
 
-/* Sets a function pointer of any type. */
+/* Set a function pointer of any type. */
 #define SET(slot, fn) do {				\
 	uintptr_t (*fn_)(void *) = fn;			\
 	memcpy((void *)&(slot), &fn_, sizeof(fn_));	\
 } while (0)
 
-/* Without the operation the call gives EOPNOTSUPP; with it, what the operation gives. */
+/* Without the operation the call returns EOPNOTSUPP, with it the operation's result. */
 #define TEST_INT(slot, call, first) do {	\
 	SET(slot, NULL);			\
 	CHECK((call) == EOPNOTSUPP);		\
@@ -192,8 +193,8 @@ static uintptr_t op_any(void *first)
 } while (0)
 
 /*
- * Operations without a check: every context has them, or the user asked for them when creating
- * the object.
+ * Operations without a check: every context has them, or the user asked for them when
+ * creating the object.
  */
 #define TEST_DIRECT(slot, call, first) do {	\
 	SET(slot, op_any);			\
@@ -243,7 +244,7 @@ static void test_memory(void)
 	CHECK(ibv_inc_rkey(0x123456ff) == 0x12345600);
 }
 
-/* The optional access flags go to ibv_reg_mr_iova2(), and so does what is not a constant. */
+/* Optional access flags go to ibv_reg_mr_iova2(), and so do flags that are not a constant. */
 static void test_reg_mr(void)
 {
 	volatile int hidden = 0;
@@ -435,7 +436,10 @@ static void test_extended_qp(void)
 	TEST_DIRECT(qpx.wr_set_inline_data_list, ibv_wr_set_inline_data_list(&qpx, 0, NULL), &qpx);
 }
 
-/* A context of an older library lacks what was added in front; the oldest has no such struct. */
+/*
+ * A context of an older library lacks the members that were added in front; the oldest has
+ * no such struct.
+ */
 static void test_old_context(void)
 {
 	SET(vctx.query_port, op_any);

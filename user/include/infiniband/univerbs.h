@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What libibverbs.so.1 of univerbs offers beyond the verbs: why something
- * failed. A program that may also run with another libibverbs finds these
- * functions with dlsym(3).
+ * Functions that only the libibverbs.so.1 of univerbs has. They explain why a call
+ * failed. A program that may also run with another libibverbs must look them up with
+ * dlsym(3).
  */
 #ifndef INFINIBAND_UNIVERBS_H
 #define INFINIBAND_UNIVERBS_H
@@ -16,14 +16,14 @@ extern "C" {
 /**
  * struct univerbs_error - the last failure of the calling thread
  * @size: in: sizeof(struct univerbs_error); out: bytes filled
- * @err: errno value; 0 for a completion that failed
+ * @err: errno value; 0 for a failed completion
  * @reason: reason code, see univerbs_reason_name()
- * @detail: what it means depends on @reason, as is so with the next two. For
- *	a completion that failed it is its status (enum ibv_wc_status),
- * @value: its work request's wr_id,
- * @bound: and the number of its queue pair.
+ * @detail: depends on @reason; the status (enum ibv_wc_status) of a failed completion
+ * @value: depends on @reason; the wr_id of a failed completion
+ * @bound: depends on @reason, often the limit; the queue pair number of a failed
+ *	completion
  * @verb: name of the function that failed
- * @text: one line that says all of this in words
+ * @text: a sentence that explains the failure
  */
 struct univerbs_error {
 	uint32_t size;
@@ -37,24 +37,24 @@ struct univerbs_error {
 };
 
 /**
- * univerbs_last_error() - what failed last in this thread
- * @out: to fill; its @size must be set
+ * univerbs_last_error() - get the last failure of the calling thread
+ * @out: is filled in; its @size must be set
  *
  * A success does not erase an earlier failure.
  *
- * Return: 0, ENOENT when nothing has failed yet, EINVAL when @out is too small.
+ * Return: 0, ENOENT if nothing has failed yet, EINVAL if @out is too small.
  */
 int univerbs_last_error(struct univerbs_error *out);
 
 /**
- * univerbs_explain() - the text of univerbs_last_error()
+ * univerbs_explain() - get the text of univerbs_last_error()
  *
- * Return: a string that stays as it is until the thread's next call; never NULL.
+ * Return: a string that is valid until the next call of the thread; never NULL.
  */
 const char *univerbs_explain(void);
 
 /**
- * univerbs_reason_name() - name of a reason code, as in "ATTR_MISSING"
+ * univerbs_reason_name() - get the name of a reason code, such as "ATTR_MISSING"
  * @reason: from struct univerbs_error
  *
  * Return: a constant string; never NULL.

@@ -4,9 +4,9 @@
  * compatible with version 44 of the library.
  *
  * Conventions, unless a declaration says otherwise:
- *  - a function returning int gives 0 or an errno value, one returning a pointer gives NULL and
- *    sets errno;
- *  - what is not supported answers EOPNOTSUPP, through a missing function pointer too;
+ *  - a function that returns int returns 0 or an errno value; a function that returns a pointer
+ *    returns NULL and sets errno on failure;
+ *  - a verb that is not supported fails with EOPNOTSUPP, also if its function pointer is missing;
  *  - multi-byte integers are in host order, __be16, __be32 and __be64 in network order;
  *  - any call may be made from any thread on the same object, except its destruction;
  *  - the *_ex and attribute structures grow at the end: set only the bits of comp_mask (or
@@ -73,7 +73,7 @@ enum ibv_transport_type {
 	IBV_TRANSPORT_UNSPECIFIED,
 };
 
-/* Two slots that programs built long ago know of; nothing calls them. */
+/* Old programs know these two slots. The library does not call them. */
 struct _ibv_device_ops {
 	struct ibv_context	*(*_dummy1)(struct ibv_device *device, int cmd_fd);
 	void			(*_dummy2)(struct ibv_context *context);
@@ -83,8 +83,8 @@ struct ibv_device {
 	struct _ibv_device_ops	_ops;
 	enum ibv_node_type	node_type;
 	enum ibv_transport_type	transport_type;
-	char			name[IBV_SYSFS_NAME_MAX];	/* the kernel's, as "rxe0" */
-	char			dev_name[IBV_SYSFS_NAME_MAX];	/* of the character device */
+	char			name[IBV_SYSFS_NAME_MAX];	/* kernel name, such as "rxe0" */
+	char			dev_name[IBV_SYSFS_NAME_MAX];	/* name of the character device */
 	char			dev_path[IBV_SYSFS_PATH_MAX];	/* its directory in sysfs */
 	char			ibdev_path[IBV_SYSFS_PATH_MAX];	/* /sys/class/infiniband/NAME */
 };
@@ -116,7 +116,7 @@ enum ibv_device_cap_flags {
 	IBV_DEVICE_MANAGED_FLOW_STEERING	= 1 << 29
 };
 
-/* Of ibv_device_attr_ex.device_cap_flags_ex; an enum would not hold them everywhere. */
+/* Flags of ibv_device_attr_ex.device_cap_flags_ex, which an enum cannot hold on all machines. */
 #define IBV_DEVICE_RAW_SCATTER_FCS		(1ULL << 34)
 #define IBV_DEVICE_PCI_WRITE_END_PADDING	(1ULL << 36)
 #define IBV_DEVICE_CC_DMA_BOUNCE		(1ULL << 41)
@@ -302,7 +302,7 @@ enum ibv_values_mask {
 };
 
 struct ibv_values_ex {
-	uint32_t		comp_mask;		/* asked for on entry, filled on return */
+	uint32_t		comp_mask;		/* in: wanted fields, out: valid ones */
 	struct timespec		raw_clock;		/* device cycles in tv_nsec */
 };
 
@@ -450,7 +450,7 @@ enum ibv_event_type {
 };
 
 struct ibv_async_event {
-	union {					/* which one follows from event_type */
+	union {					/* event_type selects the member */
 		struct ibv_cq	*cq;
 		struct ibv_qp	*qp;
 		struct ibv_srq	*srq;
@@ -481,7 +481,7 @@ enum ibv_parent_domain_init_attr_mask {
 	IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC = 1 << 2,
 };
 
-/* What alloc() below returns to leave an allocation to the library. */
+/* alloc() below returns it to leave the allocation to the library. */
 #define IBV_ALLOCATOR_USE_DEFAULT ((void *)-1)
 
 struct ibv_parent_domain_init_attr {
@@ -543,7 +543,7 @@ enum ibv_rereg_mr_flags {
 	IBV_REREG_MR_FLAGS_SUPPORTED	= (IBV_REREG_MR_CHANGE_ACCESS << 1) - 1
 };
 
-/* What ibv_rereg_mr() returns on failure, errno telling why. */
+/* Return values of ibv_rereg_mr() on failure; errno has the cause. */
 enum ibv_rereg_mr_err_code {
 	/* The region is as it was: */
 	IBV_REREG_MR_ERR_INPUT			= -1,	/* wrong arguments */
@@ -784,7 +784,7 @@ enum ibv_create_cq_wc_flags {
 	IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK	= 1 << 11,
 };
 
-/* Flags 0 to 6 are the fields of struct ibv_wc, 7 to 11 have no place there. */
+/* Flags 0 to 6 are fields of struct ibv_wc. Flags 7 to 11 have no field there. */
 enum {
 	IBV_WC_STANDARD_FLAGS		= (IBV_WC_EX_WITH_DLID_PATH_BITS << 1) - 1
 };
@@ -804,7 +804,7 @@ enum ibv_create_cq_attr_flags {
 };
 
 struct ibv_cq_init_attr_ex {
-	uint32_t		cqe;			/* at least so many entries */
+	uint32_t		cqe;			/* least number of entries */
 	void			*cq_context;
 	struct ibv_comp_channel	*channel;		/* may be NULL */
 	uint32_t		comp_vector;		/* below context->num_comp_vectors */
@@ -820,7 +820,7 @@ struct ibv_poll_cq_attr {
 
 struct ibv_wc_tm_info {
 	uint64_t		tag;
-	uint32_t		priv;			/* the sender's, as it is on the wire */
+	uint32_t		priv;			/* value of the sender, in wire format */
 };
 
 /*
@@ -895,10 +895,10 @@ enum ibv_srq_attr_mask {
 struct ibv_srq_attr {
 	uint32_t		max_wr;
 	uint32_t		max_sge;
-	uint32_t		srq_limit;		/* event below so many; 0: none */
+	uint32_t		srq_limit;		/* event below this number; 0: no event */
 };
 
-/* On success attr holds what was given, at least what was asked for. */
+/* On success attr holds the actual sizes, which are at least the requested sizes. */
 struct ibv_srq_init_attr {
 	void			*srq_context;
 	struct ibv_srq_attr	attr;
@@ -967,11 +967,11 @@ enum ibv_send_flags {
 	IBV_SEND_FENCE			= 1 << 0,	/* after all reads and atomics before it */
 	IBV_SEND_SIGNALED		= 1 << 1,
 	IBV_SEND_SOLICITED		= 1 << 2,
-	IBV_SEND_INLINE			= 1 << 3,	/* data copied; lkeys not looked at */
+	IBV_SEND_INLINE			= 1 << 3,	/* data is copied, lkeys are ignored */
 	IBV_SEND_IP_CSUM		= 1 << 4
 };
 
-/* How far a flush takes the data, and of which bytes */
+/* How far a flush takes the data, and which bytes it covers. */
 enum ibv_placement_type {
 	IBV_FLUSH_GLOBAL		= 1U << 0,
 	IBV_FLUSH_PERSISTENT		= 1U << 1,
@@ -1114,7 +1114,7 @@ struct ibv_qp_cap {
 	uint32_t		max_inline_data;	/* bytes */
 };
 
-/* On success cap holds what was given, at least what was asked for. */
+/* On success cap holds the actual sizes, which are at least the requested sizes. */
 struct ibv_qp_init_attr {
 	void			*qp_context;
 	struct ibv_cq		*send_cq;
@@ -1143,7 +1143,7 @@ enum ibv_qp_create_flags {
 	IBV_QP_CREATE_PCI_WRITE_END_PADDING	= 1 << 11,
 };
 
-/* The work requests that the ibv_wr_* functions will be asked for. */
+/* The operations that the program will post by ibv_wr_*. */
 enum ibv_qp_create_send_ops_flags {
 	IBV_QP_EX_WITH_RDMA_WRITE		= 1 << 0,
 	IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM	= 1 << 1,
@@ -1265,7 +1265,7 @@ struct ibv_qp_rate_limit_attr {
 	uint32_t		comp_mask;
 };
 
-/* Enhanced connection establishment: what the two ends' devices agree on. */
+/* Enhanced connection establishment: the options on which the devices of both ends agree. */
 struct ibv_ece {
 	uint32_t		vendor_id;		/* IEEE OUI */
 	uint32_t		options;		/* meant for that vendor */
@@ -1406,7 +1406,7 @@ struct ibv_wq {
 	uint32_t		comp_mask;
 };
 
-/* Spreads what a queue pair receives over several work queues. */
+/* Spreads the messages that a queue pair receives over several work queues. */
 struct ibv_rwq_ind_table {
 	struct ibv_context	*context;
 	int			ind_tbl_handle;
@@ -1686,7 +1686,7 @@ enum ibv_read_counters_flags {
 
 /* ---- Context ------------------------------------------------------------------------------ */
 
-/* ibv_port_attr as it was before link_layer and what follows it were added. */
+/* ibv_port_attr before link_layer and the members behind it were added. */
 struct _compat_ibv_port_attr;
 
 /* The functions that programs call through pointers; the other slots only keep the layout. */
@@ -1745,8 +1745,8 @@ struct ibv_context {
 #define __VERBS_ABI_IS_EXTENDED ((void *)UINTPTR_MAX)
 
 /*
- * What surrounds every context. A new operation goes to the front, so that sz, counted from the
- * end, tells which ones a context has.
+ * The struct around every context. New operations are added at the front, so that sz, counted from
+ * the end, tells which operations a context has.
  */
 struct verbs_context {
 	int (*query_port)(struct ibv_context *context, uint8_t port_num,
@@ -1837,7 +1837,7 @@ static inline struct verbs_context *__verbs_ctx_with(struct ibv_context *ctx, si
 #define verbs_get_ctx_op(ctx, op) \
 	__verbs_ctx_with(ctx, offsetof(struct verbs_context, op))
 
-/* Call an operation of verbs_context, or of ibv_context_ops, or say that there is none. */
+/* Call an operation of verbs_context or of ibv_context_ops, or fail if there is none. */
 #define __verbs_call(ctx, op, ...) \
 	(verbs_get_ctx_op(ctx, op) ? verbs_get_ctx(ctx)->op(__VA_ARGS__) : EOPNOTSUPP)
 #define __verbs_make(ctx, op, ...) \
@@ -1877,7 +1877,7 @@ int ibv_dm_export_dmabuf_fd(struct ibv_dm *dm);
 
 int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *device_attr);
 
-/* Where only the classic attributes can be had the rest of *attr is zero. */
+/* If only the attributes of ibv_query_device() are available, the rest of *attr is zero. */
 static inline int ibv_query_device_ex(struct ibv_context *context,
 				      const struct ibv_query_device_ex_input *input,
 				      struct ibv_device_attr_ex *attr)
@@ -1895,20 +1895,20 @@ static inline int ibv_query_device_ex(struct ibv_context *context,
 	return ibv_query_device(context, &attr->orig_attr);
 }
 
-/* The time of the device's clock, as completions are stamped with. */
+/* The time of the clock that stamps completions. */
 static inline int ibv_query_rt_values_ex(struct ibv_context *context,
 					 struct ibv_values_ex *values)
 {
 	return __verbs_call(context, query_rt_values, context, values);
 }
 
-/* Bit qpt of a mask of queue pair types as the supported_qpts of the capabilities are. */
+/* Whether a mask of queue pair types, such as supported_qpts, has the bit qpt. */
 static inline int ibv_is_qpt_supported(uint32_t caps, enum ibv_qp_type qpt)
 {
 	return !!(caps & (1 << qpt));
 }
 
-/* fork() needs no preparation here: ibv_fork_init() succeeds, the ranges change nothing. */
+/* fork() needs no preparation: ibv_fork_init() succeeds, and the ranges have no effect. */
 int ibv_fork_init(void);
 enum ibv_fork_status ibv_is_fork_initialized(void);
 int ibv_dontfork_range(void *base, size_t size);
@@ -1922,7 +1922,7 @@ const char *ibv_node_type_str(enum ibv_node_type node_type);
 
 /* ---- Port, GID, P_Key --------------------------------------------------------------------- */
 
-/* Fills the attributes that old programs know; the macro below gets all of them. */
+/* Fills in the attributes that old programs know; the macro below fills in all of them. */
 int ibv_query_port(struct ibv_context *context, uint8_t port_num,
 		   struct _compat_ibv_port_attr *port_attr);
 
@@ -2092,7 +2092,7 @@ struct ibv_mr_init_attr {
 
 struct ibv_mr *ibv_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *mr_init_attr);
 
-/* Whole pages of memory that suit the device, to be registered in the same domain. */
+/* Allocates whole pages, which are to be registered in the same domain. */
 void *ibv_alloc_buf(struct ibv_pd *pd, size_t size, struct ibv_buf **buf);
 void ibv_free_buf(struct ibv_buf *buf);
 struct ibv_mr *ibv_reg_buf_mr(struct ibv_pd *pd, struct ibv_buf *buf, void *addr, size_t length,
@@ -2132,7 +2132,7 @@ static inline int ibv_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice adv
 	return __verbs_call(pd->context, advise_mr, pd, advice, flags, sg_list, num_sge);
 }
 
-/* Reads of it give anything, writes to it are dropped. */
+/* Reads from the region return undefined data, writes to it are dropped. */
 static inline struct ibv_mr *ibv_alloc_null_mr(struct ibv_pd *pd)
 {
 	return __verbs_make(pd->context, alloc_null_mr, pd);
@@ -2210,7 +2210,7 @@ static inline struct ibv_mr *ibv_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm,
 struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
 int ibv_destroy_ah(struct ibv_ah *ah);
 
-/* The way back to the sender of a UD message; grh is looked at if the completion says so. */
+/* Addresses the sender of a UD message; grh is read if the completion has IBV_WC_GRH. */
 int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port_num, struct ibv_wc *wc,
 			struct ibv_grh *grh, struct ibv_ah_attr *ah_attr);
 struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh,
@@ -2281,8 +2281,8 @@ static inline int ibv_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *at
 int ibv_destroy_cq(struct ibv_cq *cq);
 
 /*
- * Takes up to num_entries completions: how many, or negative on error. Every context has this
- * operation and those that arm and post, so nobody asks.
+ * Takes up to num_entries completions. Returns their number, or a negative value on error. Every
+ * context has this operation and those that arm and post, so their pointers are not checked.
  */
 static inline int ibv_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
 {
@@ -2402,7 +2402,7 @@ static inline void ibv_wc_read_tm_info(struct ibv_cq_ex *cq, struct ibv_wc_tm_in
 
 struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *srq_init_attr);
 
-/* A basic queue with a protection domain and nothing else is what ibv_create_srq() makes. */
+/* ibv_create_srq() creates a basic queue with a protection domain and no other attributes. */
 static inline struct ibv_srq *ibv_create_srq_ex(struct ibv_context *context,
 						struct ibv_srq_init_attr_ex *srq_init_attr_ex)
 {

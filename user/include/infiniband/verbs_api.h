@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Names of the verbs interface that are the kernel's under another prefix. */
+/* Names of the verbs interface that rename definitions of the kernel. */
 #ifndef VERBS_API_H
 #define VERBS_API_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <linux/types.h>
 
-/* A pointer in a structure of the kernel's: eight bytes everywhere, a plain pointer to C. */
+/* A pointer in a struct that the kernel reads: it has eight bytes on every architecture. */
 #ifndef RDMA_UAPI_PTR
 #if UINTPTR_MAX == UINT64_MAX
 #define RDMA_UAPI_PTR(_type, _name)		\

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Verbs that are not offered. Their operations are never NULL, since some inline
+ * functions of the public header call them without a check.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "abi/abi.h"
+#include "base/base.h"
+#include "why/why.h"
+
+/* NO_OBJECT(name of the verb, type of the object, parameters ...) */
+#define NO_OBJECT(verb, type, ...)			\
+	static type *no_##verb(__VA_ARGS__)		\
+	{						\
+		univ_fail_unsupported("ibv_" #verb);	\
+		return NULL;				\
+	}
+
+#define NO_CALL(verb, ...)					\
+	static int no_##verb(__VA_ARGS__)			\
+	{							\
+		return univ_fail_unsupported("ibv_" #verb);	\
+	}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+NO_CALL(advise_mr, struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
+	struct ibv_sge *list, uint32_t count)
+NO_OBJECT(alloc_null_mr, struct ibv_mr, struct ibv_pd *pd)
+
+NO_OBJECT(alloc_dm, struct ibv_dm, struct ibv_context *context, struct ibv_alloc_dm_attr *attr)
+NO_CALL(free_dm, struct ibv_dm *dm)
+NO_OBJECT(reg_dm_mr, struct ibv_mr, struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offset,
+	  size_t length, unsigned int access)
+
+NO_CALL(post_srq_ops, struct ibv_srq *srq, struct ibv_ops_wr *op, struct ibv_ops_wr **bad)
+
+NO_OBJECT(alloc_td, struct ibv_td, struct ibv_context *context, struct ibv_td_init_attr *attr)
+NO_CALL(dealloc_td, struct ibv_td *td)
+NO_OBJECT(alloc_parent_domain, struct ibv_pd, struct ibv_context *context,
+	  struct ibv_parent_domain_init_attr *attr)
+
+NO_OBJECT(create_wq, struct ibv_wq, struct ibv_context *context, struct ibv_wq_init_attr *attr)
+NO_CALL(modify_wq, struct ibv_wq *wq, struct ibv_wq_attr *attr)
+NO_CALL(destroy_wq, struct ibv_wq *wq)
+NO_OBJECT(create_rwq_ind_table, struct ibv_rwq_ind_table, struct ibv_context *context,
+	  struct ibv_rwq_ind_table_init_attr *attr)
+NO_CALL(destroy_rwq_ind_table, struct ibv_rwq_ind_table *table)
+NO_CALL(modify_qp_rate_limit, struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr)
+
+NO_OBJECT(create_flow, struct ibv_flow, struct ibv_qp *qp, struct ibv_flow_attr *attr)
+NO_CALL(destroy_flow, struct ibv_flow *flow)
+NO_OBJECT(create_flow_action_esp, struct ibv_flow_action, struct ibv_context *context,
+	  struct ibv_flow_action_esp_attr *attr)
+NO_CALL(modify_flow_action_esp, struct ibv_flow_action *action,
+	struct ibv_flow_action_esp_attr *attr)
+NO_CALL(destroy_flow_action, struct ibv_flow_action *action)
+
+NO_OBJECT(create_counters, struct ibv_counters, struct ibv_context *context,
+	  struct ibv_counters_init_attr *attr)
+NO_CALL(destroy_counters, struct ibv_counters *counters)
+NO_CALL(attach_counters_point_flow, struct ibv_counters *counters,
+	struct ibv_counter_attach_attr *attr, struct ibv_flow *flow)
+NO_CALL(read_counters, struct ibv_counters *counters, uint64_t *values, uint32_t count,
+	uint32_t flags)
+
+#pragma GCC diagnostic pop
+
+static void memory_ops_set(struct verbs_context *vctx)
+{
+	vctx->advise_mr = no_advise_mr;
+	vctx->alloc_null_mr = no_alloc_null_mr;
+	vctx->alloc_dm = no_alloc_dm;
+	vctx->free_dm = no_free_dm;
+	vctx->reg_dm_mr = no_reg_dm_mr;
+}
+
+static void queue_ops_set(struct verbs_context *vctx)
+{
+	vctx->post_srq_ops = no_post_srq_ops;
+	vctx->alloc_td = no_alloc_td;
+	vctx->dealloc_td = no_dealloc_td;
+	vctx->alloc_parent_domain = no_alloc_parent_domain;
+	vctx->create_wq = no_create_wq;
+	vctx->modify_wq = no_modify_wq;
+	vctx->destroy_wq = no_destroy_wq;
+	vctx->create_rwq_ind_table = no_create_rwq_ind_table;
+	vctx->destroy_rwq_ind_table = no_destroy_rwq_ind_table;
+	vctx->modify_qp_rate_limit = no_modify_qp_rate_limit;
+}
+
+/* Programs linked with libibverbs 1.1.8 find both flow calls in the placeholders. */
+static void flow_ops_set(struct verbs_context *vctx)
+{
+	vctx->ibv_create_flow = no_create_flow;
+	vctx->ibv_destroy_flow = no_destroy_flow;
+	vctx->ABI_placeholder1 = (void (*)(void))no_create_flow;
+	vctx->ABI_placeholder2 = (void (*)(void))no_destroy_flow;
+	vctx->create_flow_action_esp = no_create_flow_action_esp;
+	vctx->modify_flow_action_esp = no_modify_flow_action_esp;
+	vctx->destroy_flow_action = no_destroy_flow_action;
+	vctx->create_counters = no_create_counters;
+	vctx->destroy_counters = no_destroy_counters;
+	vctx->attach_counters_point_flow = no_attach_counters_point_flow;
+	vctx->read_counters = no_read_counters;
+}
+
+void univ_unsupported_ops(struct verbs_context *vctx)
+{
+	memory_ops_set(vctx);
+	queue_ops_set(vctx);
+	flow_ops_set(vctx);
+}
+
+UNIV_EXPORT struct ibv_context *ibv_import_device(int cmd_fd)
+{
+	(void)cmd_fd;
+	univ_fail_unsupported("ibv_import_device");
+	return NULL;
+}
+
+UNIV_EXPORT struct ibv_dm *ibv_import_dm(struct ibv_context *context, uint32_t dm_handle)
+{
+	(void)context;
+	(void)dm_handle;
+	univ_fail_unsupported("ibv_import_dm");
+	return NULL;
+}
+
+UNIV_EXPORT void ibv_unimport_dm(struct ibv_dm *dm)
+{
+	(void)dm;
+}
+
+/* librdmacm calls both for every queue pair. */
+UNIV_EXPORT int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+	(void)qp;
+	(void)ece;
+	return univ_fail_probe("ibv_set_ece");
+}
+
+UNIV_EXPORT int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+	(void)qp;
+	(void)ece;
+	return univ_fail_probe("ibv_query_ece");
+}
+
+/* ---- Newer than IBVERBS_1.14: functions of the library instead of operations ------------- */
+
+#define NO_NEWER_OBJECT(verb, type, ...)		\
+	UNIV_EXPORT type *verb(__VA_ARGS__)		\
+	{						\
+		univ_fail_unsupported(#verb);		\
+		return NULL;				\
+	}
+
+#define NO_NEWER_CALL(verb, ...)			\
+	UNIV_EXPORT int verb(__VA_ARGS__)		\
+	{						\
+		return univ_fail_unsupported(#verb);	\
+	}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+NO_NEWER_OBJECT(ibv_alloc_dmah, struct ibv_dmah, struct ibv_context *context,
+		struct ibv_dmah_init_attr *attr)
+NO_NEWER_CALL(ibv_dealloc_dmah, struct ibv_dmah *dmah)
+
+NO_NEWER_OBJECT(ibv_create_comp_cntr, struct ibv_comp_cntr, struct ibv_context *context,
+		struct ibv_comp_cntr_init_attr *attr)
+NO_NEWER_CALL(ibv_destroy_comp_cntr, struct ibv_comp_cntr *counter)
+NO_NEWER_CALL(ibv_set_comp_cntr, struct ibv_comp_cntr *counter, uint64_t value)
+NO_NEWER_CALL(ibv_set_err_comp_cntr, struct ibv_comp_cntr *counter, uint64_t value)
+NO_NEWER_CALL(ibv_inc_comp_cntr, struct ibv_comp_cntr *counter, uint64_t amount)
+NO_NEWER_CALL(ibv_inc_err_comp_cntr, struct ibv_comp_cntr *counter, uint64_t amount)
+NO_NEWER_CALL(ibv_read_comp_cntr, struct ibv_comp_cntr *counter, uint64_t *value)
+NO_NEWER_CALL(ibv_read_err_comp_cntr, struct ibv_comp_cntr *counter, uint64_t *value)
+NO_NEWER_CALL(ibv_qp_attach_comp_cntr, struct ibv_qp *qp, struct ibv_comp_cntr *counter,
+	      struct ibv_qp_attach_comp_cntr_attr *attr)
+
+#pragma GCC diagnostic pop
+
+/* ibv_devinfo calls it for every device, and reads the struct even after a failure. */
+UNIV_EXPORT int _ibv_query_comp_cntr_caps(struct ibv_context *context,
+					  struct ibv_comp_cntr_caps *caps, size_t size)
+{
+	(void)context;
+	memset(caps, 0, size);
+	return univ_fail_probe("ibv_query_comp_cntr_caps");
+}
+
+/* Returns a file descriptor, or -1 with errno. */
+UNIV_EXPORT int ibv_dm_export_dmabuf_fd(struct ibv_dm *dm)
+{
+	(void)dm;
+	univ_fail_unsupported("ibv_dm_export_dmabuf_fd");
+	return -1;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Access to shared memory. A macro's name says how it orders: plain, relaxed,
+ * acquire or release. Each load that acquires pairs with a store that releases
+ * on the other side; Documentation/ordering.rst tables the pairs.
+ */
+#ifndef UNIV_BARRIER_H
+#define UNIV_BARRIER_H
+
+#include <stdint.h>
+
+/* Earlier stores are visible to a thread that loads the new value with acquire order. */
+#define univ_store_release(ptr, value) __atomic_store_n(ptr, value, __ATOMIC_RELEASE)
+
+/* Stores of the other side before its release are visible after this load. */
+#define univ_load_acquire(ptr) __atomic_load_n(ptr, __ATOMIC_ACQUIRE)
+
+/* One access that is not torn and orders nothing. */
+#define univ_load_relaxed(ptr) __atomic_load_n(ptr, __ATOMIC_RELAXED)
+#define univ_store_relaxed(ptr, value) __atomic_store_n(ptr, value, __ATOMIC_RELAXED)
+
+/*
+ * A plain load, which the compiler may fold into a comparison with memory: for
+ * paths that count instructions. univ_plain_loads_done() orders it: the compiler
+ * may sink a plain load below a fence, but not below the empty statement. For
+ * ThreadSanitizer the load is a relaxed one, because it reports plain loads.
+ */
+#ifdef __SANITIZE_THREAD__
+#define univ_load_plain(ptr) univ_load_relaxed(ptr)
+#else
+#define univ_load_plain(ptr) (*(ptr))
+#endif
+
+/* Acquire: orders the plain loads before it against all accesses after it. */
+static inline void univ_plain_loads_done(void)
+{
+	__asm__ __volatile__("" ::: "memory");
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+}
+
+/*
+ * Full fence between a store that the other side may wait for and a load that
+ * tells whether the other side waits. With a fence on both sides, at least one of
+ * them sees the other's store.
+ */
+static inline void univ_fence_before_recheck(void)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+static inline void univ_spin_hint(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__) || defined(__arm__)
+	__asm__ __volatile__("yield");
+#else
+	__asm__ __volatile__("" ::: "memory");
+#endif
+}
+
+#endif

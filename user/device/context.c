@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Opening and closing a device. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "abi/abi.h"
+#include "device/device.h"
+#include "ring/ring.h"
+#include "verbs/verbs.h"
+#include "watch/watch.h"
+#include "why/why.h"
+
+#define VERB_OPEN "ibv_open_device"
+#define POLL_IDLE_US 1000
+
+/*
+ * Opens the node that netlink named, and checks its device number: names are
+ * reused when devices come and go, and udev may not have renamed the node yet.
+ */
+static int node_open(const struct univ_device *device)
+{
+	char path[32 + IBV_SYSFS_NAME_MAX];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/infiniband/%s", device->ibv.dev_name);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0) {
+		univ_fail_open(VERB_OPEN, errno, path);
+		return -1;
+	}
+	if (!fstat(fd, &st) && S_ISCHR(st.st_mode) && st.st_rdev == device->node)
+		return fd;
+	close(fd);
+	univ_fail_gone(VERB_OPEN, path);
+	return -1;
+}
+
+static int context_query(struct univ_context *ctx, int fd)
+{
+	struct univ_context_query cmd = {};
+	int err = univ_cmd_context_query(fd, &cmd);
+
+	if (err)
+		return err;
+	if (cmd.abi_version != UNIV_ABI_VERSION)
+		return univ_fail_version(VERB_OPEN, cmd.abi_version, "");
+	ctx->doorbell_offset = cmd.doorbell_offset;
+	ctx->features = cmd.features;
+	ctx->vctx.context.num_comp_vectors = (int)cmd.num_comp_vectors;
+	return 0;
+}
+
+/*
+ * UNIVERBS_POLL is 1, or the microseconds after which an idle poller sleeps. A
+ * program works without a poller too, so a failure is recorded and otherwise
+ * ignored.
+ */
+static void poller_start(int fd)
+{
+	const char *env = secure_getenv("UNIVERBS_POLL");
+	struct univ_poller_start cmd = {};
+	unsigned long idle = env ? strtoul(env, NULL, 0) : 0;
+
+	if (!idle)
+		return;
+	cmd.idle_us = idle == 1 ? POLL_IDLE_US : (uint32_t)(idle < UINT32_MAX ? idle : UINT32_MAX);
+	univ_cmd_poller_start(fd, &cmd);
+}
+
+/* The macro of the public header hides the exported function. */
+#undef ibv_query_port
+
+static void direct_ops_set(struct ibv_context_ops *ops)
+{
+	ops->_compat_query_device = ibv_query_device;
+	ops->_compat_query_port = ibv_query_port;
+	ops->poll_cq = univ_poll_cq;
+	ops->req_notify_cq = univ_req_notify_cq;
+	ops->post_send = univ_post_send;
+	ops->post_recv = univ_post_recv;
+	ops->post_srq_recv = univ_post_srq_recv;
+	ops->alloc_mw = univ_alloc_mw;
+	ops->dealloc_mw = univ_dealloc_mw;
+	ops->bind_mw = univ_bind_mw;
+}
+
+static void ops_set(struct verbs_context *vctx)
+{
+	univ_unsupported_ops(vctx);
+	direct_ops_set(&vctx->context.ops);
+	vctx->query_port = univ_query_port;
+	vctx->query_device_ex = univ_query_device_ex;
+	vctx->query_rt_values = univ_query_rt_values;
+	vctx->create_cq_ex = univ_create_cq_ex;
+	vctx->modify_cq = univ_modify_cq;
+	vctx->create_qp_ex = univ_create_qp_ex;
+	vctx->create_srq_ex = univ_create_srq_ex;
+	vctx->get_srq_num = univ_get_srq_num;
+	vctx->open_xrcd = univ_open_xrcd;
+	vctx->close_xrcd = univ_close_xrcd;
+	vctx->open_qp = univ_open_qp;
+	vctx->sz = sizeof(*vctx);
+}
+
+static void context_init(struct univ_context *ctx, struct univ_device *device, int fd)
+{
+	struct ibv_context *ibv = &ctx->vctx.context;
+
+	ops_set(&ctx->vctx);
+	ibv->device = &device->ibv;
+	ibv->cmd_fd = fd;
+	ibv->async_fd = fd;
+	ibv->abi_compat = __VERBS_ABI_IS_EXTENDED;
+	pthread_mutex_init(&ibv->mutex, NULL);
+	univ_device_get(device);
+}
+
+UNIV_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *ibdev)
+{
+	struct univ_device *device = to_udevice(ibdev);
+	struct univ_context *ctx = calloc(1, sizeof(*ctx));
+	int fd;
+
+	if (!ctx) {
+		univ_fail_memory(VERB_OPEN, sizeof(*ctx));
+		return NULL;
+	}
+	fd = node_open(device);
+	if (fd < 0)
+		goto free_context;
+	if (context_query(ctx, fd))
+		goto close_node;
+	poller_start(fd);
+	context_init(ctx, device, fd);
+	univ_watch_open(ctx);
+	return &ctx->vctx.context;
+
+close_node:
+	close(fd);
+free_context:
+	free(ctx);
+	return NULL;
+}
+
+UNIV_EXPORT int ibv_close_device(struct ibv_context *context)
+{
+	struct univ_context *ctx = to_ucontext(context);
+
+	univ_watch_close(ctx);
+	if (ctx->doorbell)
+		munmap((void *)ctx->doorbell, UNIV_PAGE_SIZE);
+	close(context->cmd_fd);
+	pthread_mutex_destroy(&context->mutex);
+	univ_device_put(to_udevice(context->device));
+	free(ctx);
+	return 0;
+}
+
+/*
+ * At fork() the kernel copies pinned pages for the child, so that the parent's stay
+ * in place. Nothing is left to do here.
+ */
+UNIV_EXPORT int ibv_fork_init(void)
+{
+	return 0;
+}
+
+UNIV_EXPORT enum ibv_fork_status ibv_is_fork_initialized(void)
+{
+	return IBV_FORK_UNNEEDED;
+}
+
+UNIV_EXPORT int ibv_dontfork_range(void *base, size_t size);
+int ibv_dontfork_range(void *base, size_t size)
+{
+	(void)base;
+	(void)size;
+	return 0;
+}
+
+UNIV_EXPORT int ibv_dofork_range(void *base, size_t size);
+int ibv_dofork_range(void *base, size_t size)
+{
+	(void)base;
+	(void)size;
+	return 0;
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Polling by ibv_poll_cq(3), and arming. */
+#include <errno.h>
+#include <string.h>
+
+#include "ring/post.h"
+#include "why/why.h"
+
+/*
+ * A queue that will never show a completion again must not read as empty. The
+ * failure is recorded here; the caller prints it (univ_fail_tell()) when it has
+ * released the lock of the queue, if there is one.
+ */
+int univ_cq_broken(struct univ_cq *cq)
+{
+	struct ibv_context *context = cq->ibv.context;
+	uint32_t flags = univ_cq_ring_broken(univ_load_relaxed(&cq->ring));
+	int err = 0;
+
+	if (flags & UNIV_RING_DEAD)
+		err = univ_fail_gone_later(UNIV_COMPLETION_VERB, context->device->name);
+	else if (flags & UNIV_RING_OVERRUN)
+		err = univ_fail_overrun(UNIV_COMPLETION_VERB, (uint32_t)cq->ibv.cqe,
+					univ_qp_table_requests(to_ucontext(context), cq));
+	if (cq->single_threaded)
+		univ_fail_tell();
+	return err;
+}
+
+static void wc_fill(struct ibv_wc *wc, const struct univ_cqe *cqe)
+{
+	wc->wr_id = cqe->wr_id;
+	wc->status = (enum ibv_wc_status)cqe->status;
+	wc->opcode = (enum ibv_wc_opcode)cqe->opcode;
+	wc->vendor_err = cqe->vendor_err;
+	wc->byte_len = cqe->byte_len;
+	wc->imm_data = cqe->imm;
+	wc->qp_num = cqe->qp_num;
+	wc->src_qp = cqe->src_qp;
+	wc->wc_flags = cqe->wc_flags;
+	wc->pkey_index = cqe->pkey_index;
+	wc->slid = cqe->slid;
+	wc->sl = cqe->sl;
+	wc->dlid_path_bits = cqe->dlid_path_bits;
+}
+
+/* Gives the slots of the completions before @head back to the kernel. */
+static inline void heads_set(struct univ_cq *cq, uint32_t head, univ_cq_cursor cursor)
+{
+	cq->head = head;
+	univ_store_relaxed(&cq->cursor, cursor);
+	univ_cq_ring_consume(cq->ring, head);
+}
+
+/*
+ * Goes on for poll_list() from the first failed completion on, which is number
+ * @taken and lies at the ring's @head. Failures are recorded under the lock and
+ * printed without it.
+ */
+static __attribute__((noinline, cold)) int poll_failed(struct univ_cq *cq, uint32_t head,
+						       int taken, int max, struct ibv_wc *wc)
+{
+	univ_cq_cursor cursor = univ_cursor_make(cq->slots, cq->mask, head);
+	const struct univ_cqe *cqe;
+
+	while (taken < max && univ_cursor_ready(cursor)) {
+		cqe = univ_cursor_cqe(cursor);
+		wc_fill(&wc[taken++], cqe);
+		if (cqe->status != IBV_WC_SUCCESS)
+			univ_completion_failed(to_ucontext(cq->ibv.context), cqe);
+		cursor = univ_cursor_make(cq->slots, cq->mask, ++head);
+	}
+	heads_set(cq, head, cursor);
+	if (!cq->single_threaded)
+		univ_unlock(&cq->lock);
+	univ_fail_tell();
+	return taken;
+}
+
+/* The caller holds the lock, which is released here. */
+static __attribute__((noinline)) int poll_list(struct univ_cq *cq, int max, struct ibv_wc *wc)
+{
+	univ_cq_cursor cursor = cq->cursor;
+	const struct univ_cqe *cqe;
+	uint32_t head = cq->head;
+	int taken = 0;
+
+	while (taken < max && univ_cursor_ready(cursor)) {
+		cqe = univ_cursor_cqe(cursor);
+		if (univ_unlikely(cqe->status != IBV_WC_SUCCESS))
+			return poll_failed(cq, head, taken, max, wc);
+		wc_fill(&wc[taken++], cqe);
+		cursor = univ_cursor_make(cq->slots, cq->mask, ++head);
+	}
+	if (taken)
+		heads_set(cq, head, cursor);
+	if (!cq->single_threaded)
+		univ_unlock(&cq->lock);
+	return taken;
+}
+
+static __attribute__((noinline)) int poll_wait(struct univ_cq *cq, int max, struct ibv_wc *wc)
+{
+	univ_lock_wait(&cq->lock);
+	return poll_list(cq, max, wc);
+}
+
+static __attribute__((noinline)) int poll_wake(struct univ_cq *cq, int taken)
+{
+	univ_lock_wake(&cq->lock);
+	return taken;
+}
+
+/*
+ * Takes one successful completion if the caller wants no more or no more are
+ * there, which is what most polls find that find any. All else is left to
+ * functions that are called last.
+ */
+static __attribute__((noinline)) int poll_some(struct univ_cq *cq, int max, struct ibv_wc *wc)
+{
+	univ_cq_cursor cursor, next;
+	const struct univ_cqe *cqe;
+	uint32_t head;
+
+	if (!cq->single_threaded && univ_unlikely(!univ_trylock(&cq->lock)))
+		return poll_wait(cq, max, wc);
+	cursor = cq->cursor;
+	cqe = univ_cursor_cqe(cursor);
+	if (univ_unlikely(max < 1 || !univ_cursor_ready(cursor) || cqe->status != IBV_WC_SUCCESS))
+		return poll_list(cq, max, wc);
+	head = cq->head + 1;
+	next = univ_cursor_make(cq->slots, cq->mask, head);
+	if (max > 1 && univ_cursor_ready(next))
+		return poll_list(cq, max, wc);
+	wc_fill(wc, cqe);
+	cq->head = head;
+	univ_store_relaxed(&cq->cursor, next);
+	univ_cq_ring_consume(cq->ring, head);
+	if (!cq->single_threaded && univ_unlikely(univ_unlock_quiet(&cq->lock)))
+		return poll_wake(cq, 1);
+	return 1;
+}
+
+/*
+ * Completions that came between the look at the ring and the look at its flags
+ * are polled before the queue reads as broken.
+ */
+static __attribute__((noinline, cold)) int poll_broken(struct univ_cq *cq, int max,
+							struct ibv_wc *wc)
+{
+	int taken = poll_some(cq, max, wc);
+
+	if (taken)
+		return taken;
+	taken = univ_cq_broken(cq) ? -1 : 0;
+	univ_fail_tell();
+	return taken;
+}
+
+/*
+ * Most polls find the queue empty, which is seen without the lock. The second
+ * look at univ_cq.ring is for a queue that was resized meanwhile: completions may
+ * wait in the new ring.
+ */
+int univ_poll_cq(struct ibv_cq *ibv, int max, struct ibv_wc *wc)
+{
+	struct univ_cq *cq = to_ucq(ibv);
+	const struct univ_ring_head *ring = univ_load_acquire(&cq->ring);
+
+	if (univ_cursor_ready_plain(univ_load_relaxed(&cq->cursor)))
+		return poll_some(cq, max, wc);
+	univ_plain_loads_done();
+	if (univ_unlikely(univ_load_plain(&cq->ring) != ring))
+		return poll_some(cq, max, wc);
+	if (univ_unlikely(univ_cq_ring_broken(ring)))
+		return poll_broken(cq, max, wc);
+	return 0;
+}
+
+static bool cq_waits(const struct univ_cq *cq, uint32_t index)
+{
+	return index - cq->head <= cq->mask &&
+	       univ_cursor_ready(univ_cursor_make(cq->slots, cq->mask, index));
+}
+
+static void cqe_move(struct univ_cq *cq, uint32_t to, uint32_t from)
+{
+	memcpy(&cq->slots[to & cq->mask], &cq->slots[from & cq->mask],
+	       offsetof(struct univ_cqe, phase));
+}
+
+/*
+ * Between ibv_start_poll(3) and ibv_end_poll(3) the current completion is polled
+ * already but still lies on the ring; the next step gives its slot back.
+ */
+static bool cqe_is_forgotten(const struct univ_cq *cq, uint32_t index, uint32_t qp_num)
+{
+	if (cq->current && index == cq->head)
+		return false;
+	return cq->slots[index & cq->mask].qp_num == qp_num;
+}
+
+/*
+ * Removes the completions of a queue pair that was reset and that the program has
+ * not polled, as mlx5 does: a program that uses the queue pair again would take
+ * them for completions of its new requests. Completions of other queue pairs move
+ * to later slots, each of which was ready already.
+ */
+void univ_cq_forget(struct ibv_cq *ibv, uint32_t qp_num)
+{
+	struct univ_cq *cq = to_ucq(ibv);
+	uint32_t end, from, to;
+
+	univ_lock(&cq->lock);
+	for (end = cq->head; cq_waits(cq, end);)
+		end++;
+	for (from = to = end; from != cq->head;) {
+		if (cqe_is_forgotten(cq, --from, qp_num))
+			continue;
+		if (--to != from)
+			cqe_move(cq, to, from);
+	}
+	if (to != cq->head) {
+		cq->head = to;
+		univ_store_relaxed(&cq->cursor, univ_cursor_make(cq->slots, cq->mask, to));
+		univ_cq_ring_consume(cq->ring, to);
+		if (cq->current)
+			cq->current = &cq->slots[to & cq->mask];
+	}
+	univ_unlock(&cq->lock);
+}
+
+/*
+ * A request for any completion includes a request for solicited completions until
+ * an event has answered it. The lock for polling is not taken: a program may arm
+ * between ibv_start_poll(3) and ibv_end_poll(3), when it holds that lock itself.
+ */
+int univ_req_notify_cq(struct ibv_cq *ibv, int solicited_only)
+{
+	struct univ_cq *cq = to_ucq(ibv);
+	uint32_t solicited = !!solicited_only;
+
+	univ_lock(&cq->arm_lock);
+	if (solicited && !(cq->arm & 1) && univ_cq_ring_armed(cq->ring, cq->arm))
+		solicited = 0;
+	cq->arm = ((cq->arm | 1) + 1) | solicited;
+	univ_cq_ring_arm(cq->ring, cq->arm);
+	univ_unlock(&cq->arm_lock);
+	return 0;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Inside the room ring: what the files that post share. */
+#ifndef UNIV_RING_POST_H
+#define UNIV_RING_POST_H
+
+#include "ring/ring.h"
+
+#define BIT(n) (1u << (n))
+
+/* Masks of opcodes by trait, which the compiler computes from the table. */
+#define IF_TRAIT(name, traits, trait) | ((traits) & (trait) ? BIT(UNIV_WR_##name) : 0)
+#define IF_OUT(name, word, types, traits, feature) IF_TRAIT(name, traits, UNIV_OP_OUT)
+#define IF_REMOTE(name, word, types, traits, feature) IF_TRAIT(name, traits, UNIV_OP_REMOTE)
+#define IF_ATOMIC(name, word, types, traits, feature) IF_TRAIT(name, traits, UNIV_OP_ATOMIC)
+#define IF_QUICK(name, word, types, traits, feature) IF_TRAIT(name, traits, UNIV_OP_QUICK)
+#define IF_EX_ONLY(name, word, types, traits, feature) IF_TRAIT(name, traits, UNIV_OP_EX_ONLY)
+
+enum univ_opcodes {
+	UNIV_OPCODES_OUT = 0 UNIV_OPCODES(IF_OUT),
+	UNIV_OPCODES_REMOTE = 0 UNIV_OPCODES(IF_REMOTE),
+	UNIV_OPCODES_ATOMIC = 0 UNIV_OPCODES(IF_ATOMIC),
+	UNIV_OPCODES_QUICK = 0 UNIV_OPCODES(IF_QUICK),
+	UNIV_OPCODES_EX_ONLY = 0 UNIV_OPCODES(IF_EX_ONLY),
+};
+
+/* IBV_SEND_IP_CSUM is for raw packets; elsewhere the flag means nothing. */
+#define UNIV_WR_FLAGS (UNIV_WR_FENCE | UNIV_WR_SIGNALED | UNIV_WR_SOLICITED | UNIV_WR_INLINE)
+
+static inline bool univ_device_gone(const struct univ_doorbell *doorbell)
+{
+	return univ_unlikely(univ_load_plain(&doorbell->state) & UNIV_RING_DEAD);
+}
+
+/* post_send.c: whether @qp takes requests now, and the failures if it does not take one. */
+bool univ_send_allowed(const struct univ_qp *qp);
+int univ_send_refused(const char *verb, const struct univ_qp *qp);
+int univ_send_full(const char *verb, const struct univ_qp *qp, uint32_t tail);
+int univ_send_kick(const char *verb, const struct univ_qp *qp);
+
+/* opcode.c */
+int univ_send_impossible(const char *verb, int err, const struct univ_qp *qp, uint32_t opcode);
+
+/* bind.c */
+int univ_send_fill_bind(const char *verb, struct univ_send_wr *slot, const struct ibv_mw *mw,
+			uint32_t rkey, const struct ibv_mw_bind_info *info);
+
+/* qp_table.c: called under the lock of the completion queue. */
+uint64_t univ_qp_table_requests(struct univ_context *ctx, const struct univ_cq *cq);
+void univ_completion_failed(struct univ_context *ctx, const struct univ_cqe *cqe);
+
+/* poll.c */
+int univ_cq_broken(struct univ_cq *cq);
+
+#endif

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Posting by ibv_post_recv(3) and ibv_post_srq_recv(3), with the same properties
+ * as post_send.c.
+ */
+#include <errno.h>
+
+#include "ring/quick.h"
+#include "why/why.h"
+
+#define VERB_RECV "ibv_post_recv"
+#define VERB_SRQ_RECV "ibv_post_srq_recv"
+
+static __attribute__((cold, noinline)) int recv_bad(const char *verb, const struct univ_ring *ring,
+						    const struct ibv_recv_wr *wr, uint32_t tail)
+{
+	uint32_t room = univ_ring_room(ring, tail);
+
+	if ((uint32_t)wr->num_sge > ring->max_sge)
+		return univ_fail_sges(verb, (uint32_t)wr->num_sge, ring->max_sge);
+	return univ_fail_full(verb, UNIV_LIMIT_RECV_WR, ring->max_wr - room, ring->max_wr);
+}
+
+static inline void recv_write(struct univ_recv_wr *slot, const struct ibv_recv_wr *wr)
+{
+	slot->wr_id = wr->wr_id;
+	slot->count = (uint32_t)wr->num_sge;
+	slot->reserved = 0;
+	sges_copy(slot->sge, wr->sg_list, (uint32_t)wr->num_sge);
+}
+
+static __attribute__((noinline)) int recv_kick(const char *verb, const struct ibv_context *context,
+					       uint32_t handle, struct ibv_recv_wr *first,
+					       struct ibv_recv_wr **bad)
+{
+	int err = univ_cmd_kick(verb, context->cmd_fd, handle | UNIV_KICK_RECV);
+
+	if (err)
+		*bad = first;
+	return err;
+}
+
+struct recv_queue {
+	const char *verb;
+	const struct ibv_context *context;
+	struct univ_lock *lock;
+	struct univ_ring *ring;
+	uint32_t handle;
+};
+
+/* Posts a list. The caller holds the lock, which is released here. */
+static int recv_list(const struct recv_queue *q, struct ibv_recv_wr *first,
+		     struct ibv_recv_wr **bad)
+{
+	struct univ_ring *ring = q->ring;
+	uint32_t tail = ring->tail, room = univ_ring_room(ring, tail);
+	struct ibv_recv_wr *wr;
+	bool kick = false;
+	int err = 0, kicked;
+
+	for (wr = first; wr; wr = wr->next) {
+		if (univ_unlikely(!room-- || (uint32_t)wr->num_sge > ring->max_sge)) {
+			err = recv_bad(q->verb, ring, wr, tail);
+			*bad = wr;
+			break;
+		}
+		recv_write(univ_ring_slot(ring, tail++), wr);
+	}
+	if (univ_likely(tail != ring->tail))
+		kick = univ_ring_publish(ring, tail);
+	univ_unlock(q->lock);
+	if (univ_unlikely(err))
+		univ_fail_tell();
+	if (univ_likely(!kick))
+		return err;
+	kicked = recv_kick(q->verb, q->context, q->handle, first, bad);
+	return kicked ? kicked : err;
+}
+
+static int recv_rest(const struct recv_queue *q, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad,
+		     unsigned int rest)
+{
+	if (rest & POST_ALL) {
+		if (!(rest & POST_LOCKED))
+			univ_lock(q->lock);
+		return recv_list(q, wr, bad);
+	}
+	if (rest & POST_WAKE)
+		univ_lock_wake(q->lock);
+	return rest & POST_KICK ? recv_kick(q->verb, q->context, q->handle, wr, bad) : 0;
+}
+
+static __attribute__((cold, noinline)) int recv_refused(const struct univ_qp *qp)
+{
+	if (univ_device_gone(qp->doorbell))
+		return univ_fail_gone(VERB_RECV, qp->ibv.context->device->name);
+	if (qp->ibv.qp_type == IBV_QPT_XRC_SEND || qp->ibv.qp_type == IBV_QPT_XRC_RECV)
+		return univ_fail_qp_type(VERB_RECV, qp->ibv.qp_type);
+	if (!qp->rq.head)
+		return univ_fail_no_receives(VERB_RECV, qp->ibv.state, qp->ibv.srq);
+	return univ_fail_recv_state(VERB_RECV, qp->ibv.state);
+}
+
+static __attribute__((noinline)) int qp_recv_rest(struct ibv_qp *ibv, struct ibv_recv_wr *wr,
+						  struct ibv_recv_wr **bad, unsigned int rest)
+{
+	struct univ_qp *qp = to_uqp(ibv);
+	const struct recv_queue q = { VERB_RECV, ibv->context, &qp->rq_lock, &qp->rq, ibv->handle };
+
+	return recv_rest(&q, wr, bad, rest);
+}
+
+/* The queue pair has no receive queue, takes no requests now, or has requests without pieces. */
+static __attribute__((noinline)) int recv_slowly(struct univ_qp *qp, struct ibv_recv_wr *wr,
+						 struct ibv_recv_wr **bad)
+{
+	if (univ_load_relaxed(&qp->ibv.state) != IBV_QPS_RESET && qp->rq.head && !univ_device_gone(qp->doorbell))
+		return qp_recv_rest(&qp->ibv, wr, bad, POST_ALL);
+	*bad = wr;
+	return recv_refused(qp);
+}
+
+int univ_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct univ_qp *qp = to_uqp(ibv);
+	unsigned int rest;
+
+	if (univ_unlikely(!univ_load_plain(&qp->takes_recv) || univ_device_gone(qp->doorbell)))
+		return recv_slowly(qp, wr, bad);
+	rest = recv_quick(&qp->rq_lock, &qp->rq, wr);
+	return univ_likely(!rest) ? 0 : qp_recv_rest(ibv, wr, bad, rest);
+}
+
+static __attribute__((noinline)) int srq_recv_rest(struct ibv_srq *ibv, struct ibv_recv_wr *wr,
+						   struct ibv_recv_wr **bad, unsigned int rest)
+{
+	struct univ_srq *srq = to_usrq(ibv);
+	const struct recv_queue q = { VERB_SRQ_RECV, ibv->context, &srq->lock, &srq->ring,
+				      ibv->handle };
+
+	return recv_rest(&q, wr, bad, rest);
+}
+
+int univ_post_srq_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct univ_srq *srq = to_usrq(ibv);
+	unsigned int rest;
+
+	if (univ_unlikely(univ_device_gone(srq->doorbell))) {
+		*bad = wr;
+		return univ_fail_gone(VERB_SRQ_RECV, ibv->context->device->name);
+	}
+	if (univ_unlikely(!srq->ring.max_sge))
+		return srq_recv_rest(ibv, wr, bad, POST_ALL);
+	rest = recv_quick(&srq->lock, &srq->ring, wr);
+	return univ_likely(!rest) ? 0 : srq_recv_rest(ibv, wr, bad, rest);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Room sys: the library's system calls. It knows the contract of uapi/, and it
+ * does not know the library's objects. This is its one header for the other rooms.
+ */
+#ifndef UNIV_SYS_H
+#define UNIV_SYS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "univerbs.h"
+
+/*
+ * The ioctls: one row declares and defines a wrapper, univ_cmd_NAME(fd, struct *).
+ * It returns 0 or an errno value; on failure it has set errno and recorded the
+ * kernel's reason under the name of the verb.
+ *
+ * COMMAND(name of the wrapper, ioctl, struct, verb that programs call)
+ * DESTROY(name, ioctl, verb): the struct is univ_destroy
+ * TRY(name, ioctl, struct): records no failure; for calls of the library itself
+ */
+#define UNIV_COMMANDS(COMMAND, DESTROY, TRY)							\
+	COMMAND(context_query, UNIV_CONTEXT_QUERY, univ_context_query, "ibv_open_device")	\
+	COMMAND(poller_start, UNIV_POLLER_START, univ_poller_start, "ibv_open_device")		\
+	COMMAND(device_query, UNIV_DEVICE_QUERY, univ_device_query, "ibv_query_device")		\
+	COMMAND(port_query, UNIV_PORT_QUERY, univ_port_query, "ibv_query_port")			\
+	COMMAND(pkey_query, UNIV_PKEY_QUERY, univ_pkey_query, "ibv_query_pkey")			\
+	COMMAND(gid_table, UNIV_GID_TABLE, univ_gid_table, "ibv_query_gid_table")		\
+	COMMAND(pd_alloc, UNIV_PD_ALLOC, univ_pd_alloc, "ibv_alloc_pd")				\
+	DESTROY(pd_dealloc, UNIV_PD_DEALLOC, "ibv_dealloc_pd")					\
+	COMMAND(xrcd_open, UNIV_XRCD_OPEN, univ_xrcd_open, "ibv_open_xrcd")			\
+	DESTROY(xrcd_close, UNIV_XRCD_CLOSE, "ibv_close_xrcd")					\
+	COMMAND(mr_reg, UNIV_MR_REG, univ_mr_reg, "ibv_reg_mr")					\
+	COMMAND(mr_rereg, UNIV_MR_REREG, univ_mr_rereg, "ibv_rereg_mr")				\
+	DESTROY(mr_dereg, UNIV_MR_DEREG, "ibv_dereg_mr")					\
+	COMMAND(mw_alloc, UNIV_MW_ALLOC, univ_mw_alloc, "ibv_alloc_mw")				\
+	DESTROY(mw_dealloc, UNIV_MW_DEALLOC, "ibv_dealloc_mw")					\
+	COMMAND(ah_create, UNIV_AH_CREATE, univ_ah_create, "ibv_create_ah")			\
+	DESTROY(ah_destroy, UNIV_AH_DESTROY, "ibv_destroy_ah")					\
+	COMMAND(channel_create, UNIV_CHANNEL_CREATE, univ_channel_create, "ibv_create_comp_channel")	\
+	COMMAND(cq_create, UNIV_CQ_CREATE, univ_cq_create, "ibv_create_cq")			\
+	COMMAND(cq_resize, UNIV_CQ_RESIZE, univ_cq_resize, "ibv_resize_cq")			\
+	COMMAND(cq_moderate, UNIV_CQ_MODERATE, univ_cq_moderate, "ibv_modify_cq")		\
+	DESTROY(cq_destroy, UNIV_CQ_DESTROY, "ibv_destroy_cq")					\
+	COMMAND(srq_create, UNIV_SRQ_CREATE, univ_srq_create, "ibv_create_srq")			\
+	COMMAND(srq_modify, UNIV_SRQ_MODIFY, univ_srq_modify, "ibv_modify_srq")			\
+	COMMAND(srq_query, UNIV_SRQ_QUERY, univ_srq_query, "ibv_query_srq")			\
+	DESTROY(srq_destroy, UNIV_SRQ_DESTROY, "ibv_destroy_srq")				\
+	COMMAND(qp_create, UNIV_QP_CREATE, univ_qp_create, "ibv_create_qp")			\
+	COMMAND(qp_open, UNIV_QP_OPEN, univ_qp_open, "ibv_open_qp")				\
+	COMMAND(qp_query, UNIV_QP_QUERY, univ_qp_query, "ibv_query_qp")				\
+	DESTROY(qp_destroy, UNIV_QP_DESTROY, "ibv_destroy_qp")					\
+	COMMAND(mcast_attach, UNIV_MCAST_ATTACH, univ_mcast, "ibv_attach_mcast")		\
+	COMMAND(mcast_detach, UNIV_MCAST_DETACH, univ_mcast, "ibv_detach_mcast")		\
+	TRY(port_try, UNIV_PORT_QUERY, univ_port_query)						\
+	TRY(pd_try, UNIV_PD_ALLOC, univ_pd_alloc)						\
+	TRY(gid_table_try, UNIV_GID_TABLE, univ_gid_table)
+
+#define DECLARE(name, request, type, verb) int univ_cmd_##name(int fd, struct type *cmd);
+#define DECLARE_DESTROY(name, request, verb) int univ_cmd_##name(int fd, struct univ_destroy *cmd);
+#define DECLARE_TRY(name, request, type) int univ_cmd_##name(int fd, struct type *cmd);
+
+UNIV_COMMANDS(DECLARE, DECLARE_DESTROY, DECLARE_TRY)
+
+#undef DECLARE
+#undef DECLARE_DESTROY
+#undef DECLARE_TRY
+
+/* These differ from the rows above, so cmd.c writes them out. */
+int univ_cmd_gid_query(int fd, struct univ_gid_query *cmd);
+int univ_cmd_qp_modify(int fd, struct univ_qp_modify *cmd, uint32_t qp_type);
+
+/* The kick of the data path: @what is a handle with UNIV_KICK_SEND or UNIV_KICK_RECV. */
+int univ_cmd_kick(const char *verb, int fd, uint32_t what);
+
+/* map.c: shared memory of the node. */
+struct univ_map {
+	void *base;
+	size_t length;
+};
+
+int univ_map_ring(const char *verb, int fd, struct univ_map *map, uint64_t offset,
+		  uint64_t length);
+void univ_unmap_ring(struct univ_map *map);
+
+/* netlink.c: what the kernel's RDMA netlink tells of a device and of its node. */
+struct univ_found {
+	struct univ_found *next;
+	uint32_t index;
+	uint64_t guid;		/* host order */
+	uint8_t node_type;
+	char name[64];
+	/* The members below describe our node; @node_name is empty if there is none. */
+	char node_name[64];
+	dev_t node;
+	uint64_t abi;
+	int err;		/* of the kernel, if there is none */
+};
+
+/* Returns 0 or an errno value; the caller frees the list in either case. */
+int univ_netlink_find(struct univ_found **list);
+void univ_netlink_free(struct univ_found *list);
+
+#endif

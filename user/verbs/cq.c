@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Completion queues: creating, resizing and destroying them. Polling is in the room ring. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "ring/ring.h"
+#include "verbs/common.h"
+#include "why/why.h"
+
+/*
+ * The least number of entries of a new queue; ibv_create_cq(3) allows more than was
+ * asked for. Programs that expect one completion at a time ask for one entry, and
+ * some then take the event of a receive for the event of their send, so that two
+ * completions wait for a moment (perftest's ib_send_lat -e). A page holds this
+ * many. ibv_resize_cq(3) keeps to the program's number, since it must fail if more
+ * completions wait.
+ */
+#define SLOTS_MIN 32
+
+#define WC_FLAGS_OFFERED \
+	((uint64_t)IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | \
+	 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+
+/* A former ring of a resized queue; its address stays readable. */
+struct univ_cq_past {
+	struct univ_cq_past *next;
+	struct univ_map map;
+};
+
+static uint32_t slots_for(uint32_t cqe)
+{
+	return cqe && cqe < SLOTS_MIN ? SLOTS_MIN : cqe;
+}
+
+static void ring_set(struct univ_cq *cq, const struct univ_ring_map *map)
+{
+	char *base = cq->map.base;
+
+	cq->slots = (struct univ_cqe *)(base + map->slot_offset);
+	cq->mask = map->slots - 1;
+	cq->head = 0;
+	univ_store_relaxed(&cq->cursor, univ_cursor_make(cq->slots, cq->mask, 0));
+	/* Last: a thread that polls without the lock and sees the ring sees the cursor. */
+	univ_store_release(&cq->ring, (struct univ_ring_head *)(base + map->head_offset));
+}
+
+static int ring_map(struct univ_cq *cq, const char *verb, uint64_t offset, uint64_t length,
+		    const struct univ_ring_map *map)
+{
+	int err;
+
+	if (map->stride != sizeof(struct univ_cqe))
+		return univ_fail_size(verb, EPROTO, map->stride, sizeof(struct univ_cqe));
+	err = univ_map_ring(verb, univ_cq_ibv(cq)->context->cmd_fd, &cq->map, offset, length);
+	if (!err)
+		ring_set(cq, map);
+	return err;
+}
+
+static void cq_init(struct univ_cq *cq, struct ibv_context *context,
+		    const struct ibv_cq_init_attr_ex *attr)
+{
+	struct ibv_cq *ibv = univ_cq_ibv(cq);
+
+	ibv->context = context;
+	ibv->channel = attr->channel;
+	ibv->cq_context = attr->cq_context;
+	pthread_mutex_init(&ibv->mutex, NULL);
+	pthread_cond_init(&ibv->cond, NULL);
+}
+
+static int cq_destroy_kernel(const struct univ_cq *cq, struct univ_destroy *cmd)
+{
+	*cmd = (struct univ_destroy) { .handle = cq->ibv.handle };
+	return univ_cmd_cq_destroy(cq->ibv.context->cmd_fd, cmd);
+}
+
+static int cq_create_kernel(struct univ_cq *cq, const struct ibv_cq_init_attr_ex *attr,
+			    uint32_t flags)
+{
+	struct univ_cq_create cmd = {
+		.cqe = slots_for(attr->cqe),
+		.comp_vector = attr->comp_vector,
+		.channel_fd = attr->channel ? attr->channel->fd : -1,
+		.cq_flags = flags,
+		.cookie = (uintptr_t)cq,
+	};
+	struct univ_destroy destroy;
+	int err = univ_cmd_cq_create(cq->ibv.context->cmd_fd, &cmd);
+
+	if (err)
+		return err;
+	cq->ibv.handle = cmd.handle;
+	cq->ibv.cqe = (int)cmd.cqe;
+	err = ring_map(cq, "ibv_create_cq", cmd.map_offset, cmd.map_length, &cmd.ring);
+	if (err) {
+		cq_destroy_kernel(cq, &destroy);
+		errno = err;
+	}
+	return err;
+}
+
+static void channel_join(struct ibv_comp_channel *channel, struct univ_cq *cq)
+{
+	struct univ_context *ctx = to_ucontext(channel->context);
+
+	pthread_mutex_lock(&channel->context->mutex);
+	channel->refcnt++;
+	cq->next = ctx->channel_cqs;
+	ctx->channel_cqs = cq;
+	pthread_mutex_unlock(&channel->context->mutex);
+}
+
+static void channel_leave(struct ibv_comp_channel *channel, const struct univ_cq *cq)
+{
+	struct univ_cq **link = &to_ucontext(channel->context)->channel_cqs;
+
+	pthread_mutex_lock(&channel->context->mutex);
+	channel->refcnt--;
+	while (*link != cq)
+		link = &(*link)->next;
+	*link = cq->next;
+	pthread_mutex_unlock(&channel->context->mutex);
+}
+
+static struct univ_cq *cq_create(struct ibv_context *context, const struct ibv_cq_init_attr_ex *attr,
+			       uint32_t flags)
+{
+	struct univ_cq *cq = calloc(1, sizeof(*cq));
+
+	if (!cq) {
+		univ_fail_memory("ibv_create_cq", sizeof(*cq));
+		return NULL;
+	}
+	cq_init(cq, context, attr);
+	if (cq_create_kernel(cq, attr, flags)) {
+		free(cq);
+		return NULL;
+	}
+	if (attr->channel)
+		channel_join(attr->channel, cq);
+	return cq;
+}
+
+UNIV_EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
+					 struct ibv_comp_channel *channel, int comp_vector)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = cqe < 0 ? 0 : (uint32_t)cqe,
+		.cq_context = cq_context,
+		.channel = channel,
+		.comp_vector = (uint32_t)comp_vector,
+	};
+	struct univ_cq *cq = cq_create(context, &attr, 0);
+
+	return cq ? univ_cq_ibv(cq) : NULL;
+}
+
+static int attr_ex_check(const struct ibv_cq_init_attr_ex *attr)
+{
+	/* A full ring ends the queue, so IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN is not offered. */
+	const uint32_t flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+
+	if (attr->wc_flags & ~WC_FLAGS_OFFERED)
+		return univ_fail_flags("ibv_create_cq_ex", EOPNOTSUPP, UNIV_FLAGS_WC, attr->wc_flags,
+				       WC_FLAGS_OFFERED);
+	/* The other bit, IBV_CQ_INIT_ATTR_MASK_PD, is for parent domains, which are not offered. */
+	if (attr->comp_mask & ~(uint32_t)IBV_CQ_INIT_ATTR_MASK_FLAGS)
+		return univ_fail_flags("ibv_create_cq_ex", EOPNOTSUPP, UNIV_FLAGS_CQ_MASK, attr->comp_mask,
+				       IBV_CQ_INIT_ATTR_MASK_FLAGS);
+	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) && (attr->flags & ~flags))
+		return univ_fail_flags("ibv_create_cq_ex", EOPNOTSUPP, UNIV_FLAGS_CQ, attr->flags, flags);
+	return 0;
+}
+
+static uint32_t kernel_flags(uint64_t wc_flags)
+{
+	uint32_t flags = 0;
+
+	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+		flags |= UNIV_CQ_TIMESTAMP;
+	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+		flags |= UNIV_CQ_WALLCLOCK;
+	return flags;
+}
+
+struct ibv_cq_ex *univ_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr)
+{
+	struct univ_cq *cq;
+
+	if (attr_ex_check(attr))
+		return NULL;
+	cq = cq_create(context, attr, kernel_flags(attr->wc_flags));
+	if (!cq)
+		return NULL;
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS)
+		cq->single_threaded = attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+	univ_cq_ex_init(cq);
+	return &cq->ibv;
+}
+
+static void cq_free(struct univ_cq *cq)
+{
+	struct univ_cq_past *past;
+
+	while ((past = cq->past)) {
+		cq->past = past->next;
+		univ_unmap_ring(&past->map);
+		free(past);
+	}
+	univ_unmap_ring(&cq->map);
+	pthread_mutex_destroy(&cq->ibv.mutex);
+	pthread_cond_destroy(&cq->ibv.cond);
+	free(cq);
+}
+
+UNIV_EXPORT int ibv_destroy_cq(struct ibv_cq *ibv)
+{
+	const struct univ_acks acks = { "ibv_destroy_cq", UNIV_OBJECT_CQ, &ibv->mutex, &ibv->cond };
+	struct ibv_comp_channel *channel = ibv->channel;
+	struct univ_destroy cmd;
+	int err = cq_destroy_kernel(to_ucq(ibv), &cmd);
+
+	if (err)
+		return err;
+	if (channel)
+		channel_leave(channel, to_ucq(ibv));
+	univ_acks_wait(&acks, &ibv->comp_events_completed, cmd.comp_events);
+	univ_acks_wait(&acks, &ibv->async_events_completed, cmd.async_events);
+	cq_free(to_ucq(ibv));
+	return 0;
+}
+
+/*
+ * Another thread may be looking at the former ring, without a lock, through the
+ * cursor that it has just read. So the address must stay readable: private memory
+ * of zeros, which reads as an empty ring, takes the place of the kernel's memory.
+ */
+static void past_retire(struct univ_cq *cq, struct univ_cq_past *past, struct univ_map *map)
+{
+	past->map = *map;
+	past->next = cq->past;
+	cq->past = past;
+	mmap(map->base, map->length, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
+/*
+ * The kernel uses the new ring, which cannot be mapped. Completions in the former
+ * ring can still be polled; then the queue reads as overrun, since the following
+ * completions are lost.
+ */
+static int resize_lost(struct univ_cq *cq, int err)
+{
+	static struct univ_ring_head lost = { .kernel.flags = UNIV_RING_OVERRUN };
+
+	univ_store_release(&cq->ring, &lost);
+	return err;
+}
+
+static int resize_locked(struct univ_cq *cq, struct univ_cq_past *past, int cqe)
+{
+	struct univ_cq_resize cmd = {
+		.handle = cq->ibv.handle,
+		.cqe = cqe < 0 ? 0 : (uint32_t)cqe,
+	};
+	struct univ_map map = cq->map;
+	int err = univ_cmd_cq_resize(cq->ibv.context->cmd_fd, &cmd);
+
+	if (err)
+		return err;
+	err = ring_map(cq, "ibv_resize_cq", cmd.map_offset, cmd.map_length, &cmd.ring);
+	if (err)
+		return resize_lost(cq, err);
+	cq->ibv.cqe = (int)cmd.cqe;
+	past_retire(cq, past, &map);
+	return 0;
+}
+
+UNIV_EXPORT int ibv_resize_cq(struct ibv_cq *ibv, int cqe)
+{
+	struct univ_cq_past *past = calloc(1, sizeof(*past));
+	struct univ_cq *cq = to_ucq(ibv);
+	int err;
+
+	if (!past)
+		return univ_fail_memory("ibv_resize_cq", sizeof(*past));
+	/* Failures under the locks are printed without them. */
+	univ_fail_defer();
+	univ_lock(&cq->lock);
+	/* The kernel copies the arm word, so later arming must go to the new ring. */
+	univ_lock(&cq->arm_lock);
+	err = resize_locked(cq, past, cqe);
+	univ_unlock_pass(&cq->arm_lock);
+	univ_unlock_pass(&cq->lock);
+	univ_fail_tell();
+	if (err)
+		free(past);
+	return err;
+}
+
+int univ_modify_cq(struct ibv_cq *ibv, struct ibv_modify_cq_attr *attr)
+{
+	struct univ_cq_moderate cmd = {
+		.handle = ibv->handle,
+		.count = attr->moderate.cq_count,
+		.period = attr->moderate.cq_period,
+	};
+
+	if (attr->attr_mask & ~(uint32_t)IBV_CQ_ATTR_MODERATE)
+		return univ_fail_flags("ibv_modify_cq", EOPNOTSUPP, UNIV_FLAGS_NONE,
+				       attr->attr_mask, IBV_CQ_ATTR_MODERATE);
+	if (!attr->attr_mask)
+		return 0;
+	return univ_cmd_cq_moderate(ibv->context->cmd_fd, &cmd);
+}

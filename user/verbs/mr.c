@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include <errno.h>
+#include <stdlib.h>
+
+#include "verbs/common.h"
+#include "why/why.h"
+
+/* The public header has macros of these names, whose inline functions call the exported ones. */
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
+
+UNIV_EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length,
+					    uint64_t iova, unsigned int access)
+{
+	struct univ_mr_reg cmd = {
+		.pd = pd->handle,
+		.access = access,
+		.addr = (uintptr_t)addr,
+		.length = length,
+		.iova = iova,
+	};
+	struct ibv_mr *mr = malloc(sizeof(*mr));
+
+	if (!mr) {
+		univ_fail_memory("ibv_reg_mr", sizeof(*mr));
+		return NULL;
+	}
+	if (univ_cmd_mr_reg(pd->context->cmd_fd, &cmd)) {
+		free(mr);
+		return NULL;
+	}
+	/* The device may write there from now on; received data is not marked again. */
+	if (access & (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC))
+		univ_kernel_wrote(addr, length);
+	*mr = (struct ibv_mr) {
+		.context = pd->context,
+		.pd = pd,
+		.addr = addr,
+		.length = length,
+		.handle = cmd.handle,
+		.lkey = cmd.lkey,
+		.rkey = cmd.rkey,
+	};
+	return mr;
+}
+
+UNIV_EXPORT struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	return ibv_reg_mr_iova2(pd, addr, length, (uintptr_t)addr, (unsigned int)access);
+}
+
+UNIV_EXPORT struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length,
+					   uint64_t iova, int access)
+{
+	return ibv_reg_mr_iova2(pd, addr, length, iova, (unsigned int)access);
+}
+
+static int rereg_input_check(const struct ibv_mr *mr, int flags, const struct ibv_pd *pd,
+			     const void *addr, size_t length, int access)
+{
+	const char *verb = "ibv_rereg_mr";
+
+	if (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED)
+		return univ_fail_flags(verb, EINVAL, UNIV_FLAGS_REREG, (uint32_t)flags,
+				       IBV_REREG_MR_FLAGS_SUPPORTED);
+	if (access && !(flags & IBV_REREG_MR_CHANGE_ACCESS))
+		return univ_fail_flags_missing(verb, UNIV_FLAGS_REREG, IBV_REREG_MR_CHANGE_ACCESS);
+	if (!flags)
+		return univ_fail_flags_missing(verb, UNIV_FLAGS_REREG,
+					       IBV_REREG_MR_FLAGS_SUPPORTED);
+	if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) && !length)
+		return univ_fail_zero(verb, UNIV_LIMIT_MR_LENGTH);
+	if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) && !addr)
+		return univ_fail_no_address(verb, length);
+	if ((flags & IBV_REREG_MR_CHANGE_PD) && pd->context != mr->context)
+		return univ_fail_context(verb, UNIV_OBJECT_PD);
+	return 0;
+}
+
+/* Updates the public members that cmd->change names. */
+static void rereg_done(struct ibv_mr *mr, const struct univ_mr_rereg *cmd, struct ibv_pd *pd,
+		       void *addr)
+{
+	mr->lkey = cmd->lkey;
+	mr->rkey = cmd->rkey;
+	if (cmd->change & IBV_REREG_MR_CHANGE_PD)
+		mr->pd = pd;
+	if (cmd->change & IBV_REREG_MR_CHANGE_TRANSLATION) {
+		mr->addr = addr;
+		mr->length = cmd->length;
+	}
+}
+
+UNIV_EXPORT int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr,
+			     size_t length, int access)
+{
+	struct univ_mr_rereg cmd = {
+		.handle = mr->handle,
+		.change = (uint32_t)flags,
+		.access = (uint32_t)access,
+	};
+	int err;
+
+	if (rereg_input_check(mr, flags, pd, addr, length, access))
+		return IBV_REREG_MR_ERR_INPUT;
+	if (flags & IBV_REREG_MR_CHANGE_PD)
+		cmd.pd = pd->handle;
+	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
+		cmd.addr = (uintptr_t)addr;
+		cmd.length = length;
+		cmd.iova = (uintptr_t)addr;
+	}
+	err = univ_cmd_mr_rereg(mr->context->cmd_fd, &cmd);
+	/* The kernel returns these errors before it changes the region. */
+	if (err == EOPNOTSUPP || err == EINVAL || err == EBUSY)
+		return IBV_REREG_MR_ERR_INPUT;
+	if (err)
+		return IBV_REREG_MR_ERR_CMD;
+	rereg_done(mr, &cmd, pd, addr);
+	return 0;
+}
+
+UNIV_EXPORT int ibv_dereg_mr(struct ibv_mr *mr)
+{
+	struct univ_destroy cmd = { .handle = mr->handle };
+	int err = univ_cmd_mr_dereg(mr->context->cmd_fd, &cmd);
+
+	if (!err)
+		free(mr);
+	return err;
+}
+
+UNIV_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
+					     uint64_t iova, int fd, int access)
+{
+	(void)pd;
+	(void)offset;
+	(void)length;
+	(void)iova;
+	(void)fd;
+	(void)access;
+	univ_fail_unsupported("ibv_reg_dmabuf_mr");
+	return NULL;
+}
+
+UNIV_EXPORT struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t mr_handle)
+{
+	(void)pd;
+	(void)mr_handle;
+	univ_fail_unsupported("ibv_import_mr");
+	return NULL;
+}
+
+UNIV_EXPORT void ibv_unimport_mr(struct ibv_mr *mr)
+{
+	(void)mr;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Room verbs: creates, changes, queries and destroys objects, and reads events. It
+ * does not know how requests are posted, nor how devices are found. This is its one
+ * header for the other rooms; it declares the functions that programs reach through
+ * the operations of a context. infiniband/verbs.h declares the exported functions.
+ */
+#ifndef UNIV_VERBS_H
+#define UNIV_VERBS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+
+/* query.c */
+int univ_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr,
+		    size_t length);
+int univ_query_device_ex(struct ibv_context *context,
+			 const struct ibv_query_device_ex_input *input,
+			 struct ibv_device_attr_ex *attr, size_t size);
+int univ_query_rt_values(struct ibv_context *context, struct ibv_values_ex *values);
+
+/* mw.c */
+struct ibv_mw *univ_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int univ_dealloc_mw(struct ibv_mw *mw);
+
+/* cq.c, srq.c, qp.c */
+struct ibv_cq_ex *univ_create_cq_ex(struct ibv_context *context,
+				    struct ibv_cq_init_attr_ex *attr);
+int univ_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
+struct ibv_srq *univ_create_srq_ex(struct ibv_context *context,
+				   struct ibv_srq_init_attr_ex *attr);
+int univ_get_srq_num(struct ibv_srq *srq, uint32_t *number);
+struct ibv_qp *univ_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
+
+/* xrcd.c, xrc_recv.c */
+struct ibv_xrcd *univ_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *attr);
+int univ_close_xrcd(struct ibv_xrcd *xrcd);
+struct ibv_qp *univ_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr);
+
+#endif
