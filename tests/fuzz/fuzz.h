@@ -15,7 +15,7 @@
 #ifndef FUZZ_H
 #define FUZZ_H
 
-#include "../user/raw.h"
+#include "raw.h"
 #include <dirent.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# In a guest: each fuzzer for FUZZ_SECONDS (60), from its corpus on; FUZZ_SEED (1). What they find is kept in the log
-# directory. FUZZ_ONLY names one, FUZZ_INPUT an input to be run alone.
+# In a guest: runs each fuzzer for FUZZ_SECONDS (60), starting with its corpus; FUZZ_SEED (1). Inputs that the fuzzers
+# find are kept in the log directory. FUZZ_ONLY names one fuzzer, FUZZ_INPUT an input to be run alone.
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
@@ -24,7 +24,7 @@ fuzz() {
 	status=$?
 	cat "$found/log"
 	edges=$(sed -n 's/.* \([0-9]*\) edges$/\1/p' "$found/log")
-	# Neither fuzzer was seen to reach less than 673 on the test kernel; the corpus is always finished
+	# No fuzzer has ever reached less than 673 edges on the test kernel; the corpus is always finished.
 	if [ -z "${FUZZ_INPUT:-}" ] && [ -e /sys/kernel/debug/kcov ] && [ "${edges:-0}" -lt 400 ]; then
 		echo "it reaches next to nothing of the kernel: ${edges:-0} edges"
 		status=1
@@ -37,7 +37,7 @@ fuzz() {
 for name in ioctl rings; do
 	[ "${FUZZ_ONLY:-$name}" = "$name" ] || continue
 	run_test "fuzz $name over $UNIV_LINK (adv03 adv04 adv13)" $((FUZZ_SECONDS * 2 + 120)) fuzz "$name"
-	# For the reader: how much was done
+	# Print the amount of work for the reader.
 	note "$name: $(tail -n 1 "$UNIV_LOGDIR/$name-$UNIV_LINK/log")"
 	run_test "a fresh process works after fuzz $name over $UNIV_LINK" 20 still_works
 done

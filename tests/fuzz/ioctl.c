@@ -2,25 +2,11 @@
 /*
  * Sequences of calls on the node. Each call starts as one that should succeed,
  * with objects that exist, and is then changed in as many fields as the input
- * says. The calls and their fields are those of uapi/univerbs.h (grammar.h).
+ * says. The calls and their fields are those of uapi/univerbs.h (calls.h).
  */
 #include "fuzz.h"
 
-struct field {
-	const char *name;
-	uint16_t offset;
-	uint16_t size;
-};
-
-struct call {
-	const char *name;
-	unsigned long cmd;
-	uint16_t size;
-	const struct field *fields;
-	uint16_t count;
-};
-
-#include "grammar.h"
+#include "calls.h"
 
 #define OBJECTS 64
 #define CALLS_MAX 48
@@ -217,17 +203,8 @@ static void default_mr(struct reader *r, struct univ_mr_reg *arg)
 /* Fields that name objects by their name; all structs but those above */
 static void default_handles(struct reader *r, const struct call *call, uint8_t *arg)
 {
-	static const struct {
-		const char *in;
-		enum univ_object_type type;
-	} kinds[] = {
-		{ "_PD_", UNIV_OBJECT_PD }, { "_MR_", UNIV_OBJECT_MR }, { "_AH_", UNIV_OBJECT_AH },
-		{ "_MW_", UNIV_OBJECT_MW }, { "_XRCD_", UNIV_OBJECT_XRCD },
-		{ "_CQ_", UNIV_OBJECT_CQ }, { "_SRQ_", UNIV_OBJECT_SRQ }, { "_QP_", UNIV_OBJECT_QP },
-	};
-
 	for (uint16_t i = 0; i < call->count; i++) {
-		const struct field *f = &call->fields[i];
+		const struct call_field *f = &call->fields[i];
 		enum univ_object_type type = UNIV_OBJECT_NONE;
 		uint32_t handle;
 
@@ -238,9 +215,9 @@ static void default_handles(struct reader *r, const struct call *call, uint8_t *
 		else if (!strcmp(f->name, "xrcd"))
 			type = UNIV_OBJECT_XRCD;
 		else if (!strcmp(f->name, "handle"))
-			for (size_t k = 0; k < ARRAY_SIZE(kinds); k++)
-				if (strstr(call->name, kinds[k].in))
-					type = kinds[k].type;
+			type = call_kind(call);
+		if (!strcmp(f->name, "port_num"))
+			arg[f->offset] = PORT;
 		if (type == UNIV_OBJECT_NONE || f->size != sizeof(handle))
 			continue;
 		handle = pick(r, type);
@@ -296,12 +273,6 @@ static void defaults(struct reader *r, const struct call *call, void *arg)
 		((struct univ_gid_table *)arg)->entries = (uintptr_t)env.arena;
 		((struct univ_gid_table *)arg)->max = 64;
 		break;
-	case UNIV_PORT_QUERY:
-	case UNIV_PKEY_QUERY:
-	case UNIV_GID_QUERY:
-		/* the first field behind the head of all three */
-		((struct univ_port_query *)arg)->port_num = PORT;
-		break;
 	case UNIV_MCAST_ATTACH:
 	case UNIV_MCAST_DETACH:
 		memcpy(((struct univ_mcast *)arg)->gid, group, sizeof(group));
@@ -323,7 +294,7 @@ static uint64_t take_address(struct reader *r)
 
 static void change_field(struct reader *r, const struct call *call, uint8_t *arg)
 {
-	const struct field *f = &call->fields[take(r, 1) % call->count];
+	const struct call_field *f = &call->fields[take(r, 1) % call->count];
 	uint64_t value = f->size == 8 ? take_address(r) : take_value(r);
 
 	/* The size is no more than there is room for; behind it lies what the input says */
@@ -335,15 +306,11 @@ static void change_field(struct reader *r, const struct call *call, uint8_t *arg
 
 static void made_cq(struct object *o, const struct univ_cq_create *a)
 {
-	o->type = UNIV_OBJECT_CQ;
-	o->handle = a->handle;
 	object_map(o, a->map_offset, a->map_length, &a->ring, NULL);
 }
 
 static void made_qp(struct object *o, const struct univ_qp_create *a)
 {
-	o->type = UNIV_OBJECT_QP;
-	o->handle = a->handle;
 	o->qp_type = a->qp_type;
 	o->qp_num = a->qp_num;
 	/* An XRC receive queue pair has no rings */
@@ -353,8 +320,6 @@ static void made_qp(struct object *o, const struct univ_qp_create *a)
 
 static void made_srq(struct object *o, const struct univ_srq_create *a)
 {
-	o->type = UNIV_OBJECT_SRQ;
-	o->handle = a->handle;
 	o->srq_num = a->srq_num;
 	object_map(o, a->map_offset, a->map_length, &a->ring, NULL);
 	o->ring[1] = o->ring[0];
@@ -362,34 +327,19 @@ static void made_srq(struct object *o, const struct univ_srq_create *a)
 
 static void made(const struct call *call, const void *arg)
 {
-	struct object o = { .type = UNIV_OBJECT_NONE };
+	struct object o = { .type = call_kind(call) };
 
+	if (call_makes(call))
+		memcpy(&o.handle, (const char *)arg + call_field(call, "handle")->offset,
+		       sizeof(o.handle));
 	switch (call->cmd) {
-	case UNIV_PD_ALLOC:
-		o.type = UNIV_OBJECT_PD;
-		o.handle = ((const struct univ_pd_alloc *)arg)->handle;
-		break;
 	case UNIV_MR_REG:
-		o.type = UNIV_OBJECT_MR;
-		o.handle = ((const struct univ_mr_reg *)arg)->handle;
 		o.key = ((const struct univ_mr_reg *)arg)->lkey;
 		break;
-	case UNIV_AH_CREATE:
-		o.type = UNIV_OBJECT_AH;
-		o.handle = ((const struct univ_ah_create *)arg)->handle;
-		break;
 	case UNIV_MW_ALLOC:
-		o.type = UNIV_OBJECT_MW;
-		o.handle = ((const struct univ_mw_alloc *)arg)->handle;
 		o.key = ((const struct univ_mw_alloc *)arg)->rkey;
 		break;
-	case UNIV_XRCD_OPEN:
-		o.type = UNIV_OBJECT_XRCD;
-		o.handle = ((const struct univ_xrcd_open *)arg)->handle;
-		break;
 	case UNIV_QP_OPEN:
-		o.type = UNIV_OBJECT_QP;
-		o.handle = ((const struct univ_qp_open *)arg)->handle;
 		o.qp_type = IBV_QPT_XRC_RECV;
 		o.qp_num = ((const struct univ_qp_open *)arg)->qp_num;
 		break;
@@ -409,11 +359,12 @@ static void made(const struct call *call, const void *arg)
 		fcntl(env.channel, F_SETFL, O_NONBLOCK);
 		return;
 	default:
-		if (call->fields == fields_univ_destroy)
-			object_remove(((const struct univ_destroy *)arg)->handle);
-		return;
+		break;
 	}
-	object_add(&o);
+	if (call_makes(call))
+		object_add(&o);
+	else if (call_destroys(call))
+		object_remove(((const struct univ_destroy *)arg)->handle);
 }
 
 static bool any_set(const uint8_t *bytes, size_t n)
@@ -447,16 +398,13 @@ static uint32_t least_size(const struct call *call)
 static void judge(const struct call *call, const uint8_t *arg)
 {
 	const struct univ_hdr *hdr = (const void *)arg;
-	const struct field *f;
-	const char *last;
+	const struct call_field *f;
 
 	if (hdr->size < least_size(call))
 		contract_broken("%s with a size of %u", call->name, hdr->size);
 	for (uint16_t i = 0; i < call->count; i++) {
 		f = &call->fields[i];
-		last = strrchr(f->name, '.');
-		last = last ? last + 1 : f->name;
-		if (!strcmp(f->name, "hdr.flags") || (!strcmp(last, "reserved") && !only_answers(call)))
+		if (!strcmp(f->name, "hdr.flags") || (field_reserved(f) && !only_answers(call)))
 			if (any_set(arg + f->offset, f->size))
 				contract_broken("%s with %s set", call->name, f->name);
 	}

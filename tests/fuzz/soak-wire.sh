@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# In a guest: for SOAK_SECONDS (600), round after round, mixed load between two uroce devices while the network loses,
-# repeats, turns over and damages packets, in another mixture each round; every byte is looked at.
+# In a guest: for SOAK_SECONDS (600), round after round, runs mixed load between two uroce devices while the network
+# loses, duplicates, reorders and damages packets, in another mixture each round; every byte is checked.
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
@@ -10,8 +10,8 @@
 . "$UNIV_REPO/tests/user/network.sh"
 
 : "${SOAK_SECONDS:=600}" "${SOAK_SEED:=1}"
-# In the last all go wrong at once: were a tenth lost and a tenth damaged, eight tries of one packet in a row would be, each
-# way, in one of some fifty rounds
+# The last mixture has all faults at once. If a tenth of the packets were lost and a tenth damaged, eight tries in a row
+# of one packet would fail, in each direction, in one of about fifty rounds.
 networks=("loss 10%" "duplicate 10%" "delay 1ms reorder 90% 50%" "corrupt 10%" "loss 3% duplicate 3% corrupt 3%"
 	"delay 1ms 1ms reorder 90% 50% loss 3% duplicate 3% corrupt 3%" "rate 20mbit loss 1%"
 	"delay 1ms reorder 90% 50% loss 5% duplicate 10% corrupt 5%")
@@ -24,7 +24,7 @@ far_and_near || { report "not ok" "two namespaces with a device each"; exit 1; }
 export UNIV_TEST_DEVICE=w-near UNIV_TEST_PEER=w-far
 resources_mark
 
-# wire_round SEED: a program for each kind of message, all at the same time, and one of perftest's
+# wire_round SEED: runs a program for each kind of message, all at the same time, and one program of perftest.
 wire_round() {
 	local seed=$1 name failed=0 jobs=()
 	for name in "${cases[@]}"; do

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# In a guest: for SOAK_SECONDS (600), round after round, both fuzzers at once and beside them the programs that mean
-# harm. Each round has a seed of its own, SOAK_SEED (1) and up.
+# In a guest: for SOAK_SECONDS (600), round after round, runs both fuzzers at once, together with the hostile programs.
+# Each round has a seed of its own, from SOAK_SEED (1) on.
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
@@ -10,21 +10,21 @@
 : "${SOAK_SECONDS:=600}" "${SOAK_SEED:=1}" "${SOAK_ROUND:=120}"
 fuzzers=$UNIV_REPO/build/fuzz
 corpus=$UNIV_REPO/tests/fuzz/corpus
-# Those that look at nothing but what is their own. What is missing here says so: it counts the machine's pinned pages,
-# fills limits that all share, or takes the device away
+# Programs that check only objects of their own. The others would fail beside them: they count the machine's pinned
+# pages, fill limits that all processes share, or remove the device.
 programs=(ringabuse races killed flood cq_overrun mmaps bad_post bad_memory threads forked many poison api_srq)
 
 need_univerbs || exit 1
 resources_mark
 
-# soak_fuzz NAME SEED: in the background
+# soak_fuzz NAME SEED: starts a fuzzer in the background.
 soak_fuzz() {
 	local found=$UNIV_LOGDIR/$1-$2
 	mkdir -p "$found"
 	univ "$fuzzers/$1" -s "$2" -t "$SOAK_ROUND" -o "$found" "$corpus/$1" >"$found/log" 2>&1
 }
 
-# soak_round SEED: the programs start at another one each time, as long as there is time
+# soak_round SEED: runs the programs while there is time, starting at another program in each round.
 soak_round() {
 	local seed=$1 end=$((SECONDS + SOAK_ROUND)) i ioctl rings name failed=0
 	soak_fuzz ioctl "$seed" & ioctl=$!

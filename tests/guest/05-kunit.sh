@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# The KUnit suites of tests/kunit, judged by the kernel's own parser. Only on a kernel that has KUnit, with the module
-# that tests/kernel/module --kunit builds. Before the others, since the core's code is in this module a second time.
+# The KUnit suites of tests/kunit, judged by the kernel's own parser. They need a kernel that has KUnit, and the module
+# that tests/kernel/module --kunit builds. The script runs first, since the module contains the core's code a second
+# time.
+#
+# needs: kunit
+# runs in: kunit coverage
 
 kunit_ko=${UNIV_KUNIT_KO:-${UNIV_MODULES_COPY:-/nonexistent}/tests/kunit/univerbs_kunit.ko}
 kunit_results=/sys/kernel/debug/kunit
@@ -12,10 +16,10 @@ kunit_parser=/lib/modules/$(uname -r)/build/tools/testing/kunit/kunit.py
 [ -e "$kunit_ko" ] || skip "there is no module for KUnit (tests/kernel/module --kunit)"
 unload_univerbs
 
-# insmod runs the suites and succeeds even if they fail
+# insmod runs the suites and succeeds even if they fail.
 kunit_load() { modprobe -a ib_core ib_uverbs crc32_generic udp_tunnel ip6_udp_tunnel && insmod "$kunit_ko"; }
 
-# Each suite's file is a whole report with one test; here they are one report with a test for each suite
+# The file of each suite is a complete report with one test. Join them to one report with a test for each suite.
 kunit_joined() {
 	cat "$kunit_results"/univ_*/results | awk '
 		/^KTAP version/ || /^1\.\./ { next }
@@ -35,12 +39,13 @@ kunit_judge() {
 	else
 		grep -q '^ok ' "$log" && ! grep -q 'not ok' "$log" && return
 	fi
-	# A case's own log is cut off at 512 bytes
+	# The log of a single case is cut off at 512 bytes.
 	dmesg | grep -A 4 'EXPECTATION FAILED' | tail -n 36
 	return 1
 }
 
-# kunit_case SUITE [CASE]...: the lines of those cases, or of all, in that suite's report; false if one failed or is not there
+# kunit_case SUITE [CASE]...: prints the lines of these cases, or of all cases, from the suite's report; false if a case
+# failed or is missing.
 kunit_case() {
 	local results=$kunit_results/univ_$1/results name
 	shift
@@ -55,12 +60,12 @@ kunit_case() {
 }
 
 run_test "kunit suites run" 300 kunit_load
-# A module of this kernel runs all that it has; KUNIT_ONLY="SUITE [CASE]..." says which results count
+# A module runs all its suites; KUNIT_ONLY="SUITE [CASE]..." selects the results that count.
 if [ -n "${KUNIT_ONLY:-}" ]; then
 	# shellcheck disable=SC2086 # a name and cases
 	run_test "kunit $KUNIT_ONLY" 60 kunit_case $KUNIT_ONLY
 else
 	run_test "kunit suites pass" 120 kunit_judge
 fi
-# What each suite said goes with the module
+# Unloading the module removes the reports of the suites.
 run_test "kunit module unloads" 60 rmmod univerbs_kunit

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Processes that mean harm: to the kernel, to each other.
+# Hostile processes that attack the kernel or other processes.
+#
+# needs: device
+# runs in: test-kernel-rxe test-kernel-uroce coverage coverage-library kernels-arm64 rt-kernel
+# runs in: test-kernel-memory-uroce
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
@@ -16,7 +20,5 @@ run_test "ringabuse (adv03 adv04)" 120 hostile ringabuse
 run_test "a fresh process works after ringabuse" 20 still_works
 
 user_test flood 100
-user_test mmaps 120
-user_test perms 60
 
 run_test "nothing is left behind" 20 resources_unchanged

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Bytes of the kernel's that must not reach a process. A kernel that checks all it can sees no more of this than another one.
+# Kernel memory that must not leak to a process. The debug checks of a test kernel find no more of this than another
+# kernel.
+#
+# needs: device
+# runs in: guest guest-uroce
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Several threads and processes at once; processes that die.
+# Concurrent threads and processes, and processes that are killed.
+#
+# needs: device
+# runs in: test-kernel-rxe test-kernel-uroce coverage coverage-library kernels-arm64 rt-kernel
+# runs in: test-kernel-memory-uroce
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
@@ -9,7 +13,7 @@
 need_univerbs || exit 1
 resources_mark
 
-# together N COMMAND...: N of them at the same time; all must succeed
+# together N COMMAND...: runs COMMAND N times at once; all must succeed.
 together() {
 	local n=$1 i pids=() failed=0
 	shift

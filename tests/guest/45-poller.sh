@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Posting without system calls: the poller, and what others test with a poller beside it.
+# Posting without system calls: the poller, and tests of other scripts run with a poller.
+#
+# needs: device
+# runs in: guest-uroce test-kernel-rxe coverage coverage-uroce kernels-arm64 rt-kernel
+# runs in: test-kernel-memory-uroce
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
@@ -13,7 +17,7 @@ resources_mark
 pollers() { grep -qs '^univ-poll' /proc/[0-9]*/comm; }
 no_pollers() { ! pollers; }
 
-# a_poller_shows: what the last test looks for can be seen while there is one
+# a_poller_shows: true if the check of the last test can see a poller while there is one.
 a_poller_shows() {
 	local holder status
 	mkfifo "$UNIV_STATE/poller.in"
@@ -28,7 +32,7 @@ a_poller_shows() {
 }
 
 
-# polled COMMAND...: each context with a poller that falls asleep all the time
+# polled COMMAND...: gives each context a poller that falls asleep all the time.
 polled() { UNIVERBS_POLL=50 "$@"; }
 
 run_test "poller" 120 program poller

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Processes in memory cgroups: what their queues and regions are charged to, memory that is reclaimed under traffic, and a
-# group that is killed for want of it.
+# Processes in memory cgroups: the charges of their queues and regions, memory that is reclaimed under traffic, and a
+# group that the OOM killer ends.
+#
+# needs: device memory-cgroup
+# runs in: guest-uroce
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
@@ -14,10 +17,10 @@ resources_mark
 top=/sys/fs/cgroup
 mib=$((1 << 20))
 
-# group NAME: an empty one
+# group NAME: creates an empty group.
 group() { rmdir $top/"$1" 2>/dev/null; mkdir $top/"$1"; }
 
-# in_group NAME COMMAND...
+# in_group NAME COMMAND...: runs COMMAND in the group.
 in_group() {
 	echo $BASHPID >$top/"$1"/cgroup.procs || return
 	shift
@@ -27,7 +30,7 @@ in_group() {
 current() { cat $top/"$1"/memory.current; }
 event() { awk -v what="$2" '$1 == what { print $2 }' $top/"$1"/memory.events; }
 
-# hold CASE MIB: a process of group held has so much of them until let_go
+# hold CASE MIB: a process of the group "held" holds MIB of the objects of CASE until let_go.
 hold() {
 	local fifo=$UNIV_STATE/pressure.in
 	rm -f "$fifo"
@@ -43,7 +46,7 @@ let_go() { exec {hold_fd}>&-; wait "$holder"; }
 
 held_less() { [ "$(current held)" -lt "$1" ]; }
 
-# charged CASE: what 48 MiB of them are charged, and that they are so no longer
+# charged CASE: 48 MiB of the objects are charged while they exist, and uncharged afterwards.
 charged() {
 	local has
 	group held && hold "$1" 48 || return
@@ -51,13 +54,13 @@ charged() {
 	has=$(current held)
 	echo "charged: $((has / mib)) MiB"
 	let_go || return
-	# Processors keep some for what comes next
+	# Each processor keeps some charge in stock for later allocations.
 	[ "$has" -ge $((46 * mib)) ] && wait_until 10 held_less $((has - 44 * mib)) && return
 	echo "in the end: $(($(current held) / mib)) MiB"
 	return 1
 }
 
-# bounded_by_group CASE: a group of 32 MiB is never given more, whether the process is refused or killed
+# bounded_by_group CASE: a group of 32 MiB never gets more memory, whether the process gets an error or is killed.
 bounded_by_group() {
 	local status
 	group held && echo $((32 * mib)) >$top/held/memory.max && hold "$1" 400
@@ -69,7 +72,7 @@ bounded_by_group() {
 	wait_until 10 held_less $((16 * mib)) || { echo "still $(current held)"; return 1; }
 }
 
-# Pages of the group are taken away as fast as it gets them back
+# The kernel reclaims pages of the group as fast as the group faults them in.
 reclaimed() {
 	local traffic rounds=0
 	group held || return
@@ -85,10 +88,10 @@ reclaimed() {
 	wait $traffic && [ $rounds -gt 5 ]
 }
 
-# The device with itself: every byte is looked at
+# The device sends to itself, and every byte is checked.
 both_ways() { UNIV_TEST_PEER=$UNIV_TEST_DEVICE LOSSY_MESSAGES=1000 program lossy sends writes reads; }
 
-# The group is killed in the middle of its messages, and others do not notice
+# The group is killed in the middle of its messages, and other processes are not affected.
 killed() {
 	local others kills=0
 	group held && group others || return

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# A processor goes and comes back while messages are under way: none is lost, and nobody waits for what was to run there.
-# And all processes stand still, as they do when the machine is suspended.
+# A processor goes offline and online while messages are under way: no message is lost, and no process waits for work
+# that was queued to that processor. Also, all processes are frozen, as for a suspend.
+#
+# needs: uroce two-processors
+# runs in: test-kernel-processes
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
@@ -22,7 +25,7 @@ resources_mark
 
 messages() { LOSSY_TIMEOUT=14 LOSSY_MESSAGES=1500 program lossy sends writes reads atomics; }
 
-# hotplug NEAR FAR COMMAND...: the processor goes and comes as long as the command sends from one device to the other
+# hotplug NEAR FAR COMMAND...: takes the processor offline and online while COMMAND sends from one device to the other.
 hotplug() {
 	local -x UNIV_TEST_DEVICE=$1 UNIV_TEST_PEER=$2
 	local traffic times=0
@@ -43,7 +46,7 @@ hotplug() {
 
 polled() { UNIVERBS_POLL=50 messages; }
 
-# The one processor that the process and its poller may run on goes away
+# Take the only processor offline that the process and its poller may run on.
 polled_there() { wait_until 10 pinned $BASHPID && polled; }
 pinned() { taskset -p -c 1 "$1" >/dev/null 2>&1; }
 
@@ -52,8 +55,8 @@ run_test "hotplug: by packets" 200 hotplug w-near w-far messages
 run_test "hotplug: rxe0" 200 hotplug rxe0 rxe0 messages
 run_test "hotplug: with a poller" 200 hotplug w-near w-far polled
 run_test "hotplug: with a poller on that processor" 200 hotplug w-near w-far polled_there
-# Suspending begins with that every process stands still, in whatever call it is. On request the kernel goes no further,
-# and lets them go on after some seconds
+# A suspend first freezes all processes, in whatever system call they are. With pm_test set to "freezer" the kernel
+# stops there and thaws them after some seconds.
 freeze() { echo freezer >/sys/power/pm_test && echo freeze >/sys/power/state; }
 
 frozen() {
@@ -77,6 +80,6 @@ run_test "hotplug: processes and a poller are frozen" 300 frozen polled
 run_test "hotplug: nothing is left behind" 20 resources_unchanged
 echo 0 >/sys/module/univerbs/parameters/max_pollers
 run_test "hotplug: both devices go" 20 far_gone
-# rxe0 may be one, too
-remove_rxe rxe0
+# rxe0 may be an uroce device as well.
+remove_device rxe0
 run_test "hotplug: unloaded" 30 rmmod uroce

@@ -2,11 +2,14 @@
 # shellcheck shell=bash
 #
 # Three thousand queue pairs of uroce with messages under way at once, by copying and by packets.
+#
+# needs: uroce
+# runs in: test-kernel-processes
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
 
-UNIV_LINK=uroce setup_rxe crowd && load_driver uroce || exit 1
+UNIV_LINK=uroce setup_device crowd && load_driver uroce || exit 1
 export UNIV_TEST_DEVICE=crowd
 resources_mark
 
@@ -14,7 +17,7 @@ available() { awk '$1 == "MemAvailable:" { print $2 }' /proc/meminfo; }
 
 memory_is_back() { [ "$(available)" -gt $(($1 - 16384)) ]; }
 
-# crowd LOCAL: by copying (1), by packets (0). Among so many messages a slow machine takes some packets for lost
+# crowd LOCAL: by copying (1) or by packets (0). With so many messages, a slow machine has some timeouts without a loss.
 crowd() {
 	local sent timeouts
 	echo "$1" >/sys/module/uroce/parameters/local
@@ -29,7 +32,7 @@ crowd() {
 	[ $timeouts -le 200 ]
 }
 
-# Slabs and tables that have grown stay so, but not twice
+# Slabs and tables stay grown after the first run, and must not grow as much again in a second one.
 memory_comes_back() {
 	local before
 	before=$(available)
@@ -44,5 +47,5 @@ run_test "crowd: by packets (adv27)" 200 crowd 0
 run_test "crowd: memory comes back" 200 memory_comes_back
 run_test "crowd: nothing is left behind" 20 resources_unchanged
 echo 1 >/sys/module/uroce/parameters/local
-remove_rxe crowd
+remove_device crowd
 run_test "crowd: unloaded" 30 rmmod uroce

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What the kernel shows and counts of our objects: rdma resource, the rdma cgroup.
+# Our objects in the kernel's accounting: rdma resource, and the rdma cgroup.
+#
+# needs: device
+# runs in: quick guest guest-uroce coverage test-kernel-memory
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
@@ -9,7 +12,7 @@
 need_univerbs || exit 1
 resources_mark
 
-# hold_start: sets $hold_pid; the program holds its objects until hold_stop
+# hold_start: sets $hold_pid; the program holds its objects until hold_stop.
 hold_start() {
 	local fifo=$UNIV_STATE/hold.in
 	rm -f "$fifo"
@@ -22,8 +25,8 @@ hold_start() {
 
 hold_stop() { exec {hold_fd}>&-; wait; }
 
-# shown KIND: the kind is listed with our process as its owner. Objects made through kernel verbs have a name instead of
-# a process there; ours is the process' name and number.
+# shown KIND: the kind is listed with our process as its owner. Objects that were created through kernel verbs are
+# listed with a name instead of a process; ours is the name and the number of the process.
 shown() {
 	local list
 	list=$(rdma resource show "$1")
@@ -65,7 +68,7 @@ charged() {
 	echo "rxe0 hca_handle=max hca_object=max" >$group/rdma.max
 	( in_group hold_start && current && hold_stop ) >"$UNIV_STATE/charged" 2>&1 ||
 		{ cat "$UNIV_STATE/charged"; return 1; }
-	# A domain, a region, two completion queues, a shared receive queue and two queue pairs
+	# One domain, one region, two completion queues, one shared receive queue and two queue pairs.
 	grep -q 'rxe0 hca_handle=1 hca_object=7 *$' "$UNIV_STATE/charged" ||
 		{ echo "not charged:"; cat "$UNIV_STATE/charged"; return 1; }
 	wait_until 10 uncharged || { echo "still charged: $(current)"; return 1; }
@@ -92,8 +95,8 @@ if cgroup_ready; then
 	run_test "objects are charged to the rdma cgroup and given back" 60 charged
 	run_test "its limit is explained" 40 limited
 	run_test "its limit on contexts is explained" 40 no_handle
-	# Limits go first: 6.1 leaves a pool with limits but without users dangling when its group is removed, and
-	# corrupts its lists when the device goes
+	# Remove the limits first: if a pool has limits but no users when its group is removed, Linux 6.1 leaves it
+	# dangling and corrupts its lists when the device is removed.
 	echo "rxe0 hca_handle=max hca_object=max" >$group/rdma.max
 	rmdir $group
 else

@@ -2,6 +2,9 @@
 # shellcheck shell=bash
 #
 # The module's own limits, each set low by its parameter.
+#
+# needs: device
+# runs in: quick guest coverage test-kernel-memory
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
@@ -9,7 +12,7 @@
 need_univerbs || exit 1
 resources_mark
 
-# limited PARAMETER VALUE CASE: the case of the program limits, with the parameter at VALUE
+# limited PARAMETER VALUE CASE: runs the case of the program limits, with the parameter set to VALUE.
 limited() {
 	local parameter=/sys/module/univerbs/parameters/$1 before status=0
 	before=$(<"$parameter")
@@ -24,7 +27,7 @@ run_test "max_objects (adv27)" 30 limited max_objects 40 objects
 run_test "max_objects, of each kind (adv27)" 30 limited max_objects 40 objects_of_each_kind
 run_test "max_ring_mib (adv27)" 30 limited max_ring_mib 8 rings
 run_test "max_device_ring_mib (adv27)" 30 limited max_device_ring_mib 8 rings
-# little_memory MIB COMMAND...: COMMAND, whose memory and what the kernel allocates for it stay below MIB
+# little_memory MIB COMMAND...: runs COMMAND. Its memory, and memory that the kernel allocates for it, stay below MIB.
 little_memory() {
 	local group=/sys/fs/cgroup/little limit=$1 status peak
 	shift
@@ -39,7 +42,7 @@ little_memory() {
 	[ $status -eq 0 ] && [ "$peak" -lt $((limit << 20)) ]
 }
 
-# Each asks for 7 MiB, four at once
+# Each process asks for 7 MiB, and four run at once.
 run_test "memory that the limit refuses is not allocated (adv27)" 60 little_memory 16 limited max_ring_mib 1 refused_rings
 run_test "mappings of queues that are gone count (adv27)" 30 limited max_ring_mib 8 mappings
 run_test "and after all that there is room" 20 still_works

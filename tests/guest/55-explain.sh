@@ -2,13 +2,16 @@
 # shellcheck shell=bash
 #
 # UNIVERBS_EXPLAIN=1: one line on stderr for each failure, and none without it.
+#
+# needs: device
+# runs in: quick guest guest-uroce coverage-library test-kernel-memory
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
 
 need_univerbs || exit 1
 
-# explained CASE WORD...: the lines of bad_modify's CASE, one of which has all the words
+# explained CASE WORD...: CASE of bad_modify prints a line that has all the words.
 explained() {
 	local err=$UNIV_STATE/explain.err word
 	UNIVERBS_EXPLAIN=1 program bad_modify "$1" 2>"$err" >/dev/null || return 1
@@ -32,7 +35,7 @@ silent() {
 	done
 }
 
-# The line of a completion that failed names the cause and the peer
+# The line of a failed completion names the cause and the peer.
 completion() {
 	local err=$UNIV_STATE/explain.err
 	UNIVERBS_EXPLAIN=1 program bad_post nobody_there 2>"$err" >/dev/null

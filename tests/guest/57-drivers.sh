@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# A device of a driver that nobody has read gets no node, and whoever looks for it is told why; unless the administrator
-# has named the driver.
+# A device of a driver that was not reviewed gets no node, and programs that look for it get an explanation, unless the
+# administrator has named the driver.
+#
+# needs: modules
+# runs in: test-kernel-rxe coverage-library test-kernel-processes
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
@@ -16,7 +19,7 @@ has_node() { grep -qx mock0 /sys/class/univerbs/*/ibdev 2>/dev/null; }
 
 logged() { dmesg | grep -q "mock0: univerbs: $1"; }
 
-# explained REGEX: the library tells of the device that it does not list
+# explained REGEX: the library explains why it does not list the device.
 explained() {
 	local err=$UNIV_STATE/drivers.err
 	UNIVERBS_EXPLAIN=1 univ ibv_devices >"$err.out" 2>"$err"
@@ -34,7 +37,7 @@ refused() {
 	explained 'does not serve device mock0.*unchecked_drivers'
 }
 
-# Before univerbs comes, so that it finds the device as ib_core shows one without verbs
+# Load the device before univerbs, so that univerbs finds it as ib_core shows a device without verbs.
 without_verbs() {
 	rmmod univerbs && rmmod univ_mock && insmod "$mock_ko" no_verbs=1 && insmod "$UNIV_KO" || return
 	explained 'no node for device mock0.*no verbs in the kernel'

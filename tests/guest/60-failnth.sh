@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Every allocation of every call fails once. Only on a kernel with fault injection.
+# Every allocation of every call fails once. This needs a kernel with fault injection.
+#
+# needs: fault-injection
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# The software HCA: as a device, and over its own rings. The other scripts run over it too, with UNIV_LINK=uroce, and programs
-# that nobody here wrote run over it in tests/programs.
+# The software HCA: as a device, and over its own rings. Other scripts run over it too with UNIV_LINK=uroce, and
+# third-party programs run over it in tests/programs.
+#
+# needs: uroce
+# runs in: guest coverage coverage-library test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
 
 load_driver uroce || exit 1
 
-# hca NAME N: an uroce device NAME at 10.88.N.1
+# hca NAME N: creates an uroce device NAME at 10.88.N.1.
 hca() {
 	[ ! -e "/sys/class/infiniband/$1" ] || return 0
 	ip link add "$1-net" mtu 4200 type veth peer name "$1-peer" mtu 4200 &&
@@ -24,7 +27,7 @@ hca u0 0 || exit 1
 export UNIV_TEST_DEVICE=u0
 resources_mark
 
-# pair SECONDS PORT COMMAND...: COMMAND as a server and as its client
+# pair SECONDS PORT COMMAND...: runs COMMAND as a server and as its client.
 pair() {
 	local limit=$1 port=$2 server status
 	shift 2
@@ -45,7 +48,7 @@ over_lo() {
 		rdma link del u-lo
 }
 
-# A second device on the same netdev is refused, and a netdev that takes its device along
+# A second device on the same netdev is refused, and removing the netdev removes its device.
 netdev_goes() {
 	! rdma link add u1 type uroce netdev u0-net 2>/dev/null || return
 	hca u1 1 && ip link del u1-net && wait_until 10 test ! -e /sys/class/infiniband/u1
@@ -61,7 +64,7 @@ namespace_goes() {
 
 has_traffic() { [ "$(hw_counter "$1" local_msgs)" -gt 100 ]; }
 
-# unlinked_under_traffic: a program in the middle of sending ends, with an error and not by being stuck
+# unlinked_under_traffic: when the device is removed, a program that is sending ends with an error and does not hang.
 unlinked_under_traffic() {
 	local server client
 	hca u3 3 || return
@@ -83,11 +86,11 @@ qp_memory() {
 	program footprint 24576
 }
 
-# The same of those that use packets
+# The same for queue pairs that use packets.
 wire_memory() {
 	local status
 	echo 0 >/sys/module/uroce/parameters/local
-	# which may be skipped, and leave
+	# A subshell, because qp_memory exits when it skips.
 	(qp_memory)
 	status=$?
 	echo 1 >/sys/module/uroce/parameters/local
@@ -96,7 +99,7 @@ wire_memory() {
 
 run_test "uroce on lo" 30 over_lo
 run_test "uroce: one device for a netdev, and it goes with it (adv07)" 30 netdev_goes
-# IBV_PORT_CM_SUP and IBV_PORT_IP_BASED_GIDS
+# The flags are IBV_PORT_CM_SUP and IBV_PORT_IP_BASED_GIDS.
 port_flags() { univ ibv_devinfo -v -d u0 | grep 'port_cap_flags:.*0x04010000'; }
 run_test "uroce: flags of the port" 20 port_flags
 run_test "uroce: a namespace goes (adv25)" 30 namespace_goes
@@ -112,12 +115,12 @@ user_test api_srq 120
 user_test api_event 120
 user_test api_rereg 60
 user_test api_states 60
-# Copied, and with the header that a packet would have had
+# Datagrams are copied, with the header that a packet would have had.
 within_host() { UNIV_TEST_PEER=u0 program datagrams both_ways; }
 run_test "uroce: datagrams within a host, and the headers that they show" 60 within_host
 user_test atomic_write 100
 run_test "uroce: unlinked under traffic (adv07)" 90 unlinked_under_traffic
 run_test "uroce: nothing is left behind" 20 resources_unchanged
-# With its device; the scripts that follow count who uses univerbs
+# Unloading removes the device; later scripts count the users of univerbs.
 run_test "uroce: unloaded" 30 rmmod uroce
 ip link del u0-net

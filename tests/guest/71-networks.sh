@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# uroce on top of, and below, the kernel's other net devices: VLANs, bonds, bridges, macvlans; and with IPv6. Two network
-# namespaces, a device in each, and every byte between them looked at.
+# uroce on top of, and below, the kernel's other net devices: VLANs, bonds, bridges, macvlans; and with IPv6. There is a
+# device in each of two network namespaces, and every byte between them is checked.
+#
+# needs: uroce
+# runs in: test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
@@ -20,25 +23,25 @@ resources_mark
 near() { ip -n w-near "$@"; }
 far() { ip -n w-far "$@"; }
 
-# gid4 NET N, gid6 NET N: of address N of network NET, as sysfs writes it
+# gid4 NET N, gid6 NET N: print the GID of address N of network NET, as sysfs writes it.
 gid4() { printf '0000:0000:0000:0000:0000:ffff:0a%02x:%04x' "$1" "$2"; }
 gid6() { printf 'fd%d:0000:0000:0000:0000:0000:0000:%04x' "$1" "$2"; }
 ipv4_of() { echo "$(gid4 "$1" 1) $(gid4 "$1" 2)"; }
 ipv6_of() { echo "$(gid6 "$1" 1) $(gid6 "$1" 2)"; }
 
-# has_gid DEVICE GID
+# has_gid DEVICE GID: true if the device has the GID.
 has_gid() { cat "/sys/class/infiniband/$1/ports/1/gids/"* 2>/dev/null | grep -qx "$2"; }
 
-# addressed NAMESPACE NETDEV NET N: up, with addresses N of network NET
+# addressed NAMESPACE NETDEV NET N: sets the netdev up, with addresses N of network NET.
 addressed() {
 	ip -n "$1" addr add "10.$3.0.$4/24" dev "$2" && ip -n "$1" -6 addr add "fd$3::$4/64" dev "$2" nodad &&
 		ip -n "$1" link set "$2" up
 }
 
-# device NAMESPACE NETDEV: an uroce device of that name
+# device NAMESPACE NETDEV: creates an uroce device with the name of the netdev.
 device() { ip netns exec "$1" rdma link add "$2" type uroce netdev "$2"; }
 
-# ready DEVICE NET N: has the GIDs of those addresses
+# ready DEVICE NET N: waits until the device has the GIDs of those addresses.
 ready() {
 	wait_until 10 has_gid "$1" "$(gid4 "$2" "$3")" && wait_until 10 has_gid "$1" "$(gid6 "$2" "$3")" && return
 	echo "$1 has not both GIDs of address $3 in network $2:"
@@ -46,13 +49,13 @@ ready() {
 	return 1
 }
 
-# reaches NET: the far side's addresses are resolved, however long a link takes to begin
+# reaches NET: waits until the far side's addresses are resolved, however long a link takes to come up.
 reaches() { wait_until 20 resolved "10.$1.0.2" && wait_until 20 resolved "fd$1::2"; }
 
-# forgets DEVICE NET: it has none of the near side's addresses in NET
+# forgets DEVICE NET: true if the device has none of the near side's addresses in NET.
 forgets() { ! has_gid "$1" "$(gid4 "$2" 1)" && ! has_gid "$1" "$(gid6 "$2" 1)"; }
 
-# talk NEAR FAR GIDS: connections and datagrams
+# talk NEAR FAR GIDS: tests connections and datagrams.
 talk() {
 	local -x UNIV_TEST_DEVICE=$1 UNIV_TEST_PEER=$2 UNIV_TEST_GIDS=$3
 	program lossy sends writes reads atomics && program datagrams both_ways
@@ -68,10 +71,10 @@ link_local() {
 	talk "$1" "$2" "$first $second"
 }
 
-# received NAMESPACE NETDEV: packets so far
+# received NAMESPACE NETDEV: prints the number of received packets.
 received() { ip netns exec "$1" cat "/sys/class/net/$2/statistics/rx_packets"; }
 
-# with_traffic DEVICE PEER GIDS COMMAND...: while bytes go to and fro, the command once and again; they all arrive
+# with_traffic DEVICE PEER GIDS COMMAND...: repeats COMMAND while messages are sent both ways; all of them arrive.
 with_traffic() {
 	local -x UNIV_TEST_DEVICE=$1 UNIV_TEST_PEER=$2 UNIV_TEST_GIDS=$3 LOSSY_TIMEOUT=16 LOSSY_MESSAGES=2000
 	local traffic changes=0
@@ -89,7 +92,7 @@ with_traffic() {
 has_sent() { [ "$(hw_counter "$1" sent_pkts)" -gt "$2" ]; }
 has_none() { [ ! -e "/sys/class/infiniband/$1" ]; }
 
-# ends_under_traffic DEVICE PEER GIDS COMMAND...: programs end, with an error and soon
+# ends_under_traffic DEVICE PEER GIDS COMMAND...: after COMMAND the programs end soon, with an error.
 ends_under_traffic() {
 	local -x UNIV_TEST_DEVICE=$1 UNIV_TEST_PEER=$2 UNIV_TEST_GIDS=$3 LOSSY_MESSAGES=1000000
 	local traffic before
@@ -115,12 +118,12 @@ run_test "networks: IPv6 addresses of the link" 60 link_local w-near w-far
 
 # ---- a full queue --------------------------------------------------------------------------------------------------
 
-# slow NAMESPACE: a queue that holds few packets, and hands them on slowly
+# slow NAMESPACE: sets up a queue that holds few packets and sends them slowly.
 slow() { tc -n "$1" qdisc replace dev "$1" root tbf rate 200mbit burst 16kb limit 32kb 2>/dev/null; }
 
 dropped() { tc -n "$1" -s qdisc show dev "$1" | sed -n 's/.*dropped \([0-9]*\).*/\1/p' | head -n 1; }
 
-# A packet that finds no room there comes back at once, as ENOBUFS
+# A packet that finds no room in the queue is refused at once, with ENOBUFS.
 full_queue() {
 	local status
 	if ! slow w-near || ! slow w-far; then
@@ -143,7 +146,7 @@ vlan() {
 		addressed w-near v-near 90 1 && addressed w-far v-far 90 2
 }
 
-# tagged GIDS: what is sent from these addresses comes by the VLAN's interface
+# tagged GIDS: packets from these addresses arrive at the VLAN interface.
 tagged() {
 	local before after
 	before=$(received w-far v-far)
@@ -153,19 +156,19 @@ tagged() {
 	[ $((after - before)) -gt 100 ]
 }
 
-# A device has the addresses of what is on top of its net device; what it sends from there carries the tag
+# A device has the addresses of the interfaces on top of its net device; packets from these addresses carry the tag.
 vlan_traffic() {
 	ready w-near 90 1 && ready w-far 90 2 && reaches 90 && tagged "$(ipv4_of 90)" && tagged "$(ipv6_of 90)"
 }
 
-# ib_core would give it no address
+# ib_core would give such a device no address.
 vlan_refused() {
 	! device w-near v-near && [ ! -e /sys/class/infiniband/v-near ] &&
 		dmesg | tail -n 20 | grep "v-near is a VLAN"
 }
 
-# The near interface goes, then the far one, and the addresses with each. The near side's new interface has to find its
-# neighbour again.
+# Remove the near interface, then the far one; its addresses go with each. The near side's new interface has to resolve
+# its neighbour again.
 vlan_goes() {
 	ends_under_traffic w-near w-far "$(ipv4_of 90)" near link del v-near && wait_until 10 forgets w-near 90 &&
 		near link add link w-near name v-near type vlan id 7 && addressed w-near v-near 90 1 && ready w-near 90 1 && reaches 90 &&
@@ -210,7 +213,7 @@ fi
 
 # ---- bridge --------------------------------------------------------------------------------------------------------
 
-# A second cable, whose near end is a port of a bridge
+# A second cable, whose near end is a port of a bridge.
 bridge() {
 	near link add br-near type bridge && ip link add p-near mtu 4200 netns w-near type veth peer name p-far mtu 4200 netns w-far &&
 		near link set p-near master br-near up && addressed w-near br-near 92 1 && addressed w-far p-far 92 2 &&
@@ -218,7 +221,7 @@ bridge() {
 		talk_both br-near p-far 92
 }
 
-# A device of the port has the addresses of the bridge
+# A device over the port has the addresses of the bridge.
 bridge_port() {
 	rdma link del br-near && device w-near p-near && ready p-near 92 1 && talk_both p-near p-far 92
 }
@@ -240,7 +243,7 @@ fi
 
 # ---- bond ----------------------------------------------------------------------------------------------------------
 
-# Two cables between two bonds, of which one cable is used
+# Two cables between two bonds, of which one cable is used.
 bond() {
 	local side
 	for side in near far; do
@@ -259,7 +262,7 @@ bond() {
 active() { ip netns exec w-near cat /sys/class/net/bond-near/bonding/active_slave; }
 another_is_active() { local now; now=$(active); [ -n "$now" ] && [ "$now" != "$1" ]; }
 
-# The cable in use loses its carrier; the other one takes over, and it comes back
+# The cable in use loses its carrier, the other cable takes over, and then the first comes back.
 fail_over() {
 	local was
 	was=$(active)

@@ -2,6 +2,9 @@
 # shellcheck shell=bash
 #
 # uroce's packets: two devices in two namespaces, and a network between them.
+#
+# needs: uroce
+# runs in: test-kernel-uroce coverage test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
@@ -11,7 +14,7 @@
 
 need_far_and_near || exit 1
 
-# over NAME SECONDS NETWORK -- CASE...
+# over NAME SECONDS NETWORK -- CASE...: runs the cases over NETWORK, as the test NAME.
 over() {
 	local name=$1 limit=$2 bad=()
 	shift 2
@@ -28,16 +31,18 @@ over() {
 	fi
 }
 
-# netem_had NAMESPACE: packets that went through netem there, and those that it dropped
+# netem_had NAMESPACE: prints the number of packets that passed netem there, and the number that it dropped.
 netem_had() {
 	tc -n "$1" -s qdisc show dev "$1" | awk '/netem/ { getline; gsub(/[^0-9 ]/, " "); print $2, $3 }'
 }
 
-# A bad network that does nothing proves nothing: netem had packets, and the devices noticed what it did to them
+# A bad network without an effect proves nothing: check that netem had packets, and that the devices' counters show its
+# effect.
 bad_network() {
 	local kind=$1 noticed=() before ns had=0 dropped=0 packets lost
 	case $kind in
-	# Queue pairs that are destroyed do not wait for an answer. A loss is found by the packet behind it, if there is one.
+	# Queue pairs that are destroyed do not wait for a response. A loss is detected by the next packet, if there is
+	# one.
 	loss) [ "$*" = "loss destroyed" ] || noticed=(ack_timeout out_of_seq_request duplicate_request) ;;
 	duplicate) noticed=(duplicate_request) ;;
 	delay) ;;
@@ -68,7 +73,7 @@ noticed_by_both() {
 over "a good network" 120 -- sends writes reads atomics
 over "tries are counted (adv19)" 120 -- counted_retries counted_rnr
 packet_socket() { [ "$(wc -l </proc/net/packet)" -gt 1 ]; }
-# Somebody gets a copy of each
+# A packet socket gets a copy of each packet.
 watched() {
 	local watcher status
 	python3 -c "$(printf '%s\n' 'import socket' 's = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))' \
@@ -80,7 +85,7 @@ watched() {
 	kill $watcher
 	return $status
 }
-# Always more than a packet of 1024 bytes needs
+# Each MTU has room for more than an RDMA packet of 1024 bytes.
 other_mtus() {
 	local mtu
 	for mtu in 1200 9000 1500 4200; do
@@ -96,8 +101,8 @@ no_offloads() {
 		pause 0.03
 	done
 }
-# while_changing WHAT CASE...: every byte of the traffic is looked at, and WHAT happens over and over; on a slow machine once
-# takes nearly as long as the traffic, which is repeated then
+# while_changing WHAT CASE...: checks every byte of the traffic while WHAT runs again and again. On a slow machine one
+# run of WHAT takes nearly as long as the traffic, which is repeated then.
 while_changing() {
 	local what=$1 traffic changes=0
 	shift
@@ -122,7 +127,7 @@ over "a twentieth is damaged" 200 corrupt 5% -- sends writes reads atomics
 network
 run_test "uroce wire: packets (adv21)" 300 program packets
 run_test "uroce wire: packets, XRC (adv21)" 300 program packets_xrc
-# An answer comes again while the first one may still lie in a queue, which one packet cannot do twice
+# A response is sent again while the first one may still be queued, and one skb cannot be queued twice.
 twice() {
 	local status
 	"$UNIV_LIBDIR/uroce-fault" set w-near duplicate 100% || return
@@ -133,7 +138,8 @@ twice() {
 run_test "uroce wire: each packet comes twice (faults)" 100 twice
 over "attributes change while drained (SQD)" 60 -- changed
 run_test "uroce wire: the source port follows the flow label" 60 program datagrams source_port
-# Packets to six neighbours that are gone wait in the kernel's queues, and must not use up all that may be under way
+# Packets to six neighbours that do not answer wait in the kernel's queues. They must not use up the limit of packets
+# under way.
 silent_neighbours() {
 	local n status gone='ip -n w-near neigh flush all'
 	for n in {101..106}; do
@@ -150,7 +156,7 @@ silent_neighbours() {
 near_and_far="0000:0000:0000:0000:0000:ffff:0a59:0001 0000:0000:0000:0000:0000:ffff:0a59:0002"
 run_test "uroce wire: some neighbours do not answer" 100 silent_neighbours
 over "answers to queue pairs in error" 100 delay 50ms -- answers_in_error
-# Longer than the test takes to see that a read has begun, so that most of it is still to be sent
+# The delay is longer than the test takes to notice that a read has begun, so most of the read is still to be sent.
 network delay 300ms
 run_test "uroce wire: nothing is read in error" 60 program packets open read_ends close
 network

@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# uroce for people who test applications: faults on request, what it counts, and what it tells.
+# uroce for tests of applications: fault injection, counters, and tracepoints.
+#
+# needs: uroce
+# runs in: guest coverage coverage-library test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
 
 export UNIV_LINK=uroce
 rm -f "$UNIV_STATE/rxe.f0"
-setup_rxe f0 || exit 1
+setup_device f0 || exit 1
 mountpoint -q /sys/kernel/debug || mount -t debugfs none /sys/kernel/debug || exit 1
 export UNIV_TEST_DEVICE=f0 FAULT_DIR=/sys/kernel/debug/uroce/f0
 resources_mark
 
-# counted_fault NAME COUNTER...: a case of the program; each counter went up
+# counted_fault NAME COUNTER...: runs a case of the program; each counter must increase.
 counted_fault() {
 	local case=$1 name before=() i=0
 	shift
@@ -47,14 +50,14 @@ run_test "faults, packets: a bit of each" 120 program faults survives
 unset FAULT_WIRE
 echo 1 >/sys/module/uroce/parameters/local
 
-# A knob that is not 0, or that somebody has open, does not keep the device
+# A knob that is not 0, or that a process has open, does not prevent the removal of the device.
 knobs_go() {
 	echo 5 >$FAULT_DIR/drop_ppm && ! echo 1000001 2>/dev/null >$FAULT_DIR/drop_ppm || return
 	exec 7<$FAULT_DIR/rnr_ppm
 	rdma link del f0 && [ ! -e $FAULT_DIR ] || return
 	! cat <&7 2>/dev/null || return
 	exec 7<&-
-	setup_rxe f0 && [ "$(cat $FAULT_DIR/drop_ppm)" = 0 ]
+	setup_device f0 && [ "$(cat $FAULT_DIR/drop_ppm)" = 0 ]
 }
 
 # ---- the same knobs over netlink
@@ -62,7 +65,7 @@ knobs_go() {
 knob() { cat "$FAULT_DIR/$1"; }
 fault_tool() { "$UNIV_LIBDIR/uroce-fault" "$@"; }
 
-# refused WORDS COMMAND...: COMMAND fails and says them
+# refused WORDS COMMAND...: COMMAND fails and prints WORDS.
 refused() {
 	local words=$1 said
 	shift
@@ -77,15 +80,15 @@ netlink_knobs() {
 	fault_tool set f0 ${all/10000/1%} && [ "$(fault_tool show f0)" = "f0 $all" ] || return
 	[ "$(knob drop_ppm) $(knob remote_error_ppm) $(knob delay_us) $(knob port_down)" = "10000 5 7 1" ] || return
 	grep -q DOWN /sys/class/infiniband/f0/ports/1/state || return
-	# Those that are not named stay
+	# Faults that the command does not name keep their values.
 	fault_tool set f0 rnr 0 && fault_tool | grep -qx "f0 ${all/rnr 4/rnr 0}" || return
-	# What debugfs changed is seen here
+	# The tool shows changes that were made through debugfs.
 	echo 8 >"$FAULT_DIR/rnr_ppm" && fault_tool show | grep -qx "f0 ${all/rnr 4/rnr 8}" || return
 	fault_tool clear f0 && [ "$(knob drop_ppm) $(knob rnr_ppm) $(knob port_down)" = "0 0 0" ] &&
 		grep -q ACTIVE /sys/class/infiniband/f0/ports/1/state
 }
 
-# All or nothing, and said why
+# A request sets either all of its values or none, and a refusal names the reason.
 netlink_refuses() {
 	refused "out of range" fault_tool set f0 rnr 5 drop 1000001 &&
 		refused "out of range" fault_tool set f0 delay_us 10000001 &&
@@ -94,21 +97,21 @@ netlink_refuses() {
 		refused "no such fault" fault_tool set f0 rain 1 && refused "a number" fault_tool set f0 drop lots
 }
 
-# A user may look. Root of another user namespace may not change what is not his, though he sees it. Where devices belong to
-# one namespace each: 78-moves.sh
+# A user may read the values. Root of another user namespace sees devices but may not change their values. For devices
+# that belong to one namespace each, see 78-moves.sh.
 netlink_permits() {
 	setpriv --reuid 65534 --regid 65534 --clear-groups "$UNIV_LIBDIR/uroce-fault" show f0 | grep -q '^f0 drop 0' &&
 		refused CAP_NET_ADMIN setpriv --reuid 65534 --regid 65534 --clear-groups "$UNIV_LIBDIR/uroce-fault" set f0 drop 1 &&
 		refused CAP_NET_ADMIN unshare -rn "$UNIV_LIBDIR/uroce-fault" set f0 drop 1 && [ "$(knob drop_ppm)" = 0 ]
 }
 
-# Devices come, go and are renamed while they are asked for
+# Devices are created, removed and renamed while the tool lists them.
 netlink_races() {
 	local n=0 asking
 	{ while :; do fault_tool; fault_tool set f8 drop 5; fault_tool set f7 port_down 1; done; } >/dev/null 2>&1 &
 	asking=$!
 	while ((n++ < 8)); do
-		setup_rxe f8 && rdma dev set f8 name f7 && rdma link del f7 || return
+		setup_device f8 && rdma dev set f8 name f7 && rdma link del f7 || return
 	done
 	kill $asking
 	wait $asking 2>/dev/null
@@ -120,7 +123,7 @@ run_test "faults over netlink: refused" 60 netlink_refuses
 run_test "faults over netlink: by whom" 60 netlink_permits
 run_test "faults over netlink: devices come and go" 90 netlink_races
 
-# Tracepoints tell of a program's objects, and of what became of its queue pair
+# Tracepoints report the objects of a program, and the state changes of its queue pair.
 traced() {
 	local dir=/sys/kernel/tracing event
 	mountpoint -q $dir || mount -t tracefs none $dir || return
@@ -138,5 +141,5 @@ run_test "faults: traced" 60 traced
 run_test "faults: nothing is left behind" 20 resources_unchanged
 run_test "faults: knobs go with their device" 30 knobs_go
 run_test "faults: rdma statistic shows them" 30 eval 'rdma statistic show link f0/1 | grep -q fault_drop'
-remove_rxe f0
+remove_device f0
 run_test "faults: unloaded" 30 rmmod uroce

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# The kernel's own users of uroce: a disk of this guest exported by nvmet-rdma and attached by nvme-rdma, over one uroce
-# device. What the host side registers for each transfer (REG_MR), the target reads and writes by RDMA, and invalidates
-# with its answer (SEND_WITH_INV, or LOCAL_INV by the host).
+# The kernel's own users of uroce: a disk of this guest is exported by nvmet-rdma and attached by nvme-rdma, over one
+# uroce device. The host side registers memory for each transfer (REG_MR); the target reads and writes it by RDMA, and
+# invalidates it with its response (SEND_WITH_INV), or else the host does (LOCAL_INV).
+#
+# needs: uroce
+# runs in: guest test-kernel-networks
 
 for module in nvmet-rdma nvme-rdma brd; do
 	modinfo -k "$(uname -r)" $module >/dev/null 2>&1 || exit 77
 done
-UNIV_LINK=uroce setup_rxe n0 || exit 1
+UNIV_LINK=uroce setup_device n0 || exit 1
 modprobe -a configfs nvme-rdma nvmet-rdma && modprobe brd rd_nr=1 rd_size=65536 || exit 1
 mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config || exit 1
 nvmet=/sys/kernel/config/nvmet
@@ -33,26 +36,26 @@ target_goes() {
 		rmdir "$nvmet/subsystems/$nqn/namespaces/1" "$nvmet/subsystems/$nqn"
 }
 
-# The attached disk, once there is one; in $node
+# Set $node to the attached disk, once there is one.
 attached() {
 	local file
 	for file in /sys/block/nvme*/device/subsysnqn; do
 		grep -qsx "$nqn" "$file" || continue
 		node=${file#/sys/block/}
 		node=/dev/${node%%/*}
-		# A path of a multipath disk has no node of its own
+		# A path of a multipath disk has no node of its own.
 		[ ! -b "$node" ] || return 0
 	done
 	return 1
 }
 
-# attach_disk OPTION...: of /dev/nvme-fabrics
+# attach_disk OPTION...: attaches the disk with options of /dev/nvme-fabrics.
 attach_disk() {
 	printf 'transport=rdma,traddr=%s,trsvcid=4420,nqn=%s,nr_io_queues=2%s' "$address" "$nqn" "${1:-}" >/dev/nvme-fabrics &&
 		wait_until 10 attached
 }
 
-# Written through the device, looked at in the disk itself, and the other way round; past the page cache of both
+# Write through the device and compare on the disk itself, and the other way round, with direct I/O on both.
 same_bytes() {
 	attached || return
 	head -c 8M /dev/urandom >"$UNIV_STATE/disk.in"
@@ -63,7 +66,7 @@ same_bytes() {
 		dd if="$node" bs="$1" count=8M iflag=direct,count_bytes status=none | cmp "$UNIV_STATE/disk.in" -
 }
 
-# A file system, by many requests of any size at once
+# A file system makes many requests of different sizes at once.
 file_system() {
 	attached && mkfs.ext2 -q "$node" && mkdir -p "$UNIV_STATE/mnt" && mount "$node" "$UNIV_STATE/mnt" || return
 	cp -r "$UNIV_REPO/Documentation" "$UNIV_REPO/user" "$UNIV_STATE/mnt/" && sync && echo 3 >/proc/sys/vm/drop_caches &&
@@ -80,7 +83,7 @@ detach_disk() {
 	! attached
 }
 
-# The device goes from under disk and target; neither may be stuck
+# The device is removed below the disk and the target; neither may hang.
 device_goes() {
 	attach_disk ",ctrl_loss_tmo=1,reconnect_delay=1" && rdma link del n0 &&
 		wait_until 20 test ! -e /sys/class/infiniband/n0 && wait_until 30 not_attached

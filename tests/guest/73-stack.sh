@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# uroce's packets between two namespaces, and the kernel's network stack: runs and single packets, marks, IPsec, connection
-# tracking, queues. 72-uroce-wire.sh has what happens to messages.
+# uroce's packets between two namespaces, and the kernel's network stack: runs and single packets, ECN marks, IPsec,
+# connection tracking, queues. 72-uroce-wire.sh tests the messages themselves.
+#
+# needs: uroce
+# runs in: guest test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
@@ -14,7 +17,7 @@ need_far_and_near || exit 1
 
 run_test "wire and kernel: two namespaces, ibv_rc_pingpong" 60 between ibv_rc_pingpong -g 1 -c -n "$(rounds 1000)"
 run_test "wire and kernel: two namespaces, ib_write_bw" 60 between ib_write_bw -x 1 -F -s 65536 -n "$(rounds 200)"
-# sent_in_how_many COMMAND...: sets $packets, and $units: what the network device was given
+# sent_in_how_many COMMAND...: sets $packets, and $units, the number of skbs that the network device was given.
 sent_in_how_many() {
 	local before tx
 	before=$(hw_counter w-near sent_pkts) tx=$(cat /sys/class/net/w-near/statistics/tx_packets)
@@ -23,7 +26,7 @@ sent_in_how_many() {
 	units=$(($(cat /sys/class/net/w-near/statistics/tx_packets) - tx))
 	echo "$packets packets in $units units"
 }
-# A machine that stalls takes some packets for lost, and sends a thousand singly after each
+# A machine that stalls has timeouts without a loss, and sends a thousand packets singly after each.
 in_runs() { sent_in_how_many ib_write_bw -x 1 -F -s 1048576 -n 20 && [ $((packets * 10)) -gt $((units * 15)) ]; }
 one_by_one() {
 	local status
@@ -32,14 +35,14 @@ one_by_one() {
 	status=$?
 	ip link set w-near gso_max_segs 65535 && ip -n w-far link set w-far gso_max_segs 65535 && return $status
 }
-# gro NAMESPACE NETDEV: have it put packets together, as ethtool -K does (ETHTOOL_SGRO)
+# gro NAMESPACE NETDEV: enables GRO, as ethtool -K does (ETHTOOL_SGRO).
 gro() {
 	ip netns exec "$1" python3 -c "$(printf '%s\n' 'import array, fcntl, socket, struct, sys' \
 		'value = array.array("I", [0x2c, 1])' \
 		'request = struct.pack("16sP8x", sys.argv[1].encode(), value.buffer_info()[0])' \
 		'fcntl.ioctl(socket.socket(socket.AF_INET, socket.SOCK_DGRAM), 0x8946, request)')" "$2"
 }
-# A veth leaves packets charged to their sender: the kernel's log tells if too much is taken off its account
+# A veth leaves packets charged to their sender: the kernel log shows if too much is uncharged.
 put_together() {
 	gro w-near w-near && gro w-far w-far && one_by_one && between ib_send_bw -F -s 65536 -n "$(rounds 200)"
 }
@@ -55,7 +58,7 @@ run_test "wire and kernel: packets travel in runs" 60 in_runs
 run_test "wire and kernel: a device that takes no super-packets" 60 one_by_one
 run_test "wire and kernel: packets that go singly come together" 120 put_together
 run_test "wire and kernel: another MTU" 60 small_mtu
-# Instead of dropping a packet the network marks it, and whoever sent it hears of that
+# The network marks a packet instead of dropping it, and the sender gets a CNP.
 congestion() {
 	hw_counter w-far np_ecn_marked_roce_packets
 	hw_counter w-far np_cnp_sent
@@ -73,7 +76,7 @@ congested() {
 network loss 10% ecn
 run_test "wire and kernel: a tenth is marked (ECN)" 60 congested
 network
-# With IPsec a namespace says what may come, and what may leave, as for any other UDP
+# With IPsec a namespace decides which packets may arrive and leave, as for any other UDP.
 gives_up() { "$@" 2>&1 | grep -F "transport retry counter exceeded"; }
 nothing_comes() {
 	local status
@@ -83,7 +86,7 @@ nothing_comes() {
 	ip -n w-far xfrm policy flush && return $status
 }
 gid_is_ipv6() { ip netns exec "$1" cat "/sys/class/infiniband/$1/ports/1/gids/2" 2>/dev/null | grep -q '^fd89:'; }
-# pingpong_ipv6 SECONDS: over the GID of fd89::1, which comes behind the link's own and the one of IPv4
+# pingpong_ipv6 SECONDS: uses the GID of fd89::1, which comes after the GIDs of the link-local and the IPv4 address.
 pingpong_ipv6() { between timeout "$1" ibv_rc_pingpong -g 2 -n 10 2>&1; }
 nothing_leaves() {
 	local status=0
@@ -99,7 +102,7 @@ if ip -n w-far xfrm policy 2>/dev/null; then
 else
 	report ok "wire and kernel: IPsec policies" "# SKIP this kernel has none"
 fi
-# Connection tracking knows a connection from its second packet on, also where it was there before the device
+# Connection tracking confirms a connection at its second packet, also if it was loaded before the device was created.
 tracked() {
 	local status
 	rdma link del w-far && ip netns exec w-far nft -f - <<-RULE || return 77
@@ -117,12 +120,12 @@ tracked() {
 }
 if modprobe -q nf_conntrack && modprobe -q nft_ct; then
 	run_test "wire and kernel: connections are tracked" 60 tracked
-	# Devices are listed by number, and the far one has a new one
+	# Devices are listed by number, and the far device has a new number.
 	resources_mark
 else
 	report ok "wire and kernel: connections are tracked" "# SKIP this kernel tracks none"
 fi
-# The link sends a kilobyte a second
+# The link sends a kilobyte per second.
 held_link() {
 	local status hold='tc -n w-near qdisc replace dev w-near root tbf rate 8kbit burst 16kb limit 64mb'
 	$hold 2>/dev/null || { echo "this kernel has no such queue (tbf)"; return 77; }

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# uroce's packets in others' hands. A program holds them in a queue of netfilter's and gives them back: they arrive in its
-# system call, where bottom halves are on; a kernel that looks at that (CONFIG_DEBUG_NET, CONFIG_DEBUG_PREEMPT) tells what
-# is not allowed there. A sniffer never reads what it has seen.
+# uroce's packets held by other programs. A program holds packets in an nfnetlink queue and then reinjects them: they
+# arrive in its system call, where bottom halves are enabled. Kernels with CONFIG_DEBUG_NET and CONFIG_DEBUG_PREEMPT
+# report operations that are not allowed there. A sniffer holds packets without reading them.
+#
+# needs: uroce
+# runs in: test-kernel-uroce coverage test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
@@ -12,7 +15,7 @@
 
 queue=74 state=/proc/net/netfilter/nfnetlink_queue
 
-# rule NAMESPACE: what comes there is for the queue
+# rule NAMESPACE: sends packets that arrive there to the queue.
 rule() {
 	ip netns exec "$1" nft -f - <<-RULE
 		table inet held {
@@ -26,7 +29,7 @@ rule() {
 
 no_rule() { ip netns exec "$1" nft delete table inet held; }
 
-# They may be built in
+# The modules may be built in.
 modprobe -a nfnetlink_queue nf_tables nft_queue 2>/dev/null
 [ -e $state ] || skip "this kernel has no queues of netfilter's for programs (nfnetlink_queue)"
 # shellcheck disable=SC2119
@@ -40,7 +43,8 @@ fi
 export UNIV_TEST_DEVICE=w-near UNIV_TEST_PEER=w-far UNIV_LINK=uroce LOSSY_TIMEOUT=16 LOSSY_MESSAGES=60
 resources_mark
 
-# held [OPTION]... -- PROGRAM [CASE]...: a program of tests/user, while both namespaces' packets are held; sets $said
+# held [OPTION]... -- PROGRAM [CASE]...: runs a program of tests/user while the packets of both namespaces are held;
+# sets $said.
 held() {
 	local options=() status
 	while [ "$1" != -- ]; do
@@ -60,8 +64,9 @@ held_whole() { held -- lossy "$@" && [[ $said =~ $super_packets ]]; }
 
 held_cut() { held -c -- lossy "$@" && [[ ! $said =~ $super_packets ]]; }
 
-# A program sees the same by copying, without a packet, as by packets that are held; the device talks to itself. All of it on
-# one processor: each has a backlog of its own, so packets of a process that moves overtake each other, and UC lets them.
+# A program sees the same results by copying, without a packet, and by packets that are held; the device sends to
+# itself. All of it runs on one processor: each processor has its own backlog, so packets of a process that migrates
+# overtake each other, and UC permits that.
 same_as_copied() {
 	local local=/sys/module/uroce/parameters/local status
 	program seen "$@" >"$UNIV_STATE/seen.copied" || return
@@ -72,15 +77,16 @@ same_as_copied() {
 	[ $status -eq 0 ] && diff -u --label copied --label held "$UNIV_STATE/seen.copied" "$UNIV_STATE/seen.held"
 }
 
-# Nobody asks for them any more, and the rules are still there: the kernel drops them
+# No program reads the queue any more, and the rules are still there: the kernel drops the packets.
 nobody_holds() {
 	LOSSY_TIMEOUT=8 LOSSY_MESSAGES=1 program lossy reads | grep -F "transport retry counter exceeded"
 }
 
 no_rules() { no_rule w-near && no_rule w-far && program lossy sends writes && still_works; }
 
-# Somebody on the way makes super-packets end in the middle of their second packet: its payload's pages are the sender's,
-# and what is put behind packets late has to stay out of them. Those are lost; what is sent again goes packet by packet.
+# A program on the route cuts super-packets in the middle of their second packet. The pages of the payload belong to the
+# sender, and bytes that are appended to packets late must not be written to these pages. The cut packets are lost; they
+# are repeated one by one.
 cut_short() {
 	local status
 	ip netns exec w-near nft -f - <<-RULE || return
@@ -98,12 +104,12 @@ cut_short() {
 	return $status
 }
 
-# sniffed PROGRAM [ARG]...: while a sniffer in each namespace keeps all that is sent
+# sniffed PROGRAM [ARG]...: runs PROGRAM while a sniffer in each namespace keeps all packets.
 sniffed() {
 	univ ip netns exec w-far "$TEST_BIN/sniff" ip netns exec w-near "$TEST_BIN/sniff" "$@"
 }
 
-# Modules go however long somebody keeps what they sent
+# Modules can be unloaded although a sniffer keeps their packets.
 goes_while_sniffed() {
 	# shellcheck disable=SC2016 # for that shell
 	sniffed bash -c '"$1" writes reads && rdma link del w-far && rdma link del w-near && rmmod uroce' - "$TEST_BIN/lossy" ||
@@ -112,7 +118,7 @@ goes_while_sniffed() {
 		rdma link add w-near type uroce netdev w-near && wait_until 5 gid_ready w-near && wait_until 5 gid_ready w-far
 }
 
-# Those that are still held go with the device that they came for, and keep nothing
+# Removing the device drops the packets for it that are still held, and they do not delay the removal.
 goes_while_held() {
 	rule w-far || return
 	# shellcheck disable=SC2016 # for that shell

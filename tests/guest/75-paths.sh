@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Queue pairs of one host talk by copying, or by packets if uroce is told to: a program must not see which. What it sees
-# is printed by tests/user/seen.c over each, and compared.
+# Queue pairs of one host send by copying, or by packets if uroce is told to, and a program must not see a difference.
+# tests/user/tools/seen.c prints everything that a program sees, and the script compares both outputs.
+#
+# needs: uroce
+# runs in: guest coverage test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
 
-UNIV_LINK=uroce setup_rxe both && load_driver uroce || exit 1
+UNIV_LINK=uroce setup_device both && load_driver uroce || exit 1
 export UNIV_TEST_DEVICE=both
 resources_mark
 
 packets() { hw_counter both sent_pkts; }
 
-# see WHICH [EXCHANGE]: what it looks like, or what all of them do, by copying (1) or by packets (0)
+# see WHICH [EXCHANGE]: prints the results of one exchange, or of all exchanges, by copying (1) or by packets (0).
 see() {
 	local before after
 	echo "$1" >/sys/module/uroce/parameters/local
@@ -38,12 +41,12 @@ else
 	while read -r exchange; do
 		exchanges=$((exchanges + 1))
 		run_test "by copying as by packets: $exchange" 100 same_by_both "$exchange" </dev/null
-	done < <(sed -n 's/^\t{ "\([a-z_]*\)".*/\1/p' "$UNIV_REPO/tests/user/seen.c")
+	done < <(sed -n 's/^\t{ "\([a-z_]*\)".*/\1/p' "$UNIV_REPO/tests/user/tools/seen.c")
 	[ $exchanges -gt 0 ] || report "not ok" "by copying as by packets: no exchange was found in seen.c"
 fi
 
-# Both paths ask the same function whether a peer may, but each has its own way of asking
-# by_packets PROGRAM...
+# Both paths use one function to check the rights of a peer, but each calls it in its own way.
+# by_packets PROGRAM...: runs the programs by packets.
 by_packets() {
 	local before after name
 	echo 0 >/sys/module/uroce/parameters/local
@@ -55,13 +58,13 @@ by_packets() {
 	[ "$before" != "$after" ] || { echo "no packets were used"; return 1; }
 }
 
-# What is not here has begun at another time with packets: lossy's drains
+# The case that is not run here starts under other conditions with packets: "drains" of lossy.
 states_by_packets() {
 	echo 0 >/sys/module/uroce/parameters/local
 	program api_states sqe_datagram sqe_unreliable sqe_reliable sqe_left_at_once sqd_idle
 }
 
-# A peer on another host says no more than a status; these are checks of our own
+# A peer on another host reports only a status; these are checks of the local requests.
 own_mistakes_by_packets() {
 	local before
 	echo 0 >/sys/module/uroce/parameters/local
@@ -70,7 +73,7 @@ own_mistakes_by_packets() {
 	[ "$before" != "$(packets)" ] || { echo "no packets were used"; return 1; }
 }
 
-# The responder of packets checks keys and lengths, and tells of its first message, in code of its own
+# The responder for packets checks keys and lengths, and reports its first message, in code of its own.
 refused_by_packets() {
 	local before
 	echo 0 >/sys/module/uroce/parameters/local
@@ -80,7 +83,7 @@ refused_by_packets() {
 	[ "$before" != "$(packets)" ] || { echo "no packets were used"; return 1; }
 }
 
-# Requests and answers are lost, and each is executed once all the same
+# Requests and responses are lost, and each request is still executed exactly once.
 atomic_writes_among_losses() {
 	local status
 	echo 0 >/sys/module/uroce/parameters/local
@@ -91,8 +94,8 @@ atomic_writes_among_losses() {
 	return $status
 }
 
-run_test "by packets: windows (adv23)" 300 by_packets windows windows_bad
-run_test "by packets: XRC (adv13)" 500 by_packets xrc xrc_bad
+run_test "by packets: windows (adv23)" 300 by_packets windows bad_windows
+run_test "by packets: XRC (adv13)" 500 by_packets xrc bad_xrc
 run_test "by packets: SQE" 100 states_by_packets
 run_test "by packets: wrong keys and short receives are refused, and the first message is told" 100 refused_by_packets
 run_test "by packets: our own mistakes are explained" 60 own_mistakes_by_packets
@@ -100,4 +103,4 @@ run_test "by packets: atomic writes (adv22)" 100 by_packets atomic_write
 run_test "by packets that are lost: atomic writes" 200 atomic_writes_among_losses
 run_test "paths: nothing is left behind" 20 resources_unchanged
 echo 1 >/sys/module/uroce/parameters/local
-remove_rxe both
+remove_device both

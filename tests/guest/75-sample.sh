@@ -2,6 +2,9 @@
 # shellcheck shell=bash
 #
 # The driver that Documentation/driver.rst explains.
+#
+# needs: modules
+# runs in: guest test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
@@ -9,7 +12,7 @@
 # shellcheck disable=SC2119
 load_univerbs || exit 1
 sample_ko=$UNIV_REPO/samples/loop/univ_loop.ko
-# On another kernel the modules lie elsewhere
+# On another kernel the modules are in another place.
 [ "$UNIV_KO" = "$UNIV_REPO/kernel/core/univerbs.ko" ] || sample_ko=${UNIV_KO%/kernel/core/*}/samples/loop/univ_loop.ko
 
 sample_loads() {
@@ -17,7 +20,7 @@ sample_loads() {
 		univ ibv_devinfo -d loop0 | grep -q PORT_ACTIVE
 }
 
-# loop_pair OPTION...: both ends of ibv_rc_pingpong, which compare what they receive
+# loop_pair OPTION...: runs both ends of ibv_rc_pingpong, which compare the bytes that they receive.
 loop_pair() {
 	local server status
 	univ timeout $((50 * ${UNIV_SLOW:-1})) ibv_rc_pingpong -d loop0 -c "$@" >"$UNIV_STATE/server.out" 2>&1 &
@@ -29,7 +32,7 @@ loop_pair() {
 	return $status
 }
 
-# Pulled out from under a program that waits for its peer
+# The device is removed below a program that waits for its peer.
 sample_goes() {
 	local program
 	univ timeout $((50 * ${UNIV_SLOW:-1})) ibv_rc_pingpong -d loop0 -n 100000000 >"$UNIV_STATE/server.out" 2>&1 &

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Two namespaces talk by packets, unless the administrator names them as a pair; and only then.
+# Two namespaces send by packets, except if the administrator names them as a pair.
+#
+# needs: uroce
+# runs in: guest test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
@@ -11,7 +14,7 @@ load_univerbs || exit 1
 UNIV_LINK=uroce load_link || exit 1
 across=/sys/module/uroce/parameters/across
 
-# end NAMESPACE NETDEV N: an uroce device on it, at 10.90.0.N
+# end NAMESPACE NETDEV N: creates an uroce device over NETDEV, at 10.90.0.N.
 end() {
 	ip -n "$1" addr add "10.90.0.$3/24" dev "$2" &&
 		ip -n "$1" link set "$2" up &&
@@ -33,7 +36,7 @@ far_listens() { [ -n "$(ip netns exec a-far ss -Hltn 'sport = :18515')" ]; }
 
 packets() { hw_counter a-near sent_pkts; }
 
-# between COMMAND...: a server in the other namespace, and its client here; sets $sent
+# between COMMAND...: runs a server in the other namespace, and its client here; sets $sent.
 between() {
 	local server status before
 	before=$(packets)
@@ -60,7 +63,7 @@ by_copying() {
 allow_pair() { echo "$pair" >$across && [ "$(cat $across)" = "$pair" ]; }
 forbid_pair() { echo "-$pair" >$across && [ -z "$(cat $across)" ]; }
 
-# refused TEXT: it is no pair
+# refused TEXT: the parameter refuses TEXT, which is no pair.
 refused() { ! echo "$1" 2>/dev/null >$across || { echo "it took \"$1\""; return 1; }; }
 
 nonsense_is_refused() {
@@ -68,7 +71,7 @@ nonsense_is_refused() {
 	for bad in "" 1 "1 2" "1 2 3" "x y" "${pair% *} ${pair% *}" "-$pair" "$pair 7"; do
 		refused "$bad" || return
 	done
-	# A process with all of root's rights, but in a user namespace of its own, has none of them here
+	# A process with all of root's rights in a user namespace of its own has none of them here.
 	! unshare -Urn bash -c "echo '$pair' >$across" 2>/dev/null && [ -z "$(cat $across)" ]
 }
 

@@ -1,27 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# The mirror: messages that go without packets, as packets that only a tap sees.
+# The mirror: messages that are sent without packets are shown as packets to a tap alone.
+#
+# needs: uroce
+# runs in: guest coverage test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
 
-UNIV_LINK=uroce setup_rxe seen && load_driver uroce || exit 1
+UNIV_LINK=uroce setup_device seen && load_driver uroce || exit 1
 export UNIV_TEST_DEVICE=seen
 resources_mark
 switch=/sys/kernel/debug/uroce/seen/mirror
 
-# tapped NETDEV CASE...: what a tap of NETDEV sees
+# tapped NETDEV CASE...: runs the cases of a tap on NETDEV.
 tapped() {
 	local netdev=$1
 	shift
 	UNIV_TEST_TAP=$netdev program mirror "$@"
 }
 
-# Packets of IPv4 that the host has received and sent
+# Print the number of IPv4 packets that the host has received and sent.
 sent() { awk '/^Ip: [0-9]/ { print $4, $11 }' /proc/net/snmp; }
 
-# Only taps get them
+# Only taps receive the mirrored packets.
 mirrored() {
 	local before status
 	echo 1 >$switch
@@ -44,7 +47,7 @@ only_this_one() {
 	return $status
 }
 
-# The same expectations hold for packets, which go by lo since the host talks to itself
+# The same expectations hold for real packets, which pass lo since the host sends to itself.
 as_by_packets() {
 	local status
 	echo 0 >/sys/module/uroce/parameters/local
@@ -72,7 +75,7 @@ with_tcpdump() {
 	return $status
 }
 
-# On and off, while messages flow and somebody watches
+# The mirror is switched on and off while messages are sent and a tap is open.
 switched() {
 	local i client tap status
 	[ -x "$(command -v tcpdump)" ] || skip "there is no tcpdump"
@@ -99,4 +102,4 @@ run_test "mirror: as by packets" 120 as_by_packets
 run_test "mirror: tcpdump" 60 with_tcpdump
 run_test "mirror: switched under traffic" 60 switched
 run_test "mirror: nothing is left behind" 20 resources_unchanged
-remove_rxe seen
+remove_device seen

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# uroce devices from one network namespace to another: with their net device, and as RDMA devices where those belong to
-# one namespace each.
+# Moves of uroce devices from one network namespace to another: with their net device, and as RDMA devices where these
+# belong to one namespace each.
+#
+# needs: uroce
+# runs in: test-kernel-uroce coverage test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
 
 export UNIV_LINK=uroce
 rm -f "$UNIV_STATE"/rxe.m[0-9]
-setup_rxe m0 && load_univerbs || exit 1
+setup_device m0 && load_univerbs || exit 1
 ip netns add blue && ip -n blue link set lo up && ip netns attach first 1 || exit 1
 resources_mark
 
@@ -17,10 +20,10 @@ in_blue() { ip netns exec blue "$@"; }
 has_device() { [ -e "/sys/class/infiniband/$1" ]; }
 has_none() { ! has_device "$1"; }
 
-# moved NAMESPACE NAME: the device is there, over the net device of that namespace
+# moved NAMESPACE NAME: true if the device is there, over the net device of that namespace.
 moved() { ip netns exec "$1" rdma link show "$2/1" 2>/dev/null | grep -q "netdev $2-net"; }
 
-# addressed NAMESPACE NAME: up and reachable there
+# addressed NAMESPACE NAME: sets the net device up with an address there.
 addressed() {
 	ip -n "$1" addr replace 10.94.0.1/24 dev "$2-net" && ip -n "$1" link set "$2-net" up &&
 		wait_until 10 gid_ready "$2"
@@ -37,13 +40,14 @@ talks_in() {
 	wait $server && return $status
 }
 
-# settled NAMESPACE: the device m1 works there. While its move has not begun yet, the old one looks as if it were the new
-# one, and goes in the middle of this.
+# settled NAMESPACE: true if the device m1 works there. Before the move begins, the old device looks like the new one,
+# and is removed while this runs.
 settled() { moved "$1" m1 && addressed "$1" m1 && talks_in "$1" m1; }
 
-# A program that uses it sees it go, as when it is unplugged; a new one is where the net device is, and works
+# A program that uses the device sees its removal, as with an unplug; the new device is in the namespace of the net
+# device, and works.
 goes_along() {
-	setup_rxe m1 || return
+	setup_device m1 || return
 	UNIV_TEST_DEVICE=m1 program unplug "ip link set m1-net netns blue" || return
 	wait_until 60 settled blue
 }
@@ -52,7 +56,7 @@ comes_back() {
 	ip -n blue link set m1-net netns first && wait_until 60 settled first
 }
 
-# Faster than devices can be made; one is left in the end
+# Move faster than devices can be created; in the end one device is left.
 to_and_fro() {
 	local n
 	n=$(rounds 10)
@@ -65,7 +69,7 @@ to_and_fro() {
 
 there_or_made() { has_device m1 || rdma link add m1 type uroce netdev m1-net 2>/dev/null; }
 
-# While somebody else takes it away, or makes one
+# Move while another process removes the device or creates one.
 with_others() {
 	local n
 	n=$(rounds 6)
@@ -78,7 +82,8 @@ with_others() {
 	wait_until 60 there_or_made && wait_until 60 settled first
 }
 
-# Its net device comes back to the first namespace when another ends; that of RDMA has ended with it
+# The net device returns to the first namespace when its namespace ends; its RDMA device was destroyed with that
+# namespace.
 namespace_ends() {
 	local before
 	before=$(rdma link | wc -l)
@@ -90,8 +95,8 @@ namespace_ends() {
 
 all_nodes() { ip -n there maddr show dev w-far | grep 33:33:00:00:00:01; }
 
-# A connection over IPv6 and the member of a group stay behind when their device leaves a namespace, which ends. The net device
-# still listens to the group in its new namespace, for that one's own sake.
+# A connection over IPv6 and the member of a multicast group remain when their device leaves a namespace, which ends.
+# The net device still receives the group in its new namespace, for another member there.
 stays_behind() {
 	local status before
 	# shellcheck source=tests/user/network.sh
@@ -118,23 +123,23 @@ run_test "moves: a connection and a group stay behind (adv25)" 100 stays_behind
 ip link del m1-net
 run_test "moves: nothing is left behind" 20 resources_unchanged
 
-# The module goes while its device is on the way
+# The module is unloaded while its device moves.
 unloaded_on_the_way() {
 	local n
 	n=$(rounds 4)
 	while ((n-- > 0)); do
 		ip link set m0-net netns blue && unload_univerbs && wait_until 5 has_none m0 || return
 		ip -n blue link del m0-net
-		setup_rxe m0 && load_univerbs || return
+		setup_device m0 && load_univerbs || return
 	done
 }
 run_test "moves: the module goes meanwhile" 90 unloaded_on_the_way
-remove_rxe m0
+remove_device m0
 
-# A device of one namespace's own: it is moved by itself, and nobody else sees it. The kernel lets that be chosen while there
-# is one namespace
+# A device that belongs to one namespace: it is moved by itself, and other namespaces do not see it. The kernel lets the
+# mode change only while there is one namespace.
 opened() { bash -c ': <>"$0"' "$1" 2>&1; }
-# A process of another namespace finds the node, and cannot open it
+# A process of another namespace finds the node, and cannot open it.
 opens_in_blue_alone() {
 	local class node said
 	class=$(in_blue bash -c 'grep -lx "$0" /sys/class/univerbs/*/ibdev' "$1") || return
@@ -146,7 +151,7 @@ opens_in_blue_alone() {
 exclusive() {
 	local status
 	ip netns del blue && wait_until 30 rdma system set netns exclusive &&
-		ip netns add blue && ip -n blue link set lo up && setup_rxe m2 || return
+		ip netns add blue && ip -n blue link set lo up && setup_device m2 || return
 	ip link set m2-net netns blue && wait_until 20 rdma dev set m2 netns blue && wait_until 20 moved blue m2 &&
 		! rdma link | grep -q m2 && ! "$UNIV_LIBDIR/uroce-fault" show m2 &&
 		in_blue "$UNIV_LIBDIR/uroce-fault" set m2 drop 0 &&

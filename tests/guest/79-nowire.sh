@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# uroce without packets (wire=0): queue pairs of this host talk, nobody else is reached, and the port of RoCE is others'.
+# uroce without packets (wire=0): queue pairs of this host reach each other but no other host, and RoCE's UDP port is
+# free for other modules.
+#
+# needs: uroce
+# runs in: test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
@@ -13,10 +17,10 @@ without_wire() {
 	local ko=${UNIV_KO%/core/*}/uroce/uroce.ko
 	# shellcheck disable=SC2046 # names
 	modprobe -a $(modinfo -F depends "$ko" | tr , '\n' | grep -vx univerbs) && insmod "$ko" wire=0 &&
-		UNIV_LINK=uroce setup_rxe nowire
+		UNIV_LINK=uroce setup_device nowire
 }
 
-# The module has not registered for packets: a program that wants them fails, and no packet is counted
+# The module has not registered for packets: a program that needs packets fails, and no packet is counted.
 no_packets() {
 	local status
 	echo 0 >/sys/module/uroce/parameters/local
@@ -34,5 +38,5 @@ run_test "no wire: api_qp rc_send" 60 program api_qp rc_send
 run_test "no wire: without copying nothing is reached" 60 no_packets
 run_test "no wire: it still works" 30 still_works
 run_test "no wire: nothing is left behind" 20 resources_unchanged
-remove_rxe nowire
+remove_device nowire
 run_test "no wire: unloaded" 30 rmmod uroce

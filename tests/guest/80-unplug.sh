@@ -1,21 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Devices that go while they are used. Each test has a device of its own; the last ones take rxe0 and the driver away.
+# Devices are removed while they are used. Each test has a device of its own; the last tests remove rxe0 and the driver.
+#
+# needs: device
+# runs in: guest-uroce test-kernel-rxe coverage coverage-uroce coverage-library coverage-library-uroce
+# runs in: rt-kernel test-kernel-memory-uroce
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
 
 need_univerbs || exit 1
 
-# gone NAME COMMAND [CASE]: COMMAND removes the device NAME below a program that uses it, or at the moment of CASE
+# gone NAME COMMAND [CASE]: COMMAND removes the device NAME below a program that uses it, or at the moment of CASE.
 gone() {
 	local name=unplug
 	[ $# -eq 2 ] || name=unplug_late
-	setup_rxe "$1" || return 1
+	setup_device "$1" || return 1
 	wait_until 5 test_device_listed "$1" || { echo "$1 is not listed"; return 1; }
 	UNIV_TEST_DEVICE=$1 program "$name" "${@:2}" || return 1
-	# A namespace goes in its own time
+	# A namespace is destroyed asynchronously.
 	wait_until 30 test_device_gone "$1" || { echo "$1 is still there"; return 1; }
 	ip link del "$1-net" 2>/dev/null
 	return 0
@@ -24,29 +28,29 @@ gone() {
 test_device_listed() { univ ibv_devices | grep -qw "$1"; }
 test_device_gone() { [ ! -e "/sys/class/infiniband/$1" ]; }
 
-# port NAME: a program that changes the port below itself
+# port NAME: runs a program that changes the state of its own port.
 port() {
-	setup_rxe rxe9 || return 1
+	setup_device rxe9 || return 1
 	UNIV_TEST_DEVICE=rxe9 program "$1" || return 1
-	remove_rxe rxe9
+	remove_device rxe9
 }
 
 nodes() { find /dev/infiniband -name 'univerbs*' | sort | tr '\n' ' '; }
 
-# A node for each device, and no other
+# Each device has a node, and there is no other node.
 node_comes_and_goes() {
 	local before with
 	before=$(nodes)
-	setup_rxe rxe7 || return 1
+	setup_device rxe7 || return 1
 	wait_until 5 test_device_listed rxe7
 	with=$(nodes)
 	[ "$with" != "$before" ] || { echo "no node for a second device: $with"; return 1; }
 	grep -qx rxe7 /sys/class/univerbs/*/ibdev || { echo "no node says that it is rxe7's"; return 1; }
-	remove_rxe rxe7 || return 1
+	remove_device rxe7 || return 1
 	[ "$(nodes)" = "$before" ] || { echo "expected $before, got $(nodes)"; return 1; }
 }
 
-# rmmod of our module while a program has everything open: it must not wait for the program
+# rmmod of univerbs while a program has all objects open: it must not wait for the program.
 module_in_use() {
 	local refs drivers
 	refs=$(cat /sys/module/univerbs/refcnt)
@@ -73,7 +77,7 @@ hold_open() {
 
 hold_close() { exec {hold_fd}>&-; wait; }
 
-# Loaded and unloaded, twice
+# Load and unload the module twice.
 load_unload() {
 	local i
 	for ((i = 0; i < 2; i++)); do
@@ -94,7 +98,7 @@ run_test "rdma link del before events are acknowledged (adv07)" 60 gone rxe8 "rd
 run_test "rdma link del while calls are in line (adv07)" 60 gone rxe8 "rdma link del rxe8" line
 run_test "a driver that says ENODEV is no rdma link del (adv07)" 60 gone rxe8 "rdma link del rxe8" refused
 run_test "its net device is deleted under traffic (adv07)" 90 gone rxe8 "ip link del rxe8-net; sleep 1"
-# An rxe or uroce device belongs to a namespace, so it goes when its net device leaves
+# An rxe or uroce device belongs to a namespace, so it is removed when its net device leaves.
 run_test "its net device moves to a namespace that goes (adv25)" 90 \
 	gone rxe8 "ip netns add away && ip link set rxe8-net netns away && ip netns del away; sleep 1"
 run_test "rxe0 is not concerned" 20 still_works
@@ -102,7 +106,7 @@ run_test "a loaded module in use stays" 40 module_in_use
 run_test "the module can be unloaded and loaded" 90 load_unload
 
 run_test "rmmod of the driver under traffic (adv07)" 90 gone rxe8 "rmmod $link_module"
-# rxe0 went with its driver
+# rxe0 was removed with its driver.
 ip link del rxe0-net 2>/dev/null
 run_test "the module can be unloaded afterwards" 20 unload_univerbs
 need_univerbs

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# uroce has a socket on RoCE's UDP port, without which rdma_rxe cannot be loaded; so it gives the port up for that.
+# uroce has a socket on RoCE's UDP port, which rdma_rxe needs to load, so uroce gives up the port when rdma_rxe loads.
+#
+# needs: uroce no-rxe-before
+# runs in: guest-uroce scripts-uroce
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# No module, no device: an explanation. And a module that the kernel loads by itself. Last, for it unloads things.
+# Without a module, or without a device, the library explains the failure. The kernel can also load the module by
+# itself. The script is the last one because it unloads modules.
+#
+# needs: modules
+# runs in: guest coverage-library
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
 
 need_univerbs || exit 1
 
-# said WORDS: the tutorial fails and one line of the explanation has the words
+# said WORDS: the tutorial fails, and one line of the explanation has the words.
 said() {
 	local out
 	out=$(UNIVERBS_EXPLAIN=1 program tutorial 2>&1) && { echo "succeeded: $out"; return 1; }
@@ -23,7 +27,7 @@ no_module() {
 	said "univerbs.*not loaded"
 }
 
-# A directory of modules in which univerbs is the only one, so that depmod is quick
+# Make a modules directory with univerbs alone, so that depmod is quick.
 install_module() {
 	local dir
 	dir=/lib/modules/$(uname -r)
@@ -47,7 +51,7 @@ auto_load() {
 
 no_device() {
 	load_univerbs || return 1
-	remove_rxe rxe0 || return 1
+	remove_device rxe0 || return 1
 	said "no RDMA device"
 }
 

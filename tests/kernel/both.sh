@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# In a guest: what looks for mistakes by force, over rings that the driver takes (uroce), then over rings that the core
-# takes (rxe): each fuzzer for a quarter of a minute, and every allocation that fails.
+# In a guest: runs the fuzzers and the test of failing allocations over a native driver (uroce), then over rings that
+# the core serves (rxe): each fuzzer for 15 seconds, and every allocation that can fail.
 
 for kind in ${LINKS_UNDER_TEST:-uroce rxe}; do
 	use_link "$kind" || exit

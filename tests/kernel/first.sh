@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# The first script on the test kernel: what finds mistakes is there and at work. All of it would be missed in silence.
+# The first script on the test kernel: the kernel's checks are present and active. Without this test, their absence
+# would go unnoticed.
 
 at_work() {
 	local debug=/sys/kernel/debug file
 	for file in /proc/lockdep_stats $debug/{kcov,kunit,failslab,fail_page_alloc,fail_usercopy}; do
 		[ -e "$file" ] || { echo "there is no $file"; return 1; }
 	done
-	# Refused if it has given up
+	# kmemleak refuses the command after it has given up.
 	! leaks_looked_for || echo stack=on >$debug/kmemleak || return
 	lockdep_check || return
 	! dmesg | grep 'ODEBUG disabled'
 }
 
-# The kernel that finds data races has nothing of that
+# The kernel that finds data races has none of these checks.
 races_found() { echo on >/sys/kernel/debug/kcsan; }
 
 if [ -e /sys/kernel/debug/kcsan ]; then

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# The last script on the test kernel: everything is unloaded, and nothing is left of it. That no memory is leaked, every
-# suite looks in the end.
+# The last script on the test kernel: all modules are unloaded, and no object of theirs is left. Every suite looks for
+# leaked memory at its end.
 
 all_gone() {
 	local link
 	wait_until 15 unload_univerbs || return
 	for link in /sys/class/infiniband/*; do
-		[ ! -e "$link" ] || remove_rxe "${link##*/}" || return
+		[ ! -e "$link" ] || remove_device "${link##*/}" || return
 	done
 	rmmod rdma_rxe 2>/dev/null || ! grep -q '^rdma_rxe ' /proc/modules
 }
 
-# Charges to the rdma cgroup that nobody owns any more
+# Charges to the rdma cgroup that are left without an owner.
 charges() { find /sys/fs/cgroup -name rdma.current -exec grep -HE '=[1-9]' {} +; }
 uncharged() { [ -z "$(charges)" ]; }
 
@@ -24,8 +24,8 @@ no_charges() {
 	return 1
 }
 
-# Pages of processes that were pinned for devices, as the kernel counts them in and out; it adds its processors' counts
-# up now and then
+# Pages of processes that are pinned for devices, by the kernel's counters of pins and unpins; the kernel adds up the
+# counts of its processors from time to time.
 unpinned() {
 	awk '$1 == "nr_foll_pin_acquired" { a = $2 } $1 == "nr_foll_pin_released" { r = $2 } END { exit a != r }' /proc/vmstat
 }
@@ -36,7 +36,7 @@ no_pins() {
 	return 1
 }
 
-# On the kernel that finds data races: it did look
+# On the kernel that finds data races, check that KCSAN did set watchpoints.
 races_looked_for() {
 	grep -E '^(setup_watchpoints|data_races):' /sys/kernel/debug/kcsan
 	awk '$1 == "setup_watchpoints:" { n = $2 } END { exit n < 1000 }' /sys/kernel/debug/kcsan

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Programs that nobody here wrote, a few of each kind, over uroce and over rxe, for kernels on which all of tests/programs
-# takes too long; tests/kernel/matrix has them all.
+# Third-party programs, a few of each kind, over uroce and over rxe, for kernels on which all of tests/programs takes
+# too long; tests/kernel/matrix runs all of them.
 
 # shellcheck source=tests/programs/lib.sh
 . "$UNIV_REPO/tests/programs/lib.sh"
@@ -14,7 +14,7 @@ ONLY+='|mckey|rstream)$'
 for kind in ${LINKS_UNDER_TEST:-uroce rxe}; do
 	use_link "$kind" || exit
 	LINKS=", $UNIV_LINK"
-	setup_rxe "$DEVICE" || exit
+	setup_device "$DEVICE" || exit
 	setup_stack || exit
 	run_programs
 done

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who feeds a ring: univ_feed_run() in kernel/core/pump.c. Several come, each
+ * Who feeds a ring: univ_feed_run() in kernel/core/pump/feed.c. Several come, each
  * with work that it published; one feeds, the others leave word and go. When all
  * have gone, all work must be done.
  *
- * With TRY_FIRST it is uroce_send_run() in kernel/uroce/queue.c: who gets the lock
+ * With TRY_FIRST it is uroce_send_run() in kernel/uroce/engine/runner.c: who gets the lock
  * at once feeds without a word of its own and lets one that it finds stand, and
  * looks for one like everybody when it has let go.
  *

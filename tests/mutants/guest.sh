@@ -52,7 +52,7 @@ set_up() {
 }
 
 take_down() {
-	[ ! -e /sys/class/infiniband/rxe0 ] || remove_rxe rxe0 || return
+	[ ! -e /sys/class/infiniband/rxe0 ] || remove_device rxe0 || return
 	[ ! -e /sys/class/infiniband/w-near ] || far_gone || return
 	unload_univerbs
 }

@@ -5,7 +5,7 @@ A file of tests/mutants/list has the mutations of one area. Each is a block of l
 a tab and what it says:
 
     unasked-ack
-            in      kernel/uroce/comp.c comp_dispatch
+            in      kernel/uroce/conn/comp.c comp_dispatch
             old     uroce_psn_diff(pkt->psn, req->high) >= 0
             new     uroce_psn_diff(pkt->psn, req->high) > 0
             by      kunit uroce_conn
@@ -139,9 +139,8 @@ def planted(text, mutations):
 
 def cases_of(program):
     """The cases of a program of tests/user, of a suite of tests/kunit; None if there is no such file."""
-    for path, case in (("tests/user/%s.c", r'^\t\{ "(\w+)", \w+ \},$'), ("tests/kunit/%s_kunit.c", r"KUNIT_CASE\((\w+)\)")):
-        path = os.path.join(TREE, path % program)
-        if os.path.exists(path):
+    for path, case in (("tests/user/*/%s.c", r'^\t\{ "(\w+)", \w+ \},$'), ("tests/kunit/%s_kunit.c", r"KUNIT_CASE\((\w+)\)")):
+        for path in glob.glob(os.path.join(TREE, path % program)):
             with open(path, encoding="utf-8") as source:
                 return re.findall(case, source.read(), re.M)
     return None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Programs that look at devices.
+# Programs that list devices and their attributes.
 
 # shellcheck source=lib.sh
 . "$UNIV_REPO/tests/programs/lib.sh"
@@ -27,7 +27,7 @@ devinfo_verbose() {
 
 devinfo_list() { on_stack "$STACK" ibv_devinfo -l | grep -w "$DEVICE"; }
 
-# What identifies the device must read alike over both stacks. What limits it may be lower over univerbs, never higher.
+# The identity of the device must be the same over both stacks. Limits may be lower over univerbs, never higher.
 devinfo_agrees() {
 	local stock ours
 	[ "$STACK" = univerbs ] && [ "$UNIV_LINK" = rxe ] || skip "needs two stacks on one device"
@@ -47,10 +47,10 @@ higher_limits() {
 	     END { exit bad }'
 }
 
-# A device of its own: taking the link down takes GIDs away
+# The test has a device of its own, because setting the link down removes GIDs.
 asyncwatch_events() {
 	local out=$pairs_dir/watch.out pid status=0
-	setup_rxe rxe9 || return
+	setup_device rxe9 || return
 	on_stack "$STACK" exec_server ibv_asyncwatch -d rxe9 >"$out" 2>&1 &
 	pid=$!
 	wait_until 10 grep -q "async event FD" "$out" || status=1
@@ -61,7 +61,7 @@ asyncwatch_events() {
 	kill -INT "$pid"
 	wait "$pid"
 	cat "$out"
-	remove_rxe rxe9 || status=1
+	remove_device rxe9 || status=1
 	return $status
 }
 

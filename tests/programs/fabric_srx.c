@@ -70,7 +70,10 @@ static void side_open(struct side *side, struct fi_info *info)
 	struct fi_cq_attr attr = { .format = FI_CQ_FORMAT_MSG, .size = MESSAGES,
 				   .wait_obj = FI_WAIT_UNSPEC };
 
-	/* A page of its own, so that nothing behind the registered bytes is registered */
+	/*
+	 * The memory has a page of its own, so that no memory behind the registered
+	 * bytes is registered.
+	 */
 	if (posix_memalign((void **)&side->memory, 4096, 4096))
 		fail("posix_memalign", FI_ENOMEM);
 	NEED(fi_domain(fabric, info, &side->domain, NULL));
@@ -82,7 +85,7 @@ static void side_open(struct side *side, struct fi_info *info)
 	NEED(fi_ep_bind(side->ep, &side->cq->fid, FI_TRANSMIT | FI_RECV));
 }
 
-/* The next event, which is to be @wanted; the information that it carries */
+/* Expect @wanted as the next event. Return the information that it carries. */
 static struct fi_info *event(uint32_t wanted)
 {
 	struct fi_eq_cm_entry entry = {};
@@ -159,7 +162,7 @@ int main(int argc, char **argv)
 
 	info = info_for(argv[1], argv[2], 0);
 	side_open(&client, info);
-	/* Both ends receive so, though the server alone does receive */
+	/* Both ends have a shared context, though only the server receives. */
 	shared_context(&client, info);
 	NEED(fi_enable(client.ep));
 	NEED(fi_connect(client.ep, info->dest_addr, NULL, 0));

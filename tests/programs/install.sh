@@ -2,15 +2,15 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2317 # try() calls what it is given
 #
-# The way of a user on a real machine: make install, modprobe, univerbs-run, uninstall. The guest's root is thrown away
-# with it, so it installs for real.
+# The steps of a user on a real machine: make install, modprobe, univerbs-run, uninstall. The guest's root is discarded
+# at the end, so the script really installs.
 
 # shellcheck source=lib.sh
 . "$UNIV_REPO/tests/programs/lib.sh"
 
 modules_dir=/lib/modules/$(uname -r)
 
-# depmod reads every module, which takes minutes over 9p: let the guest have only those that are wanted
+# depmod reads every module, which takes minutes over 9p, so the guest sees only the modules that the test needs.
 few_modules() {
 	local few=/run/modules
 	mkdir -p "$few"/kernel/drivers/infiniband "$few"/kernel/net &&
@@ -28,13 +28,13 @@ installs() {
 
 modprobe_loads() { modprobe univerbs && wait_until 5 test -c /dev/infiniband/univerbs0; }
 
-# The library's question for a node loads the module
+# The library's query for a node loads the module.
 loads_on_demand() {
 	rmmod univerbs || return
 	univerbs-run ibv_devinfo -d "$DEVICE" && univerbs_loaded
 }
 
-# Without the module there must be an error and no crash
+# Without the module there must be an error and no crash.
 reports_no_module() {
 	local out status
 	rmmod univerbs || return
@@ -43,19 +43,19 @@ reports_no_module() {
 	status=$?
 	echo "$out (exit status $status)"
 	mv /run/univerbs.ko "$modules_dir/extra/" && depmod || return
-	# ibv_devinfo says 255; a signal would be 128 and something
+	# ibv_devinfo exits with 255; a signal would give 128 plus its number.
 	[ $status -eq 255 ] && grep -q "univerbs is not loaded" <<<"$out"
 }
 
 run_installed() {
 	next_port
 	local common=(univerbs-run ibv_rc_pingpong -d "$DEVICE" -g 1 -c -n 100 -p "$port")
-	# the library that counts here is the installed one
+	# The installed library is the one that the test checks.
 	UNIV_LIBDIR=/usr/local/lib/univerbs pair tcp "$port" "${common[@]}" -- "${common[@]}" "$SERVER" || return
 	expect "^100 iters in" "$client_out" "$server_out"
 }
 
-# A program of one's own, found through pkg-config
+# A user's program is compiled with the flags of pkg-config.
 compiles() {
 	local flags
 	export PKG_CONFIG_PATH=/usr/local/lib/pkgconfig

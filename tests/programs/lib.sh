@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Pairs of programs that nobody here wrote, server and client, over one stack or the other.
+# Runs pairs of third-party programs, server and client, over one stack or the other.
 #
 # Settings, all in the environment:
 #   STACK   stock or univerbs
@@ -18,11 +18,11 @@ export STACK DEVICE REMOTE AGENT_PORT SERVER SERVER6 CLIENT
 pairs_dir=$UNIV_STATE/pairs
 mkdir -p "$pairs_dir"
 
-# setup_stack: what STACK needs in a guest of its own
+# setup_stack: sets up the requirements of STACK in a guest of its own.
 setup_stack() {
 	modprobe -a rdma_ucm ib_uverbs || return
-	# multicast needs to know where to go
-	ip route replace 239.0.0.0/8 dev "$(rxe_netdev "$DEVICE")" || return
+	# Multicast needs a route.
+	ip route replace 239.0.0.0/8 dev "$(netdev_of "$DEVICE")" || return
 	[ "$STACK" = stock ] || load_univerbs
 }
 
@@ -39,7 +39,7 @@ run_programs() {
 cm_listens() { rdma resource show cm_id | grep -q "state LISTEN .*:$1\\>"; }
 has_said() { grep -q -- "$1" "$server_out"; }
 
-# server_ready HOW WHAT: true when it is, or when there is no server any more to wait for
+# server_ready HOW WHAT: true when the server is ready, or when it has ended.
 server_ready() {
 	group_leader_gone "$server_pid" && return 0
 	case $1 in
@@ -49,7 +49,7 @@ server_ready() {
 	esac
 }
 
-# A program that fell back to the system's library would pass every test of univerbs
+# A program that fell back to the system's library would pass every test of univerbs.
 right_library() {
 	local maps ours=no
 	maps=$(<"/proc/$1/maps")
@@ -63,7 +63,7 @@ right_library() {
 
 # ---- the server's side ---------------------------------------------------------------------------------------------
 
-# local_serve HOW WHAT COMMAND...
+# local_serve HOW WHAT COMMAND...: starts the server and waits until it is ready.
 local_serve() {
 	local how=$1 what=$2
 	shift 2
@@ -79,10 +79,10 @@ local_serve() {
 	right_library "$server_pid"
 }
 
-# The process that runs the server is the one that is waited for
+# The process that runs the server is the process that local_served waits for.
 exec_server() { exec stdbuf -oL "$@"; }
 
-# local_served [kill]: waits for the server; kill: whose client has failed, so it may wait for ever
+# local_served [kill]: waits for the server; kill: its client has failed, so the server may wait for ever and is killed.
 local_served() {
 	local status
 	[ "${1:-}" != kill ] || kill -KILL "$server_pid" 2>/dev/null
@@ -98,7 +98,7 @@ local_served() {
 
 # ---- the same through another guest's agent ------------------------------------------------------------------------
 
-# The agent answers "ready" or "failed", and after "end" or "kill" with the server's output and "status N"
+# The agent answers "ready" or "failed", and after "end" or "kill" with the server's output and "status N".
 remote_serve() {
 	local how=$1 what=$2 answer
 	shift 2
@@ -125,7 +125,7 @@ served() { if [ -n "$REMOTE" ]; then remote_served "$@"; else local_served "$@";
 
 # ---- a pair --------------------------------------------------------------------------------------------------------
 
-# A client may wait for ever for a server that is gone
+# A client may wait for ever for a server that has ended.
 client_over() {
 	group_leader_gone "$client_pid" && return
 	[ -z "$REMOTE" ] && group_leader_gone "$server_pid" || return
@@ -133,7 +133,7 @@ client_over() {
 	[ $((SECONDS - server_gone_at)) -ge $((15 * ${UNIV_SLOW:-1})) ]
 }
 
-# run_client COMMAND...: its status; 124 if it had to be stopped
+# run_client COMMAND...: returns the client's status; 124 if it had to be stopped.
 run_client() {
 	local status=0 ended server_gone_at=''
 	on_stack "$STACK" exec_client "$@" >"$client_out" 2>&1 &
@@ -151,8 +151,8 @@ run_client() {
 
 exec_client() { exec "$@"; }
 
-# pair HOW WHAT SERVER COMMAND... -- CLIENT COMMAND...: both must succeed. HOW and WHAT say when the server is ready:
-# tcp PORT, cm PORT, says TEXT. Leaves $server_out and $client_out to be checked.
+# pair HOW WHAT SERVER COMMAND... -- CLIENT COMMAND...: both must succeed. HOW and WHAT tell when the server is ready:
+# tcp PORT, cm PORT, says TEXT. The outputs are left in $server_out and $client_out.
 pair() {
 	local how=$1 what=$2 server=() client_status=0 server_status=0
 	shift 2
@@ -182,7 +182,7 @@ show_pair() {
 	tail -n 25 "$client_out"
 }
 
-# expect REGEX FILE...: each file has a line like it
+# expect REGEX FILE...: each file has a line that matches.
 expect() {
 	local regex=$1 file
 	shift
@@ -194,30 +194,30 @@ expect() {
 	done
 }
 
-# next_port: sets $port to one that no test in this guest has had
+# next_port: sets $port to a port that no test in this guest has used.
 # shellcheck disable=SC2034
 next_port() {
 	count port
 	port=$((20000 + counted))
 }
 
-# wants_case NAME: ONLY=regex picks cases
+# wants_case NAME: true if ONLY=regex, if set, matches the name.
 wants_case() { [ -z "${ONLY:-}" ] || [[ $1 =~ $ONLY ]]; }
 
-# Two guests are three times slower than one and add only the network between, so they leave some cases out
+# Two guests are three times slower than one and add only the network between them, so they leave some cases out.
 in_one_guest() { [ -z "$REMOTE" ]; }
 
-# XRC is uroce's alone, and takes it on both sides
+# Only uroce offers XRC, so both sides have to be uroce.
 offers_xrc() { [ "$STACK" = univerbs ] && [ "$UNIV_LINK" = uroce ] && [ "${SERVER_LINK:-uroce}" = uroce ]; }
 
-# try NAME SECONDS COMMAND...: run_test under the stack's name
+# try NAME SECONDS COMMAND...: calls run_test with the stack in the name.
 try() {
 	local name=$1 limit=$2 again_as=
 	shift 2
 	wants_case "$name" || return 0
 	# shellcheck disable=SC2034 # read by again
 	[ -n "$REMOTE" ] || again_as=$name
-	# the pair must end before the test does, so that both sides can be shown
+	# The pair must end before the test does, so that the output of both sides can be shown.
 	pair_limit=$((limit - 8))
 	run_test "$STACK${REMOTE:+ two guests}${LINKS:-}: $name" "$limit" "$@"
 }

@@ -6,15 +6,15 @@
 # shellcheck source=lib.sh
 . "$UNIV_REPO/tests/programs/lib.sh"
 
-# A result line starts with size and iterations
+# A result line starts with size and iterations.
 result() { echo "^ *$1 +$2 "; }
 
-# perftest PROGRAM EXPECT OPTION...: EXPECT is a regex, or "N sizes"
+# perftest PROGRAM EXPECT OPTION...: EXPECT is a regex, or "N sizes".
 perftest() {
 	local program=$1 expected=$2 how=tcp port common
 	shift 2
 	next_port
-	# with -R and -z they meet through the connection manager
+	# With -R and -z both sides connect through the connection manager.
 	case " $* " in *" -R "*|*" -z "*) how=cm ;; esac
 	common=(-d "$DEVICE" -x 1 -F -p "$port" "$@")
 	pair $how "$port" "$program" "${common[@]}" -- "$program" "${common[@]}" "$SERVER" || return
@@ -24,7 +24,7 @@ perftest() {
 	esac
 }
 
-# 2, 4, 8, ... : N result lines
+# Expect N result lines for the sizes 2, 4, 8 and so on.
 expect_sizes() {
 	local n=$1 size=2
 	while [ "$n" -gt 0 ]; do
@@ -38,7 +38,8 @@ try_perftest() {
 	try "$program ${*:3}" 120 perftest "$@"
 }
 
-# each_size PROGRAM TRANSPORT EVENTS SIZE...: few iterations of large messages, many of small ones, so that rings wrap
+# each_size PROGRAM TRANSPORT EVENTS SIZE...: runs few iterations of large messages and many of small ones, so that
+# rings wrap.
 each_size() {
 	local program=$1 transport=$2 events=$3 size n
 	shift 3
@@ -46,14 +47,15 @@ each_size() {
 		n=1000
 		[ "$size" -le 4096 ] || n=40
 		[ "$size" -le 65536 ] || n=6
-		# a datagram that finds no receive posted is lost, and perftest then waits for ever: stay within its depth
+		# A datagram that finds no receive posted is lost, and perftest then waits for ever, so stay within its
+		# queue depth.
 		[ "$transport $program" != "UD ib_send_bw" ] || n=200
 		# shellcheck disable=SC2086 # no events is no argument
 		try_perftest "$program" "$(result "$size" $n)" -c "$transport" -s "$size" -n $n $events
 	done
 }
 
-# inline_pair PROGRAM TRANSPORT [OPTION]: the same messages copied into the request, and not
+# inline_pair PROGRAM TRANSPORT [OPTION]: sends the same messages with inline data and without.
 inline_pair() {
 	local program=$1 transport=$2 n=1000
 	shift 2
@@ -65,7 +67,7 @@ inline_pair() {
 for transport in RC UC UD; do
 	sizes="2 1024 65536 1048576"
 	in_one_guest || sizes="2 1048576"
-	# one packet is the most, and rxe's MTU is 4096 here
+	# A datagram has at most one packet, and rxe's MTU is 4096 here.
 	[ $transport != UD ] || sizes="2 4096"
 	for program in ib_send_lat ib_send_bw; do
 		for events in "" -e; do
@@ -76,7 +78,7 @@ for transport in RC UC UD; do
 	done
 done
 for transport in RC UC; do
-	# perftest itself has no events for RDMA write: nothing completes at the far side
+	# perftest has no events for RDMA write, because nothing completes at the far side.
 	for program in ib_write_lat ib_write_bw; do
 		each_size $program $transport "" 2 65536 1048576
 		! in_one_guest || inline_pair $program $transport
@@ -109,19 +111,19 @@ if offers_xrc; then
 	try_perftest ib_send_bw "$(result 4096 2000)" -c XRC -s 4096 -n 500 -q 4
 fi
 
-# queue pairs made and connected by librdmacm
+# Queue pairs that librdmacm creates and connects.
 try_perftest ib_write_bw "$(result 4096 1000)" -s 4096 -n 1000 -R
 try_perftest ib_send_lat "$(result 64 500)" -s 64 -n 500 -R -e
 try_perftest ib_send_bw "$(result 1024 200)" -c UD -s 1024 -n 200 -R
 try_perftest ib_read_lat "$(result 64 500)" -s 64 -n 500 -z
 
 if in_one_guest; then
-	# -a spends half a second on each size to measure the CPU's clock, so only few go through all of them
+	# -a spends half a second on each size to measure the CPU's clock, so only a few cases go through all sizes.
 	try_perftest ib_write_bw "23 sizes" -a -n 5
 	try_perftest ib_send_lat "12 sizes" -c UD -a -n 5 -e
 
-	# options that lead through other verbs; no -g: perftest's multicast loses its control connection at the end
-	# over stock rxe, and mckey has multicast
+	# Options that use other verbs. There is no -g: over stock rxe perftest's multicast loses its control connection
+	# at the end, and mckey tests multicast.
 	try_perftest ib_write_bw "$(result 4096 2000)" -s 4096 -n 500 -q 4
 	try_perftest ib_send_bw "$(result 4096 2000)" -s 4096 -n 500 -q 4
 	try_perftest ib_write_bw "$(result 4096 1000)" -s 4096 -n 1000 -b

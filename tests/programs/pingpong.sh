@@ -22,7 +22,7 @@ try_pingpong() {
 	try "ibv_${kind}_pingpong -s $size -n $iters ${*:4}" 90 pingpong "$@"
 }
 
-# It verifies nothing and says nothing: that all its messages came is its exit status
+# xsrq_pingpong neither verifies nor prints data: its exit status shows that all its messages arrived.
 xsrq_pingpong() {
 	local port common
 	next_port
@@ -30,8 +30,8 @@ xsrq_pingpong() {
 	pair tcp "$port" ibv_xsrq_pingpong "${common[@]}" -- ibv_xsrq_pingpong "${common[@]}" "$SERVER"
 }
 
-# few_at_a_time KIND: between two guests 16 queue pairs with a MiB each take longer than the program waits for an
-# acknowledgement; rdma_rxe takes what is late for lost, and has been seen to wait for ever
+# few_at_a_time KIND: between two guests, 16 queue pairs with a MiB each take longer than the program's timeout for an
+# acknowledgement; rdma_rxe treats late packets as lost, and has been seen to wait for ever.
 few_at_a_time() { in_one_guest || [ "$1 $UNIV_LINK" != "srq rxe" ] || echo -q 2; }
 
 for kind in rc uc srq; do
@@ -50,7 +50,7 @@ for mode in "" -e; do
 	{
 		try_pingpong ud 1 1000 -c $mode
 		! in_one_guest || try_pingpong ud 1024 300 -c $mode
-		# rxe's MTU is 4096 here; the first 40 bytes of a buffer are the GRH's, not the message's
+		# rxe's MTU is 4096 here; the first 40 bytes of a buffer hold the GRH and not the message.
 		try_pingpong ud 4096 300 -c $mode
 	}
 done
@@ -61,7 +61,7 @@ if offers_xrc; then
 	done
 fi
 if in_one_guest; then
-	# the defaults as a user would type them, and the options that are left
+	# The defaults as a user would type them, and the remaining options.
 	try_pingpong rc 4096 1000
 	try_pingpong uc 4096 1000
 	try_pingpong ud 2048 1000

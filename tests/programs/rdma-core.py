@@ -32,7 +32,7 @@ class Result(unittest.TestResult):
     def addSuccess(self, test):
         self.say("ok", test)
 
-    # What a test says in its set-up or its tear-down counts as well as what it says itself, but once
+    # Count failures in set-up and tear-down like failures of the test itself, but only once.
     def fail(self, test, error):
         if test.id() not in self.bad:
             self.bad.add(test.id())
@@ -58,7 +58,7 @@ def each(suite):
             yield test
 
 
-# The tests look for the network device below the device's parent in sysfs, which a software device has not
+# The tests look for the network device below the device's parent in sysfs, which a software device does not have.
 def add_address(self, dev, port, index):
     with open(f"/sys/class/infiniband/{dev}/ports/{port}/gid_attrs/ndevs/{index}", encoding="ascii") as name:
         self.args.append([dev, port, index, *self.get_ip_mac_address(name.read().strip())])

@@ -6,7 +6,7 @@
 # shellcheck source=lib.sh
 . "$UNIV_REPO/tests/programs/lib.sh"
 
-# rping ADDRESS SIZE COUNT [OPTION...]: validates what it gets (-V)
+# rping ADDRESS SIZE COUNT [OPTION...]: validates the received data (-V).
 rping_pair() {
 	local address=$1 size=$2 pings=$3 port
 	shift 3
@@ -25,15 +25,15 @@ cm_pair() {
 
 ucmatose_pair() { next_port; cm_pair ucmatose "$port" "$@"; }
 
-# udaddy cannot choose its port: its -p is the port space
+# udaddy cannot choose its port, because its -p is the port space.
 udaddy_pair() {
 	pair cm 7174 udaddy -b "$SERVER" "$@" -- udaddy -s "$SERVER" "$@" || return
 	expect "return status 0" "$client_out" "$server_out"
 }
 
-# Datagrams to a group of rdma_rxe's get lost on most kernels from 6.12 on, over the stock stack too
+# rdma_rxe loses datagrams to a group on most kernels from 6.12 on, over the stock stack too.
 group_is_deaf() { [ "$UNIV_LINK" = rxe ] && printf '%s\n' 6.12 "$(uname -r)" | sort -VC; }
-# Both sides bind to their own address and join the group; the sender starts when the receiver waits for data
+# Both sides bind to their own address and join the group; the sender starts when the receiver waits for data.
 mckey_pair() {
 	! group_is_deaf || skip "rdma_rxe of this kernel loses datagrams to groups"
 	pair says "receiving data transfers" mckey -b "$SERVER" -m 239.1.1.1 -C 20 -S 1000 -- \
@@ -41,7 +41,7 @@ mckey_pair() {
 	expect "return status 0" "$client_out" "$server_out"
 }
 
-# rsockets: streams over RDMA writes with immediate data
+# rsockets: streams over RDMA writes with immediate data.
 stream_pair() {
 	local program=$1 port
 	shift
@@ -69,12 +69,12 @@ for size in 1 1000 2000; do
 	try "udaddy -S $size" 60 udaddy_pair -S $size -C 20
 done
 try "udaddy -c 4" 60 udaddy_pair -c 4
-# the sender as a full member of the group, and as one that only sends; stock rxe has no -l (no loopback)
+# The sender joins as a full member of the group, and as a send-only member; stock rxe has no -l (no loopback).
 try "mckey" 60 mckey_pair
 try "mckey -o" 60 mckey_pair -o
-# librdmacm's own udpong fails on stock rxe: "rconnect: No such file or directory"
+# librdmacm's own udpong is left out because it fails on stock rxe: "rconnect: No such file or directory".
 try "rstream" 60 stream_pair rstream -S 4096 -C 50 -I 10
-# not -T a: between two guests its client ends with EBUSY now and then over stock rxe
+# -T a is left out because its client sometimes ends with EBUSY between two guests over stock rxe.
 try "rstream -T b" 60 stream_pair rstream -S 65536 -C 10 -I 5 -T b
 try "riostream" 60 stream_pair riostream -S 4096 -C 50 -I 10
 try "rdma_server, rdma_client" 60 rdma_server_pair

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Suites and libraries that nobody here wrote: rdma-core's tests, UCX, libfabric, Open MPI. They look at more of a device than
-# programs do, so they run over uroce; over rdma_rxe, and over the stock stack beside it, when ONLY asks for them.
+# Third-party suites and libraries: rdma-core's tests, UCX, libfabric, Open MPI. They use more of a device than programs
+# do, so they run over uroce; over rdma_rxe, and over the stock stack, they run if ONLY selects them.
 
 # shellcheck source=lib.sh
 . "$UNIV_REPO/tests/programs/lib.sh"
 
 wants_suites() { in_one_guest && { [ "$UNIV_LINK" = uroce ] || [ -n "${ONLY:-}" ]; }; }
 
-# Debian has these tests as documentation, most of them compressed
+# Debian ships these tests as documentation, most of them compressed.
 unpack_rdma_core() {
 	local from=/usr/share/doc/rdma-core/tests to=$UNIV_STATE/rdma-core/tests
 	[ -d $from ] && [ -e /usr/lib/python3/dist-packages/pyverbs ] || skip "rdma-core or python3-pyverbs is not installed"
@@ -17,17 +17,18 @@ unpack_rdma_core() {
 	mkdir -p "$to" && cp $from/* "$to" && gzip -d "$to"/*.gz
 }
 
-# rdma_core REGEX: the tests whose names match
+# rdma_core REGEX: runs the tests whose names match.
 rdma_core() {
 	local skips=("$UNIV_REPO/tests/programs/rdma-core-skips") reasons=$UNIV_STATE/rdma-core/skips
 	[ "$UNIV_LINK" != rxe ] || skips+=("${skips[0]}.rxe")
-	# The stock stack's test of an atomic write, which rdma_rxe of 6.1 does not have, fails instead of being skipped
+	# The stock stack's test of an atomic write fails instead of being skipped on rdma_rxe of 6.1, which has no
+	# atomic write.
 	[ "$STACK" != stock ] || set -- '^(?!.*test_qp_ex_rc_atomic_write)'
 	unpack_rdma_core && cat "${skips[@]}" >"$reasons" || return
 	on_stack "$STACK" "$UNIV_REPO/tests/programs/rdma-core.py" "$UNIV_STATE/rdma-core" "$DEVICE" "$reasons" "$@"
 }
 
-# ucx_pair OPTION...: loads the library late, after local_serve has looked which one it is; so it is loaded first
+# ucx_pair OPTION...: UCX loads the library late, after local_serve has checked the library, so it is preloaded.
 ucx_pair() {
 	local gid=$1 ucx=(env LD_PRELOAD=libibverbs.so.1 UCX_WARN_UNUSED_ENV_VARS=n UCX_NET_DEVICES="$DEVICE:1")
 	shift
@@ -45,14 +46,14 @@ uct_pair() {
 	ucx_pair "$gid" -d "$DEVICE:1" -x "$transport" "$@"
 }
 
-# Messages of the upper layer; what connects rc is ud
+# Messages of UCX's upper layer; rc connects through ud.
 ucp_pair() {
 	local ucx_tls=("UCX_TLS=$2") gid=$1
 	shift 2
 	ucx_pair "$gid" "$@"
 }
 
-# fabric_pair ENDPOINT: by the verbs provider alone
+# fabric_pair ENDPOINT: uses the verbs provider alone.
 fabric_pair() {
 	local fi=(env FI_PROVIDER=verbs fi_pingpong -p verbs -e "$1" -I 50)
 	[ -x "$(command -v fi_pingpong)" ] || skip "there is no fi_pingpong"
@@ -61,7 +62,7 @@ fabric_pair() {
 	expect "^64k? " "$client_out"
 }
 
-# A program of ours over libfabric; in one process, so that nobody has to find out when the server listens
+# A program of ours over libfabric. Both ends are in one process, so that no check has to wait until the server listens.
 fabric_shared() {
 	local program=$UNIV_REPO/build/programs/fabric_srx
 	[ -x "$program" ] || { echo "make -C tests/programs"; return 1; }
@@ -69,7 +70,7 @@ fabric_shared() {
 	on_stack "$STACK" env FI_PROVIDER=verbs "$program" "$SERVER" "$port"
 }
 
-# mpi OPTION...: two processes of Open MPI pass messages around by verbs alone
+# mpi OPTION...: two processes of Open MPI pass messages by verbs alone.
 mpi() {
 	local mapped limit=$((pair_limit * ${UNIV_SLOW:-1}))
 	mapped=$UNIV_LIBDIR/libibverbs.so.1
@@ -85,7 +86,7 @@ mpi() {
 
 if wants_suites; then
 	try "rdma-core's tests" 500 rdma_core
-	# GID 0 is an IPv6 address, 1 an IPv4 one
+	# GID 0 is an IPv6 address, GID 1 an IPv4 address.
 	for gid in 0 1; do
 		try "ucx ud, GID $gid" 60 uct_pair $gid ud_verbs -t am_lat
 		try "ucx rc, GID $gid" 60 ucp_pair $gid rc_v,ud_v -t tag_lat
@@ -96,6 +97,6 @@ if wants_suites; then
 	try "fi_pingpong" 60 fabric_pair msg
 	try "libfabric, a shared receive context" 60 fabric_shared
 	try "mpirun over UCX" 100 mpi --mca pml ucx -x UCX_TLS=rc_v,ud_v -x UCX_NET_DEVICES="$DEVICE:1" -x UCX_IB_GID_INDEX=1
-	# Over rdma_rxe it finds no way to send, nor does it over the stock stack
+	# Over rdma_rxe it finds no way to send, with the stock stack too.
 	[ "$UNIV_LINK" = rxe ] || try "mpirun over libfabric" 100 mpi --mca pml cm --mca mtl ofi -x FI_PROVIDER='verbs;ofi_rxm'
 fi

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# The library under AddressSanitizer, with leaks, and UndefinedBehaviorSanitizer. ADDRESS_PROGRAMS and
+# The library under AddressSanitizer, with leak detection, and UndefinedBehaviorSanitizer. ADDRESS_PROGRAMS and
 # ADDRESS_UROCE_PROGRAMS choose among the programs.
 
 TEST_BIN=$UNIV_REPO/build/address/tests
@@ -16,16 +16,16 @@ need_univerbs || exit 1
 
 : "${ADDRESS_PROGRAMS=tutorial api_device api_cq api_qp api_srq api_event odd_memory bad_limits bad_memory bad_modify bad_post
 	cq_overrun threads forked races many}"
-: "${ADDRESS_UROCE_PROGRAMS=api_rereg atomic_write windows windows_bad xrc xrc_bad}"
+: "${ADDRESS_UROCE_PROGRAMS=api_rereg atomic_write windows bad_windows xrc bad_xrc}"
 
 for name in $ADDRESS_PROGRAMS; do
 	run_test "$name with addresses and undefined behaviour checked" 300 program "$name"
 done
 
-# What rdma_rxe does not offer
-UNIV_LINK=uroce setup_rxe u0 || exit 1
+# Programs that use features which rdma_rxe lacks.
+UNIV_LINK=uroce setup_device u0 || exit 1
 export UNIV_TEST_DEVICE=u0
 for name in $ADDRESS_UROCE_PROGRAMS; do
 	run_test "$name over uroce with addresses and undefined behaviour checked" 300 program "$name"
 done
-remove_rxe u0
+remove_device u0

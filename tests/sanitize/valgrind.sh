@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# The ordinary library and programs under valgrind: what it reports would be a false report, or a mistake of ours.
-# VALGRIND_PROGRAMS and VALGRIND_UROCE_PROGRAMS choose among the programs.
+# The ordinary library and programs under valgrind: a report is either a false report or a bug of the library or a
+# program. VALGRIND_PROGRAMS and VALGRIND_UROCE_PROGRAMS choose among the programs.
 
 export UNIV_SLOW=3
 # shellcheck source=tests/user/guest.sh
@@ -11,7 +11,8 @@ export UNIV_SLOW=3
 need_univerbs || exit 1
 command -v valgrind >/dev/null || skip "valgrind is not installed"
 
-# checked NAME [CASE]...: exits 99 for a report, a leak too. That each ioctl is unknown to valgrind is no news.
+# checked NAME [CASE]...: exits with 99 for a report, including a leak. valgrind does not know our ioctls, so its
+# message about that is dropped.
 checked() {
 	local name=$1
 	shift
@@ -26,10 +27,10 @@ for name in $VALGRIND_PROGRAMS; do
 done
 run_test "api_qp under valgrind" 300 checked api_qp rc_send rc_chain ud_message
 
-# What rdma_rxe does not offer
-UNIV_LINK=uroce setup_rxe u0 || exit 1
+# Programs that use features which rdma_rxe lacks.
+UNIV_LINK=uroce setup_device u0 || exit 1
 export UNIV_TEST_DEVICE=u0
 for name in $VALGRIND_UROCE_PROGRAMS; do
 	run_test "$name over uroce under valgrind" 300 checked "$name"
 done
-remove_rxe u0
+remove_device u0

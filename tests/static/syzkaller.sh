@@ -1,14 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The syzkaller descriptions against uapi/univerbs.h: each ioctl is there with the struct that the header names, each
-# struct has the same fields at the same places, and every name that is used is defined.
+# The description of the node for syzkaller, as tests/fuzz/syzkaller/generate completes it, against uapi/univerbs.h: each
+# ioctl is there with the struct that the header names, each struct has the same fields at the same places, and every name
+# that is used is defined.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-text=tests/fuzz/syzkaller/dev_univerbs.txt
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
+text=$work/dev_univerbs.txt
+tests/fuzz/syzkaller/generate uapi/univerbs.h tests/fuzz/syzkaller/dev_univerbs.in >"$text" || exit 1
 
 # ioctl struct, a line each
 awk '/^#define UNIV_[A-Z_]+[ \t]+_IO\(.*struct / { match($0, /struct univ_[a-z_]+/)

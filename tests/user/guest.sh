@@ -22,7 +22,7 @@ user_test() {
 	# The device that make t has
 	# shellcheck disable=SC2034 # read by again
 	[ "$UNIV_TEST_DEVICE" != rxe0 ] || again_as=$name${*:+ $*}
-	rows=$(grep -ao 'adv[0-9][0-9]' "$UNIV_REPO/tests/user/$name.c" 2>/dev/null | sort -u | tr '\n' ' ')
+	rows=$(grep -ao 'adv[0-9][0-9]' "$UNIV_REPO/tests/user/"*"/$name.c" 2>/dev/null | sort -u | tr '\n' ' ')
 	run_test "$name${*:+ $*}${rows:+ (${rows% })}" "$limit" program "$name" "$@"
 }
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Host side: which kernel a guest boots, what its initramfs holds, and whether KVM can be trusted here.
+# Host side: chooses the kernel that a guest boots and the contents of its initramfs, and checks whether KVM works here.
 
-# usable_releases: those with headers to build modules against and an image to boot, the newest last; a PREEMPT_RT kernel
-# only where it runs already, since it has tests of its own
+# usable_releases: prints the releases that have headers to build modules against and an image to boot, the newest last.
+# A PREEMPT_RT kernel is only usable if it is running, since it has tests of its own.
 usable_releases() {
 	local image release
 	for image in /boot/vmlinuz-*; do
@@ -14,10 +14,10 @@ usable_releases() {
 	done | sort -V
 }
 
-# rt_headers RELEASE: where Debian has the headers of that kernel
+# rt_headers RELEASE: prints the folder in which Debian has the headers of that kernel.
 rt_headers() { echo "/usr/src/linux-headers-$1"; }
 
-# rt_release: the newest PREEMPT_RT kernel that can be built for and booted, if there is one
+# rt_release: prints the newest PREEMPT_RT kernel that can be built for and booted, if there is one.
 rt_release() {
 	local image release
 	for image in /boot/vmlinuz-*-rt-*; do
@@ -26,7 +26,8 @@ rt_release() {
 	done | sort -V | tail -n 1
 }
 
-# pick_release: the running kernel's if it is usable, else the newest; without any, whatever has headers
+# pick_release: prints the running kernel's release if it is usable, else the newest usable one, else one that has
+# headers.
 pick_release() {
 	local releases running build
 	running=$(uname -r)
@@ -43,8 +44,8 @@ pick_release() {
 	fi
 }
 
-# shares_by RELEASE MODDIR: prints the file system by which a guest sees folders of the host: 9p, or virtiofs where the kernel
-# has no 9p, as that for clouds
+# shares_by RELEASE MODDIR: prints the file system through which a guest sees folders of the host: 9p, or virtiofs if
+# the kernel has no 9p, like Debian's cloud kernel.
 shares_by() {
 	if modprobe -d "$2" -S "$1" --show-depends 9pnet_virtio >/dev/null 2>&1; then
 		echo 9p
@@ -53,7 +54,7 @@ shares_by() {
 	fi
 }
 
-# Modules that a guest needs before it sees its root, in loading order; nothing for what is built in.
+# Modules that a guest needs before it can mount its root, in loading order; built-in modules are left out.
 boot_modules() {
 	local release=$1 moddir=$2 name
 	for name in virtio_pci 9pnet_virtio 9p virtiofs overlay; do
@@ -61,9 +62,9 @@ boot_modules() {
 	done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }'
 }
 
-# near_files REPO OUTPUT ROOT: what tests start again and again, with the libraries that it loads. Each opening of a file of
-# the host's costs a guest ten milliseconds, so it copies these to its memory first. Another root's
-# programs cannot be asked what they load: all libraries, then.
+# near_files LIBDIR OUTPUT ROOT: archives the programs that tests start often, with their libraries. Opening a file of
+# the host takes a guest ten milliseconds, so the guest copies these files to its memory first. For another root, the
+# programs cannot be run here to list their libraries, so all libraries are included.
 near_files() {
 	local names=(bash sh awk basename cat cp cut date dirname dmesg env find grep head ip kill ln ls mkdir mkfifo mktemp
 		mv nsenter od ps rdma readlink rm rmdir sed seq setpriv sleep sort stat stdbuf tail tc tee timeout touch tr true
@@ -79,7 +80,7 @@ near_files() {
 	fi
 	{
 		type -P "${names[@]}"
-		find /usr/lib/*/libibverbs /usr/libexec/coreutils "$1/build/user" \
+		find /usr/lib/*/libibverbs /usr/libexec/coreutils "$1" \
 			-name 'librxe*.so' -o -name 'libsiw*.so' -o -name libstdbuf.so -o -name libibverbs.so.1
 	} 2>/dev/null | xargs readlink -f | sort -u >"$2"
 	xargs ldd <"$2" 2>/dev/null | awk '/ \(0x/ { print $(NF - 1) }' | grep / | xargs readlink -f | sort -u >"$2.libs"
@@ -87,9 +88,9 @@ near_files() {
 	rm -f "$2.libs"
 }
 
-# build_initramfs RELEASE MODDIR OUTPUT HERE REPO ROOT
+# build_initramfs RELEASE MODDIR OUTPUT HERE LIBDIR ROOT
 build_initramfs() {
-	local release=$1 moddir=$2 out=$3 here=$4 repo=$5 root=$6 dir=$3.d module busybox n=10
+	local release=$1 moddir=$2 out=$3 here=$4 libdir=$5 root=$6 dir=$3.d module busybox n=10
 	if [ -n "$root" ]; then
 		busybox=$root/bin/busybox
 	else
@@ -99,7 +100,7 @@ build_initramfs() {
 	cp "$busybox" "$dir/bin/busybox" || return 1
 	cp "$here/initramfs-init" "$dir/init" && chmod 755 "$dir/init" || return 1
 	cp "$here/guest-init" "$dir/guest-init" || return 1
-	near_files "$repo" "$dir/near" "$root"
+	near_files "$libdir" "$dir/near" "$root"
 	for module in $(boot_modules "$release" "$moddir"); do
 		cp "$module" "$dir/modules/$n-${module##*/}" || return 1
 		n=$((n + 1))
@@ -107,8 +108,8 @@ build_initramfs() {
 	(cd "$dir" && find . | cpio --quiet -o -H newc) >"$out"
 }
 
-# kvm_verdict KERNEL WORKDIR CACHEDIR: prints kvm or tcg. A /dev/kvm that opens may still hang a guest, so boot one and see.
-# The verdict holds until the host boots again.
+# kvm_verdict KERNEL WORKDIR CACHEDIR: prints kvm or tcg. A guest may hang although /dev/kvm can be opened, so this
+# boots one to find out. The result is valid until the host reboots.
 kvm_verdict() {
 	local kernel=$1 work=$2 cache verdict=tcg
 	if [ ! -r /dev/kvm ] || [ ! -w /dev/kvm ]; then
@@ -135,7 +136,7 @@ kvm_trial() {
 	INIT
 	chmod 755 "$dir/root/init"
 	(cd "$dir/root" && find . | cpio --quiet -o -H newc) >"$dir/initramfs"
-	# 6 s is some six times what a working KVM needs; a guest that ends by itself is the proof
+	# 6 s is about six times as long as a working KVM needs. KVM works if the guest powers off by itself.
 	timeout -s KILL 6 qemu-system-x86_64 -accel kvm -cpu host -M q35 -m 512M -nodefaults -display none \
 		-no-reboot -kernel "$kernel" -initrd "$dir/initramfs" -append "panic=0 quiet" </dev/null >/dev/null 2>&1
 }

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Correct uses of every verb.
+#
+# needs: device
+# runs in: quick guest coverage coverage-library coverage-library-uroce kernels kernels-arm64 kernels-spared rt-kernel
+# runs in: test-kernel-memory
+
+# shellcheck source=tests/user/guest.sh
+. "$UNIV_REPO/tests/user/guest.sh"
+
+need_univerbs || exit 1
+resources_mark
+
+user_test tutorial 30
+user_test api_device 120
+user_test api_list 120
+user_test api_cq 200
+user_test api_qp 300
+user_test api_srq 120
+user_test api_event 120
+user_test api_rereg 60
+user_test atomic_write 100
+user_test odd_memory 120
+user_test api_newer 100
+
+run_test "nothing is left behind" 20 resources_unchanged

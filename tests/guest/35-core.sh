@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Hostile processes against code of the core that no driver takes part in: mappings, and permissions of the node. make
+# check runs this script over one kind of device.
+#
+# needs: device
+# runs in: test-kernel-rxe coverage coverage-library kernels-arm64 rt-kernel test-kernel-memory
+
+# shellcheck source=tests/user/guest.sh
+. "$UNIV_REPO/tests/user/guest.sh"
+
+need_univerbs || exit 1
+resources_mark
+
+user_test mmaps 120
+user_test perms 60
+
+run_test "nothing is left behind" 20 resources_unchanged

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * adv26. While a queue pair has traffic, its address is removed and added again, the MTU
+ * shrinks and grows, and the link flaps. The traffic continues or ends with an error
+ * completion, all objects can be destroyed, and after the change is undone a new queue pair
+ * works.
+ */
+#include <net/if.h>
+#include "testlib.h"
+
+#define ROUND_MS (15000 * test_slowness())
+
+struct traffic {
+	struct pair p;
+	unsigned long rounds;
+	int stop;
+	int posting;		/* Errno of a refused post. */
+	int silent;		/* Neither a success nor an error in time. */
+	enum ibv_wc_status status;
+};
+
+/* Send one message and poll both completions; return false if that was the last one. */
+static bool traffic_round(struct traffic *t)
+{
+	struct ibv_wc wc;
+
+	t->posting = post_recv_at(&t->p, 1, t->rounds, 8192, 6000);
+	if (!t->posting)
+		t->posting = post_send_at(&t->p, 0, t->rounds, 0, 6000, IBV_SEND_SIGNALED);
+	if (t->posting)
+		return false;
+	for (int i = 0; i < 2; i++) {
+		uint64_t end = deadline_ms(ROUND_MS);
+		int n;
+
+		do {
+			n = ibv_poll_cq(t->p.cq[i], 1, &wc);
+		} while (!n && now_ns() < end);
+		t->silent = !n;
+		t->status = n == 1 ? wc.status : IBV_WC_GENERAL_ERR;
+		if (t->status != IBV_WC_SUCCESS)
+			return false;
+	}
+	return true;
+}
+
+static void *traffic(void *arg)
+{
+	struct traffic *t = arg;
+
+	while (!__atomic_load_n(&t->stop, __ATOMIC_RELAXED) && traffic_round(t))
+		__atomic_add_fetch(&t->rounds, 1, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+static void run(const char *command, const char *dev)
+{
+	char text[512];
+	int status;
+
+	snprintf(text, sizeof(text), "DEV=%s; %s", dev, command);
+	status = system(text);
+	NEED(!status, "%s: status %#x", text, status);
+}
+
+static void netdev_name(struct test_dev *dev, char *name)
+{
+	struct ibv_gid_entry gid;
+
+	NEED_OK(ibv_query_gid_ex(dev->ctx, PORT, dev->gid_index, &gid, 0));
+	NEED(if_indextoname(gid.ndev_ifindex, name), "if_indextoname: %s", err_name(errno));
+}
+
+/* Send one message over a new pair. */
+static void new_pair_works(void)
+{
+	struct traffic t = { 0 };
+
+	pair_open(&t.p, NULL);
+	CHECK(traffic_round(&t), "a new pair does not work: post %s, status %d", err_name(t.posting),
+	      t.status);
+	pair_close(&t.p);
+}
+
+/* Run @change under traffic, and @back after a moment. */
+static void changed(const char *change, const char *back)
+{
+	struct pair_want want = { .retry_cnt = 7, .timeout = 14 };
+	struct traffic *t = calloc(1, sizeof(*t));
+	char name[IF_NAMESIZE];
+	pthread_t thread;
+
+	NEED(t, "calloc");
+	pair_open(&t->p, &want);
+	netdev_name(&t->p.dev, name);
+	NEED(!pthread_create(&thread, NULL, traffic, t), "pthread_create");
+	while (__atomic_load_n(&t->rounds, __ATOMIC_RELAXED) < 20 && !t->status && !t->posting)
+		sleep_ms(1);
+	CHECK(t->rounds >= 20, "no traffic to begin with: status %d", t->status);
+	run(change, name);
+	sleep_ms(300);
+	run(back, name);
+	sleep_ms(300);
+	__atomic_store_n(&t->stop, 1, __ATOMIC_RELAXED);
+	NEED(!pthread_join(thread, NULL), "pthread_join");
+	CHECK(!t->silent, "neither a completion nor an error in %d ms", ROUND_MS);
+	printf("%lu rounds, then status %d, post %s\n", t->rounds, t->status, err_name(t->posting));
+	pair_close(&t->p);
+	free(t);
+	new_pair_works();
+}
+
+#define LIST	"ip -o addr show dev $DEV scope global | awk '{ print $3, $4 }' >/run/port_changes"
+#define FLUSH	"ip addr flush dev $DEV scope global"
+
+static void address(void)
+{
+	changed(LIST " && ip -4 addr flush dev $DEV",
+		"ip addr add $(awk '$1 == \"inet\" { print $2 }' /run/port_changes) dev $DEV && sleep 1");
+}
+
+static void every_address(void)
+{
+	changed(LIST " && " FLUSH,
+		"while read -r family a; do ip addr add $a dev $DEV || exit; done </run/port_changes; sleep 1");
+}
+
+static void mtu(void)
+{
+	changed("ip link set $DEV mtu 600", "ip link set $DEV mtu 4200");
+}
+
+static void link_flaps(void)
+{
+	changed("for i in 1 2 3; do ip link set $DEV down && ip link set $DEV up || exit; done;"
+		" ip link set $DEV down",
+		"ip link set $DEV up && sleep 1");
+}
+
+static const struct test_case cases[] = {
+	{ "address", address },
+	{ "mtu", mtu },
+	{ "link_flaps", link_flaps },
+	{ "every_address", every_address },
+};
+
+TEST_MAIN("port_changes (adv26)", cases, 60)

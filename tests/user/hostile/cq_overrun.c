@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0
+/* adv17. A completion queue that overruns, and one that is resized under traffic. */
+#include "testlib.h"
+#include <univerbs.h>
+
+static bool async_event(struct ibv_context *ctx, struct ibv_async_event *event, int ms)
+{
+	struct pollfd pfd = { .fd = ctx->async_fd, .events = POLLIN };
+
+	return poll(&pfd, 1, ms) == 1 && !ibv_get_async_event(ctx, event);
+}
+
+/* An event and polling both report the overrun; polling first returns the completions before it. */
+static void overrun(void)
+{
+	struct pair_want want = { .cqe = 8, .send_wr = 512 };
+	struct ibv_async_event event;
+	struct ibv_wc wc;
+	struct pair p;
+	int size, got = 0, n = 0;
+	uint64_t end;
+
+	pair_open(&p, &want);
+	size = p.cq[0]->cqe;
+	for (int k = 0; k < size + 40; k++)
+		CHECK_ERR(post_rdma(&p, 0, k, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	if (CHECK(async_event(p.dev.ctx, &event, WC_TIMEOUT), "no event of the overrun")) {
+		CHECK(event.event_type == IBV_EVENT_CQ_ERR && event.element.cq == p.cq[0],
+		      "event %d (%s)", event.event_type, ibv_event_type_str(event.event_type));
+		ibv_ack_async_event(&event);
+	}
+	end = deadline_ms(WC_TIMEOUT);
+	while (now_ns() < end) {
+		n = ibv_poll_cq(p.cq[0], 1, &wc);
+		if (n < 0)
+			break;
+		if (!n)
+			continue;
+		CHECK(wc.wr_id == (uint64_t)got, "completion %" PRIu64 ", expected %d", wc.wr_id, got);
+		got++;
+	}
+	CHECK(n < 0, "poll_cq does not tell of the overrun");
+	CHECK(got <= size, "%d completions from a queue of %d", got, size);
+	CHECK(got > 0, "completions from before the overrun are lost");
+	CHECK(ibv_poll_cq(p.cq[0], 1, &wc) < 0, "poll_cq tells once only");
+	pair_close(&p);
+}
+
+/* A queue that is exactly full has lost nothing. */
+static void exactly_full(void)
+{
+	struct pair_want want = { .cqe = 8, .send_wr = 512 };
+	struct ibv_async_event event;
+	struct ibv_wc wc;
+	struct pair p;
+	int size;
+
+	pair_open(&p, &want);
+	size = p.cq[0]->cqe;
+	for (int round = 0; round < 3; round++) {
+		for (int k = 0; k < size; k++)
+			CHECK_ERR(post_rdma(&p, 0, k, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+		CHECK(!async_event(p.dev.ctx, &event, 200), "an event without overrun");
+		for (int k = 0; k < size; k++) {
+			if (!WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS))
+				goto out;
+			CHECK(wc.wr_id == (uint64_t)k, "completion %" PRIu64 ", expected %d",
+			      wc.wr_id, k);
+		}
+	}
+out:
+	pair_close(&p);
+}
+
+#define TOTAL 2000
+
+struct traffic {
+	struct pair p;
+	uint32_t posted;
+	uint32_t polled;
+	bool failed;
+};
+
+static void *poster(void *arg)
+{
+	struct traffic *t = arg;
+
+	while (t->posted < TOTAL && !t->failed) {
+		if (t->posted - __atomic_load_n(&t->polled, __ATOMIC_ACQUIRE) >= 32) {
+			sched_yield();
+			continue;
+		}
+		if (post_rdma(&t->p, 0, t->posted, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED)) {
+			FAIL("post_send %u: %s", t->posted, why_text());
+			t->failed = true;
+		}
+		__atomic_store_n(&t->posted, t->posted + 1, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+static void *poller(void *arg)
+{
+	struct traffic *t = arg;
+	struct ibv_wc wc;
+
+	while (t->polled < TOTAL && !t->failed) {
+		if (wait_wc(t->p.cq[0], &wc, WC_TIMEOUT) != 1) {
+			FAIL("completion %u does not come, %u were posted", t->polled, t->posted);
+			t->failed = true;
+			break;
+		}
+		if (wc.status || wc.wr_id != t->polled) {
+			FAIL("completion %" PRIu64 " status %d, expected %u", wc.wr_id, wc.status,
+			     t->polled);
+			t->failed = true;
+		}
+		__atomic_store_n(&t->polled, t->polled + 1, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+/* Four threads post, poll, arm and resize at the same time. */
+static void resize_under_traffic(void)
+{
+	static const int sizes[] = { 100, 40, 300, 64, 999, 33 };
+	struct pair_want want = { .cqe = 64, .use_channel = 1 };
+	struct traffic t = { 0 };
+	pthread_t a, b;
+	int resized = 0;
+
+	if (no_resize())
+		return;
+	pair_open(&t.p, &want);
+	fcntl(t.p.ch->fd, F_SETFL, O_NONBLOCK);
+	pthread_create(&a, NULL, poster, &t);
+	pthread_create(&b, NULL, poller, &t);
+	while (__atomic_load_n(&t.polled, __ATOMIC_ACQUIRE) < TOTAL && !t.failed) {
+		struct ibv_cq *cq;
+		void *context;
+		int ret = ibv_resize_cq(t.p.cq[0], sizes[resized++ % ARRAY_SIZE(sizes)]);
+
+		CHECK(!ret, "resize %d: %s; %s", resized, err_name(ret), why_text());
+		CHECK_ERR(ibv_req_notify_cq(t.p.cq[0], 0), 0);
+		if (!ibv_get_cq_event(t.p.ch, &cq, &context))
+			ibv_ack_cq_events(cq, 1);
+	}
+	pthread_join(a, NULL);
+	pthread_join(b, NULL);
+	printf("resized %d times\n", resized);
+	WANT_EMPTY(t.p.cq[0]);
+	pair_close(&t.p);
+}
+
+static const struct test_case cases[] = {
+	{ "overrun", overrun },
+	{ "exactly_full", exactly_full },
+	{ "resize_under_traffic", resize_under_traffic },
+};
+
+TEST_MAIN("cq_overrun (adv17)", cases, 60)

@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A packet socket sees each message between two queue pairs of one host as packets, with
+ * the right headers, bytes and checksum. UNIV_TEST_TAP names the network device. With
+ * UNIV_TEST_WIRE the packets are real; without it a mirror makes them. The real ones are
+ * the same, except for additional acknowledgements.
+ */
+#include "testlib.h"
+#include <arpa/inet.h>
+#include <linux/if_packet.h>
+#include <net/ethernet.h>
+#include <net/if.h>
+#include <netinet/ip.h>
+#include <netinet/udp.h>
+#include <sys/socket.h>
+
+#define MTU		4096
+#define PSN		100		/* The first PSN that testlib.h sets. */
+#define LONGEST		(300u << 10)
+#define SHOWN		(64u << 10)	/* The mirror shows this much of a longer message, and
+					 * its last packet. */
+
+enum {
+	SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_ONLY = 4, SEND_ONLY_IMM, WRITE_FIRST, WRITE_MIDDLE,
+	WRITE_LAST, WRITE_ONLY = 10, WRITE_ONLY_IMM, READ_REQUEST, READ_FIRST, READ_MIDDLE,
+	READ_LAST, READ_ONLY, ACK, ATOMIC_ACK, COMPARE_SWAP, FETCH_ADD, ATOMIC_WRITE = 29, UC = 0x20, UD = 0x60,
+};
+
+/* A packet that the socket saw, from the base transport header on. */
+struct packet {
+	uint8_t byte[2 * MTU];
+	uint32_t len;			/* Length without the CRC. */
+	uint8_t op;
+	uint32_t psn;
+	uint32_t qpn;
+};
+
+static int sock = -1;
+static bool wire;
+static struct pair p;
+static uint32_t psn, msn;		/* PSN and MSN of the next message of p.qp[0]. */
+
+/* ---- The tap ------------------------------------------------------------- */
+
+static void tap_open(void)
+{
+	const char *name = getenv("UNIV_TEST_TAP");
+	struct sockaddr_ll at = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL) };
+	int size = 4 << 20;
+
+	wire = getenv("UNIV_TEST_WIRE");
+	if (!name)
+		SKIP("UNIV_TEST_TAP is not set");
+	if (sock >= 0)
+		close(sock);
+	sock = socket(AF_PACKET, SOCK_RAW, htons(ETH_P_ALL));
+	NEED(sock >= 0, "packet socket: %s", err_name(errno));
+	setsockopt(sock, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
+	at.sll_ifindex = if_nametoindex(name);
+	NEED(!bind(sock, (struct sockaddr *)&at, sizeof(at)), "bind: %s", err_name(errno));
+}
+
+static uint32_t get32(const uint8_t *at)
+{
+	uint32_t value;
+
+	memcpy(&value, at, 4);
+	return ntohl(value);
+}
+
+static uint64_t get64(const uint8_t *at)
+{
+	return (uint64_t)get32(at) << 32 | get32(at + 4);
+}
+
+static uint32_t crc32_add(uint32_t crc, const void *data, size_t len)
+{
+	const uint8_t *byte = data;
+
+	while (len--) {
+		crc ^= *byte++;
+		for (int i = 0; i < 8; i++)
+			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+	}
+	return crc;
+}
+
+/* The invariant CRC of an IPv4 packet, with ones in place of the fields that routers may change. */
+static uint32_t icrc(const uint8_t *ip, size_t len)
+{
+	static const uint8_t ones[8] = { 255, 255, 255, 255, 255, 255, 255, 255 };
+	uint8_t copy[sizeof(struct packet)];
+
+	memcpy(copy, ip, len);
+	copy[1] = 0xff;				/* Type of service. */
+	copy[8] = 0xff;				/* Time to live. */
+	memset(copy + 10, 0xff, 2);		/* Checksums, and in the BTH the reserved byte. */
+	memset(copy + 26, 0xff, 2);
+	copy[28 + 4] = 0xff;
+	return ~crc32_add(crc32_add(~0u, ones, 8), copy, len);
+}
+
+static uint16_t ip_sum(const uint8_t *ip)
+{
+	uint32_t sum = 0;
+
+	for (int i = 0; i < 20; i += 2)
+		sum += ip[i] << 8 | ip[i + 1];
+	sum = (sum >> 16) + (sum & 0xffff);
+	return sum + (sum >> 16);
+}
+
+static bool take(struct packet *pkt, const uint8_t *frame, size_t len)
+{
+	const struct ethhdr { uint8_t addr[12]; uint16_t proto; } *eth = (const void *)frame;
+	const uint8_t *ip = frame + 14, *udp = ip + 20;
+	uint32_t told;
+
+	if (len < 14 + 28 + 16 || eth->proto != htons(ETHERTYPE_IP) || ip[9] != IPPROTO_UDP ||
+	    (udp[2] << 8 | udp[3]) != 4791)
+		return false;
+	len -= 14;
+	CHECK((size_t)(ip[2] << 8 | ip[3]) == len, "the IP header says %d of %zu bytes",
+	      ip[2] << 8 | ip[3], len);
+	CHECK((size_t)(udp[4] << 8 | udp[5]) == len - 20, "the UDP header's length is wrong");
+	CHECK(ip_sum(ip) == 0xffff, "the IP header's checksum is wrong");
+	memcpy(&told, ip + len - 4, 4);
+	CHECK(le32toh(told) == icrc(ip, len - 4), "the ICRC is wrong");
+	pkt->len = len - 28 - 4;
+	memcpy(pkt->byte, ip + 28, pkt->len);
+	pkt->op = pkt->byte[0];
+	pkt->qpn = get32(pkt->byte + 4) & 0xffffff;
+	pkt->psn = get32(pkt->byte + 8) & 0xffffff;
+	return true;
+}
+
+/* Return false if no packet arrives in time. */
+static bool seen_within(struct packet *pkt, int ms)
+{
+	static uint8_t frame[sizeof(struct packet)];
+	struct pollfd fd = { .fd = sock, .events = POLLIN };
+	struct sockaddr_ll from;
+	socklen_t size;
+	ssize_t n;
+
+	while (poll(&fd, 1, ms) == 1) {
+		size = sizeof(from);
+		n = recvfrom(sock, frame, sizeof(frame), 0, (struct sockaddr *)&from, &size);
+		if (n > 0 && from.sll_pkttype == PACKET_OUTGOING && take(pkt, frame, n))
+			return true;
+	}
+	return false;
+}
+
+/* Receive the next packet and compare it with the expected opcode, PSN and direction. */
+static bool see(struct packet *pkt, uint8_t op, uint32_t want_psn, bool back)
+{
+	bool more;
+
+	do {
+		more = seen_within(pkt, 2000 * test_slowness());
+	} while (more && wire && pkt->op == ACK && (op != ACK || pkt->psn != want_psn));
+	if (!CHECK(more, "no packet %02x was seen", op))
+		return false;
+	CHECK(pkt->op == op, "opcode %02x instead of %02x", pkt->op, op);
+	CHECK(pkt->psn == (want_psn & 0xffffff), "%02x: PSN %u instead of %u", op, pkt->psn, want_psn);
+	CHECK(pkt->qpn == p.qp[!back]->qp_num, "%02x: for queue pair %u", op, pkt->qpn);
+	CHECK(pkt->byte[2] == 0xff && pkt->byte[3] == 0xff, "%02x: P_Key", op);
+	return pkt->op == op;
+}
+
+static void see_nothing(void)
+{
+	struct packet pkt;
+
+	CHECK(!seen_within(&pkt, 200), "%02x was seen, and should not be", pkt.op);
+}
+
+/* ---- Expected packets ---------------------------------------------------- */
+
+static void see_bytes(const struct packet *pkt, uint32_t headers, const uint8_t *want, uint32_t len)
+{
+	uint32_t pad = pkt->byte[1] >> 4 & 3;
+
+	if (!CHECK(pkt->len == headers + len + pad && pad == (-len & 3),
+		   "%02x: %u bytes with %u of padding instead of %u", pkt->op, pkt->len, pad,
+		   headers + len))
+		return;
+	CHECK(!memcmp(pkt->byte + headers, want, len), "%02x: other bytes", pkt->op);
+}
+
+static void see_ack(uint8_t op, uint32_t at, uint8_t syndrome, uint32_t count)
+{
+	struct packet pkt;
+
+	if (see(&pkt, op, at, true))
+		CHECK(get32(pkt.byte + 12) == ((uint32_t)syndrome << 24 | count),
+		      "the acknowledgement says %08x", get32(pkt.byte + 12));
+}
+
+static void see_reth(const struct packet *pkt, uint64_t va, uint32_t len)
+{
+	CHECK(get64(pkt->byte + 12) == va && get32(pkt->byte + 20) == p.mr->rkey &&
+	      get32(pkt->byte + 24) == len, "%02x: another target", pkt->op);
+}
+
+/* Expect the packets of a write or a send. An immediate, if the opcode has one, is 0x01020304. */
+static void see_data(uint8_t first, uint8_t only, const struct ibv_send_wr *wr, const uint8_t *want,
+		     uint32_t len)
+{
+	uint32_t n = len ? (len + MTU - 1) / MTU : 1;
+	struct packet pkt;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t headers = 12, part = i + 1 < n ? MTU : len - i * MTU;
+		uint8_t op = n == 1 ? only : !i ? first : i + 1 == n ? first + 2 : first + 1;
+
+		if (!wire && n > SHOWN / MTU && i >= SHOWN / MTU && i + 1 < n)
+			continue;
+		if (!see(&pkt, op, psn + i, false))
+			return;
+		if ((first & 0x1f) == WRITE_FIRST && !i) {
+			see_reth(&pkt, wr->wr.rdma.remote_addr, len);
+			headers += 16;
+		}
+		if ((op & 0x1f) == WRITE_ONLY_IMM || (op & 0x1f) == SEND_ONLY_IMM) {
+			CHECK(get32(pkt.byte + headers) == 0x01020304, "immediate data");
+			headers += 4;
+		}
+		CHECK(!(pkt.byte[1] & 0x80) == !(i + 1 == n && wr->send_flags & IBV_SEND_SOLICITED),
+		      "solicited");
+		see_bytes(&pkt, headers, want + i * MTU, part);
+	}
+	psn += n;
+}
+
+static void see_read(const struct ibv_send_wr *wr, const uint8_t *want, uint32_t len)
+{
+	uint32_t n = (len + MTU - 1) / MTU;
+	struct packet pkt;
+
+	if (!see(&pkt, READ_REQUEST, psn, false))
+		return;
+	see_reth(&pkt, wr->wr.rdma.remote_addr, len);
+	for (uint32_t i = 0; i < n; i++) {
+		bool ends = !i || i + 1 == n;
+		uint8_t op = n == 1 ? READ_ONLY : !i ? READ_FIRST : ends ? READ_LAST : READ_MIDDLE;
+
+		if (!see(&pkt, op, psn + i, true))
+			return;
+		if (ends)
+			CHECK(get32(pkt.byte + 12) == (0x1f000000 | msn), "%08x", get32(pkt.byte + 12));
+		see_bytes(&pkt, ends ? 16 : 12, want + i * MTU, i + 1 < n ? MTU : len - i * MTU);
+	}
+	psn += n;
+}
+
+static void see_atomic(const struct ibv_send_wr *wr, uint64_t found)
+{
+	bool swap = wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+	struct packet pkt;
+
+	if (!see(&pkt, swap ? COMPARE_SWAP : FETCH_ADD, psn, false))
+		return;
+	CHECK(get64(pkt.byte + 12) == wr->wr.atomic.remote_addr &&
+	      get32(pkt.byte + 20) == p.mr->rkey, "another target");
+	CHECK(get64(pkt.byte + 24) == (swap ? wr->wr.atomic.swap : wr->wr.atomic.compare_add) &&
+	      get64(pkt.byte + 32) == (swap ? wr->wr.atomic.compare_add : 0), "other operands");
+	if (!see(&pkt, ATOMIC_ACK, psn, true))
+		return;
+	CHECK(pkt.len == 24 && get64(pkt.byte + 16) == found, "another answer");
+	psn++;
+}
+
+/* ---- Messages ------------------------------------------------------------ */
+
+static void begin_as(const struct pair_want *want)
+{
+	tap_open();
+	pair_open(&p, want);
+	fill(p.buf[0], PAIR_HALF, 1);
+	fill(p.buf[1], PAIR_HALF, 2);
+	psn = PSN;
+	msn = 0;
+}
+
+static void begin(enum ibv_qp_type type)
+{
+	begin_as(&(struct pair_want){ .type = type });
+}
+
+static struct ibv_send_wr request(enum ibv_wr_opcode opcode, struct ibv_sge *sge, uint32_t len)
+{
+	struct ibv_send_wr wr = {
+		.wr_id = 7, .opcode = opcode, .sg_list = sge, .num_sge = 1, .imm_data = htonl(0x01020304),
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+
+	*sge = pair_sge(&p, 0, 64, len);
+	if (opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr.wr.atomic.remote_addr = (uintptr_t)p.buf[1] + 128;
+		wr.wr.atomic.rkey = p.mr->rkey;
+	} else if (p.type == IBV_QPT_UD) {
+		wr_address(&p, 0, &wr);
+	} else {
+		wr.wr.rdma.remote_addr = (uintptr_t)p.buf[1] + 128;
+		wr.wr.rdma.rkey = p.mr->rkey;
+	}
+	return wr;
+}
+
+static void perform(struct ibv_send_wr *wr)
+{
+	struct ibv_wc wc;
+
+	NEED_OK(post_one(&p, 0, wr));
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	msn++;
+}
+
+static void data(enum ibv_wr_opcode opcode, uint32_t len, int flags)
+{
+	static const uint8_t base[][2] = {
+		[IBV_WR_RDMA_WRITE] = { WRITE_FIRST, WRITE_ONLY },
+		[IBV_WR_RDMA_WRITE_WITH_IMM] = { WRITE_FIRST, WRITE_ONLY_IMM },
+		[IBV_WR_SEND] = { SEND_FIRST, SEND_ONLY },
+		[IBV_WR_SEND_WITH_IMM] = { SEND_FIRST, SEND_ONLY_IMM },
+	};
+	uint8_t service = p.type == IBV_QPT_UC ? UC : 0;
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = request(opcode, &sge, len);
+
+	/*
+	 * Real packets of a long message leave in one batch, which the socket sees before
+	 * it is segmented.
+	 */
+	if (wire && len > MTU)
+		return;
+	wr.send_flags |= flags;
+	if (opcode != IBV_WR_RDMA_WRITE)
+		NEED_OK(post_recv_at(&p, 1, 1, 1024, LONGEST));
+	perform(&wr);
+	see_data(service | base[opcode][0], service | base[opcode][1], &wr, p.buf[0] + 64, len);
+	if (p.type == IBV_QPT_RC)
+		see_ack(ACK, psn - 1, 0x1f, msn);
+}
+
+/* ---- Cases --------------------------------------------------------------- */
+
+static void writes(void)
+{
+	begin(IBV_QPT_RC);
+	data(IBV_WR_RDMA_WRITE, 10, IBV_SEND_INLINE);
+	data(IBV_WR_RDMA_WRITE, 0, 0);
+	data(IBV_WR_RDMA_WRITE, 2 * MTU + 1, 0);
+	data(IBV_WR_RDMA_WRITE_WITH_IMM, 33, IBV_SEND_SOLICITED);
+	see_nothing();
+	pair_close(&p);
+}
+
+static void sends(void)
+{
+	begin(IBV_QPT_RC);
+	data(IBV_WR_SEND, 0, 0);
+	data(IBV_WR_SEND_WITH_IMM, 63, IBV_SEND_INLINE);
+	data(IBV_WR_SEND, 3 * MTU, IBV_SEND_SOLICITED);
+	see_nothing();
+	pair_close(&p);
+}
+
+static void reads(void)
+{
+	static const uint32_t lengths[] = { 9, MTU, 3 * MTU + 5 };
+
+	begin(IBV_QPT_RC);
+	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
+		struct ibv_sge sge;
+		struct ibv_send_wr wr = request(IBV_WR_RDMA_READ, &sge, lengths[i]);
+
+		if (wire && lengths[i] > MTU)
+			break;
+		perform(&wr);
+		see_read(&wr, p.buf[1] + 128, lengths[i]);
+	}
+	see_nothing();
+	pair_close(&p);
+}
+
+static void atomics(void)
+{
+	uint64_t found;
+
+	begin(IBV_QPT_RC);
+	for (int i = 0; i < 4; i++) {
+		struct ibv_sge sge;
+		struct ibv_send_wr wr = request(i & 1 ? IBV_WR_ATOMIC_CMP_AND_SWP :
+							IBV_WR_ATOMIC_FETCH_AND_ADD, &sge, 8);
+
+		memcpy(&found, p.buf[1] + 128, 8);
+		wr.wr.atomic.compare_add = 5;
+		wr.wr.atomic.swap = 6;
+		perform(&wr);
+		see_atomic(&wr, found);
+	}
+	see_nothing();
+	pair_close(&p);
+}
+
+static void atomic_writes(void)
+{
+	static uint8_t value[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+	uint64_t to;
+	struct ibv_qp_ex *ex;
+	struct packet pkt;
+	struct ibv_wc wc;
+
+	begin_as(&(struct pair_want){ .use_ex = 1, .ex_ops = IBV_QP_EX_WITH_ATOMIC_WRITE });
+	to = (uintptr_t)p.buf[1] + 64;
+	ex = ibv_qp_to_qp_ex(p.qp[0]);
+	ibv_wr_start(ex);
+	ex->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_atomic_write(ex, p.mr->rkey, to, value);
+	NEED_OK(ibv_wr_complete(ex));
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	if (see(&pkt, ATOMIC_WRITE, psn, false)) {
+		see_reth(&pkt, to, 8);
+		see_bytes(&pkt, 28, value, 8);
+	}
+	if (see(&pkt, READ_ONLY, psn, true))
+		CHECK(pkt.len == 16 && get32(pkt.byte + 12) == 0x1f000001, "another answer");
+	see_nothing();
+	pair_close(&p);
+}
+
+static void unreliable(void)
+{
+	begin(IBV_QPT_UC);
+	data(IBV_WR_RDMA_WRITE, 100, 0);
+	data(IBV_WR_SEND, MTU + 1, 0);
+	see_nothing();
+	pair_close(&p);
+}
+
+static void datagrams(void)
+{
+	struct packet pkt;
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+
+	begin(IBV_QPT_UD);
+	NEED_OK(post_recv_at(&p, 1, 1, 1024, 2048));
+	wr = request(IBV_WR_SEND, &sge, 77);
+	perform(&wr);
+	if (see(&pkt, UD | SEND_ONLY, psn, false)) {
+		CHECK(get32(pkt.byte + 12) == PAIR_QKEY && get32(pkt.byte + 16) == p.qp[0]->qp_num,
+		      "another queue pair's");
+		see_bytes(&pkt, 20, p.buf[0] + 64, 77);
+	}
+	see_nothing();
+	pair_close(&p);
+}
+
+/* The mirror shows the NAK of a refused request too. */
+static void refused(void)
+{
+	struct packet pkt;
+	struct ibv_sge sge;
+	struct ibv_send_wr wr;
+	struct ibv_wc wc;
+
+	begin(IBV_QPT_RC);
+	data(IBV_WR_RDMA_WRITE, 5, 0);
+	wr = request(IBV_WR_RDMA_WRITE, &sge, 16);
+	wr.wr.rdma.rkey ^= 0x55;
+	NEED_OK(post_one(&p, 0, &wr));
+	WANT_WC(p.cq[0], &wc, IBV_WC_REM_ACCESS_ERR);
+	see(&pkt, WRITE_ONLY, psn, false);
+	see_ack(ACK, psn, 0x62, msn);
+	see_nothing();
+	pair_close(&p);
+}
+
+/* The mirror leaves out the middle packets of long messages. */
+static void cut(void)
+{
+	begin(IBV_QPT_RC);
+	if (!wire) {
+		data(IBV_WR_RDMA_WRITE, LONGEST, 0);
+		data(IBV_WR_RDMA_WRITE, SHOWN + 1, 0);
+		see_nothing();
+	}
+	pair_close(&p);
+}
+
+/* The mirror is off. This case runs only by name. */
+static void silent(void)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr;
+
+	begin(IBV_QPT_RC);
+	wr = request(IBV_WR_RDMA_WRITE, &sge, 16);
+	perform(&wr);
+	see_nothing();
+	pair_close(&p);
+}
+
+static const struct test_case cases[] = {
+	{ "writes", writes },
+	{ "sends", sends },
+	{ "reads", reads },
+	{ "atomics", atomics },
+	{ "atomic_writes", atomic_writes },
+	{ "unreliable", unreliable },
+	{ "datagrams", datagrams },
+	{ "refused", refused },
+	{ "cut", cut },
+	{ "silent", silent },
+};
+
+/* Without a name, run all cases but the last. */
+int main(int argc, char **argv)
+{
+	return test_run("mirror", argc, argv, cases, ARRAY_SIZE(cases) - (argc < 2), 30);
+}

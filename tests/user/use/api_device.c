@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Verbs on devices, ports, domains, memory and addresses, each used as intended. */
+#include "testlib.h"
+
+static void list_twice(void)
+{
+	struct ibv_device **a, **b;
+	int n = -1, m = -1;
+
+	a = ibv_get_device_list(&n);
+	NEED_PTR(a, "get_device_list");
+	b = ibv_get_device_list(&m);
+	NEED_PTR(b, "get_device_list again");
+	CHECK(n > 0 && n == m, "%d devices, then %d", n, m);
+	for (int i = 0; i < n && i < m; i++)
+		CHECK(a[i] == b[i], "device %d moved between two lists", i);
+	CHECK(!a[n], "the list does not end with NULL");
+	ibv_free_device_list(a);
+	CHECK(ibv_get_device_name(b[0])[0], "a device without a name");
+	CHECK(ibv_get_device_guid(b[0]), "a device without a GUID");
+	CHECK(ibv_get_device_index(b[0]) >= -1, "index %d", ibv_get_device_index(b[0]));
+	ibv_free_device_list(b);
+}
+
+/* An open context keeps its device after the list is freed. */
+static void open_outlives_list(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *ctx;
+
+	NEED_PTR(list, "get_device_list");
+	ctx = ibv_open_device(list[0]);
+	NEED_PTR(ctx, "open_device");
+	ibv_free_device_list(list);
+	CHECK(ctx->device && ctx->device->name[0], "the context lost its device");
+	CHECK(ctx->async_fd >= 0 && ctx->cmd_fd >= 0, "fds %d and %d", ctx->cmd_fd,
+	      ctx->async_fd);
+	CHECK(ctx->num_comp_vectors > 0, "%d completion vectors", ctx->num_comp_vectors);
+	CHECK_ERR(ibv_close_device(ctx), 0);
+}
+
+static void device_attr(void)
+{
+	struct ibv_device_attr_ex ex;
+	struct test_dev dev;
+
+	dev_open(&dev);
+	CHECK(dev.attr.max_qp > 0 && dev.attr.max_cq > 0 && dev.attr.max_mr > 0 &&
+	      dev.attr.max_pd > 0 && dev.attr.max_qp_wr > 0 && dev.attr.max_cqe > 0 &&
+	      dev.attr.max_sge > 0, "a limit is not positive");
+	CHECK(dev.attr.phys_port_cnt == 1, "%d ports", dev.attr.phys_port_cnt);
+	CHECK(dev.attr.node_guid == ibv_get_device_guid(dev.ctx->device), "two different GUIDs");
+	memset(&ex, 0xa5, sizeof(ex));
+	CHECK_ERR(ibv_query_device_ex(dev.ctx, NULL, &ex), 0);
+	CHECK(!memcmp(&ex.orig_attr, &dev.attr, sizeof(dev.attr)),
+	      "query_device and query_device_ex differ");
+	CHECK(!ex.comp_mask, "comp_mask %#x", ex.comp_mask);
+	CHECK(!ex.tso_caps.max_tso && !ex.xrc_odp_caps, "capabilities that rxe has not");
+	dev_close(&dev);
+}
+
+/* Each capability that the device reports works. */
+static void device_flags(void)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 8, .max_sge = 1 } };
+	struct ibv_srq_attr attr = { .max_wr = 16 };
+	const unsigned int none = IBV_DEVICE_RESIZE_MAX_WR | IBV_DEVICE_RAW_MULTI |
+		IBV_DEVICE_UD_IP_CSUM | IBV_DEVICE_RC_IP_CSUM | IBV_DEVICE_RAW_IP_CSUM |
+		IBV_DEVICE_MANAGED_FLOW_STEERING;
+	struct test_dev dev;
+	struct ibv_srq *srq;
+	struct ibv_pd *pd;
+	int err;
+
+	dev_open(&dev);
+	pd = ibv_alloc_pd(dev.ctx);
+	NEED_PTR(pd, "alloc_pd");
+	srq = ibv_create_srq(pd, &init);
+	NEED_PTR(srq, "create_srq");
+	err = ibv_modify_srq(srq, &attr, IBV_SRQ_MAX_WR);
+	CHECK(!err == !!(dev.attr.device_cap_flags & IBV_DEVICE_SRQ_RESIZE),
+	      "flags %#x, and a change of the size gives %s", dev.attr.device_cap_flags,
+	      err_name(err));
+	CHECK(!(dev.attr.device_cap_flags & none), "flags %#x", dev.attr.device_cap_flags);
+	CHECK_ERR(ibv_destroy_srq(srq), 0);
+	CHECK_ERR(ibv_dealloc_pd(pd), 0);
+	dev_close(&dev);
+}
+
+static void port_attr(void)
+{
+	struct test_dev dev;
+	struct ibv_port_attr port;
+	__be16 pkey;
+
+	dev_open(&dev);
+	CHECK(dev.port.state == IBV_PORT_ACTIVE, "port state %d", dev.port.state);
+	CHECK(dev.port.link_layer == IBV_LINK_LAYER_ETHERNET, "link layer %d",
+	      dev.port.link_layer);
+	CHECK(dev.port.active_mtu >= IBV_MTU_256 && dev.port.active_mtu <= IBV_MTU_4096,
+	      "MTU %d", dev.port.active_mtu);
+	CHECK(dev.port.gid_tbl_len > 1 && dev.port.pkey_tbl_len > 0, "tables of %d and %d",
+	      dev.port.gid_tbl_len, dev.port.pkey_tbl_len);
+	CHECK_ERR(ibv_query_port(dev.ctx, 0, &port), EINVAL);
+	CHECK_ERR(ibv_query_port(dev.ctx, 2, &port), EINVAL);
+	CHECK(!ibv_query_pkey(dev.ctx, PORT, 0, &pkey) && pkey == htobe16(0xffff),
+	      "P_Key 0 is %#x", be16toh(pkey));
+	CHECK(ibv_query_pkey(dev.ctx, PORT, dev.port.pkey_tbl_len, &pkey),
+	      "a P_Key behind the table");
+	CHECK(ibv_get_pkey_index(dev.ctx, PORT, htobe16(0xffff)) == 0, "P_Key index");
+	CHECK(ibv_get_pkey_index(dev.ctx, PORT, htobe16(0x1234)) == -1, "index of no P_Key");
+	dev_close(&dev);
+}
+
+static void gids(void)
+{
+	struct ibv_gid_entry one, *table;
+	struct test_dev dev;
+	union ibv_gid gid;
+	ssize_t n;
+
+	dev_open(&dev);
+	table = calloc(dev.port.gid_tbl_len, sizeof(*table));
+	n = ibv_query_gid_table(dev.ctx, table, dev.port.gid_tbl_len, 0);
+	CHECK(n >= 2, "GID table of %zd entries", n);
+	for (ssize_t i = 0; i < n; i++) {
+		CHECK_ERR(ibv_query_gid_ex(dev.ctx, PORT, table[i].gid_index, &one, 0), 0);
+		CHECK(!memcmp(&one, &table[i], sizeof(one)), "entry %zd differs", i);
+		CHECK_ERR(ibv_query_gid(dev.ctx, PORT, table[i].gid_index, &gid), 0);
+		CHECK(!memcmp(&gid, &one.gid, sizeof(gid)), "GID %zd differs", i);
+		CHECK(one.ndev_ifindex, "GID %zd has no net device", i);
+	}
+	n = ibv_query_gid_table(dev.ctx, table, 1, 0);
+	CHECK(n == -EINVAL || n == 1, "a table of one entry gave %zd", n);
+	CHECK_ERR(ibv_query_gid_ex(dev.ctx, PORT, dev.port.gid_tbl_len, &one, 0), EINVAL);
+	CHECK(ibv_query_gid_ex(dev.ctx, PORT, 0, &one, 0x80), "flags of query_gid_ex");
+	free(table);
+	dev_close(&dev);
+}
+
+static void names(void)
+{
+	char text[64] = "";
+	char dir[128];
+
+	CHECK(strstr(ibv_event_type_str(IBV_EVENT_DEVICE_FATAL), "catastrophic"), "event name: %s",
+	      ibv_event_type_str(IBV_EVENT_DEVICE_FATAL));
+	CHECK(strcasestr(ibv_port_state_str(IBV_PORT_ACTIVE), "active"), "port state name: %s",
+	      ibv_port_state_str(IBV_PORT_ACTIVE));
+	CHECK(ibv_node_type_str(IBV_NODE_CA)[0], "node type name");
+	CHECK(!strcmp(ibv_wc_status_str(IBV_WC_SUCCESS), "success"), "status name: %s",
+	      ibv_wc_status_str(IBV_WC_SUCCESS));
+	CHECK(ibv_wc_status_str(1000)[0] && ibv_event_type_str(1000)[0], "unknown values");
+	CHECK(ibv_rate_to_mbps(IBV_RATE_100_GBPS) == 103125, "100 Gbit/s is %d",
+	      ibv_rate_to_mbps(IBV_RATE_100_GBPS));
+	CHECK(mbps_to_ibv_rate(103125) == IBV_RATE_100_GBPS, "and back");
+	CHECK(ibv_rate_to_mult(IBV_RATE_10_GBPS) == 4, "10 Gbit/s is 4 times");
+	CHECK(mult_to_ibv_rate(4) == IBV_RATE_10_GBPS, "and back");
+	CHECK(!strcmp(ibv_get_sysfs_path(), "/sys"), "sysfs at %s", ibv_get_sysfs_path());
+	snprintf(dir, sizeof(dir), "/sys/class/infiniband/%s", getenv("UNIV_TEST_DEVICE") ?: "rxe0");
+	CHECK(ibv_read_sysfs_file(dir, "ports/1/state", text, sizeof(text)) > 0 &&
+	      strstr(text, "ACTIVE"), "state: %s", text);
+}
+
+static void domains(void)
+{
+	struct ibv_pd *pd[64];
+	struct test_dev dev;
+
+	dev_open(&dev);
+	for (size_t i = 0; i < ARRAY_SIZE(pd); i++) {
+		pd[i] = ibv_alloc_pd(dev.ctx);
+		NEED_PTR(pd[i], "alloc_pd");
+		CHECK(pd[i]->context == dev.ctx, "the domain's context");
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(pd); i++)
+		CHECK_ERR(ibv_dealloc_pd(pd[i]), 0);
+	dev_close(&dev);
+}
+
+static void memory(void)
+{
+	static const size_t lengths[] = { 1, 4095, 4096, 4097, 1 << 20 };
+	struct test_dev dev;
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	char *mem = malloc(2 << 20);
+
+	dev_open(&dev);
+	pd = ibv_alloc_pd(dev.ctx);
+	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
+		mr = ibv_reg_mr(pd, mem + 13, lengths[i], ALL_ACCESS);
+		if (!CHECK(mr, "register %zu: %s; %s", lengths[i], err_name(errno), why_text()))
+			continue;
+		CHECK(mr->addr == mem + 13 && mr->length == lengths[i] && mr->pd == pd &&
+		      mr->context == dev.ctx, "the region's fields");
+		CHECK(mr->lkey && mr->rkey, "keys %#x %#x", mr->lkey, mr->rkey);
+		CHECK_ERR(ibv_dereg_mr(mr), 0);
+	}
+	mr = ibv_reg_mr(pd, mem, 4096, 0);
+	CHECK(mr, "local read only: %s", err_name(errno));
+	if (mr)
+		CHECK_ERR(ibv_dereg_mr(mr), 0);
+	mr = ibv_reg_mr(pd, mem, 4096, ALL_ACCESS | IBV_ACCESS_RELAXED_ORDERING);
+	CHECK(mr, "relaxed ordering, an optional flag: %s", err_name(errno));
+	if (mr)
+		CHECK_ERR(ibv_dereg_mr(mr), 0);
+	CHECK_ERR(ibv_dealloc_pd(pd), 0);
+	dev_close(&dev);
+	free(mem);
+}
+
+static void memory_rereg(void)
+{
+	struct test_dev dev;
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	char *mem = malloc(8192);
+	int ret;
+
+	dev_open(&dev);
+	pd = ibv_alloc_pd(dev.ctx);
+	mr = ibv_reg_mr(pd, mem, 4096, IBV_ACCESS_LOCAL_WRITE);
+	NEED_PTR(mr, "reg_mr");
+	ret = ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, mem, 8192, 0);
+	CHECK(!ret || errno == EOPNOTSUPP || errno == ENOSYS, "rereg_mr: %d, %s", ret,
+	      err_name(errno));
+	CHECK(ibv_rereg_mr(mr, 0x100, NULL, NULL, 0, 0) == IBV_REREG_MR_ERR_INPUT,
+	      "rereg_mr with an unknown flag");
+	CHECK_ERR(ibv_dereg_mr(mr), 0);
+	CHECK_ERR(ibv_dealloc_pd(pd), 0);
+	dev_close(&dev);
+	free(mem);
+}
+
+/* The region starts at address 0 for the peer, which needs only the offset and the key. */
+static void memory_iova(void)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED };
+	uint8_t *mem = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+	struct pair p;
+	struct ibv_sge sge;
+	struct ibv_mr *mr;
+	struct ibv_wc wc;
+
+	pair_open(&p, NULL);
+	mr = ibv_reg_mr_iova(p.pd, mem, 8192, 0, ALL_ACCESS);
+	NEED_PTR(mr, "reg_mr_iova");
+	fill(p.buf[0], 100, 5);
+	sge = pair_sge(&p, 0, 0, 100);
+	wr.sg_list = &sge;
+	wr.num_sge = 1;
+	wr.wr.rdma.remote_addr = 4096;
+	wr.wr.rdma.rkey = mr->rkey;
+	CHECK_ERR(post_one(&p, 0, &wr), 0);
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	CHECK_BYTES(mem + 4096, 100, 5, "written by iova");
+	CHECK_ERR(ibv_dereg_mr(mr), 0);
+	mr = ibv_reg_mr_iova2(p.pd, mem, 8192, 0x10000, ALL_ACCESS);
+	CHECK(mr, "reg_mr_iova2: %s", err_name(errno));
+	if (mr)
+		CHECK_ERR(ibv_dereg_mr(mr), 0);
+	pair_close(&p);
+	munmap(mem, 8192);
+}
+
+/* Compare with the MAC address of the network device below the first port, from sysfs. */
+static bool is_mac_of_netdev(const struct test_dev *dev, const uint8_t mac[6])
+{
+	char path[256], name[64] = "", text[64] = "", mine[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/gid_attrs/ndevs/%d",
+		 ibv_get_device_name(dev->ctx->device), dev->gid_index);
+	file = fopen(path, "r");
+	NEED(file && fscanf(file, "%63s", name) == 1, "%s", path);
+	fclose(file);
+	snprintf(path, sizeof(path), "/sys/class/net/%s/address", name);
+	file = fopen(path, "r");
+	NEED(file && fscanf(file, "%63s", text) == 1, "%s", path);
+	fclose(file);
+	snprintf(mine, sizeof(mine), "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2],
+		 mac[3], mac[4], mac[5]);
+	return !strcmp(text, mine);
+}
+
+static void addresses(void)
+{
+	struct ibv_ah *ah[32];
+	struct ibv_ah_attr attr;
+	struct test_dev dev;
+	struct ibv_pd *pd;
+	uint8_t mac[6];
+	uint16_t vid;
+
+	dev_open(&dev);
+	pd = ibv_alloc_pd(dev.ctx);
+	ah_attr_to(&dev, &attr);
+	for (size_t i = 0; i < ARRAY_SIZE(ah); i++) {
+		ah[i] = ibv_create_ah(pd, &attr);
+		NEED_PTR(ah[i], "create_ah");
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(ah); i++)
+		CHECK_ERR(ibv_destroy_ah(ah[i]), 0);
+	memset(mac, 0xa5, sizeof(mac));
+	vid = 0;
+	CHECK_ERR(ibv_resolve_eth_l2_from_gid(dev.ctx, &attr, mac, &vid), 0);
+	if (why_known())
+		CHECK(is_mac_of_netdev(&dev, mac) && vid == 0xffff,
+		      "%02x:%02x:%02x:%02x:%02x:%02x, VLAN %#x", mac[0], mac[1], mac[2], mac[3],
+		      mac[4], mac[5], vid);
+	CHECK_ERR(ibv_dealloc_pd(pd), 0);
+	dev_close(&dev);
+}
+
+/*
+ * Unsupported functions return an error and do not crash. The stock library supports some
+ * of them.
+ */
+static void not_there(void)
+{
+	struct ibv_parent_domain_init_attr pda = { 0 };
+	struct ibv_counters_init_attr counters = { 0 };
+	struct ibv_rwq_ind_table_init_attr ind = { 0 };
+	struct ibv_alloc_dm_attr dm = { .length = 64 };
+	struct ibv_flow_action_esp_attr esp = { 0 };
+	struct ibv_wq_init_attr wq = { .wq_type = IBV_WQT_RQ, .max_wr = 1, .max_sge = 1 };
+	struct ibv_td_init_attr td = { 0 };
+	struct ibv_flow_attr flow = { .size = sizeof(flow), .port = 1 };
+	struct ibv_ece ece = { 0 };
+	struct ibv_values_ex values = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
+	struct pair p;
+	int ret;
+
+	pair_open(&p, NULL);
+	CHECK_NULL(ibv_alloc_td(p.dev.ctx, &td), EOPNOTSUPP);
+	CHECK_NULL(ibv_alloc_parent_domain(p.dev.ctx, &pda), EOPNOTSUPP);
+	CHECK_NULL(ibv_alloc_dm(p.dev.ctx, &dm), EOPNOTSUPP);
+	CHECK_NULL(ibv_create_counters(p.dev.ctx, &counters), EOPNOTSUPP);
+	CHECK_NULL(ibv_create_flow_action_esp(p.dev.ctx, &esp), EOPNOTSUPP);
+	CHECK_NULL(ibv_alloc_null_mr(p.pd), EOPNOTSUPP);
+	ret = ibv_query_rt_values_ex(p.dev.ctx, &values);
+	CHECK(!ret || ret == EOPNOTSUPP, "query_rt_values_ex: %s", err_name(ret));
+	CHECK(ibv_advise_mr(p.pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, NULL, 0), "advise_mr");
+	CHECK(ibv_query_ece(p.qp[0], &ece), "query_ece");
+	CHECK(ibv_query_qp_data_in_order(p.qp[0], IBV_WR_RDMA_WRITE, 0) >= 0, "data_in_order");
+	if (why_known()) {
+		CHECK_NULL(ibv_create_flow(p.qp[0], &flow), EOPNOTSUPP);
+		CHECK_NULL(ibv_create_wq(p.dev.ctx, &wq), EOPNOTSUPP);
+		CHECK_NULL(ibv_create_rwq_ind_table(p.dev.ctx, &ind), EOPNOTSUPP);
+		CHECK_NULL(ibv_reg_dmabuf_mr(p.pd, 0, 4096, 0, -1, 0), EOPNOTSUPP);
+	}
+	CHECK(pair_works(&p), "the pair does not work after it");
+	pair_close(&p);
+}
+
+static void fork_calls(void)
+{
+	enum ibv_fork_status status;
+
+	CHECK_ERR(ibv_fork_init(), 0);
+	status = ibv_is_fork_initialized();
+	CHECK(status == IBV_FORK_ENABLED || status == IBV_FORK_UNNEEDED, "fork status %d", status);
+}
+
+static const struct test_case cases[] = {
+	{ "fork_calls", fork_calls },
+	{ "list_twice", list_twice },
+	{ "open_outlives_list", open_outlives_list },
+	{ "device_attr", device_attr },
+	{ "device_flags", device_flags },
+	{ "port_attr", port_attr },
+	{ "gids", gids },
+	{ "names", names },
+	{ "domains", domains },
+	{ "memory", memory },
+	{ "memory_rereg", memory_rereg },
+	{ "memory_iova", memory_iova },
+	{ "addresses", addresses },
+	{ "not_there", not_there },
+};
+
+TEST_MAIN("api_device", cases, 30)

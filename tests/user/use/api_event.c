@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0
+/* adv30. Asynchronous events, and signals while a thread waits for an event. */
+#include "testlib.h"
+
+static bool event_waits(struct ibv_context *ctx, int ms)
+{
+	struct pollfd pfd = { .fd = ctx->async_fd, .events = POLLIN };
+
+	return poll(&pfd, 1, ms) == 1 && pfd.revents & POLLIN;
+}
+
+static void nothing_happened(void)
+{
+	struct ibv_async_event event;
+	struct test_dev dev;
+	int ret;
+
+	dev_open(&dev);
+	CHECK(!event_waits(dev.ctx, 50), "an event on a fresh context");
+	fcntl(dev.ctx->async_fd, F_SETFL, fcntl(dev.ctx->async_fd, F_GETFL) | O_NONBLOCK);
+	errno = 0;
+	ret = ibv_get_async_event(dev.ctx, &event);
+	CHECK(ret && errno == EAGAIN, "get_async_event: %d, %s", ret, err_name(errno));
+	dev_close(&dev);
+}
+
+/* The first message that arrives in RTR causes an event; rxe does not report it. */
+static void established(void)
+{
+	struct pair_want want = { .stay_reset = 1 };
+	struct ibv_async_event event;
+	struct ibv_wc wc;
+	struct pair p;
+
+	pair_open(&p, &want);
+	qp_connect(&p.dev, p.qp[0], p.qp[1]->qp_num, NULL);
+	NEED_OK(qp_to_init(p.qp[1]));
+	CHECK_ERR(post_recv_at(&p, 1, 1, 0, 64), 0);
+	NEED_OK(qp_to_rtr(&p.dev, p.qp[1], p.qp[0]->qp_num));
+	CHECK_ERR(post_send_at(&p, 0, 2, 0, 8, IBV_SEND_SIGNALED), 0);
+	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	if (event_waits(p.dev.ctx, on_uroce() ? 5000 : 200)) {
+		NEED_OK(ibv_get_async_event(p.dev.ctx, &event));
+		CHECK(event.event_type == IBV_EVENT_COMM_EST && event.element.qp == p.qp[1],
+		      "event %d", event.event_type);
+		ibv_ack_async_event(&event);
+	} else {
+		CHECK(!on_uroce(), "no event of the first message");
+	}
+	pair_close(&p);
+}
+
+/* A queue pair with an SRQ reports when its last request has completed; rxe does not. */
+static void want_last_request(struct pair *p, struct ibv_qp *qp)
+{
+	struct ibv_async_event event;
+
+	if (!event_waits(p->dev.ctx, on_uroce() ? 5000 : 200)) {
+		CHECK(!on_uroce(), "no event of the last request");
+		return;
+	}
+	NEED_OK(ibv_get_async_event(p->dev.ctx, &event));
+	CHECK(event.event_type == IBV_EVENT_QP_LAST_WQE_REACHED && event.element.qp == qp,
+	      "event %d (%s)", event.event_type, ibv_event_type_str(event.event_type));
+	ibv_ack_async_event(&event);
+}
+
+static void last_request(void)
+{
+	struct pair_want want = { .use_srq = 1 };
+	struct pair p;
+
+	pair_open(&p, &want);
+	CHECK_ERR(qp_to_state(p.qp[1], IBV_QPS_ERR), 0);
+	want_last_request(&p, p.qp[1]);
+	pair_close(&p);
+}
+
+/* The same after a request of the queue pair itself has failed. */
+static void last_request_of_failure(void)
+{
+	struct pair_want want = { .use_srq = 1 };
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+	struct ibv_wc wc;
+	struct pair p;
+
+	pair_open(&p, &want);
+	sge = (struct ibv_sge){ (uintptr_t)p.buf[1], 8, p.mr->lkey ^ 0x55 };
+	CHECK_ERR(post_one(&p, 1, &wr), 0);
+	/* rdma_rxe reports another status for a wrong key of a send, which has changed in 6.2. */
+	CHECK(wait_wc(p.cq[1], &wc, WC_TIMEOUT) == 1 && wc.status != IBV_WC_SUCCESS &&
+	      (wc.status == IBV_WC_LOC_PROT_ERR || !on_uroce()), "%s",
+	      ibv_wc_status_str(wc.status));
+	want_last_request(&p, p.qp[1]);
+	pair_close(&p);
+}
+
+static int signals;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	__atomic_add_fetch(&signals, 1, __ATOMIC_RELAXED);
+}
+
+struct blocked {
+	struct ibv_context *ctx;
+	struct ibv_comp_channel *ch;
+	int ret;
+	int err;
+};
+
+static void *block_async(void *arg)
+{
+	struct blocked *b = arg;
+	struct ibv_async_event event;
+
+	b->ret = ibv_get_async_event(b->ctx, &event);
+	b->err = errno;
+	return NULL;
+}
+
+static void *block_comp(void *arg)
+{
+	struct blocked *b = arg;
+	struct ibv_cq *cq;
+	void *context;
+
+	b->ret = ibv_get_cq_event(b->ch, &cq, &context);
+	b->err = errno;
+	return NULL;
+}
+
+/* A signal before the thread's system call has no effect, so repeat it. */
+static void interrupt(void *(*fn)(void *), struct blocked *b, const char *what)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+	pthread_t thread;
+
+	sigaction(SIGUSR1, &sa, NULL);
+	pthread_create(&thread, NULL, fn, b);
+	do {
+		sleep_ms(50);
+		pthread_kill(thread, SIGUSR1);
+	} while (pthread_tryjoin_np(thread, NULL));
+	CHECK(b->ret == -1 && b->err == EINTR, "%s after a signal: %d, %s", what, b->ret,
+	      err_name(b->err));
+}
+
+static void signals_interrupt(void)
+{
+	struct pair_want want = { .use_channel = 1 };
+	struct blocked b;
+	struct pair p;
+
+	pair_open(&p, &want);
+	b = (struct blocked){ .ctx = p.dev.ctx, .ch = p.ch };
+	interrupt(block_async, &b, "get_async_event");
+	interrupt(block_comp, &b, "get_cq_event");
+	CHECK(pair_works(&p), "the pair does not work after signals");
+	pair_close(&p);
+}
+
+/* Both descriptors can report an event by SIGIO. */
+static void want_sigio(int fd)
+{
+	NEED(!fcntl(fd, F_SETOWN, getpid()), "F_SETOWN: %s", err_name(errno));
+	NEED(!fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC), "O_ASYNC: %s", err_name(errno));
+}
+
+static bool sigio_came(void)
+{
+	uint64_t end = deadline_ms(5000);
+
+	while (!__atomic_load_n(&signals, __ATOMIC_RELAXED) && now_ns() < end)
+		sleep_ms(5);
+	return __atomic_exchange_n(&signals, 0, __ATOMIC_RELAXED);
+}
+
+static void sigio(void)
+{
+	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+	struct pair_want want = { .use_channel = 1 };
+	struct ibv_wc wc;
+	struct pair p;
+
+	sigaction(SIGIO, &sa, NULL);
+	pair_open(&p, &want);
+	__atomic_store_n(&signals, 0, __ATOMIC_RELAXED);
+	want_sigio(p.ch->fd);
+	want_sigio(p.dev.ctx->async_fd);
+	CHECK_ERR(ibv_req_notify_cq(p.cq[0], 0), 0);
+	CHECK_ERR(post_rdma(&p, 0, 1, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	CHECK(sigio_came(), "no SIGIO for a completion");
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	/* After O_ASYNC is cleared, no signal is sent. */
+	fcntl(p.ch->fd, F_SETFL, fcntl(p.ch->fd, F_GETFL) & ~O_ASYNC);
+	CHECK_ERR(ibv_req_notify_cq(p.cq[0], 0), 0);
+	CHECK_ERR(post_rdma(&p, 0, 2, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	sleep_ms(50);
+	CHECK(!__atomic_load_n(&signals, __ATOMIC_RELAXED), "SIGIO that nobody asked for");
+	pair_close(&p);
+	signal(SIGIO, SIG_DFL);
+}
+
+/* Destroying a completion queue waits until its event is acknowledged. */
+struct late_ack {
+	struct ibv_cq *cq;
+	unsigned int ms;
+};
+
+static void *ack_later(void *arg)
+{
+	const struct late_ack *late = arg;
+
+	sleep_ms(late->ms);
+	ibv_ack_cq_events(late->cq, 1);
+	return NULL;
+}
+
+static void destroy_waits(unsigned int ms)
+{
+	struct pair_want want = { .use_channel = 1 };
+	struct late_ack late = { .ms = ms };
+	pthread_t thread;
+	struct ibv_wc wc;
+	uint64_t start;
+	struct pair p;
+	void *context;
+
+	pair_open(&p, &want);
+	CHECK_ERR(ibv_req_notify_cq(p.cq[0], 0), 0);
+	CHECK_ERR(post_rdma(&p, 0, 1, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	NEED_OK(ibv_get_cq_event(p.ch, &late.cq, &context));
+	CHECK_ERR(ibv_destroy_qp(p.qp[0]), 0);
+	p.qp[0] = NULL;
+	start = now_ns();
+	pthread_create(&thread, NULL, ack_later, &late);
+	CHECK_ERR(ibv_destroy_cq(p.cq[0]), 0);
+	CHECK(now_ns() - start > ms * 500000ull, "destroy_cq did not wait for the acknowledgement");
+	p.cq[0] = NULL;
+	pthread_join(thread, NULL);
+	pair_close(&p);
+}
+
+/* The second wait exceeds the second after which UNIVERBS_EXPLAIN reports it. */
+static void destroy_waits_for_ack(void)
+{
+	destroy_waits(200);
+	destroy_waits(2200);
+}
+
+/* An unread event is dropped with its completion queue. */
+static void destroy_drops_unread(void)
+{
+	struct pair_want want = { .use_channel = 1 };
+	struct ibv_wc wc;
+	struct pair p;
+
+	pair_open(&p, &want);
+	CHECK_ERR(ibv_req_notify_cq(p.cq[0], 0), 0);
+	CHECK_ERR(post_rdma(&p, 0, 1, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	sleep_ms(50);
+	CHECK_ERR(ibv_destroy_qp(p.qp[0]), 0);
+	CHECK_ERR(ibv_destroy_cq(p.cq[0]), 0);
+	p.qp[0] = NULL;
+	p.cq[0] = NULL;
+	if (why_known()) {
+		struct pollfd pfd = { .fd = p.ch->fd, .events = POLLIN };
+
+		CHECK(!poll(&pfd, 1, 20), "an event of a queue that is gone");
+	}
+	pair_close(&p);
+}
+
+static const struct test_case cases[] = {
+	{ "nothing_happened", nothing_happened },
+	{ "established", established },
+	{ "last_request", last_request },
+	{ "last_request_of_failure", last_request_of_failure },
+	{ "signals_interrupt", signals_interrupt },
+	{ "sigio", sigio },
+	{ "destroy_waits_for_ack", destroy_waits_for_ack },
+	{ "destroy_drops_unread", destroy_drops_unread },
+};
+
+TEST_MAIN("api_event (adv30)", cases, 30)

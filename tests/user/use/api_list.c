@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The list of devices while the kernel's answer is late or incomplete. The kernel may load
+ * a module before it answers, which takes time.
+ */
+#include <linux/netlink.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include "testlib.h"
+
+static int breaking;
+static int holding;	/* Hold answers back until it is 0. */
+static int held;
+
+/* This overrides the libc function for the library's answers. A thread may be cancelled in it. */
+ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
+{
+	ssize_t length = syscall(SYS_recvmsg, fd, msg, flags);
+	const struct nlmsghdr *first = msg->msg_iov->iov_base;
+
+	while (__atomic_load_n(&holding, __ATOMIC_ACQUIRE)) {
+		__atomic_store_n(&held, 1, __ATOMIC_RELEASE);
+		sleep_ms(5);
+	}
+	if (breaking && length >= (ssize_t)sizeof(*first) && first->nlmsg_type == NLMSG_DONE) {
+		breaking = 0;
+		errno = EIO;
+		return -1;
+	}
+	return length;
+}
+
+/*
+ * The devices arrive, but the end of the list does not. The library reports exactly this
+ * failure.
+ */
+static void broken_off(void)
+{
+	struct ibv_device **list;
+	int count = -1;
+
+	if (!why_known())
+		return;
+	breaking = 1;
+	errno = 0;
+	list = ibv_get_device_list(&count);
+	if (breaking) {
+		printf("# the end comes with the last device\n");
+		breaking = 0;
+		ibv_free_device_list(list);
+		return;
+	}
+	CHECK(!list && errno == EIO && !count, "%s, %s, %d devices", list ? "a list" : "none",
+	      err_name(errno), count);
+	CHECK(why().err == EIO, "explained as: %s", why_text());
+	list = ibv_get_device_list(&count);
+	CHECK(list && count > 0, "%d devices afterwards", count);
+	ibv_free_device_list(list);
+}
+
+static bool set_within(const int *flag, unsigned int ms)
+{
+	uint64_t end = deadline_ms(ms);
+
+	while (!__atomic_load_n(flag, __ATOMIC_ACQUIRE) && now_ns() < end)
+		sleep_ms(5);
+	return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
+}
+
+static void *list_once(void *arg)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+
+	ibv_free_device_list(list);
+	if (arg)
+		__atomic_store_n((int *)arg, !!list, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* Start a thread that asks for the list and gets its answer when @holding is 0. */
+static pthread_t ask_and_wait(void)
+{
+	pthread_t thread;
+
+	held = 0;
+	holding = 1;
+	NEED(!pthread_create(&thread, NULL, list_once, NULL), "pthread_create");
+	NEED(set_within(&held, WC_TIMEOUT), "the kernel was not asked");
+	return thread;
+}
+
+static struct ibv_device **devices;
+static int reopened;
+
+static void *reopen(void *arg)
+{
+	struct ibv_context *ctx = ibv_open_device(devices[0]);
+
+	(void)arg;
+	NEED_PTR(ctx, "open_device");
+	CHECK_ERR(ibv_close_device(ctx), 0);
+	__atomic_store_n(&reopened, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* Open and close devices while another thread waits for the kernel's answer. */
+static void opened_meanwhile(void)
+{
+	pthread_t asking, opening;
+
+	if (!why_known())
+		return;
+	devices = ibv_get_device_list(NULL);
+	NEED(devices && devices[0], "no device");
+	asking = ask_and_wait();
+	pthread_create(&opening, NULL, reopen, NULL);
+	CHECK(set_within(&reopened, 5000 * test_slowness()), "waits for the other thread");
+	__atomic_store_n(&holding, 0, __ATOMIC_RELEASE);
+	pthread_join(asking, NULL);
+	pthread_join(opening, NULL);
+	ibv_free_device_list(devices);
+}
+
+/* A thread that is cancelled while it waits for the answer holds no lock afterwards. */
+static void cancelled(void)
+{
+	pthread_t asking, next;
+	int listed = 0;
+
+	if (!why_known())
+		return;
+	asking = ask_and_wait();
+	pthread_cancel(asking);
+	__atomic_store_n(&holding, 0, __ATOMIC_RELEASE);
+	pthread_join(asking, NULL);
+	pthread_create(&next, NULL, list_once, &listed);
+	NEED(set_within(&listed, 5000 * test_slowness()), "no list afterwards");
+	pthread_join(next, NULL);
+}
+
+static const struct test_case cases[] = {
+	{ "broken_off", broken_off },
+	{ "opened_meanwhile", opened_meanwhile },
+	{ "cancelled", cancelled },
+};
+
+TEST_MAIN("api_list", cases, 60)

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Functions that rdma-core added after release 44, IBVERBS_1.15 to 1.18. Some work here;
+ * the others fail with EOPNOTSUPP.
+ */
+#include "raw.h"
+
+#undef ibv_reg_mr
+
+#define LEN 8192
+
+static struct pair p;
+
+/* Write half a buffer through a region of @mr's memory. */
+static void write_through(const struct ibv_mr *mr, uint64_t remote, const uint8_t *to, uint32_t seed)
+{
+	struct ibv_sge sge = pair_sge(&p, 0, 0, LEN);
+	struct ibv_send_wr wr = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = { .remote_addr = remote, .rkey = mr->rkey },
+	};
+	struct ibv_wc wc;
+
+	fill(p.buf[0], LEN, seed);
+	CHECK_ERR(post_one(&p, 0, &wr), 0);
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	CHECK_BYTES(to, LEN, seed, "written through the region");
+}
+
+static void buffer(void)
+{
+	struct ibv_buf *buf = NULL, *other = NULL;
+	struct ibv_mr *mr;
+	uint8_t *mem;
+
+	pair_open(&p, NULL);
+	CHECK_NULL(ibv_alloc_buf(p.pd, 0, &buf), EINVAL);
+	mem = ibv_alloc_buf(p.pd, 2 * LEN + 1, &buf);
+	NEED_PTR(mem, "alloc_buf");
+	CHECK(!((uintptr_t)mem % 4096), "the buffer is not at the start of a page");
+	mr = ibv_reg_buf_mr(p.pd, buf, mem + LEN, LEN, ALL_ACCESS);
+	NEED_PTR(mr, "reg_buf_mr");
+	CHECK(mr->addr == mem + LEN && mr->length == LEN && mr->pd == p.pd, "not that region");
+	write_through(mr, (uintptr_t)mem + LEN, mem + LEN, 71);
+	CHECK_ERR(ibv_dereg_mr(mr), 0);
+
+	CHECK_NULL(ibv_reg_buf_mr(p.pd, buf, mem + LEN, LEN + 2, ALL_ACCESS), EINVAL);
+	CHECK_NULL(ibv_reg_buf_mr(p.pd, buf, mem - 1, 1, ALL_ACCESS), EINVAL);
+	CHECK(strstr(why_text(), "within the buffer"), "explained as: %s", why_text());
+	CHECK_NULL(ibv_reg_buf_mr(p.pd, buf, mem + 1, SIZE_MAX, ALL_ACCESS), EINVAL);
+	errno = 0;
+	CHECK(ibv_export_buf_dmabuf_fd(buf) == -1 && errno == ENODATA, "export: %s", err_name(errno));
+	CHECK(ibv_alloc_buf(p.pd, 1, &other), "a second buffer: %s", err_name(errno));
+	CHECK_NULL(ibv_reg_buf_mr(p.pd, other, mem, 1, ALL_ACCESS), EINVAL);
+	ibv_free_buf(other);
+	ibv_free_buf(buf);
+	pair_close(&p);
+}
+
+static void region(void)
+{
+	struct ibv_mr_init_attr attr = { .length = LEN, .access = ALL_ACCESS };
+	struct ibv_pd *pd2;
+	struct ibv_buf *buf;
+	struct ibv_mr *mr;
+
+	pair_open(&p, NULL);
+	attr.addr = p.buf[1];
+	CHECK_NULL(ibv_reg_mr_ex(p.pd, &attr), EINVAL);
+	attr.comp_mask = IBV_REG_MR_MASK_ADDR;
+	mr = ibv_reg_mr_ex(p.pd, &attr);
+	NEED_PTR(mr, "reg_mr_ex");
+	write_through(mr, (uintptr_t)p.buf[1], p.buf[1], 72);
+	CHECK_ERR(ibv_dereg_mr(mr), 0);
+
+	attr.comp_mask |= IBV_REG_MR_MASK_IOVA;
+	attr.iova = 0x7000000 + (uintptr_t)p.buf[1] % 4096;
+	mr = ibv_reg_mr_ex(p.pd, &attr);
+	NEED_PTR(mr, "reg_mr_ex with an address of its own");
+	write_through(mr, attr.iova, p.buf[1], 73);
+	CHECK_ERR(ibv_dereg_mr(mr), 0);
+
+	attr.comp_mask = IBV_REG_MR_MASK_FD | IBV_REG_MR_MASK_FD_OFFSET | IBV_REG_MR_MASK_IOVA;
+	CHECK_NULL(ibv_reg_mr_ex(p.pd, &attr), EOPNOTSUPP);
+	attr.comp_mask = IBV_REG_MR_MASK_ADDR | IBV_REG_MR_MASK_DMAH;
+	CHECK_NULL(ibv_reg_mr_ex(p.pd, &attr), EOPNOTSUPP);
+	attr.comp_mask = IBV_REG_MR_MASK_ADDR | 1ull << 40;
+	CHECK_NULL(ibv_reg_mr_ex(p.pd, &attr), EOPNOTSUPP);
+
+	/* A buffer belongs to one protection domain. */
+	pd2 = ibv_alloc_pd(p.dev.ctx);
+	NEED_PTR(pd2, "alloc_pd");
+	attr.comp_mask = IBV_REG_MR_MASK_ADDR | IBV_REG_MR_MASK_BUF;
+	attr.addr = ibv_alloc_buf(pd2, LEN, &attr.buf);
+	buf = attr.buf;
+	NEED_PTR(attr.addr, "alloc_buf");
+	CHECK_NULL(ibv_reg_mr_ex(p.pd, &attr), EINVAL);
+	ibv_free_buf(buf);
+	CHECK_ERR(ibv_dealloc_pd(pd2), 0);
+	pair_close(&p);
+}
+
+/*
+ * The speed in units of 100 Mbit/s is the rate of a lane, from the speed's code, times the
+ * lanes.
+ */
+static void port_speed(void)
+{
+	static const struct { int width, lanes; } widths[] = { { 1, 1 }, { 2, 4 }, { 4, 8 }, { 8, 12 }, { 16, 2 } };
+	static const struct { int speed, rate; } speeds[] = {
+		{ 1, 25 }, { 2, 50 }, { 4, 100 }, { 8, 100 }, { 16, 140 }, { 32, 250 }, { 64, 500 }, { 128, 1000 },
+	};
+	uint64_t got = 0, want = 1;
+	struct test_dev dev;
+
+	dev_open(&dev);
+	for (size_t i = 0; i < ARRAY_SIZE(widths); i++)
+		if (widths[i].width == dev.port.active_width)
+			want *= widths[i].lanes;
+	for (size_t i = 0; i < ARRAY_SIZE(speeds); i++)
+		if (speeds[i].speed == dev.port.active_speed)
+			want *= speeds[i].rate;
+	CHECK_ERR(ibv_query_port_speed(dev.ctx, PORT, &got), 0);
+	CHECK(got == want, "width %u and speed %u are %" PRIu64 ", not %" PRIu64,
+	      dev.port.active_width, dev.port.active_speed, want, got);
+	CHECK_ERR(ibv_query_port_speed(dev.ctx, 77, &got), EINVAL);
+	dev_close(&dev);
+}
+
+static void opcode_names(void)
+{
+	CHECK(!strcmp(ibv_wr_opcode_str(IBV_WR_RDMA_WRITE), "rdma-write"), "not rdma-write");
+	CHECK(!strcmp(ibv_wr_opcode_str(IBV_WR_ATOMIC_WRITE), "atomic-write"), "not atomic-write");
+	for (int i = -1; i < 20; i++)
+		CHECK(!strcmp(ibv_wr_opcode_str(i), "unknown") == (i < 0 || i == 12 || i == 13 || i > 15),
+		      "%d is called %s", i, ibv_wr_opcode_str(i));
+}
+
+static void not_offered(void)
+{
+	struct ibv_comp_cntr_init_attr init = { 0 };
+	struct ibv_dmah_init_attr hints = { 0 };
+	struct ibv_comp_cntr_caps caps;
+	struct test_dev dev;
+
+	dev_open(&dev);
+	memset(&caps, 0xff, sizeof(caps));
+	CHECK_ERR(ibv_query_comp_cntr_caps(dev.ctx, &caps), EOPNOTSUPP);
+	CHECK(all_zero(&caps, sizeof(caps)), "the capabilities are not zero");
+	CHECK_NULL(ibv_create_comp_cntr(dev.ctx, &init), EOPNOTSUPP);
+	CHECK_NULL(ibv_alloc_dmah(dev.ctx, &hints), EOPNOTSUPP);
+	CHECK(strstr(why_text(), "ibv_alloc_dmah"), "explained as: %s", why_text());
+	dev_close(&dev);
+}
+
+/* The struct has grown. A program that passes the shorter one gets no more bytes than that. */
+static void port_attr_lengths(void)
+{
+	const size_t old = offsetof(struct ibv_port_attr, active_speed_ex);
+	const size_t members = offsetof(struct ibv_port_attr, port_cap_flags2) + sizeof(uint16_t);
+	struct verbs_context *vctx;
+	struct ibv_port_attr port;
+	struct test_dev dev;
+
+	dev_open(&dev);
+	CHECK(dev.port.active_speed_ex >= dev.port.active_speed, "speed %u, and with more room %u",
+	      dev.port.active_speed, dev.port.active_speed_ex);
+	vctx = verbs_get_ctx_op(dev.ctx, query_port);
+	NEED(vctx, "no query_port");
+	memset(&port, 0x5a, sizeof(port));
+	CHECK_ERR(vctx->query_port(dev.ctx, PORT, &port, old), 0);
+	CHECK(port.active_speed_ex == 0x5a5a5a5a, "written behind the caller's struct");
+	CHECK(!memcmp(&port, &dev.port, members), "the members that both know differ");
+	dev_close(&dev);
+}
+
+static void flush(void)
+{
+	struct pair_want want = { .use_ex = 1 };
+	struct ibv_qp_init_attr_ex init = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { 4, 4, 1, 1, 0 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = IBV_QP_EX_WITH_FLUSH,
+	};
+	struct ibv_qp_ex *qp;
+
+	pair_open(&p, &want);
+	init.pd = p.pd;
+	init.send_cq = init.recv_cq = p.cq[0];
+	CHECK_NULL(ibv_create_qp_ex(p.dev.ctx, &init), EOPNOTSUPP);
+	CHECK(strstr(why_text(), "IBV_QP_EX_WITH_FLUSH"), "explained as: %s", why_text());
+	qp = ibv_qp_to_qp_ex(p.qp[0]);
+	ibv_wr_start(qp);
+	ibv_wr_flush(qp, p.mr->rkey, (uintptr_t)p.buf[1], 8, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE);
+	CHECK_ERR(ibv_wr_complete(qp), EOPNOTSUPP);
+	pair_close(&p);
+}
+
+static const struct test_case cases[] = {
+	{ "buffer", buffer },
+	{ "region", region },
+	{ "port_speed", port_speed },
+	{ "opcode_names", opcode_names },
+	{ "not_offered", not_offered },
+	{ "port_attr_lengths", port_attr_lengths },
+	{ "flush", flush },
+};
+
+TEST_MAIN("api_newer", cases, 20)

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Shared receive queues: sizes, limit, traffic from several queue pairs. */
+#include "testlib.h"
+
+static void create_query_modify(void)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 100, .max_sge = 3 }, .srq_context = &init };
+	struct ibv_srq_attr attr;
+	struct test_dev dev;
+	struct ibv_srq *srq;
+	struct ibv_pd *pd;
+	uint32_t num;
+
+	dev_open(&dev);
+	pd = ibv_alloc_pd(dev.ctx);
+	srq = ibv_create_srq(pd, &init);
+	NEED_PTR(srq, "create_srq");
+	CHECK(init.attr.max_wr >= 100 && init.attr.max_sge >= 3, "got %u and %u",
+	      init.attr.max_wr, init.attr.max_sge);
+	CHECK(srq->srq_context == &init && srq->pd == pd, "fields of the queue");
+	CHECK_ERR(ibv_query_srq(srq, &attr), 0);
+	CHECK(attr.max_wr >= init.attr.max_wr && attr.max_sge == init.attr.max_sge &&
+	      !attr.srq_limit, "query: %u %u %u", attr.max_wr, attr.max_sge, attr.srq_limit);
+	attr.srq_limit = 10;
+	CHECK_ERR(ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT), 0);
+	CHECK_ERR(ibv_query_srq(srq, &attr), 0);
+	CHECK(attr.srq_limit == 10, "limit %u", attr.srq_limit);
+	attr.srq_limit = attr.max_wr + 2;
+	CHECK(ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT), "a limit above the queue's size");
+	attr.srq_limit = 1;
+	if (why_known())
+		CHECK(ibv_modify_srq(srq, &attr, 0x100), "an unknown mask");
+	CHECK(ibv_get_srq_num(srq, &num), "a number of a queue without one");
+	CHECK_ERR(ibv_destroy_srq(srq), 0);
+	CHECK_ERR(ibv_dealloc_pd(pd), 0);
+	dev_close(&dev);
+}
+
+static void traffic(void)
+{
+	struct pair_want want = { .use_srq = 1 };
+	struct ibv_wc wc;
+	struct pair p;
+
+	pair_open(&p, &want);
+	for (int round = 0; round < 50; round++) {
+		for (int i = 0; i < 2; i++) {
+			fill(p.buf[i], 100, round + i);
+			CHECK_ERR(post_recv_at(&p, 0, round, 8192, 256), 0);
+			CHECK_ERR(post_send_at(&p, i, i, 0, 100, IBV_SEND_SIGNALED), 0);
+			if (!WANT_WC(p.cq[!i], &wc, IBV_WC_SUCCESS))
+				goto out;
+			CHECK(wc.wr_id == (uint64_t)round && wc.byte_len == 100 &&
+			      wc.qp_num == p.qp[!i]->qp_num, "wr_id %" PRIu64 " len %u qp %u",
+			      wc.wr_id, wc.byte_len, wc.qp_num);
+			CHECK_BYTES(p.buf[0] + 8192, 100, round + i, "message");
+			WANT_WC(p.cq[i], &wc, IBV_WC_SUCCESS);
+		}
+	}
+out:
+	pair_close(&p);
+}
+
+static bool async_event(struct ibv_context *ctx, struct ibv_async_event *event, int ms)
+{
+	struct pollfd pfd = { .fd = ctx->async_fd, .events = POLLIN };
+
+	return poll(&pfd, 1, ms) == 1 && !ibv_get_async_event(ctx, event);
+}
+
+/* Falling below the limit causes one event and disarms the limit. */
+static void limit_event(void)
+{
+	struct ibv_srq_attr attr = { .srq_limit = 5 };
+	struct pair_want want = { .use_srq = 1 };
+	struct ibv_async_event event;
+	struct ibv_wc wc;
+	struct pair p;
+
+	pair_open(&p, &want);
+	for (int k = 0; k < 8; k++)
+		CHECK_ERR(post_recv_at(&p, 0, k, 8192, 64), 0);
+	CHECK_ERR(ibv_modify_srq(p.srq, &attr, IBV_SRQ_LIMIT), 0);
+	for (int k = 0; k < 3; k++) {
+		CHECK_ERR(post_send_at(&p, 0, k, 0, 8, IBV_SEND_SIGNALED), 0);
+		WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+		WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	}
+	CHECK(!async_event(p.dev.ctx, &event, 100), "an event before the limit is passed");
+	CHECK_ERR(post_send_at(&p, 0, 4, 0, 8, IBV_SEND_SIGNALED), 0);
+	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	if (CHECK(async_event(p.dev.ctx, &event, 3000), "no limit event")) {
+		CHECK(event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED &&
+		      event.element.srq == p.srq, "event %d (%s)", event.event_type,
+		      ibv_event_type_str(event.event_type));
+		ibv_ack_async_event(&event);
+	}
+	CHECK_ERR(ibv_query_srq(p.srq, &attr), 0);
+	CHECK(!attr.srq_limit, "limit is still %u", attr.srq_limit);
+	pair_close(&p);
+}
+
+static void extended_create(void)
+{
+	struct ibv_srq_init_attr_ex init = {
+		.attr = { .max_wr = 16, .max_sge = 1 },
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD,
+		.srq_type = IBV_SRQT_BASIC,
+	};
+	struct test_dev dev;
+	struct ibv_srq *srq;
+
+	dev_open(&dev);
+	init.pd = ibv_alloc_pd(dev.ctx);
+	srq = ibv_create_srq_ex(dev.ctx, &init);
+	NEED(srq, "create_srq_ex: %s; %s", err_name(errno), why_text());
+	CHECK_ERR(ibv_destroy_srq(srq), 0);
+	init.srq_type = IBV_SRQT_TM;
+	CHECK(!ibv_create_srq_ex(dev.ctx, &init), "a tag-matching queue");
+	CHECK_ERR(ibv_dealloc_pd(init.pd), 0);
+	dev_close(&dev);
+}
+
+/* Posting a receive to a queue pair that has an SRQ is an error. */
+static void not_to_the_qp(void)
+{
+	struct pair_want want = { .use_srq = 1 };
+	struct ibv_recv_wr wr = { .wr_id = 1 }, *bad = NULL;
+	struct pair p;
+	int ret;
+
+	pair_open(&p, &want);
+	ret = ibv_post_recv(p.qp[0], &wr, &bad);
+	CHECK(ret && (bad == &wr || !why_known()), "post_recv with a shared queue: %s", err_name(ret));
+	pair_close(&p);
+}
+
+/* There are more messages than receive requests, which are refilled as messages arrive. */
+static void refill(void)
+{
+	struct pair_want want = { .use_srq = 1, .recv_wr = 8 };
+	struct ibv_wc wc;
+	struct pair p;
+	int sent = 0, got = 0;
+
+	pair_open(&p, &want);
+	for (int k = 0; k < 8; k++)
+		CHECK_ERR(post_recv_at(&p, 0, k, 8192, 64), 0);
+	while (got < 200) {
+		while (sent < 200 && sent - got < 8)
+			CHECK_ERR(post_send_at(&p, 0, sent++, 0, 8, IBV_SEND_SIGNALED), 0);
+		if (!WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS) || !WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS))
+			break;
+		got++;
+		CHECK_ERR(post_recv_at(&p, 0, got, 8192, 64), 0);
+	}
+	pair_close(&p);
+}
+
+static const struct test_case cases[] = {
+	{ "create_query_modify", create_query_modify },
+	{ "traffic", traffic },
+	{ "limit_event", limit_event },
+	{ "extended_create", extended_create },
+	{ "not_to_the_qp", not_to_the_qp },
+	{ "refill", refill },
+};
+
+TEST_MAIN("api_srq", cases, 30)

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The poller: UNIVERBS_POLL for programs with the library, UNIV_POLLER_START for programs
+ * without it.
+ */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "raw.h"
+#include "lasterror.h"
+
+#define ROUNDS 2000
+/* Number of polls of both queues, more than any round takes. */
+#define PATIENCE 2000000000u
+
+static int poll_one(struct ibv_cq *cq)
+{
+	struct ibv_wc wc;
+
+	for (unsigned int i = 0; i < PATIENCE; i++) {
+		int n = ibv_poll_cq(cq, 1, &wc);
+
+		if (n)
+			return n == 1 && wc.status == IBV_WC_SUCCESS ? 0 : 1;
+	}
+	return 1;
+}
+
+static int one_round(struct pair *p)
+{
+	return post_recv_at(p, 1, 1, 0, 64) || post_send_at(p, 0, 2, 0, 64, IBV_SEND_SIGNALED) ||
+	       ibv_req_notify_cq(p->cq[1], 0) || poll_one(p->cq[0]) || poll_one(p->cq[1]);
+}
+
+/* From now on the system call NUMBER has the action @equal, and any other the action @other. */
+static void filter(uint32_t number, uint32_t equal, uint32_t other)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, equal),
+		BPF_STMT(BPF_RET | BPF_K, other),
+	};
+	struct sock_fprog program = { .len = 4, .filter = code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		_exit(2);
+}
+
+/*
+ * First a filter drops the library's kicks. A round that completes all the same shows that
+ * the poller serves both rings. From then on any system call but exit kills the process.
+ * Waiting for some time would not be enough, since the poller may not get a processor for
+ * that long.
+ */
+static void quiet_child(volatile int *rounds)
+{
+	struct pair p;
+	int status = 0;
+
+	setenv("UNIVERBS_POLL", "10000000", 1);
+	pair_open(&p, NULL);
+	alarm(60 * test_slowness());
+	/* The preparation may have taken so long that the poller sleeps, so wake it. */
+	if (one_round(&p))
+		_exit(1);
+	filter(SYS_ioctl, SECCOMP_RET_ERRNO, SECCOMP_RET_ALLOW);
+	if (one_round(&p))
+		_exit(1);
+	filter(SYS_exit, SECCOMP_RET_ALLOW, SECCOMP_RET_KILL_PROCESS);
+	for (int i = 0; i < ROUNDS && !status; i++, ++*rounds)
+		status = one_round(&p);
+	syscall(SYS_exit, status);
+}
+
+/* Return the exit status. *@stood is the number of seconds without progress before the end. */
+static int quiet_program(int *stood)
+{
+	int *rounds = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int status, seen = 0;
+	uint64_t moved = now_ns();
+	pid_t child;
+
+	NEED(rounds != MAP_FAILED, "mmap");
+	child = fork();
+	if (!child)
+		quiet_child(rounds);
+	NEED(child > 0, "fork");
+	while (!waitpid(child, &status, WNOHANG)) {
+		if (__atomic_load_n(rounds, __ATOMIC_RELAXED) != seen) {
+			seen = __atomic_load_n(rounds, __ATOMIC_RELAXED);
+			moved = now_ns();
+		}
+		usleep(20000);
+	}
+	*stood = (int)((now_ns() - moved) / 1000000000);
+	munmap(rounds, PAGE);
+	return status;
+}
+
+/*
+ * Posting sends and receives, polling and arming never enter the kernel. If ten seconds pass
+ * without a request, the poller sleeps and needs a kick; so a program that did not get a
+ * processor for so long tries again.
+ */
+static void no_system_calls(void)
+{
+	int status, stood;
+
+	for (int i = 0; i < 3; i++) {
+		status = quiet_program(&stood);
+		if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGSYS || stood < 8)
+			break;
+		printf("it stood still for %d s\n", stood);
+	}
+	NEED(!WIFSIGNALED(status), "the program made a system call (signal %d)", WTERMSIG(status));
+	CHECK(!WEXITSTATUS(status), "the messages did not all arrive");
+}
+
+/* ---- Sleeping and waking, as the rings show it --------------------------------------- */
+
+static struct raw_env {
+	int fd;
+	uint32_t pd;
+	struct raw_cq cq;
+	struct raw_qp qp[2];
+	struct raw_mr mr;
+	uint8_t *mem;
+} env;
+
+static int poller_start(int fd, uint32_t idle_us)
+{
+	struct univ_poller_start arg = { .idle_us = idle_us };
+
+	return raw_call(fd, UNIV_POLLER_START, &arg);
+}
+
+static void set_up(uint32_t idle_us)
+{
+	env.fd = raw_open();
+	NEED_OK(poller_start(env.fd, idle_us));
+	env.pd = raw_pd(env.fd);
+	env.mem = aligned_alloc(PAGE, PAGE);
+	env.mr = raw_mr(env.fd, env.pd, env.mem, PAGE, ALL_ACCESS);
+	raw_cq(env.fd, &env.cq, 64, -1);
+	for (int i = 0; i < 2; i++)
+		raw_qp(env.fd, &env.qp[i], IBV_QPT_RC, env.pd, env.cq.handle, 0);
+	raw_connect(env.fd, &env.qp[0], env.qp[1].qp_num);
+	raw_connect(env.fd, &env.qp[1], env.qp[0].qp_num);
+}
+
+static void tear_down(void)
+{
+	for (int i = 0; i < 2; i++)
+		raw_unmap(&env.qp[i].map);
+	raw_unmap(&env.cq.map);
+	close(env.fd);
+	free(env.mem);
+}
+
+static bool asks_for_kick(void)
+{
+	return __atomic_load_n(&env.qp[0].sq.head->kernel.flags, __ATOMIC_ACQUIRE) &
+	       UNIV_RING_NEED_KICK;
+}
+
+static bool soon(bool want)
+{
+	uint64_t end = deadline_ms(WC_TIMEOUT);
+
+	while (asks_for_kick() != want) {
+		if (now_ns() > end)
+			return false;
+		usleep(1000);
+	}
+	return true;
+}
+
+/* Publish a write of zero bytes without a kick. */
+static void publish_write(void)
+{
+	struct univ_ring_head *head = env.qp[0].sq.head;
+	uint32_t tail = head->user.index;
+	struct univ_send_wr *wr = (void *)((uint8_t *)env.qp[0].sq.slots +
+					   (size_t)(tail & (env.qp[0].sq.count - 1)) * env.qp[0].sq.stride);
+
+	memset(wr, 0, sizeof(*wr));
+	wr->wr_id = tail;
+	wr->opcode = UNIV_WR_RDMA_WRITE;
+	wr->flags = UNIV_WR_SIGNALED;
+	__atomic_store_n(&head->user.index, tail + 1, __ATOMIC_RELEASE);
+}
+
+static bool completes(void)
+{
+	struct univ_cqe cqe;
+
+	return raw_wait(&env.cq, &cqe, WC_TIMEOUT) && cqe.status == IBV_WC_SUCCESS;
+}
+
+/*
+ * Use a very short or the maximum idle time, so that the result does not depend on a busy
+ * machine.
+ */
+static void sleeps_and_wakes(void)
+{
+	set_up(0);
+	CHECK(soon(true), "the poller of an idle program does not sleep");
+	for (int i = 0; i < 5; i++) {
+		NEED_OK(poller_start(env.fd, UNIV_POLLER_MAX_IDLE_US));
+		publish_write();
+		NEED_OK(raw_kick(env.fd, env.qp[0].handle, UNIV_KICK_SEND));
+		CHECK(completes(), "a request after a sleep is lost");
+		CHECK(soon(false), "the poller does not wake up by a kick");
+		publish_write();
+		CHECK(completes(), "a request to a poller that is awake is lost");
+		CHECK(!asks_for_kick(), "the poller has not learned its new idle time");
+		NEED_OK(poller_start(env.fd, 100));
+		CHECK(soon(true), "the poller does not sleep again");
+	}
+	tear_down();
+}
+
+/*
+ * Publish a request just when the poller falls asleep, with a kick only if the ring asks
+ * for it, many times.
+ */
+static void falls_asleep(void)
+{
+	int rounds = test_rounds(5000);
+
+	set_up(1);
+	for (int i = 0; i < rounds; i++) {
+		publish_write();
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		if (asks_for_kick())
+			NEED_OK(raw_kick(env.fd, env.qp[0].handle, UNIV_KICK_SEND));
+		if (!completes()) {
+			FAIL("request %d was lost", i);
+			break;
+		}
+		for (int j = 0; j < (i * 37) % 1500; j++)
+			__asm__ volatile("" ::: "memory");
+	}
+	tear_down();
+}
+
+/* The script has set max_pollers to 2. */
+static void too_many(void)
+{
+	int fd[3], err;
+
+	for (int i = 0; i < 3; i++) {
+		fd[i] = raw_open();
+		err = poller_start(fd[i], 0);
+		CHECK(err == (i < 2 ? 0 : EAGAIN), "poller %d: %s", i + 1, err_name(err));
+	}
+	close(fd[0]);
+	CHECK_ERR(poller_start(fd[2], 0), 0);
+	close(fd[1]);
+	close(fd[2]);
+}
+
+/* A program that gets no poller works without it, and can ask for the reason. */
+static void goes_without(void)
+{
+	int fd[2] = { raw_open(), raw_open() };
+	struct pair p;
+
+	NEED_OK(poller_start(fd[0], 0));
+	NEED_OK(poller_start(fd[1], 0));
+	setenv("UNIVERBS_POLL", "1", 1);
+	pair_open(&p, NULL);
+	CHECK(why_reason() == UNIV_REASON_LIMIT && strstr(why_text(), "max_pollers"),
+	      "explained as: %s", why_text());
+	CHECK(!one_round(&p), "it does not work without");
+	pair_close(&p);
+	close(fd[0]);
+	close(fd[1]);
+}
+
+static const struct test_case cases[] = {
+	{ "no_system_calls", no_system_calls },
+	{ "sleeps_and_wakes", sleeps_and_wakes },
+	{ "falls_asleep", falls_asleep },
+	{ "too_many", too_many },
+	{ "goes_without", goes_without },
+};
+
+TEST_MAIN("poller", cases, 120)
