@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What traffic between two hosts costs each of them: time in which the processor was
- * not idle, which in guests that count instructions as time is instructions. Both
- * ends sleep when they have nothing to do. Prints NAME<TAB>NUMBER, for one request.
+ * Measures the cost of traffic for two hosts: the time in which the processor was not
+ * idle. In guests that count instructions as time, this is a number of instructions.
+ * Both ends sleep while they have no work. Prints NAME<TAB>NUMBER, for one request.
  *   between DEVICE [SERVER]
  */
 #include <arpa/inet.h>
@@ -29,7 +29,7 @@
 		}								\
 	} while (0)
 
-/* What each end tells the other */
+/* The message that each end sends to the other. */
 struct end {
 	union ibv_gid gid;
 	uint64_t addr;
@@ -112,7 +112,7 @@ static void join(const char *server)
 	setsockopt(sock, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 }
 
-/* Both have come so far */
+/* Waits until both ends have reached this point. */
 static void meet(void)
 {
 	NEED(write(sock, &here, sizeof(here)) == sizeof(here), "write");
@@ -139,7 +139,7 @@ static void connect_qp(void)
 	NEED(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
 			    IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
 			    IBV_QP_MIN_RNR_TIMER), "to RTR");
-	/* Guests that count instructions are slow: four seconds */
+	/* Guests that count instructions are slow, so wait four seconds. */
 	attr = (struct ibv_qp_attr){
 		.qp_state = IBV_QPS_RTS, .timeout = 20, .retry_cnt = 7, .rnr_retry = 7,
 		.max_rd_atomic = 4,
@@ -148,7 +148,7 @@ static void connect_qp(void)
 			    IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC), "to RTS");
 }
 
-/* Microseconds since the start of the machine in which it was not idle */
+/* Returns the microseconds since boot in which the machine was not idle. */
 static uint64_t busy(void)
 {
 	double up, idle;
@@ -178,7 +178,7 @@ static void post_recv(void)
 	NEED(!ibv_post_recv(qp, &wr, &bad), "post_recv");
 }
 
-/* At least one completion */
+/* Waits for at least one completion. */
 static int completed(void)
 {
 	struct ibv_wc wc[DEPTH];
@@ -230,7 +230,7 @@ static void serve(int which, int times)
 	}
 }
 
-/* Of both ends, in nanoseconds */
+/* Returns the cost for both ends, in nanoseconds. */
 static uint64_t spend(int which, int times, bool client)
 {
 	uint64_t ours, theirs;
@@ -243,7 +243,7 @@ static uint64_t spend(int which, int times, bool client)
 		serve(which, times);
 	here.busy = busy() - ours;
 	meet();
-	/* The server sleeps in meet() while it is written to */
+	/* Count again: the client still writes while the server sleeps in meet(). */
 	here.busy = busy() - ours;
 	meet();
 	theirs = there.busy;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What each verb costs: medians of many calls, the clock's own cost subtracted.
+ * Measures each verb: the median of many calls, minus the cost of the clock.
  * Prints NAME<TAB>NANOSECONDS. It uses nothing but the API, so the same binary
  * measures whichever library it finds. In a guest that counts instructions as time
  * the nanoseconds are instructions.
@@ -102,7 +102,7 @@ static void regions(const char *name, size_t length, int times)
 	char *mem = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	NEED(mem != MAP_FAILED, "mmap");
-	/* How many huge pages fit depends on where the memory happens to lie */
+	/* The number of huge pages that fit depends on the address of the memory. */
 	madvise(mem, length, MADV_NOHUGEPAGE);
 	memset(mem, 1, length);
 	for (int i = 0; i < times; i++) {
@@ -144,7 +144,7 @@ static void queues(void)
 	report("destroy_srq 64", &b, 1);
 }
 
-/* The transitions one by one; qp_to_*() prepare nothing that would count */
+/* Measures each transition. qp_to_*() do no work that would be measured. */
 static void queue_pairs(void)
 {
 	struct ibv_cq *cq = ibv_create_cq(dev.ctx, 256, NULL, NULL, 0);
@@ -275,7 +275,7 @@ static void chains(void)
 	report("chain of 32 writes, each", &a, 32);
 }
 
-/* Receives are posted while messages come: the receive queue stays nearly full */
+/* Posts receives while messages arrive, so the receive queue stays nearly full. */
 static void steady_receives(void)
 {
 	struct ibv_sge to = pair_sge(&p, 1, 4096, 64), sge = pair_sge(&p, 0, 0, 8);

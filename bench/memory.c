@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an object costs in memory, the kernel's and the process's together: free
- * memory before and after many of them. Prints NAME<TAB>BYTES for each. As root, in
- * a machine that does nothing else.
+ * Measures the memory of an object, in the kernel and the process together, by the
+ * free memory before and after the creation of many objects. Prints
+ * NAME<TAB>BYTES for each type. It must run as root on an idle machine.
  */
 #include "testlib.h"
 
@@ -30,8 +30,8 @@ static void write_number(const char *path, int value)
 }
 
 /*
- * Caches go, and what waits for a grace period; counters that are kept per CPU are
- * folded in.
+ * Returns the free memory, after dropping caches, waiting for grace periods, and
+ * adding up the counters of each CPU.
  */
 static long settled(void)
 {
@@ -46,7 +46,7 @@ static void report(const char *name, long before, int count)
 	printf("%s\t%.0f\n", name, (double)(before - settled()) * 1024 / count);
 }
 
-/* Many, since the slabs that they share with others may have room left at first */
+/* The numbers are large, because partly filled slabs serve the first objects. */
 #define CONTEXTS 3000
 #define QUEUES 1000
 
@@ -74,7 +74,7 @@ int main(int argc, char **argv)
 	pd = ibv_alloc_pd(dev.ctx);
 	NEED_PTR(pd, "alloc_pd");
 
-	/* Once for what is allocated on first use */
+	/* Open once before, for memory that is allocated on first use. */
 	ibv_close_device(dev_open_named(dev_wanted()));
 	before = settled();
 	for (int i = 0; i < CONTEXTS; i++)

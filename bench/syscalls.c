@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How many system calls a verb of the data path makes: a traced child runs each of
- * them many times between two marks, the parent counts what stops in between.
+ * Counts the system calls of each verb of the data path. A traced child calls the
+ * verb many times between two marks, and the parent counts the stops between them.
  * Prints NAME<TAB>CALLS for each.
  */
 #include <sys/ptrace.h>
@@ -13,7 +13,7 @@
 
 static struct pair p;
 
-/* A system call that nothing else makes here; its argument names what follows */
+/* A system call that no other code here makes. Its argument names the next test. */
 static void mark(long name)
 {
 	syscall(SYS_getpgid, -name - 1000);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Large messages beside a copy of as many bytes by the kernel, and many queue pairs
- * beside one. Prints NAME<TAB>NUMBER; in a guest that counts instructions as time
- * nanoseconds are instructions.
+ * Compares large messages with a copy of the same bytes by the kernel, and many queue
+ * pairs with one. Prints NAME<TAB>NUMBER; in a guest that counts instructions as time, a
+ * nanosecond is an instruction.
  *   traffic [DEVICE]
  */
 #include "testlib.h"
 
 #define LARGE (1u << 20)
 #define TIMES 9
-/* They talk two and two */
+/* The queue pairs are connected in pairs. */
 #define QUEUES 1000
 #define ROUNDS 3
 #define SMALL 64
@@ -38,7 +38,7 @@ static void set_up(void)
 	for (int i = 0; i < 2; i++) {
 		mem[i] = mmap(NULL, LARGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		NEED(mem[i] != MAP_FAILED, "mmap");
-		/* How many huge pages fit depends on where the memory happens to lie */
+		/* The number of huge pages that fit depends on the address of the memory. */
 		madvise(mem[i], LARGE, MADV_NOHUGEPAGE);
 		memset(mem[i], i + 1, LARGE);
 		mr[i] = ibv_reg_mr(pd, mem[i], LARGE, ALL_ACCESS);
@@ -62,7 +62,7 @@ static void open_queues(void)
 	}
 }
 
-/* One request, from its post to its completion */
+/* Runs one request, from its post to its completion. */
 static void transfer(struct ibv_qp *on, enum ibv_wr_opcode opcode, uint32_t length)
 {
 	struct ibv_sge sge = { (uintptr_t)mem[0], length, mr[0]->lkey };
@@ -113,7 +113,7 @@ static double measure(const char *name, void (*what)(void))
 	return took[TIMES / 2];
 }
 
-/* To memory that is there already, from memory of a process: what a message needs at least */
+/* Copies from a process to memory that is mapped: the least work of a message. */
 static void large_messages(void)
 {
 	double copy, moved;
