@@ -1,0 +1,152 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# univerbs-vm as a user without privileges calls it: what a command sees in a host, what comes back from it, and that nothing
+# stays behind. Several checks share a guest, since each takes a minute to boot. ONLY=regex picks checks.
+
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=tests/host.sh
+. tests/host.sh
+self=$PWD/tests/tools/vm.sh vm_tool=$PWD/build/user/univerbs-vm
+
+# The caller is an ordinary user, with a folder of its own for temporary files
+as_nobody() { setpriv --reuid nobody --regid nogroup --clear-groups env HOME="$vm_dir" TMPDIR="$vm_dir/tmp" "$@"; }
+
+vm() { as_nobody timeout -k 20 1500 "$vm_tool" "$@"; }
+
+# says FILE REGEX: fails with the file's text
+says() { grep -qE -- "$2" "$1" || { echo "no line like $2 in:"; cat "$1"; return 1; }; }
+
+# The command of one_host, in the host
+cat_one_host() {
+	cat <<-'COMMAND'
+	echo "user $(id -un), directory $PWD, host $(hostname)"
+	echo "to standard error" >&2
+	cat file
+	echo changed >file; cat file
+	echo "of the guest" >kept/result
+	ls -l /dev/infiniband/univerbs0 /sys/class/infiniband
+	ulimit -l
+	ibv_rc_pingpong -d uroce0 -g 1 >server.log 2>&1 &
+	until ibv_rc_pingpong -d uroce0 -g 1 host1; do sleep 1; done; wait $! && echo "both ends are done"
+	echo "$GREETING"; echo "input" | on host1 'cat; echo "$GREETING from $PWD"; exit 9'; echo "on: $?"
+	touch /run/vm/marker 2>/dev/null && echo "may write what root owns"
+	kill -SEGV $$
+	COMMAND
+}
+
+# One host: what the command sees, and how it ends
+one_host() {
+	local out=$vm_dir/one.out err=$vm_dir/one.err status
+	(cd "$vm_dir" && GREETING="hello  world" vm --write kept -- bash -c "$(cat_one_host)" >"$out" 2>"$err")
+	status=$?
+	[ $status -eq 139 ] || { echo "status $status, not that of a segmentation fault"; cat "$out" "$err"; return 1; }
+	says "$out" "^user nobody, directory $vm_dir, host host1$" && says "$err" '^to standard error$' &&
+		says "$out" '^of the host$' && says "$out" '^changed$' && says "$out" uroce0 && says "$out" '^unlimited$' &&
+		says "$out" '^both ends are done$' && says "$out" '^hello  world$' && says "$out" '^input$' &&
+		says "$out" "^hello  world from $vm_dir$" && says "$out" '^on: 9$' || return
+	! grep -q "standard error" "$out" || { echo "standard error came on standard output"; return 1; }
+	! grep -q "may write what root owns" "$out" || { echo "the command is more than the caller"; return 1; }
+	[ "$(cat "$vm_dir/file")" = "of the host" ] || { echo "a file of this machine has changed"; return 1; }
+	[ "$(cat "$vm_dir/kept/result")" = "of the guest" ] || { echo "--write has kept nothing"; return 1; }
+}
+
+cat_two_hosts() {
+	cat <<-'COMMAND'
+	on host2 ibv_rc_pingpong -d uroce0 -g 1 >server.log 2>&1 &
+	until ibv_rc_pingpong -d uroce0 -g 1 host2; do sleep 1; done; wait $! && echo "both ends are done"
+	rdma statistic show link uroce0/1
+	on host2 rdma statistic show link uroce0/1
+	mpirun -n 4 sh -c 'echo "rank on $(hostname)"'
+	exit 3
+	COMMAND
+}
+
+# counter NAMES FILE: the sum of both hosts' counters of those names
+counter() { grep -oE "\\<($1) [0-9]+" "$2" | awk '{ n += $2 } END { print n + 0 }'; }
+
+# Two hosts that lose packets: servers and clients, a counter of what was lost and repeated, and MPI over both
+two_hosts() {
+	local out=$vm_dir/two.out status
+	(cd "$vm_dir" && vm -n 2 --cpus 1 --fault 'drop 2%' -- bash -c "$(cat_two_hosts)" >"$out" 2>&1)
+	status=$?
+	[ $status -eq 3 ] || { echo "status $status"; cat "$out"; return 1; }
+	says "$out" '^both ends are done$' && says "$out" '^rank on host1$' && says "$out" '^rank on host2$' || return
+	[ "$(counter fault_drop "$out")" -gt 0 ] || { echo "no packet was lost:"; cat "$out"; return 1; }
+	[ "$(counter 'rcvd_nak|ack_timeout' "$out")" -gt 0 ] || { echo "nothing was sent again:"; cat "$out"; return 1; }
+}
+
+# Three hosts, so that there is a hub, over rdma_rxe and the stock stack, by univerbs-vm as it is installed
+three_hosts() {
+	local out=$vm_dir/three.out vm_tool=$vm_dir/installed/bin/univerbs-vm
+	(cd "$vm_dir" && vm -n 3 --cpus 1 --mem 512M --link rxe --stack stock -- sh -c \
+		'on host3 "on host2 hostname && hostname"; ibv_devinfo -d rxe0 -l; [ ! -e /sys/module/univerbs ]' >"$out" 2>&1) ||
+		{ cat "$out"; return 1; }
+	says "$out" '^host2$' && says "$out" '^host3$' && says "$out" rxe0
+}
+
+no_end() {
+	local status
+	vm --timeout 10 -- sleep 1000 >"$vm_dir/late.out" 2>&1
+	status=$?
+	[ $status -eq 124 ] || { echo "status $status"; return 1; }
+	says "$vm_dir/late.out" 'no end after 10 s'
+}
+
+# refused REGEX ARGUMENT...: status 125 and a sentence, without a guest
+refused() {
+	local regex=$1 status
+	shift
+	vm "$@" >"$vm_dir/refused.out" 2>&1
+	status=$?
+	[ $status -eq 125 ] || { echo "univerbs-vm $*: status $status"; return 1; }
+	says "$vm_dir/refused.out" "$regex"
+}
+
+wrong_calls() {
+	refused 'no command was given' && refused 'unknown option --frob' --frob -- true &&
+		refused 'from 1 to 9, not "0"' -n 0 -- true && refused 'uroce or rxe, not "mlx5"' --link mlx5 -- true &&
+		refused 'needs --link uroce' --link rxe --fault 'drop 1%' -- true && refused 'needs a value' --fault &&
+		refused 'is not a directory' --write /no/such -- true &&
+		refused 'cannot be read' --kernel 1.2.3 -- true
+}
+
+# A signal ends the guests, too
+interrupted() {
+	local pid
+	vm -- sleep 1000 >/dev/null 2>&1 &
+	pid=$!
+	sleep 5
+	kill -TERM "$pid"
+	wait "$pid"
+	sleep 1
+	nothing_left
+}
+
+nothing_left() {
+	local left
+	left=$(find "$vm_dir/tmp" -mindepth 1; pgrep -u nobody -af "$vm_dir/tmp|univerbs-vm")
+	[ -z "$left" ] || { echo "left behind:"; echo "$left"; return 1; }
+}
+
+# A check is a call of this script by the name of its function, so that it can be bounded
+if [ -n "${VM_DIR:-}" ]; then
+	vm_dir=$VM_DIR
+	"$1"
+	exit
+fi
+vm_dir=$(mktemp -d "${TMPDIR:-/tmp}/univerbs-tools.XXXXXX") || exit
+trap 'rm -rf "$vm_dir"' EXIT
+make -s install-user prefix="$vm_dir/installed" >/dev/null || exit
+mkdir "$vm_dir/tmp" "$vm_dir/kept" && echo "of the host" >"$vm_dir/file" && chown -R nobody "$vm_dir" || exit
+check() { [[ ! $1 =~ ${ONLY:-} ]] || host_test "univerbs-vm: $1" "$2" env VM_DIR="$vm_dir" "$self" "$3"; }
+
+check "wrong calls say what is wrong" 60 wrong_calls
+check "one host: files, user, status, input and output" 1600 one_host
+check "two hosts that lose packets, and Open MPI over both" 1600 two_hosts
+check "three hosts, rdma_rxe, the stock stack" 1600 three_hosts
+check "a timeout" 120 no_end
+check "a signal ends it" 60 interrupted
+check "nothing is left behind" 60 nothing_left
+host_finish
