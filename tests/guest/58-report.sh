@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# univerbs-report: on a host that is set up it reports no problem, and on other hosts its first lines name the problem.
+#
+# needs: uroce
+
+# shellcheck source=tests/user/guest.sh
+. "$UNIV_REPO/tests/user/guest.sh"
+
+report=$UNIV_REPO/build/user/univerbs-report
+out=$UNIV_STATE/report
+
+use_link uroce && need_univerbs || exit 1
+
+as_nobody() { setpriv --reuid nobody --regid nogroup --clear-groups "$@"; }
+
+# says WORDS COMMAND...: COMMAND prints a line that begins with "!" and has these words, and its status is 1.
+says() {
+	local words=$1 status
+	shift
+	"$@" "$report" >"$out" 2>&1
+	status=$?
+	[ $status -eq 1 ] || { echo "status $status"; cat "$out"; return 1; }
+	grep -q "^! .*$words" "$out" || { echo "no problem \"$words\":"; head -n 20 "$out"; return 1; }
+}
+
+all_right() {
+	chmod a+rw /dev/infiniband/*
+	as_nobody "$report" >"$out" 2>&1 || { echo "status $?"; cat "$out"; return 1; }
+	for words in '^Nothing looks wrong' '^== versions' '^module univerbs .*loaded' '^rxe0 .*GUID' 'GID 1 .*RoCE v2' \
+		'^memlock (KiB) .*unlimited' '^net:\['; do
+		grep -q "$words" "$out" || { echo "no line like $words:"; cat "$out"; return 1; }
+	done
+	! grep -qi 'no such file\|not found\|error' "$out"
+}
+
+node_not_writable() {
+	local node
+	node=/dev/infiniband/$(basename /sys/class/univerbs/univerbs*)
+	chmod 600 "$node"
+	says "$node cannot be read and written by nobody" as_nobody
+	local status=$?
+	chmod a+rw "$node"
+	return $status
+}
+
+memlock_small() { says 'Only 64 KiB of memory' as_nobody prlimit --memlock=65536; }
+
+port_down() {
+	local status
+	ip link set "$(netdev_of rxe0)" down
+	says 'Port 1 of rxe0 is not active' env
+	status=$?
+	ip link set "$(netdev_of rxe0)" up
+	return $status
+}
+
+no_address() {
+	local status
+	ip link add bare mtu 4200 type veth peer name bare-peer mtu 4200
+	ip link set bare-peer up && ip link set bare addrgenmode none up && rdma link add bare0 type uroce netdev bare
+	says 'Port 1 of bare0 has no RoCE v2 GID' env
+	status=$?
+	rdma link del bare0
+	ip link del bare
+	return $status
+}
+
+no_module() {
+	remove_device rxe0 && unload_univerbs || return
+	says 'The module univerbs is' env && grep -q '^! There is no RDMA device' "$out"
+}
+
+run_test "report: nothing looks wrong" 180 all_right
+run_test "report: a node that the user may not write to" 180 node_not_writable
+run_test "report: little memory may be registered" 180 memlock_small
+run_test "report: a port that is down" 180 port_down
+run_test "report: a port without an address" 180 no_address
+run_test "report: no module and no device" 180 no_module
