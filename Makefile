@@ -9,9 +9,13 @@ bindir ?= $(prefix)/bin
 sbindir ?= $(prefix)/sbin
 libdir ?= $(prefix)/lib
 includedir ?= $(prefix)/include
-mandir ?= $(prefix)/share/man
+datadir ?= $(prefix)/share
+mandir ?= $(datadir)/man
 pkgconfigdir ?= $(libdir)/pkgconfig
 udevrulesdir ?= $(prefix)/lib/udev/rules.d
+systemdunitdir ?= $(prefix)/lib/systemd/system
+# Where DKMS finds sources
+srcdir ?= /usr/src
 INSTALL ?= install
 
 # The kernel to build for: the running one if it has its headers, else the newest that has
@@ -25,7 +29,7 @@ O := $(CURDIR)/build/user
 # What scripts need to know to build and boot the same kernel
 SETTINGS = KDIR=$(KDIR) UNIV_RELEASE=$(RELEASE)
 
-.PHONY: all modules user test-programs install install-modules install-user uninstall deps deps-kernel demo check check-all quick t adversaries coverage matrix kernels mutants fuzz fuzz-proof soak soak-wire bench clean help
+.PHONY: all modules user test-programs install install-modules install-user install-driver install-dkms uninstall uninstall-dkms deps deps-kernel demo check check-all quick t adversaries coverage matrix kernels mutants fuzz fuzz-proof soak soak-wire bench clean help
 
 all: modules user
 
@@ -46,40 +50,72 @@ test-programs: user
 
 install: install-modules install-user
 
+# The symbols are for drivers outside this tree (packaging/driver.mk)
 install-modules:
 	@[ -n "$(wildcard kernel/*/*.ko)" ] && [ -e $(O)/libibverbs.so.1 ] || { echo "run make first" >&2; exit 1; }
 	$(INSTALL) -d $(DESTDIR)$(moddir)
 	$(INSTALL) -m 644 $(wildcard kernel/*/*.ko) $(DESTDIR)$(moddir)
+	grep -w kernel/core/univerbs Module.symvers >$(DESTDIR)$(moddir)/univerbs.symvers
 	$(if $(DESTDIR),,depmod $(RELEASE))
 
-install-user:
-	$(INSTALL) -d $(DESTDIR)$(libdir)/univerbs $(DESTDIR)$(includedir)/univerbs/infiniband $(DESTDIR)$(includedir)/univerbs/univerbs \
-		$(DESTDIR)$(pkgconfigdir) $(DESTDIR)$(udevrulesdir) $(DESTDIR)$(bindir) $(DESTDIR)$(sbindir)
+install-user: install-driver
+	$(INSTALL) -d $(DESTDIR)$(libdir)/univerbs/vm $(DESTDIR)$(includedir)/univerbs/infiniband $(DESTDIR)$(pkgconfigdir) \
+		$(DESTDIR)$(udevrulesdir) $(DESTDIR)$(systemdunitdir) $(DESTDIR)$(bindir) $(DESTDIR)$(sbindir)
 	$(INSTALL) -m 755 $(O)/libibverbs.so.1 $(DESTDIR)$(libdir)/univerbs/libibverbs.so.1
+	$(INSTALL) -m 644 $(O)/libuniverbs-explain.so $(DESTDIR)$(libdir)/univerbs/libuniverbs-explain.so
 	ln -sf libibverbs.so.1 $(DESTDIR)$(libdir)/univerbs/libibverbs.so
 	$(INSTALL) -m 644 user/include/infiniband/*.h $(DESTDIR)$(includedir)/univerbs/infiniband/
-	$(INSTALL) -m 644 uapi/*.h $(DESTDIR)$(includedir)/univerbs/univerbs/
 	$(call fill_in,$(O)/univerbs.pc) >$(DESTDIR)$(pkgconfigdir)/univerbs.pc
 	$(INSTALL) -m 644 packaging/udev/90-univerbs.rules $(DESTDIR)$(udevrulesdir)/90-univerbs.rules
-	$(call fill_in,$(O)/univerbs-run) >$(DESTDIR)$(bindir)/univerbs-run
-	chmod 755 $(DESTDIR)$(bindir)/univerbs-run
+	$(INSTALL) -m 644 packaging/systemd/uroce@.service $(DESTDIR)$(systemdunitdir)/uroce@.service
+	for tool in $(tools); do \
+		$(call fill_in,$(O)/$$tool) >$(DESTDIR)$(bindir)/$$tool && chmod 755 $(DESTDIR)$(bindir)/$$tool || exit; \
+	done
+	$(INSTALL) -m 755 $(vm_programs) $(DESTDIR)$(libdir)/univerbs/vm/
+	$(INSTALL) -m 644 $(vm_parts) $(DESTDIR)$(libdir)/univerbs/vm/
 	$(INSTALL) -m 755 $(O)/uroce-fault $(DESTDIR)$(sbindir)/uroce-fault
 	for page in $(man_pages); do \
 		$(INSTALL) -D -m 644 "$$page" $(DESTDIR)$(mandir)/man$${page##*.}/$${page##*/} || exit; \
 	done
 
+# Headers of the kernel interface, and what the Kbuild file of a driver outside this tree includes
+install-driver:
+	$(INSTALL) -d $(DESTDIR)$(includedir)/univerbs/univerbs $(DESTDIR)$(includedir)/univerbs/kernel $(DESTDIR)$(datadir)/univerbs
+	$(INSTALL) -m 644 uapi/*.h $(DESTDIR)$(includedir)/univerbs/univerbs/
+	$(INSTALL) -m 644 kernel/include/*.h $(DESTDIR)$(includedir)/univerbs/kernel/
+	$(INSTALL) -m 644 kernel/include/Kbuild $(DESTDIR)$(datadir)/univerbs/compat.mk
+	$(call fill_in,packaging/driver.mk) >$(DESTDIR)$(datadir)/univerbs/driver.mk
+
+# Scripts that are told where they are installed, and what univerbs-vm shares with the guests of tests
+tools = univerbs-run univerbs-vm univerbs-explain univerbs-report
+vm_programs = tests/vm/run tests/vm/short-slices
+vm_parts = $(addprefix tests/vm/,kernel.sh devices.sh initramfs-init guest-init tsc-khz.c) user/tools/vm/host user/tools/vm/agent
 man_pages = $(wildcard Documentation/man/*.[1-9])
-version = $(shell sed -n 's/^Version: //p' $(O)/univerbs.pc)
+version = $(shell packaging/version)
 fill_in = sed -e 's|@PREFIX@|$(prefix)|g' -e 's|@LIBDIR@|$(libdir)|g' -e 's|@INCLUDEDIR@|$(includedir)|g' \
-	-e 's|@VERSION@|$(version)|g' $(1)
+	-e 's|@DATADIR@|$(datadir)|g' -e 's|@VERSION@|$(version)|g' $(1)
 
 uninstall:
-	rm -f $(foreach ko,$(notdir $(wildcard kernel/*/*.ko)) univerbs.ko,$(DESTDIR)$(moddir)/$(ko))
+	rm -f $(foreach ko,$(notdir $(wildcard kernel/*/*.ko)) univerbs.ko univerbs.symvers,$(DESTDIR)$(moddir)/$(ko))
 	$(if $(DESTDIR),,depmod $(RELEASE))
-	rm -rf $(DESTDIR)$(libdir)/univerbs $(DESTDIR)$(includedir)/univerbs
+	rm -rf $(DESTDIR)$(libdir)/univerbs $(DESTDIR)$(includedir)/univerbs $(DESTDIR)$(datadir)/univerbs
 	rm -f $(DESTDIR)$(pkgconfigdir)/univerbs.pc $(DESTDIR)$(udevrulesdir)/90-univerbs.rules \
-		$(DESTDIR)$(bindir)/univerbs-run $(DESTDIR)$(sbindir)/uroce-fault
+		$(DESTDIR)$(systemdunitdir)/uroce@.service $(addprefix $(DESTDIR)$(bindir)/,$(tools)) $(DESTDIR)$(sbindir)/uroce-fault
 	rm -f $(foreach page,$(man_pages),$(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
+
+# The sources of the modules, which DKMS builds for each kernel; without DESTDIR for the running one at once
+dkms_source = $(DESTDIR)$(srcdir)/univerbs-$(version)
+install-dkms:
+	rm -rf $(dkms_source)
+	$(INSTALL) -d $(dkms_source)
+	find Kbuild kernel uapi -type f \( -name Kbuild -o -name '*.[ch]' \) ! -name '*.mod.c' -exec cp --parents -t $(dkms_source) {} +
+	$(INSTALL) -m 755 packaging/dkms/keep-symvers $(dkms_source)/keep-symvers
+	$(call fill_in,packaging/dkms/dkms.conf) >$(dkms_source)/dkms.conf
+	$(if $(DESTDIR),,dkms install univerbs/$(version))
+
+uninstall-dkms:
+	$(if $(DESTDIR),,dkms remove univerbs/$(version) --all)
+	rm -rf $(dkms_source)
 
 deps:
 	@packaging/install-deps
@@ -162,6 +198,7 @@ help:
 	@echo 'test-programs  the programs that tests run in a guest, in build/tests'
 	@echo 'install    modules, library, headers, tools; DESTDIR=, prefix=, libdir=, includedir=, moddir= as usual'
 	@echo 'uninstall  takes them away again'
+	@echo 'install-dkms  the sources of the modules for DKMS, which builds them for each kernel; uninstall-dkms removes them'
 	@echo 'deps       installs the Debian packages that the targets below need'
 	@echo 'demo       programs over the stock stack and univerbs, rxe and uroce, side by side in one guest'
 	@echo 'check      what has to pass before a change goes in; the last line says "N passed, N failed, N skipped"'

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Installs into a folder: exactly the files that are promised, a pkg-config file that a program can be compiled with, a
-# univerbs-run that finds its library; and nothing is left by uninstall. Nothing of the machine is touched.
+# univerbs-run that finds its library, a unit that systemd accepts, sources for DKMS that name both modules; and nothing is left
+# by uninstall. Nothing of the machine is touched.
 #
 # Exits 0, 1 with what is wrong, or 77 if nothing is built.
 
@@ -11,7 +12,7 @@ export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
 PATH=$PATH:/sbin:/usr/sbin
 # Settings of the make that runs the checks are not those of the ones below
-unset MAKEFLAGS MFLAGS MAKELEVEL DESTDIR prefix libdir includedir bindir mandir
+unset MAKEFLAGS MFLAGS MAKELEVEL DESTDIR prefix libdir includedir bindir mandir datadir systemdunitdir srcdir
 
 for built in build/user/libibverbs.so.1 kernel/core/univerbs.ko; do
 	[ -e $built ] || { echo "$built is not built (make)"; exit 77; }
@@ -39,19 +40,32 @@ promised() {
 	local file
 	echo "lib/modules/$release/extra/univerbs.ko"
 	echo "lib/modules/$release/extra/uroce.ko"
-	echo usr/bin/univerbs-run
+	echo "lib/modules/$release/extra/univerbs.symvers"
+	for file in explain report run vm; do
+		echo "usr/bin/univerbs-$file"
+	done
+	for file in agent devices.sh guest-init host initramfs-init kernel.sh run short-slices tsc-khz.c; do
+		echo "usr/lib/univerbs/vm/$file"
+	done
 	echo usr/sbin/uroce-fault
 	echo usr/lib/pkgconfig/univerbs.pc
 	echo usr/lib/udev/rules.d/90-univerbs.rules
+	echo usr/lib/systemd/system/uroce@.service
+	echo usr/share/univerbs/compat.mk
+	echo usr/share/univerbs/driver.mk
 	echo usr/lib/univerbs/libibverbs.so
 	echo usr/lib/univerbs/libibverbs.so.1
+	echo usr/lib/univerbs/libuniverbs-explain.so
 	for file in user/include/infiniband/*.h; do
 		echo "usr/include/univerbs/infiniband/${file##*/}"
 	done
 	for file in uapi/*.h; do
 		echo "usr/include/univerbs/univerbs/${file##*/}"
 	done
-	for file in univerbs-run.1 uroce-fault.8 univerbs{_explain,_last_error,_reason_name}.3 univerbs.7; do
+	for file in kernel/include/*.h; do
+		echo "usr/include/univerbs/kernel/${file##*/}"
+	done
+	for file in univerbs-{explain,report,run,vm}.1 uroce-fault.8 univerbs{_explain,_last_error,_reason_name}.3 univerbs.7; do
 		echo "usr/share/man/man${file##*.}/$file"
 	done
 }
@@ -68,8 +82,9 @@ check_files() {
 
 # check_modes: programs and the library 755, the rest 644
 check_modes() {
-	find "$dest" -type f \( -path '*/*bin/*' -o -name 'libibverbs.so.1' \) ! -perm 755 >"$tmp/modes"
-	find "$dest" -type f ! -path '*/*bin/*' ! -name 'libibverbs.so.1' ! -perm 644 >>"$tmp/modes"
+	local programs=(-path '*/*bin/*' -o -name 'libibverbs.so.1' -o -path '*/vm/run' -o -path '*/vm/short-slices')
+	find "$dest" -type f \( "${programs[@]}" \) ! -perm 755 >"$tmp/modes"
+	find "$dest" -type f ! \( "${programs[@]}" \) ! -perm 644 >>"$tmp/modes"
 	[ ! -s "$tmp/modes" ] || wrong "wrong modes: $(tr '\n' ' ' <"$tmp/modes")"
 	[ "$(readlink "$dest/usr/lib/univerbs/libibverbs.so")" = libibverbs.so.1 ] || wrong "libibverbs.so points elsewhere"
 }
@@ -84,6 +99,37 @@ check_module() {
 	command -v modinfo >/dev/null || return 0
 	modinfo -F alias "$dest/lib/modules/$release/extra/univerbs.ko" | grep -qx rdma-client-univerbs ||
 		wrong "the module has not the alias by which netlink loads it"
+	for module in univerbs uroce; do
+		[ "$(modinfo -F version "$dest/lib/modules/$release/extra/$module.ko")" = "$version" ] ||
+			wrong "$module.ko does not say version $version"
+	done
+	grep -qw kernel/core/univerbs "$dest/lib/modules/$release/extra/univerbs.symvers" ||
+		wrong "univerbs.symvers has no symbol of univerbs.ko"
+}
+
+# A copy of the unit whose name has an instance, as systemd wants it
+check_unit() {
+	command -v systemd-analyze >/dev/null || return 0
+	cp "$dest/usr/lib/systemd/system/uroce@.service" "$tmp/uroce@lo.service"
+	systemd-analyze verify --man=no "$tmp/uroce@lo.service" >"$tmp/out" 2>&1 && [ ! -s "$tmp/out" ] ||
+		wrong "systemd-analyze verify: $(cat "$tmp/out")"
+}
+
+# What DKMS gets: sources alone, of both modules and of no other, with this version
+check_dkms() {
+	local source=$tmp/dkms/usr/src/univerbs-$version
+	run make -s install-dkms DESTDIR="$tmp/dkms" || return
+	find "$source" -type f | grep -vE '\.[ch]$|/Kbuild$|/(dkms.conf|keep-symvers)$' >"$tmp/out"
+	find "$source" -name '*.mod.c' >>"$tmp/out"
+	[ ! -s "$tmp/out" ] || wrong "install-dkms copies $(tr '\n' ' ' <"$tmp/out")"
+	for module in core/univerbs uroce/uroce; do
+		grep -q "^BUILT_MODULE_NAME.*=\"${module#*/}\"" "$source/dkms.conf" &&
+			grep -q "^BUILT_MODULE_LOCATION.*=\"kernel/${module%/*}\"" "$source/dkms.conf" &&
+			[ -e "$source/kernel/${module%/*}/Kbuild" ] || wrong "dkms.conf does not build $module.ko"
+	done
+	grep -qx "PACKAGE_VERSION=\"$version\"" "$source/dkms.conf" || wrong "dkms.conf is not of version $version"
+	run make -s uninstall-dkms DESTDIR="$tmp/dkms"
+	[ -z "$(find "$tmp/dkms" -name 'univerbs*')" ] || wrong "uninstall-dkms leaves $source"
 }
 
 # A program that links to a verb and to what is ours alone
@@ -132,6 +178,7 @@ check_in_place() {
 	run make -s install-user prefix="$prefix" || return
 	[ "$("$launcher" --library)" = "$prefix/lib/univerbs" ] || wrong "univerbs-run --library says $("$launcher" --library 2>&1)"
 	[ "$("$launcher" --version)" = "univerbs-run $version" ] || wrong "univerbs-run --version says $("$launcher" --version 2>&1)"
+	[ "$("$prefix/sbin/uroce-fault" --version)" = "uroce-fault $version" ] || wrong "uroce-fault --version does not say $version"
 	export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 	check_compiles "in place" && check_runs "$launcher" "$tmp/program"
 	unset PKG_CONFIG_PATH
@@ -144,7 +191,7 @@ check_uninstalled() {
 }
 
 dest=$tmp/dest
-version=$(sed -n 's/^VERSION ?= *//p' user/Makefile)
+version=$(packaging/version)
 run make -s install DESTDIR="$dest" prefix=/usr || exit 1
 # The release is the one that the module was built for
 release=$(find "$dest/lib/modules" -mindepth 1 -maxdepth 1 -printf '%f\n')
@@ -156,6 +203,8 @@ check_files
 check_modes
 check_filled_in
 check_module
+check_unit
+check_dkms
 if command -v pkg-config >/dev/null; then
 	check_staged_pkg_config
 	check_in_place

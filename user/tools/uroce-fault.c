@@ -290,6 +290,8 @@ int main(int argc, char **argv)
 		return set(argv[2], argv + 3);
 	if (argc == 3 && !strcmp(argv[1], "clear"))
 		return clear(argv[2]);
+	if (argc == 2 && !strcmp(argv[1], "--version"))
+		return printf("uroce-fault %s\n", UNIVERBS_VERSION) < 0;
 	if (argc == 2 && !strcmp(argv[1], "--help"))
 		return fputs(usage, stdout) < 0;
 	return bad_usage();
