@@ -29,7 +29,7 @@ O := $(CURDIR)/build/user
 # What scripts need to know to build and boot the same kernel
 SETTINGS = KDIR=$(KDIR) UNIV_RELEASE=$(RELEASE)
 
-.PHONY: all modules user test-programs install install-modules install-user install-driver install-dkms uninstall uninstall-dkms deps deps-kernel demo check check-all quick t adversaries coverage matrix kernels mutants fuzz fuzz-proof soak soak-wire bench clean help
+.PHONY: all modules user test-programs install install-modules install-user install-driver install-dkms uninstall uninstall-dkms deb rpm deps deps-kernel demo check check-all quick t adversaries coverage matrix kernels mutants fuzz fuzz-proof soak soak-wire bench clean help
 
 all: modules user
 
@@ -117,6 +117,15 @@ uninstall-dkms:
 	$(if $(DESTDIR),,dkms remove univerbs/$(version) --all)
 	rm -rf $(dkms_source)
 
+# Packages, in build/deb and build/rpm
+deb:
+	@packaging/install-deps debian-packages-deb.txt
+	@packaging/deb
+
+rpm:
+	@packaging/install-deps debian-packages-deb.txt
+	@packaging/rpm/build
+
 deps:
 	@packaging/install-deps
 
@@ -199,6 +208,7 @@ help:
 	@echo 'install    modules, library, headers, tools; DESTDIR=, prefix=, libdir=, includedir=, moddir= as usual'
 	@echo 'uninstall  takes them away again'
 	@echo 'install-dkms  the sources of the modules for DKMS, which builds them for each kernel; uninstall-dkms removes them'
+	@echo 'deb, rpm   packages, in build/deb and build/rpm'
 	@echo 'deps       installs the Debian packages that the targets below need'
 	@echo 'demo       programs over the stock stack and univerbs, rxe and uroce, side by side in one guest'
 	@echo 'check      what has to pass before a change goes in; the last line says "N passed, N failed, N skipped"'

@@ -83,13 +83,15 @@ check_pages_exist() {
 	checked=$((checked + count + 1))
 }
 
-# Every option of univerbs-run, as its own help says, is in its page
+# Every option of a tool, as its own help says, is in its page
 check_options() {
-	local option
-	for option in $(user/tools/univerbs-run --help | grep -oE '^ +--[a-z]+' | tr -d ' '); do
-		sed 's/\\-/-/g' Documentation/man/univerbs-run.1 | grep -qF -- "$option" ||
-			missing "Documentation/man/univerbs-run.1: $option is not described"
-		checked=$((checked + 1))
+	local tool page option
+	for tool in user/tools/univerbs-*; do
+		page=Documentation/man/${tool##*/}.1
+		for option in $("$tool" --help | grep -E '^ +-' | grep -oE -- '--[a-z]+'); do
+			sed 's/\\-/-/g' "$page" | grep -qF -- "$option" || missing "$page: $option is not described"
+			checked=$((checked + 1))
+		done
 	done
 }
 
@@ -117,6 +119,17 @@ check_pages_render() {
 		while read -r name; do
 			[ -e "Documentation/man/$name" ] || missing "$page: there is no page $name"
 		done < <(sed -nE 's/^\.BR (univerbs[a-z_-]*) \(([1-9])\).*/\1.\2/p' "$page" | sort -u)
+		checked=$((checked + 1))
+	done
+}
+
+# Every text is sound reStructuredText, where docutils are installed
+check_texts_render() {
+	local text out
+	command -v rst2html5 >/dev/null || return 0
+	for text in Documentation/*.rst; do
+		out=$(rst2html5 --report=2 "$text" 2>&1 >/dev/null)
+		[ -z "$out" ] || missing "$out"
 		checked=$((checked + 1))
 	done
 }
@@ -168,13 +181,12 @@ check_places() {
 	done
 }
 
-# One version, wherever it is written
+# The packages are of the version of the tree
 check_version() {
 	local version
-	version=$(sed -n 's/^VERSION ?= *//p' user/Makefile)
-	[ -n "$version" ] || { missing "user/Makefile has no VERSION"; return; }
-	grep -qxF "PACKAGE_VERSION=\"$version\"" packaging/dkms/dkms.conf ||
-		missing "packaging/dkms/dkms.conf: PACKAGE_VERSION is not $version"
+	version=$(packaging/version)
+	[ -n "$version" ] || { missing "kernel/include/version.h has no version"; return; }
+	head -n 1 debian/changelog | grep -qF "univerbs ($version)" || missing "debian/changelog: the first entry is not of version $version"
 	checked=$((checked + 1))
 }
 
@@ -196,6 +208,7 @@ check_stale
 check_pages_exist
 check_options
 check_pages_render
+check_texts_render
 check_paths
 check_map
 check_places
