@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The tests against what is said of them: each script of tests/guest says what it needs and where it runs, and every list
+# that is named so is asked for; names of programs are used once; the table "Tests by noun" of Documentation/testing.rst
+# names every program, script and KUnit suite, and no file that is not there.
+
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+PYTHONDONTWRITEBYTECODE=1 exec python3 - <<'PYTHON'
+import collections
+import glob
+import os
+import re
+import sys
+
+TABLE = "Documentation/testing.rst"
+# Lists of more than one script list (tests/coverage/run, tests/kernels/check), and the choice of make quick
+LISTS = {"quick", "coverage", "coverage-uroce", "coverage-library", "coverage-library-uroce", "kernels", "kernels-arm64",
+         "kernels-spared"}
+wrong = []
+
+
+def text(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def names(pattern):
+    return [os.path.basename(path) for path in sorted(glob.glob(pattern))]
+
+
+def head(path, line):
+    """The words of such lines in the head of a script."""
+    words = []
+    for found in re.findall(r"^# %s: *(.*)$" % line, text(path).split("\n\n", 1)[0], re.M):
+        words += found.split()
+    return words
+
+
+known = set(re.findall(r"^#   ([a-z-]+)  +\S", text("tests/guest/list"), re.M))
+places = LISTS | {re.sub(r"^\d+-", "", name) for name in names("tests/stages.d/*") + names("tests/parts.d/*")}
+asked = "".join(text(path) for path in
+                glob.glob("tests/stages.d/*") + glob.glob("tests/parts.d/*") + ["tests/coverage/run", "tests/kernels/check"])
+scripts = sorted(glob.glob("tests/guest/*.sh"))
+used = set()
+for script in scripts:
+    needs, runs = head(script, "needs"), head(script, "runs in")
+    if not needs:
+        wrong.append("%s: its head has no line '# needs:' (tests/guest/list)" % script)
+    wrong += ["%s: tests/guest/list does not explain the need %s" % (script, word) for word in needs if word not in known]
+    wrong += ["%s: there is no stage or part %s" % (script, word) for word in runs if word not in places]
+    used.update(runs)
+for name in sorted(used):
+    if not re.search(r"(tests/guest/list( --needs [a-z-]+)?|echo|list=) ?%s(?![a-z-])" % re.escape(name), asked):
+        wrong.append("scripts run in %s, which does not ask tests/guest/list for them" % name)
+
+programs = collections.Counter(name for kind in ("use", "misuse", "hostile", "device", "uroce", "tools")
+                               for name in names("tests/user/%s/*.c" % kind))
+wrong += ["tests/user has more than one program %s" % name for name, count in programs.items() if count > 1]
+
+table = re.search(r"^Tests by noun\n=+\n(.*?)^Stages\n=+$", text(TABLE), re.M | re.S)
+rows = table.group(1).split("\n\n", 1)[1] if table else ""
+named = set(re.findall(r"``([^`]+)``", rows))
+there = set(names("tests/guest/*.sh") + names("tests/kunit/*_kunit.c"))
+there.update(name for kind in ("use", "misuse", "hostile", "device", "uroce") for name in names("tests/user/%s/*.c" % kind))
+tools = set(names("tests/user/tools/*.c"))
+wrong += ["%s: no noun has the test %s" % (TABLE, name) for name in sorted(there - named)]
+wrong += ["%s: a noun has %s, which is not there" % (TABLE, name) for name in sorted(named - there - tools)]
+
+print("\n".join(wrong + ["%d scripts, %d programs, %d names in the table" % (len(scripts), len(programs), len(named))]))
+sys.exit(bool(wrong))
+PYTHON
