@@ -11,7 +11,7 @@
 DEFINE_STATIC_KEY_FALSE(uroce_faults_on);
 DEFINE_STATIC_KEY_FALSE(uroce_mirrors_on);
 
-bool uroce_fault_roll(struct uroce_dev *dev, enum uroce_fault what)
+bool uroce_fault_roll(struct uroce_dev *dev, u32 qpn, enum uroce_fault what)
 {
 	return false;
 }
@@ -22,6 +22,16 @@ bool uroce_fault_down(struct uroce_dev *dev)
 }
 
 u64 uroce_fault_delay_ns(struct uroce_dev *dev)
+{
+	return 0;
+}
+
+u32 uroce_fault_status(struct uroce_dev *dev)
+{
+	return IB_WC_GENERAL_ERR;
+}
+
+int uroce_fault_call(struct uroce_dev *dev, enum uroce_verb verb)
 {
 	return 0;
 }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The knobs of fault.c over generic netlink; see uapi/uroce_fault.h. The family's
- * lock is held during a request, so none runs beside another or after
- * uroce_fault_nl_exit(). A device does not go while we hold it.
+ * The faults of devices over generic netlink; see uapi/uroce_fault.h. The lock
+ * of the family is held during a request, so requests do not run concurrently,
+ * nor after uroce_fault_nl_exit(). A device stays while a request holds it.
  */
 #include <linux/capability.h>
 #include <linux/rculist.h>
 #include <net/genetlink.h>
 
-#include "uroce_fault.h"
 #include "control.h"
 
-#define MAX_ATTR UROCE_A_PORT_DOWN
+#define MAX_ATTR UROCE_A_MIRROR
 #define RATE NLA_POLICY_FULL_RANGE(NLA_U32, &rate_range)
+#define AT NLA_POLICY_EXACT_LEN(sizeof(struct uroce_fault_at))
 
 static struct netlink_range_validation rate_range = {
 	.max = UROCE_FAULT_MAX_PPM,
@@ -22,17 +22,25 @@ static struct netlink_range_validation delay_range = {
 	.max = UROCE_FAULT_MAX_DELAY_US,
 };
 
+static const struct nla_policy at_policy[UROCE_A_COMPLETION_ERROR + 1] = {
+	[UROCE_A_DROP ... UROCE_A_COMPLETION_ERROR] = AT,
+};
+
 static const struct nla_policy policy[MAX_ATTR + 1] = {
-	[UROCE_A_DEV] = { .type = NLA_NUL_STRING, .len = IB_DEVICE_NAME_MAX - 1 },
-	[UROCE_A_DROP] = RATE,
-	[UROCE_A_DUPLICATE] = RATE,
-	[UROCE_A_CORRUPT] = RATE,
-	[UROCE_A_DELAY] = RATE,
-	[UROCE_A_RNR] = RATE,
-	[UROCE_A_REMOTE_ERROR] = RATE,
-	[UROCE_A_COMPLETION_ERROR] = RATE,
+	[UROCE_A_DEV] = { .type = NLA_NUL_STRING,
+			  .len = IB_DEVICE_NAME_MAX - 1 },
+	[UROCE_A_DROP ... UROCE_A_COMPLETION_ERROR] = RATE,
 	[UROCE_A_DELAY_US] = NLA_POLICY_FULL_RANGE(NLA_U32, &delay_range),
 	[UROCE_A_PORT_DOWN] = NLA_POLICY_MAX(NLA_U32, 1),
+	[UROCE_A_AT] = NLA_POLICY_NESTED(at_policy),
+	[UROCE_A_QP] = { .type = NLA_U32 },
+	[UROCE_A_SEED] = { .type = NLA_U32 },
+	[UROCE_A_STATUS] = NLA_POLICY_RANGE(NLA_U32, 1, UROCE_FAULT_MAX_STATUS),
+	[UROCE_A_VERB] = NLA_POLICY_MAX(NLA_U32, UROCE_VERBS - 1),
+	[UROCE_A_VERB_AT] = { .type = NLA_U32 },
+	[UROCE_A_VERB_ERRNO] = NLA_POLICY_RANGE(NLA_U32, 1,
+						UROCE_FAULT_MAX_ERRNO),
+	[UROCE_A_MIRROR] = NLA_POLICY_MAX(NLA_U32, 1),
 };
 
 static const enum uroce_attr rate_attr[UROCE_FAULTS] = {
@@ -47,7 +55,10 @@ static const enum uroce_attr rate_attr[UROCE_FAULTS] = {
 
 static struct genl_family family;
 
-/* A device that ends cannot be held any more, and another one may have its name already */
+/*
+ * A device that is being removed cannot be held any more, and another device
+ * may already have its name.
+ */
 static struct uroce_dev *dev_find(const char *name)
 {
 	struct uroce_dev *dev;
@@ -62,14 +73,14 @@ unlock:
 	return dev;
 }
 
-/* Held until ib_device_put() */
+/* The caller ends the hold with ib_device_put(). */
 static struct uroce_dev *dev_get(struct genl_info *info)
 {
 	struct nlattr *name = info->attrs[UROCE_A_DEV];
 	struct uroce_dev *dev;
 
 	if (!name) {
-		NL_SET_ERR_MSG(info->extack, "a device is wanted");
+		NL_SET_ERR_MSG(info->extack, "the request names no device");
 		return ERR_PTR(-EINVAL);
 	}
 	dev = dev_find(nla_data(name));
@@ -82,19 +93,57 @@ static struct uroce_dev *dev_get(struct genl_info *info)
 	return ERR_PTR(-ENODEV);
 }
 
-static int put_faults(struct sk_buff *skb, struct uroce_dev *dev)
+/* The rates, and the numbers of those faults that have some. */
+static int put_rules(struct sk_buff *skb, const struct uroce_faults *f)
 {
-	char name[IB_DEVICE_NAME_MAX];
+	struct nlattr *nest;
 	int i;
 
-	/* It may be renamed meanwhile; then this is part of both names */
-	strscpy(name, dev->ib.name, sizeof(name));
-	if (nla_put_string(skb, UROCE_A_DEV, name) ||
-	    nla_put_u32(skb, UROCE_A_DELAY_US, READ_ONCE(dev->faults.delay_us)) ||
-	    nla_put_u32(skb, UROCE_A_PORT_DOWN, uroce_fault_down(dev)))
-		return -EMSGSIZE;
 	for (i = 0; i < UROCE_FAULTS; i++)
-		if (nla_put_u32(skb, rate_attr[i], READ_ONCE(dev->faults.rate[i])))
+		if (nla_put_u32(skb, rate_attr[i], READ_ONCE(f->rule[i].rate)))
+			return -EMSGSIZE;
+	nest = nla_nest_start(skb, UROCE_A_AT);
+	if (!nest)
+		return -EMSGSIZE;
+	for (i = 0; i < UROCE_FAULTS; i++) {
+		struct uroce_fault_at at = {
+			.first = READ_ONCE(f->rule[i].at.first),
+			.last = READ_ONCE(f->rule[i].at.last),
+		};
+
+		if (at.last && nla_put(skb, rate_attr[i], sizeof(at), &at))
+			return -EMSGSIZE;
+	}
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static int put_faults(struct sk_buff *skb, struct uroce_dev *dev)
+{
+	const struct uroce_faults *f = &dev->faults;
+	char name[IB_DEVICE_NAME_MAX];
+	const struct { u16 attr; u32 value; } values[] = {
+		{ UROCE_A_DELAY_US, READ_ONCE(f->delay_us) },
+		{ UROCE_A_PORT_DOWN, uroce_fault_down(dev) },
+		{ UROCE_A_QP, READ_ONCE(f->qpn) },
+		{ UROCE_A_SEED, READ_ONCE(f->seed) },
+		{ UROCE_A_STATUS, uroce_fault_status(dev) },
+		{ UROCE_A_VERB, READ_ONCE(f->verb.verb) },
+		{ UROCE_A_VERB_AT, READ_ONCE(f->verb.at) },
+		{ UROCE_A_VERB_ERRNO, READ_ONCE(f->verb.error) },
+		{ UROCE_A_MIRROR, READ_ONCE(dev->mirror) },
+	};
+	int i;
+
+	/*
+	 * If the device is renamed meanwhile, the name is made of parts of both
+	 * names.
+	 */
+	strscpy(name, dev->ib.name, sizeof(name));
+	if (nla_put_string(skb, UROCE_A_DEV, name) || put_rules(skb, f))
+		return -EMSGSIZE;
+	for (i = 0; i < ARRAY_SIZE(values); i++)
+		if (nla_put_u32(skb, values[i].attr, values[i].value))
 			return -EMSGSIZE;
 	return 0;
 }
@@ -133,44 +182,122 @@ static int fault_get(struct sk_buff *request, struct genl_info *info)
 	return ret;
 }
 
-/* Devices have ever greater numbers, so the last one told is a place to go on from */
+/*
+ * The list is in ascending order of @id, so a dump continues after the last @id
+ * that it has reported.
+ */
 static int fault_dump(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct net *net = sock_net(skb->sk);
 	struct uroce_dev *dev;
-	u64 *told = (u64 *)cb->ctx;
+	u64 *last = (u64 *)cb->ctx;
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(dev, &uroce_devices, link) {
-		if (dev->id <= *told || READ_ONCE(dev->gone) ||
+		if (dev->id <= *last || READ_ONCE(dev->gone) ||
 		    !rdma_dev_access_netns(&dev->ib, net))
 			continue;
 		if (put_message(skb, NETLINK_CB(cb->skb).portid,
 				cb->nlh->nlmsg_seq, NLM_F_MULTI, dev))
 			break;
-		*told = dev->id;
+		*last = dev->id;
 	}
 	rcu_read_unlock();
 	return skb->len;
 }
 
-static void set_all(struct uroce_dev *dev, struct nlattr **attrs)
+static bool at_is_valid(const struct uroce_fault_at *at)
 {
+	return at->first && at->first <= at->last;
+}
+
+/* Checks what the policies cannot express, before anything is changed. */
+static int check_at(struct genl_info *info)
+{
+	const struct nlattr *attr;
+	int left;
+
+	if (!info->attrs[UROCE_A_AT])
+		return 0;
+	nla_for_each_nested(attr, info->attrs[UROCE_A_AT], left) {
+		if (at_is_valid(nla_data(attr)) &&
+		    !info->attrs[nla_type(attr)])
+			continue;
+		NL_SET_ERR_MSG_ATTR(info->extack, attr,
+				    "numbers start at 1, ascend, and exclude a rate");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static void set_rules(struct uroce_dev *dev, struct nlattr **attrs)
+{
+	struct nlattr *at[UROCE_A_COMPLETION_ERROR + 1] = {};
+	struct uroce_fault_at none = {};
 	int i;
 
-	for (i = 0; i < UROCE_FAULTS; i++)
-		if (attrs[rate_attr[i]])
-			uroce_fault_set_rate(dev, i,
-					     nla_get_u32(attrs[rate_attr[i]]));
+	/* The request was validated already. */
+	if (attrs[UROCE_A_AT])
+		nla_parse_nested(at, UROCE_A_COMPLETION_ERROR,
+				 attrs[UROCE_A_AT], at_policy, NULL);
+	for (i = 0; i < UROCE_FAULTS; i++) {
+		struct nlattr *rate = attrs[rate_attr[i]];
+		struct nlattr *numbers = at[rate_attr[i]];
+
+		if (rate)
+			uroce_fault_set_rule(dev, i, nla_get_u32(rate), none);
+		else if (numbers)
+			uroce_fault_set_rule(dev, i, 0,
+					     *(struct uroce_fault_at *)
+						     nla_data(numbers));
+	}
+}
+
+static u32 value_or(const struct nlattr *attr, u32 value)
+{
+	return attr ? nla_get_u32(attr) : value;
+}
+
+/* A verb that is named anew fails at its next call with ENOMEM. */
+static void set_verb(struct uroce_dev *dev, struct nlattr **attrs)
+{
+	const struct uroce_verb_rule *old = &dev->faults.verb;
+	struct nlattr *verb = attrs[UROCE_A_VERB];
+
+	if (!verb && !attrs[UROCE_A_VERB_AT] && !attrs[UROCE_A_VERB_ERRNO])
+		return;
+	uroce_fault_set_verb(dev, value_or(verb, old->verb),
+			     value_or(attrs[UROCE_A_VERB_AT],
+				      verb ? 1 : old->at),
+			     value_or(attrs[UROCE_A_VERB_ERRNO],
+				      verb ? ENOMEM : old->error));
+}
+
+static void set_all(struct uroce_dev *dev, struct nlattr **attrs)
+{
+	struct uroce_faults *f = &dev->faults;
+
+	if (attrs[UROCE_A_QP])
+		WRITE_ONCE(f->qpn, nla_get_u32(attrs[UROCE_A_QP]));
+	if (attrs[UROCE_A_SEED])
+		uroce_fault_set_seed(dev, nla_get_u32(attrs[UROCE_A_SEED]));
+	if (attrs[UROCE_A_STATUS])
+		WRITE_ONCE(f->status, nla_get_u32(attrs[UROCE_A_STATUS]));
 	if (attrs[UROCE_A_DELAY_US])
-		uroce_fault_set_delay(dev, nla_get_u32(attrs[UROCE_A_DELAY_US]));
+		WRITE_ONCE(f->delay_us, nla_get_u32(attrs[UROCE_A_DELAY_US]));
+	set_rules(dev, attrs);
+	set_verb(dev, attrs);
+	if (attrs[UROCE_A_MIRROR])
+		uroce_mirror_set(dev, nla_get_u32(attrs[UROCE_A_MIRROR]));
 	if (attrs[UROCE_A_PORT_DOWN])
-		uroce_fault_set_down(dev, nla_get_u32(attrs[UROCE_A_PORT_DOWN]));
+		uroce_fault_set_down(dev,
+				     nla_get_u32(attrs[UROCE_A_PORT_DOWN]));
 }
 
 /*
- * In "shared" mode of RDMA's namespaces a device is seen by those who do not own it.
- * Under RCU, since the netdev may leave its namespace and that one end.
+ * If namespaces share RDMA devices, a device is visible in namespaces that do
+ * not own it. The check runs under RCU, since the net device may leave its
+ * namespace, and that namespace may end.
  */
 static int may_set(struct sk_buff *request, const struct uroce_dev *dev)
 {
@@ -193,12 +320,12 @@ static int fault_set(struct sk_buff *request, struct genl_info *info)
 
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
-	ret = may_set(request, dev);
+	ret = may_set(request, dev) ?: check_at(info);
 	if (!ret)
 		set_all(dev, info->attrs);
 	else if (ret == -EPERM)
 		NL_SET_ERR_MSG(info->extack,
-			       "CAP_NET_ADMIN is wanted where the device's net device is");
+			       "this needs CAP_NET_ADMIN where the net device is");
 	ib_device_put(&dev->ib);
 	return ret;
 }

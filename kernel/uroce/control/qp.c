@@ -104,6 +104,9 @@ int uroce_qp_create(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	ret = check_type(init);
 	if (!ret)
 		ret = check_cap(init);
+	if (!ret)
+		ret = uroce_fault_verb(to_udev(ib->device),
+				       UROCE_VERB_CREATE_QP);
 	if (ret)
 		return ret;
 	qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
@@ -263,6 +266,18 @@ static void lock_flushed(struct uroce_qp *qp)
 	}
 }
 
+/*
+ * The way to the error state never fails, since kernel users rely on it when
+ * they clean up.
+ */
+static int modify_fault(struct uroce_qp *qp, const struct ib_qp_attr *attr,
+			int mask)
+{
+	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_ERR)
+		return 0;
+	return uroce_fault_verb(qp->dev, UROCE_VERB_MODIFY_QP);
+}
+
 int uroce_qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		    struct ib_udata *udata)
 {
@@ -273,7 +288,9 @@ int uroce_qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
-	ret = prepare(qp, attr, mask, &av);
+	ret = modify_fault(qp, attr, mask);
+	if (!ret)
+		ret = prepare(qp, attr, mask, &av);
 	if (ret)
 		return ret;
 	lock_flushed(qp);

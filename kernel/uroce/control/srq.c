@@ -19,6 +19,9 @@ int uroce_srq_create(struct ib_srq *ib, struct ib_srq_init_attr *init,
 	    init->attr.max_sge > UROCE_MAX_SGE ||
 	    init->attr.srq_limit > init->attr.max_wr)
 		return -EINVAL;
+	ret = uroce_fault_verb(to_udev(ib->device), UROCE_VERB_CREATE_SRQ);
+	if (ret)
+		return ret;
 	spin_lock_init(&srq->rq.lock);
 	spin_lock_init(&srq->rq.post);
 	srq->max_wr = init->attr.max_wr;
@@ -37,11 +40,15 @@ int uroce_srq_modify(struct ib_srq *ib, struct ib_srq_attr *attr,
 		      enum ib_srq_attr_mask mask, struct ib_udata *udata)
 {
 	struct uroce_srq *srq = to_usrq(ib);
+	int ret;
 
 	if (mask & IB_SRQ_MAX_WR)
 		return -EOPNOTSUPP;
 	if (attr->srq_limit > srq->max_wr)
 		return -EINVAL;
+	ret = uroce_fault_verb(to_udev(ib->device), UROCE_VERB_MODIFY_SRQ);
+	if (ret)
+		return ret;
 	spin_lock_bh(&srq->rq.lock);
 	srq->limit = attr->srq_limit;
 	spin_unlock_bh(&srq->rq.lock);

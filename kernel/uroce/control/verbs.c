@@ -118,7 +118,7 @@ static int port_immutable(struct ib_device *ib, u32 port,
 /* Protection domains are compared by their address. */
 static int pd_alloc(struct ib_pd *pd, struct ib_udata *udata)
 {
-	return 0;
+	return uroce_fault_verb(to_udev(pd->device), UROCE_VERB_ALLOC_PD);
 }
 
 static int pd_dealloc(struct ib_pd *pd, struct ib_udata *udata)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See fault.h. */
+/* Faults on request. See fault.h. */
 #include <linux/debugfs.h>
+#include <linux/jhash.h>
 #include <linux/mutex.h>
 #include <linux/random.h>
 
-#include "uroce_fault.h"
 #include "../net/net.h"
 #include "dev.h"
 
@@ -13,7 +13,7 @@
 
 DEFINE_STATIC_KEY_FALSE(uroce_faults_on);
 
-static DEFINE_MUTEX(knobs_lock);	/* rates, down, and the key */
+static DEFINE_MUTEX(knobs_lock);	/* protects all values, and the key */
 static struct dentry *root;
 
 static const struct {
@@ -30,16 +30,61 @@ static const struct {
 				     UROCE_CNT_FAULT_COMPLETION },
 };
 
-/* ---- when they happen --------------------------------------------------------- */
+/* ---- cases --------------------------------------------------------------- */
 
-bool uroce_fault_roll(struct uroce_dev *dev, enum uroce_fault what)
+/* With a seed, the same cases are selected each time. */
+static bool selected(const struct uroce_faults *f, enum uroce_fault what,
+		     u64 number, u32 rate)
 {
-	u32 rate = READ_ONCE(dev->faults.rate[what]);
+	u32 seed = READ_ONCE(f->seed);
+	u32 value = seed ? jhash_3words(lower_32_bits(number), what,
+					upper_32_bits(number), seed) :
+			   get_random_u32();
 
-	if (!rate || reciprocal_scale(get_random_u32(), UROCE_FAULT_MAX_PPM) >= rate)
+	return reciprocal_scale(value, UROCE_FAULT_MAX_PPM) < rate;
+}
+
+/*
+ * Without a lock: a case that comes while the rule is changed follows the old
+ * rule, the new one, or a mixture of both.
+ */
+bool uroce_fault_roll(struct uroce_dev *dev, u32 qpn, enum uroce_fault what)
+{
+	struct uroce_faults *f = &dev->faults;
+	struct uroce_fault_rule *rule = &f->rule[what];
+	u32 rate = READ_ONCE(rule->rate), last = READ_ONCE(rule->at.last);
+	u32 only = READ_ONCE(f->qpn);
+	u64 number;
+
+	if ((!rate && !last) || (only && only != qpn))
+		return false;
+	number = atomic64_inc_return(&rule->cases);
+	if (last ? number < READ_ONCE(rule->at.first) || number > last :
+		   !selected(f, what, number, rate))
 		return false;
 	uroce_count(dev, kinds[what].counter);
 	return true;
+}
+
+/* Also without a lock. */
+int uroce_fault_call(struct uroce_dev *dev, enum uroce_verb verb)
+{
+	struct uroce_verb_rule *rule = &dev->faults.verb;
+	u32 which = READ_ONCE(rule->verb), at = READ_ONCE(rule->at);
+	u64 number;
+
+	if (which != UROCE_VERB_ANY && which != verb)
+		return 0;
+	number = atomic64_inc_return(&rule->calls);
+	if (at && number != at)
+		return 0;
+	uroce_count(dev, UROCE_CNT_FAULT_VERB);
+	return -(int)READ_ONCE(rule->error);
+}
+
+u32 uroce_fault_status(struct uroce_dev *dev)
+{
+	return READ_ONCE(dev->faults.status);
 }
 
 bool uroce_fault_down(struct uroce_dev *dev)
@@ -52,14 +97,16 @@ u64 uroce_fault_delay_ns(struct uroce_dev *dev)
 	return (u64)READ_ONCE(dev->faults.delay_us) * NSEC_PER_USEC;
 }
 
-/* ---- packets that wait -------------------------------------------------------- */
+/* ---- delayed packets ----------------------------------------------------- */
 
-/* What parsing a packet again does not tell */
+/*
+ * The part of struct uroce_packet that parsing the packet again does not yield.
+ */
 struct held_cb {
 	struct in6_addr src;
 	struct in6_addr dst;
 	ktime_t due;
-	u32 start;		/* of the base transport header */
+	u32 start;		/* offset of the base transport header */
 	bool ce;
 };
 
@@ -69,7 +116,7 @@ static struct held_cb *held_cb(struct sk_buff *skb)
 	return (struct held_cb *)skb->cb;
 }
 
-/* False when it could not be kept: then it is not delayed */
+/* Returns false if the packet cannot be kept. It is not delayed then. */
 static bool hold(struct uroce_dev *dev, const struct uroce_packet *pkt)
 {
 	struct uroce_faults *f = &dev->faults;
@@ -81,7 +128,10 @@ static bool hold(struct uroce_dev *dev, const struct uroce_packet *pkt)
 	skb = skb_clone(pkt->skb, GFP_ATOMIC);
 	if (!skb)
 		return false;
-	/* A packet that came by lo has a route, which must not outlive its namespace */
+	/*
+	 * A packet that came by lo has a route, which must not outlive its
+	 * network namespace.
+	 */
 	skb_dst_drop(skb);
 	cb = held_cb(skb);
 	cb->src = pkt->src;
@@ -90,14 +140,17 @@ static bool hold(struct uroce_dev *dev, const struct uroce_packet *pkt)
 	cb->start = (u8 *)pkt->bth - pkt->skb->data;
 	cb->due = ktime_add_ns(ktime_get(), uroce_fault_delay_ns(dev));
 	skb_queue_tail(&f->held, skb);
-	/* Either the timer is yet to look, or we see that it is not queued */
+	/*
+	 * Either the timer function sees the packet, or this thread sees that
+	 * the timer is not queued.
+	 */
 	smp_mb();
 	if (!hrtimer_is_queued(&f->timer))
 		hrtimer_start(&f->timer, cb->due, HRTIMER_MODE_ABS_SOFT);
 	return true;
 }
 
-/* A packet of its own, since whoever gets one may put it in a queue */
+/* Delivers a clone, because the receiver may put the packet into a queue. */
 static void deliver_copy(struct uroce_dev *dev, const struct uroce_packet *pkt)
 {
 	struct uroce_packet copy = *pkt;
@@ -109,7 +162,7 @@ static void deliver_copy(struct uroce_dev *dev, const struct uroce_packet *pkt)
 	consume_skb(copy.skb);
 }
 
-static void let_go(struct uroce_dev *dev, struct sk_buff *skb)
+static void deliver_late(struct uroce_dev *dev, struct sk_buff *skb)
 {
 	struct uroce_packet pkt = {
 		.skb = skb,
@@ -139,26 +192,29 @@ static enum hrtimer_restart held_timer(struct hrtimer *timer)
 			hrtimer_start(timer, due, HRTIMER_MODE_ABS_SOFT);
 			break;
 		}
-		let_go(dev, skb);
+		deliver_late(dev, skb);
 	}
 	return HRTIMER_NORESTART;
 }
 
 bool uroce_fault_arriving(struct uroce_dev *dev, const struct uroce_packet *pkt)
 {
-	if (uroce_fault_down(dev) || uroce_fault_roll(dev, UROCE_FAULT_DROP))
+	u32 qpn = uroce_bth_qpn(pkt->bth);
+
+	if (uroce_fault_down(dev) ||
+	    uroce_fault_roll(dev, qpn, UROCE_FAULT_DROP))
 		return true;
-	/* A bit that is wrong, and the checksum tells */
-	if (uroce_fault_roll(dev, UROCE_FAULT_CORRUPT)) {
+	/* A packet with a wrong checksum is counted and dropped. */
+	if (uroce_fault_roll(dev, qpn, UROCE_FAULT_CORRUPT)) {
 		uroce_count(dev, UROCE_CNT_DAMAGED);
 		return true;
 	}
-	if (uroce_fault_roll(dev, UROCE_FAULT_DUPLICATE))
+	if (uroce_fault_roll(dev, qpn, UROCE_FAULT_DUPLICATE))
 		deliver_copy(dev, pkt);
-	return uroce_fault_roll(dev, UROCE_FAULT_DELAY) && hold(dev, pkt);
+	return uroce_fault_roll(dev, qpn, UROCE_FAULT_DELAY) && hold(dev, pkt);
 }
 
-/* ---- knobs -------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------- */
 
 /* Context: knobs_lock */
 static void key_count(bool was, bool is)
@@ -169,33 +225,57 @@ static void key_count(bool was, bool is)
 		static_branch_dec(&uroce_faults_on);
 }
 
-static int rate_get(void *data, u64 *val)
+static bool rule_is_set(const struct uroce_fault_rule *rule)
 {
-	*val = READ_ONCE(*(u32 *)data);
-	return 0;
+	return rule->rate || rule->at.last;
 }
 
-static void rate_change(u32 *rate, u32 val)
+static void rule_change(struct uroce_fault_rule *rule, u32 rate,
+			struct uroce_fault_at at)
 {
+	bool was;
+
 	mutex_lock(&knobs_lock);
-	key_count(*rate, val);
-	WRITE_ONCE(*rate, val);
+	was = rule_is_set(rule);
+	WRITE_ONCE(rule->rate, rate);
+	WRITE_ONCE(rule->at.first, at.first);
+	WRITE_ONCE(rule->at.last, at.last);
+	atomic64_set(&rule->cases, 0);
+	key_count(was, rule_is_set(rule));
 	mutex_unlock(&knobs_lock);
 }
 
-/* At most UROCE_FAULT_MAX_PPM. Context: the device is held; may sleep. */
-void uroce_fault_set_rate(struct uroce_dev *dev, enum uroce_fault what, u32 rate)
+void uroce_fault_set_rule(struct uroce_dev *dev, enum uroce_fault what,
+			  u32 rate, struct uroce_fault_at at)
 {
-	rate_change(&dev->faults.rate[what], rate);
+	rule_change(&dev->faults.rule[what], rate, at);
 }
 
-/* At most UROCE_FAULT_MAX_DELAY_US */
-void uroce_fault_set_delay(struct uroce_dev *dev, u32 delay_us)
+void uroce_fault_set_verb(struct uroce_dev *dev, u32 verb, u32 at, u32 error)
 {
-	WRITE_ONCE(dev->faults.delay_us, delay_us);
+	struct uroce_verb_rule *rule = &dev->faults.verb;
+
+	mutex_lock(&knobs_lock);
+	key_count(rule->verb, verb);
+	WRITE_ONCE(rule->at, at);
+	WRITE_ONCE(rule->error, error);
+	atomic64_set(&rule->calls, 0);
+	WRITE_ONCE(rule->verb, verb);
+	mutex_unlock(&knobs_lock);
 }
 
-/* Context: the device is held, since an event after its end would come too late; may sleep. */
+void uroce_fault_set_seed(struct uroce_dev *dev, u32 seed)
+{
+	int i;
+
+	mutex_lock(&knobs_lock);
+	WRITE_ONCE(dev->faults.seed, seed);
+	for (i = 0; i < UROCE_FAULTS; i++)
+		atomic64_set(&dev->faults.rule[i].cases, 0);
+	mutex_unlock(&knobs_lock);
+}
+
+/* The device is held because a port event must not follow its removal. */
 void uroce_fault_set_down(struct uroce_dev *dev, bool down)
 {
 	bool changes;
@@ -211,14 +291,28 @@ void uroce_fault_set_down(struct uroce_dev *dev, bool down)
 		uroce_port_event(dev);
 }
 
+static int rate_get(void *data, u64 *val)
+{
+	struct uroce_fault_rule *rule = data;
+
+	*val = READ_ONCE(rule->rate);
+	return 0;
+}
+
 static int rate_set(void *data, u64 val)
 {
 	if (val > UROCE_FAULT_MAX_PPM)
 		return -EINVAL;
-	rate_change(data, val);
+	rule_change(data, val, (struct uroce_fault_at){});
 	return 0;
 }
 DEFINE_DEBUGFS_ATTRIBUTE(rate_fops, rate_get, rate_set, "%llu\n");
+
+static int delay_get(void *data, u64 *val)
+{
+	*val = READ_ONCE(*(u32 *)data);
+	return 0;
+}
 
 static int delay_set(void *data, u64 val)
 {
@@ -227,7 +321,7 @@ static int delay_set(void *data, u64 val)
 	WRITE_ONCE(*(u32 *)data, val);
 	return 0;
 }
-DEFINE_DEBUGFS_ATTRIBUTE(delay_fops, rate_get, delay_set, "%llu\n");
+DEFINE_DEBUGFS_ATTRIBUTE(delay_fops, delay_get, delay_set, "%llu\n");
 
 static int down_get(void *data, u64 *val)
 {
@@ -249,19 +343,20 @@ static int down_set(void *data, u64 val)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(down_fops, down_get, down_set, "%llu\n");
 
-/* ---- devices come and go ------------------------------------------------------ */
+/* ---- life of a device ---------------------------------------------------- */
 
 void uroce_fault_prepare(struct uroce_dev *dev)
 {
 	struct uroce_faults *f = &dev->faults;
 
 	f->delay_us = DELAY_US;
+	f->status = IB_WC_GENERAL_ERR;
 	skb_queue_head_init(&f->held);
 	hrtimer_setup(&f->timer, held_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_ABS_SOFT);
 }
 
-/* It has its name. Without debugfs there are no knobs, and that is no error. */
+/* The device has its name already. A kernel without debugfs has no files. */
 void uroce_fault_add(struct uroce_dev *dev)
 {
 	struct uroce_faults *f = &dev->faults;
@@ -271,7 +366,7 @@ void uroce_fault_add(struct uroce_dev *dev)
 	f->dir = debugfs_create_dir(dev_name(&dev->ib.dev), root);
 	for (i = 0; i < UROCE_FAULTS; i++) {
 		snprintf(name, sizeof(name), "%s_ppm", kinds[i].name);
-		debugfs_create_file_unsafe(name, 0600, f->dir, &f->rate[i],
+		debugfs_create_file_unsafe(name, 0600, f->dir, &f->rule[i],
 					   &rate_fops);
 	}
 	debugfs_create_file_unsafe("delay_us", 0600, f->dir, &f->delay_us,
@@ -279,7 +374,9 @@ void uroce_fault_add(struct uroce_dev *dev)
 	debugfs_create_file_unsafe("port_down", 0600, f->dir, dev, &down_fops);
 }
 
-/* No packet comes any more. Nor does anybody write to a knob, once they are gone. */
+/*
+ * No packet arrives any more. After the files were removed, no value changes.
+ */
 void uroce_fault_remove(struct uroce_dev *dev)
 {
 	struct uroce_faults *f = &dev->faults;
@@ -288,7 +385,8 @@ void uroce_fault_remove(struct uroce_dev *dev)
 	debugfs_remove_recursive(f->dir);
 	mutex_lock(&knobs_lock);
 	for (i = 0; i < UROCE_FAULTS; i++)
-		key_count(f->rate[i], false);
+		key_count(rule_is_set(&f->rule[i]), false);
+	key_count(f->verb.verb, false);
 	key_count(f->down, false);
 	mutex_unlock(&knobs_lock);
 	hrtimer_cancel(&f->timer);

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Faults on request, for people who test applications: each device has a folder
- * in debugfs with a rate for each kind, and the same over netlink (fault_nl.c). While all rates of all devices are 0,
- * and no port is held down, a fault costs one branch that is patched out.
+ * Faults on request, to test applications. Netlink (control/fault_nl.c) sets
+ * them; debugfs has a file for each rate. While no device has a fault, each
+ * place that may inject one costs a branch that is patched out.
  *
- * Packets suffer on arrival, after their checksum was found right: what the
- * network could have done to them on the way.
+ * Faults act on a packet on arrival, after its checksum was found correct: they
+ * imitate the network between the two hosts.
  */
 #ifndef UROCE_FAULT_H
 #define UROCE_FAULT_H
 
+#include <linux/atomic.h>
 #include <linux/hrtimer.h>
 #include <linux/jump_label.h>
 #include <linux/skbuff.h>
+
+#include "uroce_fault.h"
 
 struct dentry;
 struct uroce_dev;
@@ -30,16 +33,51 @@ enum uroce_fault {
 };
 
 /**
- * struct uroce_faults - what is done to a device
- * @rate: how many of a million, by enum uroce_fault
- * @delay_us: how long a delay is
+ * struct uroce_fault_rule - when a fault of one kind happens
+ * @rate: at random, in so many of a million cases
+ * @at: in the cases with these numbers; @at.last is 0 if there are none. A rule
+ *	has either a rate or numbers.
+ * @cases: cases since the rule was set, or since the seed was
+ */
+struct uroce_fault_rule {
+	u32 rate;
+	struct uroce_fault_at at;
+	atomic64_t cases;
+};
+
+/**
+ * struct uroce_verb_rule - when a verb fails
+ * @verb: enum uroce_verb; %UROCE_VERB_NONE for never
+ * @at: in the call with this number, or 0 for each call
+ * @error: errno of the failure
+ * @calls: calls since the rule was set
+ */
+struct uroce_verb_rule {
+	u32 verb;
+	u32 at;
+	u32 error;
+	atomic64_t calls;
+};
+
+/**
+ * struct uroce_faults - the faults of a device
+ * @rule: by enum uroce_fault
+ * @verb: failures of verbs
+ * @qpn: only this queue pair has cases; 0 for all
+ * @seed: decides which cases a rate selects; 0 for the kernel's random numbers
+ * @status: of completions in error, enum ib_wc_status
+ * @delay_us: length of a delay
  * @down: the port is held down
  * @dir: folder in debugfs
- * @held: packets that are delayed, in the order in which they came
- * @timer: looks for the first of @held
+ * @held: delayed packets, in order of arrival
+ * @timer: delivers the first packet of @held
  */
 struct uroce_faults {
-	u32 rate[UROCE_FAULTS];
+	struct uroce_fault_rule rule[UROCE_FAULTS];
+	struct uroce_verb_rule verb;
+	u32 qpn;
+	u32 seed;
+	u32 status;
 	u32 delay_us;
 	bool down;
 	struct dentry *dir;
@@ -49,25 +87,33 @@ struct uroce_faults {
 
 DECLARE_STATIC_KEY_FALSE(uroce_faults_on);
 
-bool uroce_fault_roll(struct uroce_dev *dev, enum uroce_fault what);
+bool uroce_fault_roll(struct uroce_dev *dev, u32 qpn, enum uroce_fault what);
 bool uroce_fault_down(struct uroce_dev *dev);
-bool uroce_fault_arriving(struct uroce_dev *dev, const struct uroce_packet *pkt);
+bool uroce_fault_arriving(struct uroce_dev *dev,
+			  const struct uroce_packet *pkt);
 u64 uroce_fault_delay_ns(struct uroce_dev *dev);
+u32 uroce_fault_status(struct uroce_dev *dev);
+int uroce_fault_call(struct uroce_dev *dev, enum uroce_verb verb);
 
-/* Whether the fault is to happen now; it is counted then */
-static inline bool uroce_fault(struct uroce_dev *dev, enum uroce_fault what)
+/*
+ * Returns whether the fault happens in this case, which is one of queue pair
+ * @qpn of @dev. The fault is then counted.
+ */
+static inline bool uroce_fault(struct uroce_dev *dev, u32 qpn,
+			       enum uroce_fault what)
 {
 	return static_branch_unlikely(&uroce_faults_on) &&
-	       uroce_fault_roll(dev, what);
+	       uroce_fault_roll(dev, qpn, what);
 }
 
-/* Whether the port is held down */
+/* Returns whether the port is held down. */
 static inline bool uroce_port_is_down(struct uroce_dev *dev)
 {
-	return static_branch_unlikely(&uroce_faults_on) && uroce_fault_down(dev);
+	return static_branch_unlikely(&uroce_faults_on) &&
+	       uroce_fault_down(dev);
 }
 
-/* Any fault of a packet that came in; true if it is not to be looked at */
+/* Injects the faults of an arriving packet; true if it must be ignored. */
 static inline bool uroce_fault_packet(struct uroce_dev *dev,
 				      const struct uroce_packet *pkt)
 {
@@ -75,8 +121,21 @@ static inline bool uroce_fault_packet(struct uroce_dev *dev,
 	       uroce_fault_arriving(dev, pkt);
 }
 
-void uroce_fault_set_rate(struct uroce_dev *dev, enum uroce_fault what, u32 rate);
-void uroce_fault_set_delay(struct uroce_dev *dev, u32 delay_us);
+/* Returns the errno with which this call of a verb fails, or 0. */
+static inline int uroce_fault_verb(struct uroce_dev *dev, enum uroce_verb verb)
+{
+	return static_branch_unlikely(&uroce_faults_on) ?
+		       uroce_fault_call(dev, verb) :
+		       0;
+}
+
+/*
+ * The values are in range (fault_nl.c). Context: the device is held; may sleep.
+ */
+void uroce_fault_set_rule(struct uroce_dev *dev, enum uroce_fault what,
+			  u32 rate, struct uroce_fault_at at);
+void uroce_fault_set_verb(struct uroce_dev *dev, u32 verb, u32 at, u32 error);
+void uroce_fault_set_seed(struct uroce_dev *dev, u32 seed);
 void uroce_fault_set_down(struct uroce_dev *dev, bool down);
 
 void uroce_fault_prepare(struct uroce_dev *dev);

@@ -34,6 +34,7 @@ static const struct rdma_stat_desc descs[UROCE_COUNTERS] = {
 	[UROCE_CNT_FAULT_REMOTE].name = "fault_remote_error",
 	[UROCE_CNT_FAULT_COMPLETION].name = "fault_completion_error",
 	[UROCE_CNT_FAULT_PORT_DOWN].name = "fault_port_down",
+	[UROCE_CNT_FAULT_VERB].name = "fault_verb",
 };
 
 const char *uroce_counter_name(enum uroce_counter what)

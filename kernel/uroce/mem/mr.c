@@ -208,9 +208,13 @@ static int mr_pin(struct uroce_mr *mr, u64 start, u64 length, u64 iova)
 struct ib_mr *uroce_mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 			   int access, UNIV_DMAH_ARG struct ib_udata *udata)
 {
-	struct uroce_mr *mr = mr_new(pd, access);
+	struct uroce_mr *mr;
 	int ret;
 
+	ret = uroce_fault_verb(to_udev(pd->device), UROCE_VERB_REG_MR);
+	if (ret)
+		return ERR_PTR(ret);
+	mr = mr_new(pd, access);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	ret = mr_pin(mr, start, length, iova);
@@ -274,8 +278,11 @@ struct ib_mr *uroce_mr_rereg(struct ib_mr *ib, int flags, u64 start, u64 length,
 			     struct ib_udata *udata)
 {
 	struct uroce_mr *mr = to_umr(ib), *other;
-	int ret = 0;
+	int ret;
 
+	ret = uroce_fault_verb(to_udev(ib->device), UROCE_VERB_REREG_MR);
+	if (ret)
+		return ERR_PTR(ret);
 	other = mr_new(pd, flags & IB_MR_REREG_ACCESS ? access : mr->access);
 	if (!other)
 		return ERR_PTR(-ENOMEM);

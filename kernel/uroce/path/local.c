@@ -229,9 +229,9 @@ static bool peer_faulty(struct turn *t, enum outcome *out)
 {
 	bool takes = uroce_wr_is(t->wqe->wr.opcode, UROCE_WRF_RECV);
 
-	if (takes && uroce_fault(t->peer->dev, UROCE_FAULT_RNR))
+	if (takes && uroce_fault(t->peer->dev, t->peer->num, UROCE_FAULT_RNR))
 		*out = LOCAL_RNR;
-	else if (uroce_fault(t->peer->dev, UROCE_FAULT_REMOTE))
+	else if (uroce_fault(t->peer->dev, t->peer->num, UROCE_FAULT_REMOTE))
 		*out = uroce_local_refuse(t, takes ? IB_WC_REM_OP_ERR :
 						     IB_WC_REM_ACCESS_ERR,
 			      IB_EVENT_QP_REQ_ERR);
@@ -251,10 +251,10 @@ static bool faulty(struct turn *t, bool fresh, enum outcome *out)
 
 	if (t->wqe->done || uroce_wr_is(t->wqe->wr.opcode, UROCE_WRF_LOCAL))
 		return false;
-	if (fresh && uroce_fault(dev, UROCE_FAULT_DELAY))
+	if (fresh && uroce_fault(dev, t->qp->num, UROCE_FAULT_DELAY))
 		*out = LOCAL_HELD;
-	else if (uroce_fault(dev, UROCE_FAULT_COMPLETION))
-		*out = turn_fail(t, IB_WC_GENERAL_ERR);
+	else if (uroce_fault(dev, t->qp->num, UROCE_FAULT_COMPLETION))
+		*out = turn_fail(t, uroce_fault_status(dev));
 	else if (uroce_port_is_down(dev) ||
 		 (t->answers && uroce_port_is_down(t->peer->dev)))
 		*out = reliable ? LOCAL_SILENT : LOCAL_DONE;

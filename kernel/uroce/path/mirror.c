@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See mirror.h. */
+/* Packets for packet sockets. See mirror.h. */
 #include <linux/debugfs.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
@@ -9,17 +9,18 @@
 #include "datagram.h"
 #include "remote.h"
 
-/* Of a longer message the packets up to here are shown, and the last */
+/* A longer message is shown up to here, and its last packet. */
 #define SHOWN_BYTES (64u << 10)
 
 DEFINE_STATIC_KEY_FALSE(uroce_mirrors_on);
 
-static DEFINE_MUTEX(mirrors_lock);	/* uroce_dev.mirror, and the key */
+/* Protects uroce_dev.mirror and the key. */
+static DEFINE_MUTEX(mirrors_lock);
 
 /**
  * struct show - packets of one request
- * @conn: what req.c looks at to make them
- * @qp: whose
+ * @conn: the fields from which req.c builds packets
+ * @qp: the queue pair of the request
  * @wqe: the request, mapped
  * @to: the device of the peer
  */
@@ -30,14 +31,14 @@ struct show {
 	struct uroce_dev *to;
 };
 
-/* ---- to the taps -------------------------------------------------------------- */
+/* ---- packet sockets ------------------------------------------------------ */
 
 static bool watched(const struct uroce_dev *dev)
 {
 	return READ_ONCE(dev->mirror) && dev_nit_active(dev->netdev);
 }
 
-/* Taps keep what they are shown: nothing of @skb is written any more */
+/* Packet sockets keep @skb, so it must not be written any more. */
 static void tap(const struct uroce_dev *dev, const struct uroce_dev *src,
 		const struct uroce_dev *dst, struct sk_buff *skb)
 {
@@ -51,7 +52,10 @@ static void tap(const struct uroce_dev *dev, const struct uroce_dev *src,
 	dev_queue_xmit_nit(skb, netdev);
 }
 
-/* A packet from the base header to the padding, to each side that is watched */
+/*
+ * @skb has the base header up to the padding. Each side that is watched gets
+ * it.
+ */
 static void emit(const struct uroce_flow *flow, const struct uroce_dev *src,
 		 const struct uroce_dev *dst, struct sk_buff *skb)
 {
@@ -71,7 +75,7 @@ static void emit(const struct uroce_flow *flow, const struct uroce_dev *src,
 	consume_skb(skb);
 }
 
-/* Packets of a reliable connection say that they bear marks of congestion */
+/* Packets of a reliable connection are marked as capable of ECN. */
 static struct uroce_flow flow_of(const struct show *s, bool back)
 {
 	struct uroce_flow flow = s->qp->av.flow;
@@ -83,7 +87,7 @@ static struct uroce_flow flow_of(const struct show *s, bool back)
 	return flow;
 }
 
-/* ---- what goes there ---------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------ */
 
 static int gather(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
 		  void *to, u32 len)
@@ -117,11 +121,13 @@ static bool show_request(struct show *s, struct uroce_msg *msg, u32 len)
 	return true;
 }
 
-/* ---- what comes back ---------------------------------------------------------- */
+/* ---- answers ------------------------------------------------------------- */
 
-/* An answer with @len bytes of what the request has brought, from @offset on */
-static bool show_answer(struct show *s, u8 opcode, u32 psn, u8 syndrome, u32 offset,
-			u32 len)
+/*
+ * Shows an answer with @len bytes of the data of the response, from @offset on.
+ */
+static bool show_answer(struct show *s, u8 opcode, u32 psn, u8 syndrome,
+			u32 offset, u32 len)
 {
 	const struct uroce_op *op = &uroce_ops[s->conn.service | opcode];
 	struct uroce_flow flow = flow_of(s, true);
@@ -134,8 +140,8 @@ static bool show_answer(struct show *s, u8 opcode, u32 psn, u8 syndrome, u32 off
 	if (!skb)
 		return false;
 	s->conn.peer = s->qp->num;
-	aeth = (void *)uroce_bth_put(&s->conn, skb, s->conn.service | opcode, psn,
-				     pad);
+	aeth = (void *)uroce_bth_put(&s->conn, skb, s->conn.service | opcode,
+				     psn, pad);
 	if (op->flags & UROCE_OP_AETH)
 		*aeth = uroce_aeth_make(syndrome, s->qp->sq.shown_msn);
 	if (op->flags & UROCE_OP_ATOMIC) {
@@ -148,7 +154,9 @@ static bool show_answer(struct show *s, u8 opcode, u32 psn, u8 syndrome, u32 off
 	return true;
 }
 
-/* Of one request to read, which may be a part of a longer read */
+/*
+ * Shows the answers to one read request, which may be a part of a longer read.
+ */
 static bool show_read(struct show *s, u32 psn, u32 offset, u32 len)
 {
 	u32 n = uroce_req_packets(&s->conn, len), mtu = s->conn.mtu, i;
@@ -166,16 +174,19 @@ static bool show_read(struct show *s, u32 psn, u32 offset, u32 len)
 	return true;
 }
 
-/* ---- a message ---------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
-/* Sequence numbers that it takes */
+/* The number of sequence numbers that the message takes. */
 static u32 span(const struct show *s, const struct uroce_msg *msg)
 {
-	return uroce_msg_is_atomic(msg) ? 1 :
-					  uroce_req_packets(&s->conn, msg->length);
+	if (uroce_msg_is_atomic(msg))
+		return 1;
+	return uroce_req_packets(&s->conn, msg->length);
 }
 
-/* Where the last packet of a message begins, or the last request of a read */
+/*
+ * The offset of the last packet of a message, or of the last request of a read.
+ */
 static u32 last_piece(struct show *s, const struct uroce_msg *msg)
 {
 	u32 unit;
@@ -185,7 +196,7 @@ static u32 last_piece(struct show *s, const struct uroce_msg *msg)
 	return (msg->length - 1) / unit * unit;
 }
 
-/* Returns whether all that is to be shown of the requests was */
+/* Returns false if a packet could not be built. */
 static bool show_pieces(struct show *s, struct uroce_msg *msg, bool answered)
 {
 	struct uroce_requester *req = &s->conn.req;
@@ -265,9 +276,9 @@ void uroce_mirror_datagram(struct uroce_qp *qp, struct uroce_dev *to,
 		emit(&wqe->av.flow, qp->dev, to, skb);
 }
 
-/* ---- the switch --------------------------------------------------------------- */
+/* ---- the switch ---------------------------------------------------------- */
 
-static void mirror_switch(struct uroce_dev *dev, bool on)
+void uroce_mirror_set(struct uroce_dev *dev, bool on)
 {
 	mutex_lock(&mirrors_lock);
 	if (on && !dev->mirror)
@@ -290,20 +301,20 @@ static int mirror_set(void *data, u64 val)
 {
 	if (val > 1)
 		return -EINVAL;
-	mirror_switch(data, val);
+	uroce_mirror_set(data, val);
 	return 0;
 }
 DEFINE_DEBUGFS_ATTRIBUTE(mirror_fops, mirror_get, mirror_set, "%llu\n");
 
-/* In the folder of fault.c, which it goes with */
+/* The file is in the folder of dev/fault.c, which removes it. */
 void uroce_mirror_add(struct uroce_dev *dev)
 {
 	debugfs_create_file_unsafe("mirror", 0600, dev->faults.dir, dev,
 				   &mirror_fops);
 }
 
-/* Nobody writes to the file any more */
+/* The file is gone, and netlink does not find the device any more. */
 void uroce_mirror_remove(struct uroce_dev *dev)
 {
-	mirror_switch(dev, false);
+	uroce_mirror_set(dev, false);
 }

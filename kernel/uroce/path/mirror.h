@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Messages between queue pairs of one host need no packets. A device whose mirror
- * is on makes those that there would have been, by the same functions, and shows
- * them to whoever listens to its netdev (tcpdump): nobody else ever gets them.
- * Copies cost time, so this is for looking at what an application does. While all
- * mirrors are off the price is one branch for a message, which is patched out.
+ * Messages between queue pairs of one host are sent without packets. A device
+ * whose mirror is on builds the packets that the messages would have, with the
+ * same functions, and shows them to packet sockets on its net device (tcpdump)
+ * only. The copies take time, so the mirror is for looking at an application.
+ * While all mirrors are off, a message costs a branch that is patched out.
  */
 #ifndef UROCE_MIRROR_H
 #define UROCE_MIRROR_H
@@ -19,14 +19,18 @@ struct uroce_wqe;
 DECLARE_STATIC_KEY_FALSE(uroce_mirrors_on);
 
 /*
- * A request that was executed or refused by a queue pair of @to, and what that
- * answered: the syndrome of an acknowledge. The memory of datagrams is mapped.
- * Context: sq.lock, and resp.lock of the peer, which is not dead.
+ * Shows a request that a queue pair of @to has executed or refused, and its
+ * answer with this syndrome. Context: sq.lock, and resp.lock of the peer, which
+ * is not dead.
  */
 void uroce_mirror_message(struct uroce_qp *qp, struct uroce_dev *to,
 			  struct uroce_wqe *wqe, u8 syndrome);
+/* Shows a datagram, whose memory is mapped. Context: sq.lock. */
 void uroce_mirror_datagram(struct uroce_qp *qp, struct uroce_dev *to,
 			   struct uroce_wqe *wqe);
+
+/* Context: the device is held, or is being removed; may sleep. */
+void uroce_mirror_set(struct uroce_dev *dev, bool on);
 
 void uroce_mirror_add(struct uroce_dev *dev);
 void uroce_mirror_remove(struct uroce_dev *dev);

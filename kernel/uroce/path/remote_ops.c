@@ -172,6 +172,8 @@ static void op_done(struct uroce_conn *conn, struct uroce_msg *msg,
 	struct uroce_qp *qp = w->qp;
 	struct uroce_wqe wqe __uninitialized;
 
+	if (status == IB_WC_RETRY_EXC_ERR)
+		uroce_note(qp, UROCE_CNT_RETRY_EXCEEDED);
 	/*
 	 * After an injected failure, acknowledged requests behind it are
 	 * reported as flushed.
@@ -179,11 +181,10 @@ static void op_done(struct uroce_conn *conn, struct uroce_msg *msg,
 	if (!status && static_branch_unlikely(&uroce_faults_on)) {
 		if (READ_ONCE(qp->state) == IB_QPS_ERR)
 			status = IB_WC_WR_FLUSH_ERR;
-		else if (uroce_fault_roll(qp->dev, UROCE_FAULT_COMPLETION))
-			status = IB_WC_GENERAL_ERR;
+		else if (uroce_fault_roll(qp->dev, qp->num,
+					  UROCE_FAULT_COMPLETION))
+			status = uroce_fault_status(qp->dev);
 	}
-	if (status == IB_WC_RETRY_EXC_ERR)
-		uroce_note(qp, UROCE_CNT_RETRY_EXCEEDED);
 	uroce_remote_revive(conn, msg, &wqe);
 	uroce_send_done(qp, &wqe, status, own_why(w, msg, status));
 }
@@ -202,9 +203,9 @@ static int op_take(struct uroce_conn *conn)
 	struct uroce_qp *qp = wire_of(conn)->qp;
 	enum ib_wc_status status;
 
-	if (uroce_fault(qp->dev, UROCE_FAULT_RNR))
+	if (uroce_fault(qp->dev, qp->num, UROCE_FAULT_RNR))
 		return -ENOENT;
-	if (uroce_fault(qp->dev, UROCE_FAULT_REMOTE))
+	if (uroce_fault(qp->dev, qp->num, UROCE_FAULT_REMOTE))
 		return IB_WC_REM_OP_ERR;
 	status = uroce_recv_take(qp);
 	return status == IB_WC_RNR_RETRY_EXC_ERR ? -ENOENT : status;
@@ -256,9 +257,10 @@ static bool remote_get(struct uroce_conn *conn, struct uroce_seg *seg, u32 rkey,
 static int op_check(struct uroce_conn *conn, u32 rkey, u64 va, u32 len,
 		    int access)
 {
+	struct uroce_qp *qp = wire_of(conn)->qp;
 	struct uroce_seg seg;
 
-	if (uroce_fault(wire_of(conn)->qp->dev, UROCE_FAULT_REMOTE))
+	if (uroce_fault(qp->dev, qp->num, UROCE_FAULT_REMOTE))
 		return IB_WC_REM_ACCESS_ERR;
 	if (!remote_get(conn, &seg, rkey, va, len, access))
 		return IB_WC_REM_ACCESS_ERR;

@@ -108,7 +108,10 @@ int uroce_ah_create(struct ib_ah *ib, struct rdma_ah_init_attr *init,
 	unsigned long flags;
 	int ret;
 
-	ret = uroce_av_init(to_udev(ib->device), &ah->av, init->ah_attr);
+	ret = uroce_fault_verb(to_udev(ib->device), UROCE_VERB_CREATE_AH);
+	if (!ret)
+		ret = uroce_av_init(to_udev(ib->device), &ah->av,
+				    init->ah_attr);
 	if (ret)
 		return ret;
 	ah->attr = *init->ah_attr;

@@ -68,9 +68,13 @@ int uroce_cq_create(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 		    struct univ_cq_attrs *attrs)
 {
 	struct uroce_cq *cq = to_ucq(ib);
+	int ret;
 
 	if (attr->flags || !attr->cqe || attr->cqe > UROCE_MAX_CQE)
 		return -EINVAL;
+	ret = uroce_fault_verb(to_udev(ib->device), UROCE_VERB_CREATE_CQ);
+	if (ret)
+		return ret;
 	spin_lock_init(&cq->lock);
 	tasklet_setup(&cq->task, cq_task);
 	ib->cqe = attr->cqe;

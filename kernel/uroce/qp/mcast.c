@@ -122,6 +122,9 @@ int uroce_mcast_attach(struct ib_qp *ib, union ib_gid *gid, u16 lid)
 	u8 addr[ETH_ALEN];
 	int ret;
 
+	ret = uroce_fault_verb(dev, UROCE_VERB_ATTACH_MCAST);
+	if (ret)
+		return ret;
 	member = kzalloc(sizeof(*member), GFP_KERNEL_ACCOUNT);
 	if (!member)
 		return -ENOMEM;

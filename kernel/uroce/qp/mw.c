@@ -312,9 +312,13 @@ static void mw_unpublish(struct uroce_mw *mw)
 
 int uroce_mw_alloc(struct ib_mw *ib, struct ib_udata *udata)
 {
-	struct uroce_mw *mw = kzalloc(sizeof(*mw), GFP_KERNEL_ACCOUNT);
+	struct uroce_mw *mw;
 	int ret;
 
+	ret = uroce_fault_verb(to_udev(ib->device), UROCE_VERB_ALLOC_MW);
+	if (ret)
+		return ret;
+	mw = kzalloc(sizeof(*mw), GFP_KERNEL_ACCOUNT);
 	if (!mw)
 		return -ENOMEM;
 	mw->dev = to_udev(ib->device);

@@ -22,7 +22,11 @@ static u32 next_number;
 int uroce_xrcd_alloc(struct ib_xrcd *ib, struct ib_udata *udata)
 {
 	struct uroce_xrcd *xrcd = to_uxrcd(ib);
+	int ret;
 
+	ret = uroce_fault_verb(to_udev(ib->device), UROCE_VERB_OPEN_XRCD);
+	if (ret)
+		return ret;
 	xa_init(&xrcd->srqs);
 	mutex_init(&xrcd->lock);
 	INIT_LIST_HEAD(&xrcd->targets);
