@@ -35,10 +35,16 @@ faults_over() {
 	run_test "$1: completion in error" 60 counted_fault completion_error fault_completion_error
 	run_test "$1: delayed" 60 counted_fault delay fault_delay
 	run_test "$1: port down" 60 counted_fault port_down fault_port_down
+	run_test "$1: one completion with a chosen status" 60 counted_fault third fault_completion_error
+	run_test "$1: cases by number" 60 program faults numbered
+	run_test "$1: cases by a seed" 60 program faults seeded
+	run_test "$1: of one queue pair" 60 counted_fault one_queue_pair fault_remote_error
 }
 
 faults_over "faults, one host"
 run_test "faults, one host: nothing to drop" 60 counted_fault drop local_msgs local_bytes
+run_test "faults: a verb fails at its second call" 60 counted_fault verb_fails fault_verb
+run_test "faults: each verb fails" 60 program faults each_verb
 
 echo 0 >/sys/module/uroce/parameters/local
 export FAULT_WIRE=1
@@ -46,7 +52,7 @@ faults_over "faults, packets"
 run_test "faults, packets: lost" 60 counted_fault drop fault_drop retry_exceeded_err sent_pkts sent_bytes
 run_test "faults, packets: corrupted" 60 counted_fault corrupt fault_corrupt rcvd_icrc_err
 run_test "faults, packets: twice" 60 counted_fault duplicate fault_duplicate duplicate_request rcvd_pkts rcvd_bytes
-run_test "faults, packets: a bit of each" 120 program faults survives
+run_test "faults, packets: all kinds at low rates" 120 program faults survives
 unset FAULT_WIRE
 echo 1 >/sys/module/uroce/parameters/local
 
@@ -88,9 +94,99 @@ netlink_knobs() {
 		grep -q ACTIVE /sys/class/infiniband/f0/ports/1/state
 }
 
+quiet="drop 0 duplicate 0 corrupt 0 delay 0 rnr 0 remote_error 0 completion_error 0 delay_us 1000 port_down 0"
+
+# Values that are not rates; "clear" keeps the mirror, which is not a fault.
+netlink_words() {
+	fault_tool set f0 delay_us 1000 drop '#5-7' rnr '#2' qp 17 seed 4 status rnr_retry_exc verb create_qp verb_errno EPERM mirror 1 ||
+		return
+	[ "$(fault_tool show f0)" = "f0 drop #5-7 duplicate 0 corrupt 0 delay 0 rnr #2 remote_error 0 completion_error 0 \
+delay_us 1000 port_down 0 qp 17 seed 4 status rnr_retry_exc verb create_qp verb_at 1 verb_errno EPERM mirror 1" ] &&
+		[ "$(knob mirror)" = 1 ] || { fault_tool show f0; return 1; }
+	# A rate replaces the numbers, and the other way round.
+	fault_tool set f0 drop 3 && fault_tool show f0 | grep -q 'drop 3 ' && fault_tool set f0 drop '#1' &&
+		fault_tool show f0 | grep -q 'drop #1 ' && [ "$(knob drop_ppm)" = 0 ] || return
+	fault_tool clear f0 && [ "$(fault_tool show f0)" = "f0 $quiet mirror 1" ] && fault_tool set f0 mirror 0 &&
+		[ "$(fault_tool show f0)" = "f0 $quiet" ] || { fault_tool show f0; return 1; }
+}
+
+# The JSON output has all values of all devices, for other programs.
+netlink_json() {
+	local all
+	fault_tool set f0 drop '#5-7' corrupt 2 verb reg_mr || return
+	all=$(fault_tool --json) && fault_tool clear f0 || return
+	python3 -c '
+import json, sys
+f0 = next(d for d in json.loads(sys.argv[1]) if d["device"] == "f0")
+assert f0["drop"] == {"first": 5, "last": 7} and f0["corrupt"] == 2 and f0["rnr"] == 0, f0
+assert f0["verb"] == "reg_mr" and f0["verb_errno"] == "ENOMEM" and f0["status"] == "general", f0' "$all"
+}
+
+# ---- scripts
+
+# An unmodified program writes while a script takes the port down for 200 ms, and does not notice: its requests are
+# repeated. ibv_asyncwatch sees each change of the port.
+port_flaps() {
+	local events=$UNIV_LOGDIR/flaps watcher status
+	univ stdbuf -oL ibv_asyncwatch -d f0 >"$events" 2>&1 &
+	watcher=$!
+	univ ib_write_bw -d f0 -x 1 -D 6 -u 14 >"$UNIV_LOGDIR/flaps-server" 2>&1 &
+	wait_until 20 tcp_listens 18515 || return
+	printf '%s\n' '# down for 200 ms, twice' '1s set port_down 1' '1200ms set port_down 0' '2s set port_down 1' \
+		'2.2s set port_down 0' '2300ms set rnr #1' '2.5s run echo "the script ran a command"' '3s clear' |
+		fault_tool script f0 >"$UNIV_LOGDIR/flaps-script" 2>&1 &
+	univ ib_write_bw -d f0 -x 1 -D 6 -u 14 127.0.0.1 >"$UNIV_LOGDIR/flaps-client" 2>&1
+	status=$?
+	kill $watcher
+	wait
+	[ $status -eq 0 ] || { cat "$UNIV_LOGDIR/flaps-client"; return 1; }
+	cat "$UNIV_LOGDIR/flaps-script" "$events"
+	grep -q 'the script ran a command' "$UNIV_LOGDIR/flaps-script" && [ "$(grep -c IBV_EVENT_PORT_ERR "$events")" -eq 2 ] &&
+		[ "$(grep -c IBV_EVENT_PORT_ACTIVE "$events")" -eq 2 ] && [ "$(fault_tool show f0)" = "f0 $quiet" ]
+}
+
+# A wrong line is refused by its number before any line takes effect.
+script_refused() {
+	bad_script() { printf '0s set drop 5\n\n%s\n' "$1" | fault_tool script f0; }
+	refused "line 3: a line begins with a time" bad_script 'set drop 1' &&
+		refused "line 3: a line begins with a time" bad_script '5 set drop 1' &&
+		refused "line 3: a time is followed by" bad_script '1s jump' &&
+		refused "rain: there is no such fault" bad_script '1s set rain 1' &&
+		refused "line 3: set takes faults" bad_script '1s set' && refused "No such file" fault_tool script f0 /no/such/file || return
+	printf '1s set drop 1\n0s clear\n' | refused "before that of the previous line" fault_tool script f0 || return
+	[ "$(fault_tool show f0)" = "f0 $quiet" ]
+}
+
+# Failover: rping over a device whose peer went silent fails in bounded time, and its caller reaches the server over the
+# second device. Then the first device is reachable again.
+failover() {
+	local address other path=()
+	setup_device f1 || return
+	address=$(ip -4 -o addr show dev f0-net | awk '{ sub("/.*", "", $4); print $4 }')
+	other=$(ip -4 -o addr show dev f1-net | awk '{ sub("/.*", "", $4); print $4 }')
+	univ rping -s -P -a 0.0.0.0 >"$UNIV_LOGDIR/failover-server" 2>&1 &
+	local server=$!
+	reach() { univ timeout 8 rping -c -C 3 -a "$1" >>"$UNIV_LOGDIR/failover-client" 2>&1; }
+	wait_until 20 reach "$address" || { cat "$UNIV_LOGDIR/failover-client"; return 1; }
+	fault_tool set f0 port_down 1 || return
+	for path in "$address" "$other"; do
+		reach "$path" && break
+	done
+	[ "$path" = "$other" ] || { echo "the first device was reachable, or no device was"; return 1; }
+	fault_tool set f0 port_down 0 && wait_until 20 reach "$address" || return
+	kill $server
+	wait $server 2>/dev/null
+	remove_device f1
+}
+
 # A request sets either all of its values or none, and a refusal names the reason.
 netlink_refuses() {
 	refused "out of range" fault_tool set f0 rnr 5 drop 1000001 &&
+		refused "numbers start at 1" fault_tool set f0 drop '#0-3' && refused "numbers start at 1" fault_tool set f0 drop '#4-3' &&
+		refused "numbers start at 1" fault_tool set f0 rnr 5 drop '#4' drop 7 &&
+		refused "out of range" fault_tool set f0 verb 99 && refused "no such value" fault_tool set f0 verb dance &&
+		refused "out of range" fault_tool set f0 verb_errno 134 && refused "a number" fault_tool set f0 drop '#' &&
+		refused "out of range" fault_tool set f0 status 22 && refused "out of range" fault_tool set f0 mirror 2 &&
 		refused "out of range" fault_tool set f0 delay_us 10000001 &&
 		refused "out of range" fault_tool set f0 rnr 5 port_down 2 && [ "$(knob rnr_ppm)" = 0 ] &&
 		refused "no uroce device" fault_tool set rxe9 drop 1 && refused "no uroce device" fault_tool show lo &&
@@ -119,9 +215,14 @@ netlink_races() {
 }
 
 run_test "faults over netlink: set and shown" 60 netlink_knobs
+run_test "faults over netlink: numbers, seed, status, verbs" 60 netlink_words
+run_test "faults over netlink: JSON" 60 netlink_json
 run_test "faults over netlink: refused" 60 netlink_refuses
-run_test "faults over netlink: by whom" 60 netlink_permits
+run_test "faults over netlink: permissions" 60 netlink_permits
 run_test "faults over netlink: devices come and go" 90 netlink_races
+run_test "faults: a script takes the port down under ib_write_bw" 120 port_flaps
+run_test "faults: a wrong script is refused" 60 script_refused
+run_test "faults: failover from a device to another" 180 failover
 
 # Tracepoints report the objects of a program, and the state changes of its queue pair.
 traced() {

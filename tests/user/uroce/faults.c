@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Faults that a uroce device injects on request, and the effect of each on a program.
- * FAULT_DIR is the device's debugfs folder. FAULT_WIRE says that messages are sent as
- * packets.
+ * FAULT_DIR is the device's debugfs folder, UNIV_LIBDIR contains uroce-fault. FAULT_WIRE
+ * says that messages are sent as packets.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -22,6 +22,29 @@ static void knob(const char *name, const char *value)
 	      strerror(errno));
 	if (fd >= 0)
 		close(fd);
+}
+
+/* Call uroce-fault set with these words. */
+static __attribute__((format(printf, 1, 2))) void set(const char *format, ...)
+{
+	char words[256], command[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(words, sizeof(words), format, args);
+	va_end(args);
+	snprintf(command, sizeof(command), "%s/uroce-fault set %s %s", getenv("UNIV_LIBDIR") ?: ".",
+		 dev_wanted(), words);
+	CHECK(!system(command), "%s", command);
+}
+
+static void clear(void)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "%s/uroce-fault clear %s", getenv("UNIV_LIBDIR") ?: ".",
+		 dev_wanted());
+	CHECK(!system(command), "%s", command);
 }
 
 static bool wire(void)
@@ -164,6 +187,194 @@ static void survives(void)
 	pair_close(&p);
 }
 
+#define MANY 5
+
+/* The completion status of the third of several writes is the chosen one, and no other fails. */
+static void third(void)
+{
+	struct ibv_wc wc;
+	struct pair p;
+
+	pair_open(&p, NULL);
+	set("completion_error '#3' status resp_timeout");
+	for (int i = 0; i < MANY; i++)
+		CHECK_ERR(post_rdma(&p, 0, i, IBV_WR_RDMA_WRITE, 64, IBV_SEND_SIGNALED), 0);
+	for (int i = 0; i < MANY; i++) {
+		WANT_WC(p.cq[0], &wc, i < 2 ? IBV_WC_SUCCESS : i == 2 ? IBV_WC_RESP_TIMEOUT_ERR :
+					      IBV_WC_WR_FLUSH_ERR);
+		CHECK(wc.wr_id == (uint64_t)i, "completion %d is of request %" PRIu64, i, wc.wr_id);
+	}
+	pair_close(&p);
+	/* The numbers are over, so later requests succeed although the rule is still set. */
+	pair_open(&p, NULL);
+	CHECK(pair_works(&p), "requests after the numbers");
+	pair_close(&p);
+	clear();
+}
+
+/* Exactly the second and the third case are counted. */
+static void numbers(const char *word, const char *counter)
+{
+	struct pair_want want = { .retry_cnt = 7, .rnr_retry = 7, .timeout = 10 };
+	uint64_t before = hw_counter(dev_wanted(), counter);
+	struct pair p;
+
+	pair_open(&p, &want);
+	set("%s '#2-3'", word);
+	for (int i = 0; i < MANY; i++)
+		CHECK(pair_works(&p), "message %d", i);
+	CHECK(hw_counter(dev_wanted(), counter) - before == 2, "%s moved by %" PRIu64, counter,
+	      hw_counter(dev_wanted(), counter) - before);
+	clear();
+	pair_close(&p);
+}
+
+static void numbered(void)
+{
+	numbers("rnr", "fault_rnr");
+	numbers("delay", "fault_delay");
+	if (wire())
+		numbers("drop", "fault_drop");
+}
+
+/* Return a bit for each of some messages, which is set if the message was delayed. */
+static uint32_t delayed(uint32_t seed)
+{
+	struct pair_want want = { .timeout = 20 };
+	uint64_t before, after;
+	uint32_t bits = 0;
+	struct ibv_wc wc;
+	struct pair p;
+
+	pair_open(&p, &want);
+	set("seed %u delay 50%% delay_us 1 qp %u", seed, p.qp[wire() ? 1 : 0]->qp_num);
+	for (int i = 0; i < 24; i++) {
+		before = hw_counter(dev_wanted(), "fault_delay");
+		CHECK_ERR(post_rdma(&p, 0, i, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+		WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+		after = hw_counter(dev_wanted(), "fault_delay");
+		bits |= (uint32_t)(after != before) << i;
+	}
+	clear();
+	set("delay_us 1000");
+	pair_close(&p);
+	return bits;
+}
+
+/* A seed selects the same cases each time, and another seed selects others. */
+static void seeded(void)
+{
+	uint32_t one = delayed(1), other = delayed(2);
+
+	CHECK(one && one != 0xffffff, "cases %x", one);
+	CHECK(one == delayed(1), "the same seed selected other cases than %x", one);
+	CHECK(one != other, "both seeds selected %x", one);
+}
+
+/* Only the queue pair that was chosen has faults. */
+static void one_queue_pair(void)
+{
+	struct pair_want want = { .retry_cnt = 1, .rnr_retry = 1, .timeout = 10 };
+	struct pair hit, spared;
+	struct ibv_wc wc;
+
+	pair_open(&hit, &want);
+	pair_open(&spared, &want);
+	set("remote_error 100%% qp %u", hit.qp[1]->qp_num);
+	CHECK(pair_works(&spared), "the other pair");
+	CHECK_ERR(post_rdma(&hit, 0, 1, IBV_WR_RDMA_WRITE, 64, IBV_SEND_SIGNALED), 0);
+	WANT_WC(hit.cq[0], &wc, IBV_WC_REM_ACCESS_ERR);
+	CHECK(pair_works(&spared), "the other pair afterwards");
+	clear();
+	pair_close(&hit);
+	pair_close(&spared);
+}
+
+/* The second call of a verb fails with the chosen errno, and calls before and after succeed. */
+static void verb_fails(void)
+{
+	struct ibv_cq *cq[3];
+	struct test_dev dev;
+
+	dev_open(&dev);
+	set("verb create_cq verb_at 2 verb_errno ENFILE");
+	cq[0] = ibv_create_cq(dev.ctx, 4, NULL, NULL, 0);
+	NEED_PTR(cq[0], "create_cq");
+	CHECK_NULL(ibv_create_cq(dev.ctx, 4, NULL, NULL, 0), ENFILE);
+	cq[1] = ibv_create_cq(dev.ctx, 4, NULL, NULL, 0);
+	NEED_PTR(cq[1], "create_cq");
+	/* Another verb is not affected, and ENOMEM is the default. */
+	set("verb create_cq");
+	struct ibv_pd *pd = ibv_alloc_pd(dev.ctx);
+
+	NEED_PTR(pd, "alloc_pd");
+	CHECK_NULL(ibv_create_cq(dev.ctx, 4, NULL, NULL, 0), ENOMEM);
+	set("verb alloc_pd verb_at 0");
+	for (int i = 0; i < 3; i++)
+		CHECK_NULL(ibv_alloc_pd(dev.ctx), ENOMEM);
+	clear();
+	CHECK_ERR(ibv_dealloc_pd(pd), 0);
+	CHECK_ERR(ibv_destroy_cq(cq[0]), 0);
+	CHECK_ERR(ibv_destroy_cq(cq[1]), 0);
+	dev_close(&dev);
+}
+
+/* Each verb that makes an object fails in turn; the verbs that came before are undone. */
+static void each_verb(void)
+{
+	static char buffer[4096];
+	struct ibv_qp_init_attr qp_init = { .qp_type = IBV_QPT_RC,
+					    .cap = { 4, 4, 1, 1, 0 } };
+	struct ibv_srq_init_attr srq_init = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1 };
+	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+	struct ibv_srq_attr limit = { .srq_limit = 1 };
+	struct ibv_mr *mr;
+	struct ibv_srq *srq;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct test_dev dev;
+	struct ibv_pd *pd;
+
+	dev_open(&dev);
+	pd = ibv_alloc_pd(dev.ctx);
+	cq = ibv_create_cq(dev.ctx, 8, NULL, NULL, 0);
+	NEED(pd && cq, "the objects below");
+	qp_init.send_cq = qp_init.recv_cq = cq;
+	set("verb reg_mr verb_errno EPERM");
+	CHECK_NULL(ibv_reg_mr(pd, buffer, sizeof(buffer), 0), EPERM);
+	mr = ibv_reg_mr(pd, buffer, sizeof(buffer), 0);
+	set("verb rereg_mr verb_errno EAGAIN");
+	CHECK(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+			   IBV_ACCESS_LOCAL_WRITE), "rereg_mr succeeds");
+	set("verb alloc_mw verb_errno ENOSPC");
+	CHECK_NULL(ibv_alloc_mw(pd, IBV_MW_TYPE_1), ENOSPC);
+	set("verb create_srq verb_errno EMFILE");
+	CHECK_NULL(ibv_create_srq(pd, &srq_init), EMFILE);
+	srq = ibv_create_srq(pd, &srq_init);
+	NEED_PTR(srq, "create_srq");
+	set("verb modify_srq verb_errno EBUSY");
+	CHECK_ERR(ibv_modify_srq(srq, &limit, IBV_SRQ_LIMIT), EBUSY);
+	set("verb create_qp verb_errno EIO");
+	CHECK_NULL(ibv_create_qp(pd, &qp_init), EIO);
+	qp = ibv_create_qp(pd, &qp_init);
+	NEED_PTR(qp, "create_qp");
+	set("verb modify_qp verb_errno ETIMEDOUT");
+	CHECK_ERR(ibv_modify_qp(qp, &attr, mask), ETIMEDOUT);
+	CHECK_ERR(ibv_modify_qp(qp, &attr, mask), 0);
+	/* The way to the error state is always open. */
+	set("verb any verb_at 0");
+	attr.qp_state = IBV_QPS_ERR;
+	CHECK_ERR(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
+	clear();
+	CHECK_ERR(ibv_destroy_qp(qp), 0);
+	CHECK_ERR(ibv_destroy_srq(srq), 0);
+	CHECK_ERR(ibv_dereg_mr(mr), 0);
+	CHECK_ERR(ibv_destroy_cq(cq), 0);
+	CHECK_ERR(ibv_dealloc_pd(pd), 0);
+	dev_close(&dev);
+}
+
 static const struct test_case cases[] = {
 	{ "rnr", rnr },
 	{ "remote_error", remote_error },
@@ -174,6 +385,12 @@ static const struct test_case cases[] = {
 	{ "delay", delay },
 	{ "port_down", port_down },
 	{ "survives", survives },
+	{ "third", third },
+	{ "numbered", numbered },
+	{ "seeded", seeded },
+	{ "one_queue_pair", one_queue_pair },
+	{ "verb_fails", verb_fails },
+	{ "each_verb", each_verb },
 };
 
 TEST_MAIN("faults", cases, 60)
