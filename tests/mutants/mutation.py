@@ -86,7 +86,11 @@ def function_body(text, name):
 
 
 def pattern(old):
-    return re.compile(r"\s+".join(re.escape(word) for word in old.split()))
+    """A pattern for the text with any blanks between its words, which does not begin or end within an identifier."""
+    text = r"\s+".join(re.escape(word) for word in old.split())
+    begin = r"\b" if re.match(r"\w", old) else ""
+    end = r"\b" if re.search(r"\w$", old) else ""
+    return re.compile(begin + text + end)
 
 
 def place(mutation, text):

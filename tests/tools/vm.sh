@@ -114,13 +114,16 @@ wrong_calls() {
 
 # A signal ends the guests, too
 interrupted() {
-	local pid
-	vm -- sleep 1000 >/dev/null 2>&1 &
+	local pid status
+	# Without exec, the signal would reach a subshell only.
+	(exec setpriv --reuid nobody --regid nogroup --clear-groups env HOME="$vm_dir" TMPDIR="$vm_dir/tmp" \
+		"$vm_tool" -- sleep 1000) >/dev/null 2>&1 &
 	pid=$!
 	sleep 5
 	kill -TERM "$pid"
 	wait "$pid"
-	sleep 1
+	status=$?
+	[ $status -eq 143 ] || { echo "status $status"; return 1; }
 	nothing_left
 }
 
