@@ -88,6 +88,16 @@ near_files() {
 	rm -f "$2.libs"
 }
 
+# put_busybox BUSYBOX DIR: copies the program to DIR/bin, with the libraries that it loads: Debian's package busybox is
+# linked dynamically, busybox-static is not.
+put_busybox() {
+	local library
+	mkdir -p "$2/bin" && cp "$1" "$2/bin/busybox" || return
+	for library in $(ldd "$1" 2>/dev/null | grep -oE '/[^ ]+'); do
+		mkdir -p "$2${library%/*}" && cp -L "$library" "$2$library" || return
+	done
+}
+
 # build_initramfs RELEASE MODDIR OUTPUT HERE LIBDIR ROOT
 build_initramfs() {
 	local release=$1 moddir=$2 out=$3 here=$4 libdir=$5 root=$6 dir=$3.d module busybox n=10
@@ -97,7 +107,8 @@ build_initramfs() {
 		busybox=$(command -v busybox) || return 1
 	fi
 	mkdir -p "$dir"/{bin,modules,proc,sys,dev,root,lower,rw} || return 1
-	cp "$busybox" "$dir/bin/busybox" || return 1
+	# Another root has busybox-static.
+	put_busybox "$busybox" "$dir" || return 1
 	cp "$here/initramfs-init" "$dir/init" && chmod 755 "$dir/init" || return 1
 	cp "$here/guest-init" "$dir/guest-init" || return 1
 	near_files "$libdir" "$dir/near" "$root"
@@ -129,7 +140,7 @@ kvm_verdict() {
 
 kvm_trial() {
 	local kernel=$1 dir=$2/trial
-	mkdir -p "$dir/root/bin" && cp "$(command -v busybox)" "$dir/root/bin/" || return 1
+	put_busybox "$(command -v busybox)" "$dir/root" || return 1
 	cat >"$dir/root/init" <<-'INIT'
 	#!/bin/busybox sh
 	exec /bin/busybox poweroff -f
