@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Asserts the layout of the contract with the kernel, and that its values are those of the verbs. */
+/*
+ * Asserts the layout of the contract with the kernel, and that its values are those of the
+ * verbs.
+ */
 #include <stddef.h>
 
 #include <infiniband/verbs.h>

@@ -79,7 +79,10 @@ static void qp_path_copy(struct ibv_qp_attr *dst, struct ib_uverbs_qp_attr *src)
 	dst->path_mig_state = (enum ibv_mig_state)src->path_mig_state;
 }
 
-/* qp_state and rate_limit stay: callers set the former, and the kernel does not report the latter. */
+/*
+ * qp_state and rate_limit stay: callers set the former, and the kernel does not report the
+ * latter.
+ */
 UNIV_EXPORT void ibv_copy_qp_attr_from_kern(struct ibv_qp_attr *dst,
 					    struct ib_uverbs_qp_attr *src)
 {

@@ -3,16 +3,16 @@
  * Symbols without a verb of today, and old versions of symbols. libibverbs.symbols lists them; the
  * version script and the directives in symver.h are made from it.
  *
- * Symbols of IBVERBS_PRIVATE_n are shared by libibverbs and the drivers in user space. Programs that
- * link to libmlx5 or libefa (perftest, libfabric, UCX) need them in order to load. No such driver
- * gets a device here, so most of these symbols only return an error.
+ * Symbols of IBVERBS_PRIVATE_n are shared by libibverbs and the drivers in user space. Programs
+ * that link to libmlx5 or libefa (perftest, libfabric, UCX) need them in order to load. No such
+ * driver gets a device here, so most of these symbols only return an error.
  *
  * Symbols of IBVERBS_1.0, and of the old way to register a driver, are for programs linked before
- * 2007. Such programs load, and find no device. Nearly every member of the structs of that time has
- * another offset (no channel in a CQ, no address in an MR, another device), down to the work requests
- * that inline functions pass, so serving these programs would need a shadow of each object. Instead
- * the device list fails, which each of those programs reports. No object can exist then, and the
- * functions that take an object return an error as well.
+ * 2007. Such programs load, and find no device. Nearly every member of the structs of that time
+ * has another offset (no channel in a CQ, no address in an MR, another device), down to the work
+ * requests that inline functions pass, so serving these programs would need a shadow of each
+ * object. Instead the device list fails, which each of those programs reports. No object can
+ * exist then, and the functions that take an object return an error as well.
  *
  * This file is compiled without link-time optimization (Makefile), which loses .symver directives;
  * clang does not know the attribute that gcc has in their place.
@@ -94,7 +94,10 @@ int ibv_query_gid_type(struct ibv_context *context, uint8_t port_num, unsigned i
 	return 0;
 }
 
-/* Drivers in user space call it with a device from the library, and this library has none for them. */
+/*
+ * Drivers in user space call it with a device from the library, and this library has none for
+ * them.
+ */
 int ibv_read_ibdev_sysfs_file(char *buf, size_t size, struct verbs_sysfs_dev *dev, const char *fmt,
 			      ...)
 {
@@ -138,7 +141,10 @@ void univ_answer_nothing(void)
 {
 }
 
-/* ibv_get_device_list() of IBVERBS_1.0, the only answer that old programs reach with valid arguments. */
+/*
+ * ibv_get_device_list() of IBVERBS_1.0, the only answer that old programs reach with valid
+ * arguments.
+ */
 UNIV_EXPORT void *univ_answer_no_devices(int *count);
 void *univ_answer_no_devices(int *count)
 {

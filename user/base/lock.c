@@ -30,7 +30,10 @@ static bool spin(struct univ_lock *lock)
 	return false;
 }
 
-/* A lock that was passed on is for threads that have slept, and not for the one that passed it on. */
+/*
+ * A lock that was passed on is for threads that have slept, and not for the one that passed it
+ * on.
+ */
 static bool may_take(uint32_t state, bool slept)
 {
 	return state == UNIV_LOCK_FREE || (state == UNIV_LOCK_PASSED && slept);

@@ -16,7 +16,7 @@
 
 enum univ_opcode_trait {
 	UNIV_OP_OUT = 1 << 0,		/* its data goes to the peer, so it may be inline */
-	UNIV_OP_REMOTE = 1 << 1,	/* it names memory of the peer */
+	UNIV_OP_REMOTE = 1 << 1,	/* its address and rkey are in wr.rdma */
 	UNIV_OP_ATOMIC = 1 << 2,	/* it has operands for an atomic operation */
 	UNIV_OP_QUICK = 1 << 3,		/* ring/quick.h writes it */
 	UNIV_OP_EX_ONLY = 1 << 4,	/* struct ibv_send_wr has no place for it */

@@ -21,7 +21,7 @@
 
 /*
  * Opens the node that netlink named, and checks its device number: names are
- * reused when devices come and go, and udev may not have renamed the node yet.
+ * reused when devices come and go, so the name may be another device's by now.
  */
 static int node_open(const struct univ_device *device)
 {

@@ -56,7 +56,7 @@ struct univ_context {
 	struct univ_qp *qps[UNIV_QP_BUCKETS];	/* by number */
 	struct univ_cq *channel_cqs;		/* queues with a channel, under vctx's mutex */
 	const struct univ_watch_ops *watch;	/* NULL if failures are not printed */
-	pid_t pid;				/* watch: the process that opened the context */
+	pid_t pid;				/* watch: the process that watches, or 0 */
 };
 
 struct univ_cq_past;

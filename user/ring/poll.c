@@ -7,9 +7,9 @@
 #include "why/why.h"
 
 /*
- * A queue that will never show a completion again must not read as empty. The
- * failure is recorded here; the caller prints it (univ_fail_tell()) when it has
- * released the lock of the queue, if there is one.
+ * A queue that will never show a completion again must not read as empty. If the
+ * queue has a lock, the caller prints the failure (univ_fail_tell()) after it has
+ * released the lock; the failure of a single-threaded queue is printed here.
  */
 int univ_cq_broken(struct univ_cq *cq)
 {

@@ -114,7 +114,8 @@ static __attribute__((noinline)) int qp_recv_rest(struct ibv_qp *ibv, struct ibv
 static __attribute__((noinline)) int recv_slowly(struct univ_qp *qp, struct ibv_recv_wr *wr,
 						 struct ibv_recv_wr **bad)
 {
-	if (univ_load_relaxed(&qp->ibv.state) != IBV_QPS_RESET && qp->rq.head && !univ_device_gone(qp->doorbell))
+	if (univ_load_relaxed(&qp->ibv.state) != IBV_QPS_RESET && qp->rq.head &&
+	    !univ_device_gone(qp->doorbell))
 		return qp_recv_rest(&qp->ibv, wr, bad, POST_ALL);
 	*bad = wr;
 	return recv_refused(qp);

@@ -24,7 +24,8 @@ uint32_t univ_send_states(enum ibv_qp_type type)
 
 bool univ_send_allowed(const struct univ_qp *qp)
 {
-	return (BIT(univ_load_plain(&qp->ibv.state)) & qp->send_states) && !univ_device_gone(qp->doorbell);
+	return (BIT(univ_load_plain(&qp->ibv.state)) & qp->send_states) &&
+	       !univ_device_gone(qp->doorbell);
 }
 
 int univ_send_refused(const char *verb, const struct univ_qp *qp)

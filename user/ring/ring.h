@@ -9,7 +9,10 @@
 
 #include "ring/object.h"
 
-/* opcode.c: bits of enum univ_wr_opcode. A list cannot hold each operation that ibv_wr_*(3) post. */
+/*
+ * opcode.c: bits of enum univ_wr_opcode. univ_qp_opcodes_listed() leaves out the operations
+ * that only ibv_wr_*(3) can post.
+ */
 uint32_t univ_qp_opcodes(const struct univ_context *ctx, enum ibv_qp_type type);
 uint32_t univ_qp_opcodes_listed(const struct univ_context *ctx, enum ibv_qp_type type);
 uint32_t univ_qp_quick(const struct univ_qp *qp);

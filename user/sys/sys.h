@@ -96,7 +96,7 @@ struct univ_found {
 	char node_name[64];
 	dev_t node;
 	uint64_t abi;
-	int err;		/* of the kernel, if there is none */
+	int err;		/* the kernel's reason why there is no node */
 };
 
 /* Returns 0 or an errno value; the caller frees the list in either case. */

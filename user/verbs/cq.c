@@ -125,8 +125,8 @@ static void channel_leave(struct ibv_comp_channel *channel, const struct univ_cq
 	pthread_mutex_unlock(&channel->context->mutex);
 }
 
-static struct univ_cq *cq_create(struct ibv_context *context, const struct ibv_cq_init_attr_ex *attr,
-			       uint32_t flags)
+static struct univ_cq *cq_create(struct ibv_context *context,
+				 const struct ibv_cq_init_attr_ex *attr, uint32_t flags)
 {
 	struct univ_cq *cq = calloc(1, sizeof(*cq));
 

@@ -123,11 +123,11 @@ UNIV_EXPORT void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nevents)
 
 UNIV_EXPORT int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
 {
-	struct univ_event read;
+	struct univ_event got;
 
-	if (event_read("ibv_get_async_event", context->async_fd, &read))
+	if (event_read("ibv_get_async_event", context->async_fd, &got))
 		return -1;
-	event->event_type = (enum ibv_event_type)read.type;
+	event->event_type = (enum ibv_event_type)got.type;
 	switch (event->event_type) {
 	case IBV_EVENT_CQ_ERR:
 	case IBV_EVENT_QP_FATAL:
@@ -141,10 +141,10 @@ UNIV_EXPORT int ibv_get_async_event(struct ibv_context *context, struct ibv_asyn
 	case IBV_EVENT_SRQ_ERR:
 	case IBV_EVENT_SRQ_LIMIT_REACHED:
 		/* All pointers of the union share its bytes. */
-		event->element.qp = (struct ibv_qp *)(uintptr_t)read.cookie;
+		event->element.qp = (struct ibv_qp *)(uintptr_t)got.cookie;
 		break;
 	default:
-		event->element.port_num = (int)read.port_num;
+		event->element.port_num = (int)got.port_num;
 		break;
 	}
 	return 0;

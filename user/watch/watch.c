@@ -88,7 +88,7 @@ static bool qp_explains(struct univ_qp *qp, const struct univ_cq *cq)
 }
 
 /*
- * The datagrams that a port has dropped since it exists. A counter that the device
+ * The number of datagrams that a port has dropped since it was created. A counter that the device
  * lacks reads as 0. Verbs are no cancellation points, and a lock may be held, so
  * cancellation is disabled while the file is read.
  */
@@ -138,7 +138,8 @@ static bool dropped_explains(struct univ_context *ctx, const struct univ_qp *qp,
 	if (now.qkey > before->qkey)
 		univ_warn_qkey(UNIV_COMPLETION_VERB, qp->ibv.qp_num, now.qkey - before->qkey);
 	else if (now.length > before->length)
-		univ_warn_recv_short(UNIV_COMPLETION_VERB, qp->ibv.qp_num, now.length - before->length);
+		univ_warn_recv_short(UNIV_COMPLETION_VERB, qp->ibv.qp_num,
+				     now.length - before->length);
 	else
 		return false;
 	return true;
@@ -274,7 +275,7 @@ static int event_wait(struct ibv_comp_channel *channel)
 	return 0;
 }
 
-/* The number of free handles that are looked for. */
+/* The number of objects that are created to find gaps between the handles. */
 #define PROBES 16
 
 /* New objects get the lowest free handles, so the handles that they skip are in use. */

@@ -46,21 +46,18 @@ static const struct status statuses[] = {
 		"may not be bound" },
 	[IBV_WC_BAD_RESP_ERR] = { "bad response", "the peer sent a response that does not fit the request" },
 	[IBV_WC_LOC_ACCESS_ERR] = { "local access error",
-		"a write with immediate data of the peer named memory that may not be written" },
+		"the peer's write with immediate data addressed memory that may not be written" },
 	[IBV_WC_REM_INV_REQ_ERR] = { "remote invalid request",
-		"the peer refuses it: the message is too long, the operation is not allowed there "
-		"(qp_access_flags, max_dest_rd_atomic), an atomic operation is not at a multiple of "
-		"8, or, for XRC, its domain has no shared receive queue of that number" },
+		"the peer refuses it: too long, not allowed (qp_access_flags, max_dest_rd_atomic), an "
+		"atomic not at a multiple of 8, or no XRC shared receive queue of that number" },
 	[IBV_WC_REM_ACCESS_ERR] = { "remote access error",
-		"the rkey is not of a region of the peer's protection domain, or the region does "
-		"not cover that address, or was registered without IBV_ACCESS_REMOTE_..., or the "
-		"peer's qp_access_flags do not allow it" },
+		"the rkey is of no region of the peer's protection domain, or the region has not "
+		"these bytes or lacks IBV_ACCESS_REMOTE_..., or qp_access_flags forbid it" },
 	[IBV_WC_REM_OP_ERR] = { "remote operation error",
 		"the peer could not complete it; its own completion says why" },
 	[IBV_WC_RETRY_EXC_ERR] = { "retries exceeded",
-		"the peer does not answer. Check that it is up and in RTR; that QP number, PSN and "
-		"hop_limit are right; that the path MTU is not above its port's; that both GIDs have "
-		"one type (RoCE v1 or v2); that UDP port 4791 is open" },
+		"the peer does not answer. Check that it is up and in RTR, and check QP number, PSN, "
+		"hop_limit, path MTU (not above its port's), GID types (RoCE v1 or v2), UDP port 4791" },
 	[IBV_WC_RNR_RETRY_EXC_ERR] = { "receiver-not-ready retries exceeded",
 		"the peer has posted no receive request (rnr_retry)" },
 	[IBV_WC_LOC_RDD_VIOL_ERR] = { "local RDD violation", NULL },

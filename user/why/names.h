@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Inside the room why: names of things in the sentences. They are not NULL unless that is stated. */
-#ifndef UNIV_VOCABULARY_H
-#define UNIV_VOCABULARY_H
+/*
+ * Inside the room why: names of things in the sentences. They are not NULL unless that is
+ * stated.
+ */
+#ifndef UNIV_NAMES_H
+#define UNIV_NAMES_H
 
 #include <stdint.h>
 

@@ -149,8 +149,8 @@ void univ_explain_handle(struct univ_line *line, const struct univ_failure *f)
 
 void univ_explain_handle_type(struct univ_line *line, const struct univ_failure *f)
 {
-	univ_say(line, "handle %llu is a %s, not a %s", (ull)f->value,
-	    univ_object_name((uint32_t)f->bound), univ_object_name(f->detail));
+	univ_say(line, "handle %llu is of another kind: %s instead of %s", (ull)f->value,
+		 univ_object_name((uint32_t)f->bound), univ_object_name(f->detail));
 }
 
 void univ_explain_busy(struct univ_line *line, const struct univ_failure *f)
@@ -353,7 +353,7 @@ void univ_explain_unacknowledged(struct univ_line *line, const struct univ_failu
 
 void univ_explain_left_objects(struct univ_line *line, const struct univ_failure *f)
 {
-	univ_say(line, "%llu %s of the context not destroyed before; the kernel has "
-		 "destroyed them, and the library's memory is leaked", (ull)f->value,
-		 f->value == 1 ? "object was" : "objects were");
+	univ_say(line, "%llu %s of the context %s not destroyed before it; the kernel destroys "
+		 "what is left, and the library's memory is leaked", (ull)f->value,
+		 f->value == 1 ? "object" : "objects", f->value == 1 ? "was" : "were");
 }

@@ -5,8 +5,8 @@
  * library's objects: callers pass the numbers that a sentence needs. This is its one
  * header for the other rooms.
  */
-#ifndef UNIV_USER_REASON_H
-#define UNIV_USER_REASON_H
+#ifndef UNIV_WHY_H
+#define UNIV_WHY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 #include "univerbs.h"
 #include "univerbs_ring.h"
 
-/* What univ_failure.detail holds for UNIV_REASON_ADDRESS and UNIV_REASON_POST_STATE. */
+/* Values of univ_failure.detail for UNIV_REASON_ADDRESS and UNIV_REASON_POST_STATE. */
 enum univ_address_detail {
 	UNIV_ADDRESS_OFFSET,	/* iova and address differ in their offset in the page */
 	UNIV_ADDRESS_OUTSIDE,	/* not all of the memory lies in the buffer */
@@ -79,7 +79,10 @@ int univ_fail_hdr(const char *verb, int err, const struct univ_hdr *hdr) UNIV_CO
 /* fail.c: opening the node at @path gave @err. */
 int univ_fail_open(const char *verb, int err, const char *path) UNIV_COLD;
 
-/* fail.c: as univ_fail_unsupported(), for a verb that programs call to ask for a feature: not printed. */
+/*
+ * fail.c: as univ_fail_unsupported(), for a verb that programs call to ask for a feature: not
+ * printed.
+ */
 int univ_fail_probe(const char *verb) UNIV_COLD;
 
 #define UNIV_COMPLETION_VERB "ibv_poll_cq"

@@ -274,6 +274,8 @@ static void no_peer(void)
 	CHECK_ERR(post_rdma(&p, 0, 5, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
 	WANT_WC(p.cq[0], &wc, IBV_WC_RETRY_EXC_ERR);
 	SAYS("retries exceeded", "RTR", "path MTU", "hop_limit", "4791");
+	/* The sentence is not cut off in struct univerbs_error. */
+	CHECK(strstr(why_text(), "4791"), "the text ends with: %s", why_text());
 	pair_close(&p);
 }
 

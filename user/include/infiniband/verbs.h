@@ -420,7 +420,7 @@ struct ibv_port_attr {
 	uint8_t			link_layer;		/* IBV_LINK_LAYER_* */
 	uint8_t			flags;			/* IBV_QPF_GRH_REQUIRED */
 	uint16_t		port_cap_flags2;	/* enum ibv_port_cap_flags2 */
-	uint32_t		active_speed_ex;	/* as active_speed, with room for newer codes */
+	uint32_t		active_speed_ex;	/* as active_speed, with newer codes */
 };
 
 /* ---- Asynchronous events ------------------------------------------------------------------ */
@@ -2069,7 +2069,7 @@ enum ibv_mr_init_attr_mask {
 	IBV_REG_MR_MASK_FD			= 1 << 2,
 	IBV_REG_MR_MASK_FD_OFFSET		= 1 << 3,
 	IBV_REG_MR_MASK_DMAH			= 1 << 4,
-	IBV_REG_MR_MASK_BUF			= 1 << 5,	/* needs IBV_REG_MR_MASK_ADDR, too */
+	IBV_REG_MR_MASK_BUF			= 1 << 5, /* needs IBV_REG_MR_MASK_ADDR, too */
 };
 
 struct ibv_dmah {
@@ -2656,7 +2656,7 @@ enum ibv_qp_attach_comp_cntr_op {
 struct ibv_comp_cntr_caps {
 	uint64_t		max_value;
 	uint32_t		max_counters;
-	uint32_t		supported_qp_attach_ops;	/* enum ibv_qp_attach_comp_cntr_op */
+	uint32_t		supported_qp_attach_ops; /* enum ibv_qp_attach_comp_cntr_op */
 };
 
 struct ibv_comp_cntr {

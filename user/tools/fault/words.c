@@ -24,7 +24,7 @@ const struct word words[] = {
 	{ "verb_at", UROCE_A_VERB_AT, VALUE_NUMBER, NULL },
 	{ "verb_errno", UROCE_A_VERB_ERRNO, VALUE_ERRNO, NULL },
 	{ "mirror", UROCE_A_MIRROR, VALUE_NUMBER, NULL },
-	{ NULL }
+	{ .name = NULL }
 };
 
 /* Short forms of enum ibv_wc_status, by number. */
