@@ -1127,41 +1127,42 @@ struct univ_event {
  * tail. @size states the version that the caller was compiled with.
  */
 #define UNIV_IOCTL_MAGIC 0xb8
+#define UNIV_IO(nr) _IO(UNIV_IOCTL_MAGIC, nr)
 
-#define UNIV_CONTEXT_QUERY	_IO(UNIV_IOCTL_MAGIC, 0x00)	/* struct univ_context_query */
-#define UNIV_DEVICE_QUERY	_IO(UNIV_IOCTL_MAGIC, 0x01)	/* struct univ_device_query */
-#define UNIV_PORT_QUERY		_IO(UNIV_IOCTL_MAGIC, 0x02)	/* struct univ_port_query */
-#define UNIV_PKEY_QUERY		_IO(UNIV_IOCTL_MAGIC, 0x03)	/* struct univ_pkey_query */
-#define UNIV_GID_QUERY		_IO(UNIV_IOCTL_MAGIC, 0x04)	/* struct univ_gid_query */
-#define UNIV_GID_TABLE		_IO(UNIV_IOCTL_MAGIC, 0x05)	/* struct univ_gid_table */
-#define UNIV_POLLER_START	_IO(UNIV_IOCTL_MAGIC, 0x06)	/* struct univ_poller_start */
-#define UNIV_PD_ALLOC		_IO(UNIV_IOCTL_MAGIC, 0x10)	/* struct univ_pd_alloc */
-#define UNIV_PD_DEALLOC		_IO(UNIV_IOCTL_MAGIC, 0x11)	/* struct univ_destroy */
-#define UNIV_XRCD_OPEN		_IO(UNIV_IOCTL_MAGIC, 0x12)	/* struct univ_xrcd_open */
-#define UNIV_XRCD_CLOSE		_IO(UNIV_IOCTL_MAGIC, 0x13)	/* struct univ_destroy */
-#define UNIV_MR_REG		_IO(UNIV_IOCTL_MAGIC, 0x14)	/* struct univ_mr_reg */
-#define UNIV_MR_REREG		_IO(UNIV_IOCTL_MAGIC, 0x15)	/* struct univ_mr_rereg */
-#define UNIV_MR_DEREG		_IO(UNIV_IOCTL_MAGIC, 0x16)	/* struct univ_destroy */
-#define UNIV_AH_CREATE		_IO(UNIV_IOCTL_MAGIC, 0x18)	/* struct univ_ah_create */
-#define UNIV_AH_DESTROY		_IO(UNIV_IOCTL_MAGIC, 0x19)	/* struct univ_destroy */
-#define UNIV_MW_ALLOC		_IO(UNIV_IOCTL_MAGIC, 0x1a)	/* struct univ_mw_alloc */
-#define UNIV_MW_DEALLOC		_IO(UNIV_IOCTL_MAGIC, 0x1b)	/* struct univ_destroy */
-#define UNIV_CHANNEL_CREATE	_IO(UNIV_IOCTL_MAGIC, 0x1c)	/* struct univ_channel_create */
-#define UNIV_CQ_CREATE		_IO(UNIV_IOCTL_MAGIC, 0x20)	/* struct univ_cq_create */
-#define UNIV_CQ_RESIZE		_IO(UNIV_IOCTL_MAGIC, 0x21)	/* struct univ_cq_resize */
-#define UNIV_CQ_MODERATE	_IO(UNIV_IOCTL_MAGIC, 0x22)	/* struct univ_cq_moderate */
-#define UNIV_CQ_DESTROY		_IO(UNIV_IOCTL_MAGIC, 0x23)	/* struct univ_destroy */
-#define UNIV_SRQ_CREATE		_IO(UNIV_IOCTL_MAGIC, 0x28)	/* struct univ_srq_create */
-#define UNIV_SRQ_MODIFY		_IO(UNIV_IOCTL_MAGIC, 0x29)	/* struct univ_srq_modify */
-#define UNIV_SRQ_QUERY		_IO(UNIV_IOCTL_MAGIC, 0x2a)	/* struct univ_srq_query */
-#define UNIV_SRQ_DESTROY	_IO(UNIV_IOCTL_MAGIC, 0x2b)	/* struct univ_destroy */
-#define UNIV_QP_CREATE		_IO(UNIV_IOCTL_MAGIC, 0x30)	/* struct univ_qp_create */
-#define UNIV_QP_MODIFY		_IO(UNIV_IOCTL_MAGIC, 0x31)	/* struct univ_qp_modify */
-#define UNIV_QP_QUERY		_IO(UNIV_IOCTL_MAGIC, 0x32)	/* struct univ_qp_query */
-#define UNIV_QP_DESTROY		_IO(UNIV_IOCTL_MAGIC, 0x33)	/* struct univ_destroy */
-#define UNIV_QP_OPEN		_IO(UNIV_IOCTL_MAGIC, 0x34)	/* struct univ_qp_open */
-#define UNIV_MCAST_ATTACH	_IO(UNIV_IOCTL_MAGIC, 0x38)	/* struct univ_mcast */
-#define UNIV_MCAST_DETACH	_IO(UNIV_IOCTL_MAGIC, 0x39)	/* struct univ_mcast */
+#define UNIV_CONTEXT_QUERY	UNIV_IO(0x00)	/* struct univ_context_query */
+#define UNIV_DEVICE_QUERY	UNIV_IO(0x01)	/* struct univ_device_query */
+#define UNIV_PORT_QUERY		UNIV_IO(0x02)	/* struct univ_port_query */
+#define UNIV_PKEY_QUERY		UNIV_IO(0x03)	/* struct univ_pkey_query */
+#define UNIV_GID_QUERY		UNIV_IO(0x04)	/* struct univ_gid_query */
+#define UNIV_GID_TABLE		UNIV_IO(0x05)	/* struct univ_gid_table */
+#define UNIV_POLLER_START	UNIV_IO(0x06)	/* struct univ_poller_start */
+#define UNIV_PD_ALLOC		UNIV_IO(0x10)	/* struct univ_pd_alloc */
+#define UNIV_PD_DEALLOC		UNIV_IO(0x11)	/* struct univ_destroy */
+#define UNIV_XRCD_OPEN		UNIV_IO(0x12)	/* struct univ_xrcd_open */
+#define UNIV_XRCD_CLOSE		UNIV_IO(0x13)	/* struct univ_destroy */
+#define UNIV_MR_REG		UNIV_IO(0x14)	/* struct univ_mr_reg */
+#define UNIV_MR_REREG		UNIV_IO(0x15)	/* struct univ_mr_rereg */
+#define UNIV_MR_DEREG		UNIV_IO(0x16)	/* struct univ_destroy */
+#define UNIV_AH_CREATE		UNIV_IO(0x18)	/* struct univ_ah_create */
+#define UNIV_AH_DESTROY		UNIV_IO(0x19)	/* struct univ_destroy */
+#define UNIV_MW_ALLOC		UNIV_IO(0x1a)	/* struct univ_mw_alloc */
+#define UNIV_MW_DEALLOC		UNIV_IO(0x1b)	/* struct univ_destroy */
+#define UNIV_CHANNEL_CREATE	UNIV_IO(0x1c)	/* struct univ_channel_create */
+#define UNIV_CQ_CREATE		UNIV_IO(0x20)	/* struct univ_cq_create */
+#define UNIV_CQ_RESIZE		UNIV_IO(0x21)	/* struct univ_cq_resize */
+#define UNIV_CQ_MODERATE	UNIV_IO(0x22)	/* struct univ_cq_moderate */
+#define UNIV_CQ_DESTROY		UNIV_IO(0x23)	/* struct univ_destroy */
+#define UNIV_SRQ_CREATE		UNIV_IO(0x28)	/* struct univ_srq_create */
+#define UNIV_SRQ_MODIFY		UNIV_IO(0x29)	/* struct univ_srq_modify */
+#define UNIV_SRQ_QUERY		UNIV_IO(0x2a)	/* struct univ_srq_query */
+#define UNIV_SRQ_DESTROY	UNIV_IO(0x2b)	/* struct univ_destroy */
+#define UNIV_QP_CREATE		UNIV_IO(0x30)	/* struct univ_qp_create */
+#define UNIV_QP_MODIFY		UNIV_IO(0x31)	/* struct univ_qp_modify */
+#define UNIV_QP_QUERY		UNIV_IO(0x32)	/* struct univ_qp_query */
+#define UNIV_QP_DESTROY		UNIV_IO(0x33)	/* struct univ_destroy */
+#define UNIV_QP_OPEN		UNIV_IO(0x34)	/* struct univ_qp_open */
+#define UNIV_MCAST_ATTACH	UNIV_IO(0x38)	/* struct univ_mcast */
+#define UNIV_MCAST_DETACH	UNIV_IO(0x39)	/* struct univ_mcast */
 
 /*
  * UNIV_KICK tells the kernel that a ring holds new requests. The argument is
@@ -1170,7 +1171,7 @@ struct univ_event {
  * is the only call on the data path. EINVAL: the handle has another type.
  * ENODEV: the device was removed.
  */
-#define UNIV_KICK		_IO(UNIV_IOCTL_MAGIC, 0x3f)
+#define UNIV_KICK UNIV_IO(0x3f)
 #define UNIV_KICK_SEND		(1u << 30)
 #define UNIV_KICK_RECV		(1u << 31)
 #define UNIV_KICK_HANDLE	((1u << 24) - 1)

@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The table of ioctls: one row for each, in the order of uapi/univerbs.h. The
- * dispatcher and the prototypes of the handlers come from it, and so can
- * whatever has to know all ioctls. This file has no include and needs
- * uapi/univerbs.h only.
+ * dispatcher and the prototypes of the handlers come from it. This file
+ * includes nothing and needs uapi/univerbs.h only.
  *
  *	X(NAME, name, type, last, reserved)
  *
- * NAME: the ioctl is UNIV_NAME. name: the handler is univ_name_ioctl(). type:
- * the argument is a struct univ_type. All that take a struct univ_destroy
- * destroy
- *	the object of its @handle.
- * last: the last member of the first version of the struct. It stays when the
- * struct
- *	grows: a shorter argument is refused.
- * reserved: R(type, member) for each member that must be zero. Together they
- * are one
- *	argument without commas, unless R gives some.
+ * NAME	the ioctl is UNIV_NAME
+ * name	the handler is univ_name_ioctl()
+ * type	the argument is a struct univ_type; each ioctl that takes a struct
+ *	univ_destroy destroys the object of its @handle
+ * last	the last member of the first version of the struct, which stays when
+ *	the struct grows: a shorter argument is refused
+ * reserved	R(type, member) for each member that must be zero; together
+ *	they are one argument without commas, unless R gives some
  *
  * UNIV_KICK has no row, since it takes no struct.
  */

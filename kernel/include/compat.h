@@ -22,12 +22,12 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/restrack.h>
 
-/* 6.5 moved the cutting of super-packets here from linux/netdevice.h */
+/* Linux 6.5 moved the GSO functions here from linux/netdevice.h. */
 #ifndef UNIV_HAS_NETDEVICE_GSO
 #include <net/gso.h>
 #endif
 
-/* 6.13 takes the names of symbol namespaces as strings */
+/* Linux 6.13 takes the names of symbol namespaces as strings. */
 #ifdef UNIV_HAS_STRING_NS
 #define UNIVERBS_NS "UNIVERBS"
 #else

@@ -77,7 +77,7 @@ static struct loop_qp *to_qp(struct ib_qp *ib)
 	return container_of(ib, struct loop_qp, ib);
 }
 
-/* ---- memory: step 3 ----------------------------------------------------------- */
+/* ---- memory: step 3 ------------------------------------------------------ */
 
 static struct ib_mr *mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 			    int access, UNIV_DMAH_ARG struct ib_udata *udata)
@@ -96,8 +96,8 @@ static struct ib_mr *mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 		ret = PTR_ERR(mr->umem);
 		goto free;
 	}
-	ret = xa_alloc(&to_loop(pd->device)->mrs, &mr->ib.lkey, mr, xa_limit_31b,
-		       GFP_KERNEL);
+	ret = xa_alloc(&to_loop(pd->device)->mrs, &mr->ib.lkey, mr,
+		       xa_limit_31b, GFP_KERNEL);
 	if (ret)
 		goto release;
 	mr->ib.rkey = mr->ib.lkey;
@@ -146,7 +146,7 @@ static bool mr_copy(struct loop_qp *qp, const struct univ_sge *at, u32 off,
 	return true;
 }
 
-/* ---- requests and completions: steps 6 and 7 ------------------------------------- */
+/* ---- requests and completions: steps 6 and 7 ----------------------------- */
 
 /*
  * Writes a completion. An error status or a full completion queue moves the
@@ -211,7 +211,8 @@ static u16 load_send(struct loop_qp *qp, struct message *m)
 	} else if (m->wr.count) {
 		m->len = m->from.length;
 	}
-	if (m->wr.opcode != UNIV_WR_SEND && m->wr.opcode != UNIV_WR_SEND_WITH_IMM)
+	if (m->wr.opcode != UNIV_WR_SEND &&
+	    m->wr.opcode != UNIV_WR_SEND_WITH_IMM)
 		return UNIV_REASON_WR_OPCODE;
 	return m->len > MAX_MESSAGE ? UNIV_REASON_WR_SGE : 0;
 }
@@ -230,7 +231,7 @@ static bool load_recv(struct loop_qp *qp, struct message *m)
 	return true;
 }
 
-/* ---- the device's work: step 5 --------------------------------------------------- */
+/* ---- the device's work: step 5 ------------------------------------------- */
 
 static enum ib_wc_status move(struct loop_qp *qp, struct loop_qp *peer,
 			      const struct message *m)
@@ -325,7 +326,7 @@ static void qp_kick(struct ib_qp *ib, unsigned long which)
 	mutex_unlock(&dev->lock);
 }
 
-/* ---- queues: step 4 -------------------------------------------------------------- */
+/* ---- queues: step 4 ------------------------------------------------------ */
 
 static int cq_attach(struct ib_cq *ib, struct univ_cq *core)
 {
@@ -431,7 +432,7 @@ unlock:
 	return ret;
 }
 
-/* ---- the device: steps 1 and 2 --------------------------------------------------- */
+/* ---- the device: steps 1 and 2 ------------------------------------------- */
 
 static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 			struct ib_udata *udata)
@@ -478,7 +479,8 @@ static int port_immutable(struct ib_device *ib, u32 port,
 	return 0;
 }
 
-static int query_gid(struct ib_device *ib, u32 port, int index, union ib_gid *gid)
+static int query_gid(struct ib_device *ib, u32 port, int index,
+		     union ib_gid *gid)
 {
 	gid->global.subnet_prefix = cpu_to_be64(0xfe80000000000000ull);
 	gid->global.interface_id = ib->node_guid;

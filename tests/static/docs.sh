@@ -25,7 +25,7 @@ names() {
 	local prefix
 	for prefix; do
 		grep -oE "^[[:space:]]*${prefix}_[A-Z0-9_]+" uapi/univerbs.h | tr -d '[:blank:]'
-		grep -oE "^#define ${prefix}_[A-Z0-9_]+[[:space:]]+_IO\(" uapi/univerbs.h | awk '{ print $2 }'
+		grep -oE "^#define ${prefix}_[A-Z0-9_]+[[:space:]]+UNIV_IO\(" uapi/univerbs.h | awk '{ print $2 }'
 	done | sort -u
 }
 
@@ -38,7 +38,7 @@ check_contract() {
 		case $name in
 		UNIV_REASON_*|UNIV_LIMIT_*) continue ;;
 		esac
-		grep -qE "^#define ${name}[[:space:]]+_IO\(" uapi/univerbs.h || continue
+		grep -qE "^#define ${name}[[:space:]]+UNIV_IO\(" uapi/univerbs.h || continue
 		count=$((count + 1))
 		in_text "$name" Documentation/uapi.rst || missing "Documentation/uapi.rst: $name is not described"
 	done

@@ -13,7 +13,7 @@ text=$work/dev_univerbs.txt
 tests/fuzz/syzkaller/generate uapi/univerbs.h tests/fuzz/syzkaller/dev_univerbs.in >"$text" || exit 1
 
 # ioctl struct, a line each
-awk '/^#define UNIV_[A-Z_]+[ \t]+_IO\(.*struct / { match($0, /struct univ_[a-z_]+/)
+awk '/^#define UNIV_[A-Z_]+[ \t]+UNIV_IO\(.*struct / { match($0, /struct univ_[a-z_]+/)
 	print $2, substr($0, RSTART + 7, RLENGTH - 7) }' uapi/univerbs.h | sort >"$work/uapi"
 sed -nE 's/^ioctl\$(UNIV_[A-Z_]+)\(fd fd_univerbs, cmd const\[(UNIV_[A-Z_]+)\], arg ptr\[inout, (univ_[a-z_]+).*/\1 \2 \3/p' \
 	"$text" | awk '$1 == $2 { print $1, $3 }' | sort >"$work/text"

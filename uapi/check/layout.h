@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause */
 /*
- * The layout of the contract as numbers: each size and each offset of univerbs.h and
- * univerbs_ring.h is asserted. kernel/core/base/layout.c and user/abi/layout.c include
- * this, so that neither side can change the layout by accident, and neither side's
- * compiler can disagree. It is in uapi/, since that is all that the two sides share,
- * and in a folder of its own, since it is not installed: programs need no assertions.
+ * The layout of the contract as numbers: each size and each offset of
+ * univerbs.h and univerbs_ring.h is asserted. kernel/core/base/layout.c and
+ * user/abi/layout.c include this file, so that neither side can change the
+ * layout by accident, and neither side's compiler can disagree. It is in uapi/
+ * because the two sides share nothing else, and in a folder of its own because
+ * it is not installed: programs need no assertions.
  */
 #ifndef UNIV_CHECK_LAYOUT_H
 #define UNIV_CHECK_LAYOUT_H

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Module init and exit. */
+/*
+ * Init and exit of the module.
+ *
+ * The room of the character device: nodes for devices (client.c, chardev.c),
+ * and the dispatcher of ioctls (ioctl.c). The room knows all others, since it
+ * joins them. It does not know how a verb is executed, and no other room uses
+ * it.
+ */
 #include <linux/module.h>
 
 #include "base.h"

@@ -28,8 +28,10 @@ static const struct univ_driver drivers[] = {
 		 * cq_lock held.
 		 */
 		.id = RDMA_DRIVER_RXE,
-		.polls_in_handler = LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0),
-		.frees_under_tasklet = LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0),
+		.polls_in_handler =
+			LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0),
+		.frees_under_tasklet =
+			LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0),
 	},
 	{
 		/*

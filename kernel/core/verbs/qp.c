@@ -144,7 +144,8 @@ int univ_qp_query_ioctl(struct univ_call *call, void *arg)
 }
 
 /*
- * The device goes. It flushes the requests that it has and those in the rings.
+ * The device is being removed: flush the requests that it has, and those in the
+ * rings.
  */
 void univ_qp_flush(struct univ_object *obj)
 {

@@ -10,10 +10,10 @@
 /**
  * struct uroce_msg - a send request, as far as packets need it
  * @va: remote address
- * @compare_add: first operand of an atomic
- * @swap: second operand of an atomic
- * @imm: requests without operands: immediate data, or the key to invalidate in
- *	host order as __force
+ * @compare_add: first operand of an atomic or of a bind
+ * @swap: second operand of an atomic or of a bind
+ * @imm: requests without operands: immediate data; in host order as __force,
+ *	the key to invalidate, or the access flags of a fast registration
  * @rkey: remote key
  * @length: bytes of payload
  * @first: requester: sequence number of the first packet

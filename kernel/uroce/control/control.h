@@ -2,7 +2,8 @@
 /*
  * The room of control: devices, verbs, attributes of queue pairs, and faults
  * over netlink. The room uses all others except connections, and no other room
- * uses it. It does not know packets or the protocol of connections.
+ * uses it. It does not know the contents of packets or the protocol of
+ * connections.
  */
 #ifndef UROCE_CONTROL_H
 #define UROCE_CONTROL_H

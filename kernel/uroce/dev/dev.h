@@ -52,7 +52,7 @@ struct uroce_qp;
  *	addresses of @netdev
  * @groups: members of multicast groups, under RCU
  * @group_count: number of groups that have a member
- * @counters: counters of each processor, by enum uroce_counter; all but
+ * @counters: counters of each processor, by enum uroce_counter
  * @qkey_violations: one counter for all processors, since each query of the
  *	port reports it
  * @faults: faults on request

@@ -2,7 +2,8 @@
 /*
  * Which network namespaces communicate without packets: each with itself, and
  * the pairs that the administrator has added to the module's parameter, by the
- * inode numbers of the namespaces, as `stat -Lc %i /run/netns/NAME` prints them.
+ * inode numbers of the namespaces, which `stat -Lc %i /run/netns/NAME`
+ * prints.
  *
  *	echo "4026532301 4026532405" >/sys/module/uroce/parameters/across
  *	echo "-4026532301 4026532405" >/sys/module/uroce/parameters/across
@@ -33,7 +34,7 @@ static LIST_HEAD(pairs);		/* under RCU */
 /* Protects changes of pairs, pairs_count and ready. */
 static DEFINE_SPINLOCK(pairs_lock);
 static unsigned int pairs_count;
-/* The module is notified when a namespace ends. */
+/* True while the module is notified when a namespace ends. */
 static bool ready;
 
 static bool is_pair(const struct pair *pair, unsigned int a, unsigned int b)

@@ -68,8 +68,8 @@ u32 uroce_icrc_add_skb(u32 crc, const struct sk_buff *skb, unsigned int offset,
 			     &state);
 	while (done < len && (run = skb_seq_read(done, &data, &state))) {
 		/*
-		 * A run ends at the end of a memory area, not at the end of the
-		 * range.
+		 * skb_seq_read() returns the rest of a fragment, which may
+		 * extend beyond the range.
 		 */
 		run = min(run, len - done);
 		crc = uroce_icrc_add(crc, data, run);

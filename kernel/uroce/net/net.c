@@ -74,8 +74,8 @@ static bool is_group(const struct in6_addr *addr)
 }
 
 /*
- * A multicast packet is for the device that received it, unless this host sent
- * it.
+ * A multicast packet is for the device that received it, unless a device of the
+ * same namespace sent it.
  */
 static struct uroce_dev *device_of(const struct nf_hook_state *state,
 				   const struct uroce_packet *pkt)

@@ -150,11 +150,11 @@ int uroce_net_init(const struct uroce_net_ops *ops);
 void uroce_net_exit(void);
 void uroce_net_deliver(struct uroce_dev *dev, const struct uroce_packet *pkt);
 
+bool uroce_net_enabled(void);
 /*
  * The hook of a namespace is registered while at least one device has joined
  * it.
  */
-bool uroce_net_enabled(void);
 int uroce_net_join(struct net *net);
 void uroce_net_leave(struct net *net);
 struct sock *uroce_net_sock(struct net_device *dev);

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The opcodes of send requests, in one table: everything else that depends on
- * an opcode is derived from its row. A new opcode needs a row, the code that
- * carries it out on this host (path/perform.c), and for packets what wire.c
- * lacks.
+ * The opcodes of send requests, in one table: services, packets, completion and
+ * properties of an opcode are looked up in its row. A new opcode needs
+ *
+ *	1. UNIV_WR_x in uapi/univerbs_ring.h, and its row in opcode.c
+ *	2. the code that executes it on this host, in path/perform.c
+ *	3. for packets of a new kind: their rows in wire.c, and their execution
+ *	   by the peer in conn/resp.c, or in conn/answer.c if they are answered
+ *	   with data
+ *	4. only if it changes keys of the requester's own: path/remote_ops.c
+ *
+ * An opcode with existing flags and packets needs the first two.
  */
 #ifndef UROCE_OPCODE_H
 #define UROCE_OPCODE_H

@@ -126,6 +126,9 @@ struct sk_buff *uroce_datagram_build(struct uroce_qp *qp,
 	u8 opcode = UROCE_UD | uroce_wr_packet(wqe->wr.opcode, true, true);
 	struct sk_buff *skb;
 
+	/* uroce_send_load() lets no other request of datagrams pass. */
+	if (WARN_ON_ONCE(!uroce_ops[opcode].flags))
+		return NULL;
 	skb = uroce_net_alloc(uroce_ops[opcode].length + wqe->len +
 			      uroce_pad(wqe->len), false);
 	if (skb)

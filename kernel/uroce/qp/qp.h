@@ -13,10 +13,10 @@
  * Locks, outermost first. The first two are taken with bottom halves off.
  *
  *	uroce_sendq.lock	the requester: the send queue and its state. A
- *				thread with work for the queue only tries the
- *				lock; if that fails, it sets @again for the
- *				holder. So no thread waits for it while holding
- *				another lock. Control verbs wait for it.
+ *				thread with new work only tries the lock; if
+ *				that fails, it sets @again for the holder. So no
+ *				thread waits for it while holding another lock.
+ *				Control verbs and the work item wait for it.
  *	uroce_resp.lock		the responder: receive queue, expected PSN, and
  *				uroce_qp.state. A requester takes the lock of
  *				its peer or its own, never both.

@@ -12,8 +12,8 @@
 
 /**
  * struct uroce_recvq - a receive queue, of one queue pair or shared
- * @lock: of a shared queue: protects @head and @limit. The queue of a queue
- *	pair is protected by uroce_resp.lock.
+ * @lock: of a shared queue: protects @head and uroce_srq.limit. The queue of a
+ *	queue pair is protected by uroce_resp.lock.
  * @ring: shared with a process, or private
  * @head: number of requests taken; a slot is given back when it has been copied
  * @post: protects the tail of a private ring

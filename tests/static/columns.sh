@@ -1,0 +1,30 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# No line of C is longer than 80 columns in kernel/, uapi/ and samples/, and 100 in user/. A tab has 8 columns. Lines with
+# a string are exempt, since a string that is broken cannot be found by grep.
+
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+checked=0 failed=0
+
+# long_lines MOST FILE...: prints the lines that are longer, with their places
+long_lines() {
+	local most=$1 file
+	shift
+	for file; do
+		expand -t 8 "$file" | awk -v most="$most" -v file="$file" 'length($0) > most && !/"[^"]+"/ { print file ":" FNR ": " length($0) " columns" }'
+	done
+}
+
+# files FOLDER...: prints the sources in these folders, without the ones that Kbuild makes
+files() { find "$@" -name '*.[ch]' ! -name '*.mod.c' | sort; }
+
+mapfile -t narrow < <(files kernel uapi samples)
+mapfile -t wide < <(files user)
+found=$(long_lines 80 "${narrow[@]}"; long_lines 100 "${wide[@]}")
+[ -z "$found" ] || { echo "$found"; failed=1; }
+checked=$((${#narrow[@]} + ${#wide[@]}))
+echo "$checked files checked"
+[ $checked -gt 150 ] || { echo "found too few files"; failed=1; }
+exit $failed
