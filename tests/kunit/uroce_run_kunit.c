@@ -121,7 +121,11 @@ static void way_init(void)
 	way.dev = card();
 	way.output = catch;
 	/* The test's reference is never the last. */
+#ifdef UNIV_HAS_DST_RCUREF
+	rcuref_init(&way.__rcuref, 1000);
+#else
 	atomic_set(&way.__refcnt, 1000);
+#endif
 }
 
 /* A flow from 10.0.0.1 to 10.0.0.2, or from fd00::1 to fd00::2. */
