@@ -587,6 +587,11 @@ static void odd_atomics(void)
 			.wr.atomic = { .remote_addr = (uintptr_t)p.buf[1] + bad[i].offset,
 				       .compare_add = 1, .rkey = p.mr->rkey },
 		};
+		/* The library of univerbs refuses an odd address when the request is posted. */
+		if (why_known() && bad[i].offset) {
+			CHECK_ERR(post_one(&p, 0, &wr), EINVAL);
+			continue;
+		}
 		if (post_one(&p, 0, &wr))
 			continue;
 		if (!CHECK(wait_wc(p.cq[0], &wc, WC_TIMEOUT) == 1, "length %u offset %u: nothing",

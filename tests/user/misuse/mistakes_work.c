@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Mistakes in requests, and the causes of failed completions: see mistakes.h. */
 #include "mistakes.h"
+#include "univerbs.h"
 
 /* ---- Posting ---------------------------------------------------------------- */
 
@@ -193,7 +194,7 @@ static void wrong_keys(void)
 	pair_open(&p, NULL);
 	write_fails(&p, p.mr->lkey, (uintptr_t)p.buf[1] + PAIR_HALF, p.mr->rkey);
 	SAYS("remote access error", "rkey", on_uroce() ? "does not have all of these bytes" :
-	     "cover that address");
+	     "has not these bytes");
 	pair_close(&p);
 	pair_open(&p, NULL);
 	mr = ibv_reg_mr(p.pd, p.buf[1], 4096, IBV_ACCESS_LOCAL_WRITE);
@@ -232,6 +233,9 @@ static void peer_forbids(void)
 	pair_open(&p, NULL);
 	NEED_OK(ibv_modify_qp(p.qp[1], &a, IBV_QP_ACCESS_FLAGS));
 	write_fails(&p, p.mr->lkey, (uintptr_t)p.buf[1], p.mr->rkey);
+	/* A packet cannot carry the reason, and rdma_rxe has none. */
+	CHECK(why_reason() == UNIV_REASON_QP_ACCESS || !on_uroce() || by_packets(), "reason %u",
+	      why_reason());
 	SAYS("qp_access_flags");
 	pair_close(&p);
 }
@@ -291,6 +295,7 @@ static void message_too_long(void)
 	CHECK_ERR(post_recv_at(&p, 1, 1, 4096, 50), 0);
 	CHECK_ERR(post_send_at(&p, 0, 2, 0, 100, IBV_SEND_SIGNALED), 0);
 	WANT_WC(p.cq[1], &wc, IBV_WC_LOC_LEN_ERR);
+	CHECK(why_reason() == UNIV_REASON_RECV_SHORT, "reason %u", why_reason());
 	SAYS("local length error", "longer than the receive request's memory");
 	pair_close(&p);
 }

@@ -301,6 +301,25 @@ static void solicited_only(void)
 	pair_close(&p);
 }
 
+/* A request for any completion stays, if one for solicited completions follows. */
+static void stronger_arming_stays(void)
+{
+	struct pair_want want = { .use_channel = 1 };
+	struct ibv_wc wc;
+	struct pair p;
+
+	pair_open(&p, &want);
+	CHECK_ERR(post_recv_at(&p, 1, 1, 0, 64), 0);
+	CHECK_ERR(ibv_req_notify_cq(p.cq[1], 0), 0);
+	CHECK_ERR(ibv_req_notify_cq(p.cq[1], 1), 0);
+	CHECK_ERR(post_send_at(&p, 0, 1, 0, 8, IBV_SEND_SIGNALED), 0);
+	CHECK(readable(p.ch->fd, 5000), "no event for an unsolicited message");
+	want_event(&p, p.cq[1]);
+	for (int k = 0; k < 2; k++)
+		WANT_WC(p.cq[k], &wc, IBV_WC_SUCCESS);
+	pair_close(&p);
+}
+
 /* An error completion counts as solicited. */
 static void solicited_error(void)
 {
@@ -585,6 +604,7 @@ static const struct test_case cases[] = {
 	{ "one_event_per_arming", one_event_per_arming },
 	{ "arm_then_poll", arm_then_poll },
 	{ "solicited_only", solicited_only },
+	{ "stronger_arming_stays", stronger_arming_stays },
 	{ "solicited_error", solicited_error },
 	{ "channel_shared", channel_shared },
 	{ "channel_wakes_thread", channel_wakes_thread },

@@ -87,6 +87,23 @@ static void device_flags(void)
 	dev_close(&dev);
 }
 
+/* Members that the library does not know read as 0 for a program with a longer struct. */
+static void port_attr_of_newer_program(struct test_dev *dev)
+{
+	struct verbs_context *verbs = verbs_get_ctx_op(dev->ctx, query_port);
+	struct {
+		struct ibv_port_attr known;
+		uint8_t newer[16];
+	} port;
+
+	if (!why_known() || !verbs)
+		return;
+	memset(&port, 0xa5, sizeof(port));
+	CHECK_ERR(verbs->query_port(dev->ctx, PORT, &port.known, sizeof(port)), 0);
+	CHECK(port.known.state == IBV_PORT_ACTIVE, "port state %d", port.known.state);
+	CHECK(all_zero(port.newer, sizeof(port.newer)), "newer members are not 0");
+}
+
 static void port_attr(void)
 {
 	struct test_dev dev;
@@ -109,6 +126,7 @@ static void port_attr(void)
 	      "a P_Key behind the table");
 	CHECK(ibv_get_pkey_index(dev.ctx, PORT, htobe16(0xffff)) == 0, "P_Key index");
 	CHECK(ibv_get_pkey_index(dev.ctx, PORT, htobe16(0x1234)) == -1, "index of no P_Key");
+	port_attr_of_newer_program(&dev);
 	dev_close(&dev);
 }
 
