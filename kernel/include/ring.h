@@ -63,7 +63,7 @@ static inline void *univ_ring_slot(const struct univ_ring *ring, u32 index)
 }
 
 /**
- * univ_ring_fetch() - the one private copy of shared bytes
+ * univ_ring_fetch() - make the only private copy of shared bytes
  * @dst: private
  * @src: shared
  * @len: bytes
@@ -108,7 +108,8 @@ static inline int univ_ring_waiting(const struct univ_ring *ring, u32 head)
  * @ring: send ring
  * @index: free-running
  *
- * A process that changes them meanwhile only sends other bytes.
+ * A process that changes the bytes meanwhile only changes the data that it
+ * sends.
  */
 static inline const void *univ_ring_inline(const struct univ_ring *ring,
 					   u32 index)
@@ -191,7 +192,7 @@ static inline void univ_ring_retire(struct univ_ring *ring, u32 index)
 }
 
 /**
- * univ_ring_set_flags() - tell the process what the driver asks of it
+ * univ_ring_set_flags() - set the flags of a ring, which the process reads
  * @ring: ring
  * @flags: enum univ_ring_flags
  *

@@ -80,8 +80,8 @@ static void qp_path_copy(struct ibv_qp_attr *dst, struct ib_uverbs_qp_attr *src)
 }
 
 /*
- * qp_state and rate_limit stay: callers set the former, and the kernel does not report the
- * latter.
+ * qp_state and rate_limit keep their values: callers set the former, and the kernel does not report
+ * the latter.
  */
 UNIV_EXPORT void ibv_copy_qp_attr_from_kern(struct ibv_qp_attr *dst,
 					    struct ib_uverbs_qp_attr *src)

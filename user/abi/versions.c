@@ -120,7 +120,7 @@ UNIV_EXPORT const char *ibv_wr_opcode_str(enum ibv_wr_opcode opcode)
 	return wr_opcodes[opcode];
 }
 
-/* The answers, defined without parameters, since they read none. */
+/* The functions that return an error. They have no parameters, since they read none. */
 #define ANSWER(name, type, value, err)			\
 	UNIV_EXPORT type univ_answer_##name(void);	\
 	type univ_answer_##name(void)			\

@@ -2,7 +2,7 @@
 /*
  * Access to shared memory. A macro's name says how it orders: plain, relaxed,
  * acquire or release. Each load that acquires pairs with a store that releases
- * on the other side; Documentation/ordering.rst tables the pairs.
+ * on the other side; Documentation/ordering.rst lists the pairs.
  */
 #ifndef UNIV_BARRIER_H
 #define UNIV_BARRIER_H

@@ -31,7 +31,7 @@ static bool spin(struct univ_lock *lock)
 }
 
 /*
- * A lock that was passed on is for threads that have slept, and not for the one that passed it
+ * A lock that was passed on is for threads that have slept, and not for the thread that passed it
  * on.
  */
 static bool may_take(uint32_t state, bool slept)

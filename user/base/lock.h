@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The lock of a queue: two atomic operations when no other thread wants it, and a
- * futex when the owner keeps it longer than a few hundred spins. It is smaller
- * and faster than a pthread mutex, and fits in the cache line of what it
- * protects. Any thread that is awake may take it before a thread that sleeps,
- * which is fair enough for the time of a post or a poll. A thread that has kept it
- * across a system call passes it on (univ_unlock_pass()).
+ * futex when the owner keeps it longer than a few hundred spins. It is smaller and faster than a
+ * pthread mutex, and fits in the cache line of the data that it protects. Any thread that is awake
+ * may take it before a thread that sleeps, which is fair enough because a post or a poll is short.
+ * A thread that has kept it across a system call passes it on (univ_unlock_pass()).
  */
 #ifndef UNIV_LOCK_H
 #define UNIV_LOCK_H

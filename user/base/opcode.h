@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The library's table of opcodes. Everything that the library knows of an
- * operation is in its row: which queue pairs take it, what its slot holds, and
- * how ibv_wr_opcode_str(3) calls it. The names UNIV_WR_x, IBV_WR_x and
- * IBV_QP_EX_WITH_x follow from the first column.
+ * The library's table of opcodes. The row of an operation has all of its properties: the queue
+ * pairs that take it, the contents of its slot, and its name in ibv_wr_opcode_str(3). The names
+ * UNIV_WR_x, IBV_WR_x and IBV_QP_EX_WITH_x follow from the first column.
  *
  * UNIV_OPCODES(ROW) calls ROW(name, word, types, traits, feature) for each row:
  *
  * types    bits of enum ibv_qp_type: the queue pairs that take the operation
  * traits   bits of enum univ_opcode_trait
- * feature  what the device must have besides (enum univ_feature), or 0
+ * feature  the feature that the device must have (enum univ_feature), or 0
  */
 #ifndef UNIV_OPCODE_H
 #define UNIV_OPCODE_H

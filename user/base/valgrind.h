@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Tells valgrind about memory that the kernel wrote during a call that says
- * nothing of it. The structs of ioctls are initialized before the call, rings are
- * mappings, and valgrind knows read(); the other cases are marked. None of them is
- * on a path where the few instructions of an unanswered client request count.
+ * Tells valgrind about memory that the kernel wrote during a call whose arguments do not show it.
+ * The structs of ioctls are initialized before the call, rings are mappings, and valgrind knows
+ * read(); the other cases are marked. None of them is on a path where the few instructions of an
+ * unanswered client request count.
  *
  * The marks are compiled in if valgrind's header is installed and NVALGRIND is
  * not defined.

@@ -214,7 +214,7 @@ static void nothing_explain(const struct univ_found *found)
 		univ_fail_no_module(VERB_LIST, found->name);
 }
 
-/* A list that is not empty is no failure, so errno is restored. */
+/* A list that is not empty is a success, so errno is restored. */
 static void list_explain(const struct univ_found *found, int count)
 {
 	int err = errno;

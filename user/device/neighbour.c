@@ -36,9 +36,9 @@ struct hop {
 	unsigned int seq;
 	int ifindex;
 	int family;
-	size_t size;		/* of an address of the family */
+	size_t size;		/* the size of an address of the family */
 	uint8_t address[16];
-	bool local;		/* the address is one of this host */
+	bool local;		/* the address belongs to this host */
 	bool found;
 	uint8_t mac[MAC_SIZE];
 	uint16_t vlan;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The objects behind the pointers that programs hold. Each public struct comes
- * first in its private one, so a cast converts the one pointer to the other.
+ * The objects behind the pointers that programs hold. Each public struct is the first member of its
+ * private struct, so a cast converts one pointer to the other.
  *
  * Locks: the lock of a queue protects the private words of its ring and the
  * members that stand beside it here. univ_context.table_lock protects the table

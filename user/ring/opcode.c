@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Which operations a queue pair takes, out of the table of base/opcode.h. */
+/* The operations that a queue pair takes, according to the table of base/opcode.h. */
 #include <errno.h>
 
 #include "base/base.h"
@@ -47,7 +47,10 @@ uint32_t univ_qp_opcodes_listed(const struct univ_context *ctx, enum ibv_qp_type
 	return univ_qp_opcodes(ctx, type) & ~UNIV_OPCODES_EX_ONLY;
 }
 
-/* The operations that send_quick() writes, which need nothing but what all of them have. */
+/*
+ * The operations that send_quick() writes. They need no member besides the ones that all operations
+ * have.
+ */
 uint32_t univ_qp_quick(const struct univ_qp *qp)
 {
 	if (qp->ibv.qp_type != IBV_QPT_RC && qp->ibv.qp_type != IBV_QPT_UC)

@@ -112,9 +112,8 @@ static __attribute__((noinline)) int poll_wake(struct univ_cq *cq, int taken)
 }
 
 /*
- * Takes one successful completion if the caller wants no more or no more are
- * there, which is what most polls find that find any. All else is left to
- * functions that are called last.
+ * Takes one successful completion if the caller wants one or the queue has one. Most polls that
+ * find completions are of this kind. All other cases are left to functions that are called last.
  */
 static __attribute__((noinline)) int poll_some(struct univ_cq *cq, int max, struct ibv_wc *wc)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Inside the room ring: what the files that post share. */
+/* Inside the room ring: declarations that the files that post share. */
 #ifndef UNIV_RING_POST_H
 #define UNIV_RING_POST_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The queue pairs of a context, and what explanations need of each: its peer, and
- * its first failure. The table is looked at only when a completion fails, and
- * changed when a queue pair is created, modified or destroyed.
+ * The queue pairs of a context, and the data of each that explanations need: its peer, and its
+ * first failure. The table is looked at only when a completion fails, and changed when a queue pair
+ * is created, modified or destroyed.
  */
 #include "ring/post.h"
 #include "why/why.h"
@@ -64,7 +64,7 @@ static struct univ_qp *find(struct univ_context *ctx, uint32_t qp_num)
 	return qp;
 }
 
-/* How many requests the queue pairs of @cq may have outstanding. */
+/* The number of requests that the queue pairs of @cq may have outstanding. */
 uint64_t univ_qp_table_requests(struct univ_context *ctx, const struct univ_cq *cq)
 {
 	const struct ibv_cq *ibv = (const struct ibv_cq *)cq;

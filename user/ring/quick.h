@@ -17,7 +17,7 @@
 
 #include "ring/post.h"
 
-/* What the quick half leaves to be done; 0 if nothing. */
+/* The work that the quick half leaves; 0 if none. */
 enum post_rest {
 	POST_KICK = 1 << 0,
 	POST_WAKE = UNIV_LOCK_WAITED,	/* a thread waits for the lock */

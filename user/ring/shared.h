@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The library's side of uapi/univerbs_ring.h: the only code that touches the
- * words shared with the kernel. The library trusts the kernel; the care taken
- * here is about the two of them running at the same time.
+ * words shared with the kernel. The library trusts the kernel. The barriers here are needed because
+ * both run at the same time.
  */
 #ifndef UNIV_RING_SHARED_H
 #define UNIV_RING_SHARED_H
@@ -126,7 +126,7 @@ static inline void univ_cq_ring_consume(struct univ_ring_head *ring, uint32_t he
 	univ_store_release(&ring->user.index, head);
 }
 
-/* Whether the event that arming with @arm asked for is still to be sent. */
+/* Whether the event that was requested by arming with @arm is still to be sent. */
 static inline bool univ_cq_ring_armed(const struct univ_ring_head *ring, uint32_t arm)
 {
 	return univ_load_relaxed(&ring->kernel.fired) != arm;

@@ -47,7 +47,7 @@ static uint32_t u32_or_zero(const struct nlattr *attr)
 	return attr && !mnl_attr_validate(attr, MNL_TYPE_U32) ? mnl_attr_get_u32(attr) : 0;
 }
 
-/* Leaves @to empty if the text does not fit: a part of a name may be another name. */
+/* Leaves @to empty if the text does not fit: a part of a name may be the name of another device. */
 static void text_copy(char *to, size_t size, const struct nlattr *attr)
 {
 	to[0] = '\0';

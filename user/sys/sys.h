@@ -72,7 +72,7 @@ UNIV_COMMANDS(DECLARE, DECLARE_DESTROY, DECLARE_TRY)
 int univ_cmd_gid_query(int fd, struct univ_gid_query *cmd);
 int univ_cmd_qp_modify(int fd, struct univ_qp_modify *cmd, uint32_t qp_type);
 
-/* The kick of the data path: @what is a handle with UNIV_KICK_SEND or UNIV_KICK_RECV. */
+/* The kick of the data path: @what is a handle, or'ed with UNIV_KICK_SEND or UNIV_KICK_RECV. */
 int univ_cmd_kick(const char *verb, int fd, uint32_t what);
 
 /* map.c: shared memory of the node. */
@@ -85,7 +85,7 @@ int univ_map_ring(const char *verb, int fd, struct univ_map *map, uint64_t offse
 		  uint64_t length);
 void univ_unmap_ring(struct univ_map *map);
 
-/* netlink.c: what the kernel's RDMA netlink tells of a device and of its node. */
+/* netlink.c: a device and its node, as the kernel's RDMA netlink describes them. */
 struct univ_found {
 	struct univ_found *next;
 	uint32_t index;

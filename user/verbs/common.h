@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Inside the room verbs: what its files share. */
+/* Inside the room verbs: declarations that its files share. */
 #ifndef UNIV_VERBS_COMMON_H
 #define UNIV_VERBS_COMMON_H
 

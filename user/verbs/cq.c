@@ -42,7 +42,10 @@ static void ring_set(struct univ_cq *cq, const struct univ_ring_map *map)
 	cq->mask = map->slots - 1;
 	cq->head = 0;
 	univ_store_relaxed(&cq->cursor, univ_cursor_make(cq->slots, cq->mask, 0));
-	/* Last: a thread that polls without the lock and sees the ring sees the cursor. */
+	/*
+	 * The ring is stored last: a thread that polls without the lock and sees the ring also sees
+	 * the cursor.
+	 */
 	univ_store_release(&cq->ring, (struct univ_ring_head *)(base + map->head_offset));
 }
 

@@ -14,7 +14,7 @@ struct ibv_xrcd *univ_open_xrcd(struct ibv_context *context, struct ibv_xrcd_ini
 	const uint32_t needed = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
 	struct univ_xrcd_open cmd = {
 		.fd = attr->fd,
-		/* Programs pass the flags of their open(2), of which two count here. */
+		/* Programs pass the flags of their open(2). Only O_CREAT and O_EXCL count here. */
 		.oflags = (uint32_t)attr->oflags & (O_CREAT | O_EXCL),
 	};
 	struct univ_xrcd *xrcd;

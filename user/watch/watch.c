@@ -21,7 +21,7 @@
 #define PATIENCE_MS 1000
 
 /*
- * Values of univ_cq.idle_since that are no times. The member has 32 bits, since
+ * Values of univ_cq.idle_since that are not times. The member has 32 bits, since
  * atomic operations on 64 bits need a library on some 32-bit processors.
  */
 #define IDLE_NOT 0
@@ -111,7 +111,10 @@ static struct univ_dropped dropped_now(struct univ_context *ctx, uint8_t port)
 	return now;
 }
 
-/* Stores the counters of the port, since datagrams dropped before are not for the queue pair. */
+/*
+ * Stores the counters of the port, since datagrams that were dropped earlier were not for the queue
+ * pair.
+ */
 static void port_set(struct univ_qp *qp, uint8_t port)
 {
 	struct univ_context *ctx = to_ucontext(qp->ibv.context);
@@ -236,8 +239,8 @@ static bool channel_is_armed(struct ibv_comp_channel *channel)
 }
 
 /*
- * Whether each handler was installed with SA_RESTART: then read(2), in which the program
- * expects to wait, goes on after a signal, whereas poll(2) never does.
+ * Whether each handler was installed with SA_RESTART: then read(2), in which the program expects to
+ * wait, continues after a signal, whereas poll(2) never does.
  */
 static bool handlers_restart(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Turns a failure into a sentence, by the rows of reasons.def. */
+/* Turns a failure into a sentence, with the rows of reasons.def. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -97,7 +97,7 @@ static const struct placeholder {
 	{ "{op}", say_op },
 };
 
-/* Says what stands for the placeholder at @text, and returns the text behind it. */
+/* Writes the value of the placeholder at @text, and returns the text behind it. */
 static const char *say_placeholder(struct univ_line *line, const char *text,
 				   const struct univ_failure *f)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The functions that record a failure, out of the rows of reasons.def. */
+/* The functions that record a failure, generated from the rows of reasons.def. */
 #include <errno.h>
 #include <stdio.h>
 

@@ -92,7 +92,7 @@ const char *univ_object_name(uint32_t type)
 	return pick(names, UNIV_COUNT(names), type, "object");
 }
 
-/* What to destroy before an object of this type, or NULL. */
+/* The objects that must be destroyed before an object of this type, or NULL. */
 const char *univ_object_users(uint32_t type)
 {
 	static const char *const users[UNIV_OBJECT_TYPES] = {
@@ -220,7 +220,7 @@ static const struct flag access_flags[] = {
 
 static const struct {
 	const char *name;
-	const struct flag *flags;	/* to the first that has no name */
+	const struct flag *flags;	/* up to the first value without a name */
 } flag_words[UNIV_FLAGS_COUNT] = {
 	[UNIV_FLAGS_QP_MASK] = { "comp_mask", qp_mask_flags },
 	[UNIV_FLAGS_SRQ_MASK] = { "comp_mask", srq_mask_flags },

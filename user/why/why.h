@@ -76,7 +76,7 @@ int univ_fail_hdr(const char *verb, int err, const struct univ_hdr *hdr) UNIV_CO
 #define WARN DECLARE_WARN
 #include "why/rows.h"
 
-/* fail.c: opening the node at @path gave @err. */
+/* fail.c: the node at @path could not be opened, with the errno value @err. */
 int univ_fail_open(const char *verb, int err, const char *path) UNIV_COLD;
 
 /*
@@ -94,7 +94,7 @@ enum univ_flush {
 	UNIV_FLUSH_BY_MODIFY,	/* the program moved the queue pair to the error state */
 };
 
-/* A completion with an error status, and what is known of its queue pair. */
+/* A completion with an error status, and the known data of its queue pair. */
 struct univ_wc_failure {
 	uint32_t reason;
 	uint32_t status;

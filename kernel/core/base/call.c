@@ -9,13 +9,12 @@
 #include "reason.h"
 
 /*
- * Copies the result to the process. A handler that makes something which has to
- * be undone when the process cannot be told calls this; see
- * univ_object_announce().
+ * Copies the result to the process. A handler calls this if it has to undo its
+ * work when the copy fails; see univ_object_announce().
  *
- * The live lock is held, and it keeps the device from being removed. So this
- * does not wait for a page, which a process can withhold (userfaultfd, FUSE).
- * The handler undoes what it did, and the dispatcher brings the page in,
+ * The live lock is held, and the device cannot be removed meanwhile. So this
+ * function does not wait for a page, which a process can withhold (userfaultfd,
+ * FUSE). The handler undoes what it did, and the dispatcher brings the page in,
  * without the lock, and starts again.
  */
 int univ_call_reply(struct univ_call *call)

@@ -14,12 +14,13 @@ struct univ_hdr;
  * struct univ_call - one ioctl under way
  * @ctx: its context, live for the whole call
  * @hdr: the kernel's copy of the struct, also handed to the handler
- * @uarg: the process's
+ * @uarg: the process's copy of the struct
  * @size: bytes that both know
  * @replied: the result has been copied out
- * @faulted: it could not be without waiting for a page; nothing has happened
+ * @faulted: the copy would have to wait for a page; the handler has undone its
+ *   work
  * @bulk: kvmalloc()ed by the handler: more bytes to copy out, and then to free
- * @bulk_to: where to
+ * @bulk_to: the address in the process that they go to
  * @bulk_len: how many
  */
 struct univ_call {

@@ -125,7 +125,7 @@ int univ_channel_create_ioctl(struct univ_call *call, void *arg)
 	return 0;
 
 put_file:
-	fput(file);		/* closes, and so puts, the channel */
+	fput(file);		/* closing the file puts the channel */
 	goto put_fd;
 unlink:
 	spin_lock(&call->ctx->channels_lock);

@@ -21,7 +21,7 @@
 #define UNIV_EVENT_TYPES 32
 
 struct univ_event_queue {
-	spinlock_t lock;		/* what follows, and its sources */
+	spinlock_t lock;		/* the queue and its sources */
 	struct list_head ready;
 	wait_queue_head_t wait;
 	struct fasync_struct *fasync;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Bounds on what processes make the kernel hold; see limit.h. */
+/*
+ * Limits of the memory and the objects that processes make the kernel hold; see
+ * limit.h.
+ */
 #include <linux/cpumask.h>
 #include <linux/mm.h>
 #include <linux/moduleparam.h>

@@ -15,10 +15,10 @@
 #define REGION_PGOFF_SHIFT	(32 - PAGE_SHIFT)
 #define REGION_MAX_ID		((1u << 24) - 1)
 
-/* Most bytes of one region; offsets in it fit the ABI's 32 bits. */
+/* The maximum size of a region: offsets in it fit the ABI's 32 bits. */
 #define REGION_MAX_SIZE		(1ul << 30)
 
-/* Most bytes to ask for in one row of pages. */
+/* The maximum size of a row of contiguous pages that is asked for. */
 #define REGION_MAX_ROW		(8 * PAGE_SIZE)
 
 /*

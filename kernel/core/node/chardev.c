@@ -94,7 +94,10 @@ static int univ_open(struct inode *inode, struct file *file)
 	return stream_open(inode, file);
 }
 
-/* Leaves first; nothing is built on what a later row destroys. */
+/*
+ * The order of destruction: no remaining object is built on an object of an
+ * earlier row.
+ */
 static const struct {
 	enum univ_object_type type;
 	int (*destroy)(struct univ_object *obj);

@@ -82,7 +82,7 @@ static struct ib_client univ_client = {
 	.add = client_add,
 	.remove = client_remove,
 	.get_nl_info = client_get_nl_info,
-	/* The queues may need no kernel verbs. */
+	/* A native driver needs no kernel verbs for its queues. */
 	.no_kverbs_req = true,
 };
 
@@ -116,7 +116,7 @@ static int client_add(struct ib_device *ib)
 	struct univ_device *dev;
 	int ret = 0;
 
-	/* The pump stands on kernel verbs. */
+	/* The pump needs the device's kernel verbs. */
 	if (!queue && !ib->kverbs_provider)
 		return -EOPNOTSUPP;
 	if (!queue) {

@@ -30,7 +30,7 @@ struct univ_ioctl {
 	struct univ_field reserved[4];
 };
 
-/* Room for the kernel's copy of any of the structs. */
+/* Room for the kernel's copy of a struct of any ioctl. */
 union univ_arg {
 	struct univ_hdr hdr;
 #define ARG(NAME, name, type, ...) struct univ_##type name;

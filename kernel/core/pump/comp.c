@@ -9,9 +9,9 @@
 #include "pump_queue.h"
 
 /*
- * Most batches that one caller takes, in interrupt context or under RCU.
- * Several processors that post to queue pairs of one completion queue must not
- * keep a completion handler busy for ever.
+ * The maximum number of batches that one caller takes, in interrupt context or
+ * under RCU. Several processors that post to queue pairs of one completion
+ * queue must not keep a completion handler busy for ever.
  */
 #define COMP_ROUNDS 16
 /* The same in an interrupt of our own. */
@@ -392,7 +392,7 @@ void univ_pump_comp_reopen(struct univ_cq *core)
 
 /*
  * The device's queue is gone and the core's is closed: no handler runs any
- * more, and the work that the last ones asked for must not come later. Sleeps.
+ * more, and the work that the last handlers queued must not run later. Sleeps.
  */
 void univ_pump_comp_end(struct univ_cq *core)
 {

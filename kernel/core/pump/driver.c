@@ -13,8 +13,8 @@ MODULE_PARM_DESC(unchecked_drivers,
 		 "drivers to serve without knowing whether they keep processes from kernel memory, separated by commas");
 
 /*
- * Before a row is added, Documentation/drivers.rst gets what was read of the
- * driver.
+ * Before a row is added, Documentation/drivers.rst describes which code of the
+ * driver was read, and the result.
  */
 static const struct univ_driver drivers[] = {
 	{

@@ -6,7 +6,7 @@
  * that a process has chosen. A driver may trust users in the kernel with keys
  * that reach all of kernel memory, or may expect a process's context. So the
  * source of each driver is read before the driver is served;
- * Documentation/drivers.rst says what was read and found.
+ * Documentation/drivers.rst describes which code was read, and the result.
  */
 #ifndef UNIV_DRIVER_H
 #define UNIV_DRIVER_H
@@ -15,7 +15,7 @@
 #include <rdma/ib_verbs.h>
 
 /**
- * struct univ_driver - what is known of a driver
+ * struct univ_driver - the properties of a driver
  * @id: ib_device_ops.driver_id
  * @polls_in_handler: holds no lock when it calls a completion handler, neither
  *	of those that its poll and notify functions take nor of those that its

@@ -6,8 +6,8 @@
 #include "feed.h"
 
 /*
- * Most steps that one caller does, with bottom halves or interrupts off. A
- * process that publishes as fast as a device completes must not keep a
+ * The maximum number of steps of one caller, with bottom halves or interrupts
+ * off. A process that publishes as fast as a device completes must not keep a
  * completion handler busy for ever, nor a thread that holds the context's lock.
  */
 #define FEED_TURNS 16

@@ -16,7 +16,7 @@
  */
 #define DEVICE_CQE_MIN 32
 
-/* Wait so long before another look whether the queue pair is free. */
+/* The delay before the worker tries the queue pair's mutex again. */
 #define QP_ERROR_RETRY msecs_to_jiffies(10)
 
 static void qp_feed(struct pump_qp *qp)

@@ -39,9 +39,8 @@
 #define UNIV_WC_BATCH 16
 
 /**
- * struct univ_send_record - what the pump keeps of a request that the device
- * has
- * @wr_id: the process's name for the request
+ * struct univ_send_record - the pump's record of a request that the device has
+ * @wr_id: the wr_id of the request
  * @length: bytes
  * @opcode: enum ib_wc_opcode of the completion
  * @signaled: the process wants a completion if the request succeeds
@@ -111,7 +110,7 @@ struct univ_recv_queue {
 };
 
 /**
- * struct pump_device - what the pump keeps of a device
+ * struct pump_device - the pump's state of a device
  * @polls_in_handler: see driver.h
  * @frees_under_tasklet: see driver.h
  * @qps: the queue pairs by the device's own; see pump_qp_find()
@@ -123,7 +122,7 @@ struct pump_device {
 };
 
 /**
- * struct pump_cq - what the pump keeps of a completion queue
+ * struct pump_cq - the pump's state of a completion queue
  * @core: the core's
  * @soon: an interrupt of our own, which takes completions
  * @later: a worker, which goes on where @soon has done enough
@@ -133,7 +132,7 @@ struct pump_device {
  * @partner: a send queue's completion queue on the same channel as this one, of
  *	the queue pair that received last; NULL for none
  * @last_ib: the device's queue pair of the last pump_qp_find()
- * @last_qp: what it found
+ * @last_qp: its result
  * @wc: completions that were taken
  * @rcu: handlers may come late
  */
@@ -150,7 +149,7 @@ struct pump_cq {
 };
 
 /**
- * struct pump_srq - what the pump keeps of a shared receive queue
+ * struct pump_srq - the pump's state of a shared receive queue
  * @core: the core's
  * @rq: its requests
  * @rcu: a completion feeds the queue without a lock
@@ -173,7 +172,7 @@ struct pump_qp_key {
 };
 
 /**
- * struct pump_qp - what the pump keeps of a queue pair
+ * struct pump_qp - the pump's state of a queue pair
  * @core: the core's
  * @ib: the device's, which may be gone
  * @key: in pump_device.qps
@@ -276,8 +275,8 @@ static inline bool univ_post_busy(int ret, u8 *busy)
 }
 
 /*
- * At most so many completed sends wait for the completion of a later one. This
- * bounds the work in interrupt context.
+ * The maximum number of completed sends that wait for the completion of a later
+ * one. It bounds the work in interrupt context.
  */
 #define UNIV_SEND_RUN 16
 

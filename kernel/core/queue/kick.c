@@ -8,7 +8,7 @@
  */
 #include "queues.h"
 
-/* A handle that was asked for before costs no look into the table. */
+/* The queue of a repeated kick is found without a look into the table. */
 static inline struct univ_object *kick_find_known(struct univ_context *ctx,
 						  u32 handle)
 {

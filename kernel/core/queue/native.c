@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Drivers that take rings themselves: registration, and what they ask the core.
+ * Drivers that take rings themselves: their registration, and the functions of
+ * the core that they call.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -90,8 +91,8 @@ const struct univ_queue_ops *univ_queue_ops(struct ib_device *ib)
  *
  * Any context.
  *
- * Return: false when the process has none such in the queue pair's protection
- * domain
+ * Return: false when the queue pair's protection domain has no such address
+ * handle of the process
  */
 bool univ_queue_ah_get(struct univ_qp *qp, u32 handle, struct univ_queue_ah *ah)
 {

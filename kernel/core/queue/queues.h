@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Queues: what the control verbs, the drivers and the pump share of them.
+ * Queues: the part that the control verbs, the drivers and the pump share.
  *
  * This room knows the rings, how a completion is written and announced, the
  * kick and the poller. It does not know how a queue is made or modified
- * (verbs/) nor who takes requests out of its rings: a driver or the pump,
- * through struct univ_queue_ops.
+ * (verbs/) nor whether a driver or the pump takes requests out of the rings: it
+ * calls either through struct univ_queue_ops.
  */
 #ifndef UNIV_QUEUES_H
 #define UNIV_QUEUES_H
@@ -26,7 +26,10 @@ struct pump_srq;
 struct univ_poller;
 struct univ_xrcd;
 
-/* Most scatter/gather entries of a request; bounds the pump's stack. */
+/*
+ * The maximum number of scatter/gather entries of a request; bounds the pump's
+ * stack.
+ */
 #define UNIV_MAX_SGE 32
 
 struct univ_pd {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Attributes as the ABI has them and as kernel verbs have them. */
+/* Conversion of attributes between the ABI and kernel verbs. */
 #include <rdma/ib_cache.h>
 
 #include "verbs.h"

@@ -11,10 +11,10 @@
 #include "verbs.h"
 
 /**
- * struct mr_range - what a region is made of
+ * struct mr_range - the memory of a region
  * @addr: in the process
  * @length: bytes
- * @iova: what requests call it
+ * @iova: the address by which requests refer to it
  */
 struct mr_range {
 	u64 addr;

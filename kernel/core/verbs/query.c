@@ -7,7 +7,7 @@
 
 #include "verbs.h"
 
-/* Most entries of all GID tables that one call returns. */
+/* The maximum number of entries of all GID tables that one call returns. */
 #define UNIV_MAX_GID_ENTRIES 4096
 
 /* Both kinds of IB_DEVICE_FLUSH_*, which the kernel knows from 6.2 on. */

@@ -131,8 +131,8 @@ static int srq_create_ring(struct univ_srq *srq, struct univ_srq_create *cmd)
 }
 
 /*
- * The objects that a shared receive queue is built on; the last two for XRC
- * alone.
+ * The objects that a shared receive queue is built on; the last two are for XRC
+ * only.
  */
 struct srq_parents {
 	struct univ_pd *pd;

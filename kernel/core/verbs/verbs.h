@@ -72,7 +72,7 @@ int univ_qp_destroy(struct univ_object *obj);
 /* query.c */
 int univ_port_check(struct univ_context *ctx, u32 port, struct univ_hdr *hdr);
 
-/* attr.c: attributes as the ABI has them and as kernel verbs have them */
+/* attr.c: conversion of attributes between the ABI and kernel verbs */
 int univ_ah_attr_in(struct univ_context *ctx, struct univ_ah_attr *attr,
 		    struct rdma_ah_attr *ah, struct univ_hdr *hdr);
 void univ_ah_attr_out(const struct rdma_ah_attr *ah, struct univ_ah_attr *attr);

@@ -15,10 +15,10 @@
  */
 #define CNP_GAP (50 * NSEC_PER_USEC)
 
-/* Packets of read responses that are sent in one go. */
+/* The maximum number of packets of read responses that are sent in one turn. */
 #define BURST 256
 
-/* ---- what goes out ------------------------------------------------------- */
+/* ---- sending answers ----------------------------------------------------- */
 
 /*
  * Without room in the queues below, one packet may still be sent for each
@@ -206,7 +206,7 @@ static bool send_next(struct uroce_conn *conn, struct uroce_response *res,
 	return send_atomic(conn, res);
 }
 
-/* Sends what is due, in this order: responses, then the acknowledgement. */
+/* Sends the responses that are due, and then the acknowledgement. */
 void uroce_resp_run(struct uroce_conn *conn)
 {
 	struct uroce_responder *resp = &conn->resp;
@@ -455,7 +455,7 @@ enum resp_step uroce_resp_atomic_write(struct uroce_conn *conn,
 	return RESP_OK;
 }
 
-/* ---- what was asked before ----------------------------------------------- */
+/* ---- repeated requests --------------------------------------------------- */
 
 static void response_again(struct uroce_conn *conn, struct uroce_response *res)
 {

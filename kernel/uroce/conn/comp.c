@@ -56,8 +56,8 @@ void uroce_comp_advance(struct uroce_conn *conn, u32 una)
 }
 
 /*
- * The peer has executed everything before @psn. Returns true if all of it is
- * complete, false if it contains a read or an atomic whose response must have
+ * The peer has executed all requests before @psn. Returns true if all of them
+ * are complete, false if one is a read or an atomic whose response must have
  * been lost.
  */
 static bool comp_passed(struct uroce_conn *conn, u32 psn)
@@ -134,7 +134,9 @@ static enum comp_step comp_ack(struct uroce_conn *conn,
 		return COMP_DROP;
 	if (!comp_passed(conn, pkt->psn))
 		return COMP_LOST;
-	/* An outdated NAK: what it refuses was acknowledged later. */
+	/*
+	 * An outdated NAK: the refused packet was acknowledged later.
+	 */
 	if (pkt->psn != conn->req.una)
 		return COMP_DROP;
 	if (kind == UROCE_AETH_RNR)

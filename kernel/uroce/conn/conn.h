@@ -54,7 +54,7 @@ struct uroce_conn;
  * @room: may a packet be sent now (a request or a response)?
  * @xmit: send a packet, at the latest when @flush is called; consumes it.
  *	-ENOBUFS: not now
- * @flush: send what is pending; -ENOBUFS: packets since the last call are lost
+ * @flush: send pending packets; -ENOBUFS: packets since the last call are lost
  * @rerun: arrange a call of uroce_req_run() or, for responses, of
  *	uroce_resp_run(); called without a lock
  *

@@ -535,7 +535,7 @@ void uroce_req_retry(struct uroce_conn *conn)
 		mod_timer(&req->timer, jiffies + req->timeout);
 }
 
-/* ---- what the owner asks for --------------------------------------------- */
+/* ---- calls of the owner -------------------------------------------------- */
 
 void uroce_req_start(struct uroce_conn *conn, u32 psn)
 {

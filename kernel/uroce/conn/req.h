@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Between the files of a connection. Private to this room. */
+/* Functions that the files of a connection share. Private to this room. */
 #ifndef UROCE_REQ_H
 #define UROCE_REQ_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The responder: executes the peer's requests packet by packet. Each packet
- * passes a series of checks, any of which may end it, before it touches memory.
- * The contents are untrusted.
+ * passes a series of checks before it touches memory. Any of them may reject
+ * the packet. The contents are untrusted.
  */
 #include <linux/ktime.h>
 #include <linux/skbuff.h>
@@ -248,7 +248,7 @@ static enum resp_step message_packet(struct uroce_conn *conn,
 	return RESP_OK;
 }
 
-/* ---- the ladder ---------------------------------------------------------- */
+/* ---- one packet ---------------------------------------------------------- */
 
 static enum resp_step execute(struct uroce_conn *conn,
 			      const struct uroce_packet *pkt)
@@ -391,7 +391,7 @@ static void end_reliable(struct uroce_conn *conn,
 	}
 }
 
-/* Executes the packet of a request, and sends what is due. */
+/* Executes the packet of a request, and sends the answers that are due. */
 void uroce_resp_receive(struct uroce_conn *conn, const struct uroce_packet *pkt)
 {
 	struct uroce_responder *resp = &conn->resp;
@@ -411,7 +411,7 @@ void uroce_resp_receive(struct uroce_conn *conn, const struct uroce_packet *pkt)
 	uroce_resp_run(conn);
 }
 
-/* ---- what the owner asks for --------------------------------------------- */
+/* ---- calls of the owner -------------------------------------------------- */
 
 void uroce_resp_start(struct uroce_conn *conn, u32 psn)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Between the files of the responder: resp.c checks and executes, answer.c
- * answers. Private to this room.
+ * Functions that the files of the responder share: resp.c checks and executes,
+ * answer.c answers. Private to this room.
  */
 #ifndef UROCE_RESP_H
 #define UROCE_RESP_H

@@ -28,8 +28,8 @@ void uroce_window_gain(struct uroce_requester *req, u32 packets)
 	if (uroce_psn_diff(req->una, req->cut) > 0)
 		req->cut = req->una;
 	/*
-	 * Below the calm the window grows by one for each packet; above it, by
-	 * one for each window.
+	 * Below @calm the window grows by one for each packet; above it, by one
+	 * for each window.
 	 */
 	req->gained += packets;
 	while (req->window < req->calm && req->gained) {

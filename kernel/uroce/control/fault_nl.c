@@ -211,7 +211,10 @@ static bool at_is_valid(const struct uroce_fault_at *at)
 	return at->first && at->first <= at->last;
 }
 
-/* Checks what the policies cannot express, before anything is changed. */
+/*
+ * Checks the rules that the policies cannot express, before anything is
+ * changed.
+ */
 static int check_at(struct genl_info *info)
 {
 	const struct nlattr *attr;

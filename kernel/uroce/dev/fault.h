@@ -37,7 +37,7 @@ enum uroce_fault {
  * @rate: at random, in so many of a million cases
  * @at: in the cases with these numbers; @at.last is 0 if there are none. A rule
  *	has either a rate or numbers.
- * @cases: cases since the rule was set, or since the seed was
+ * @cases: cases since the rule or the seed was set
  */
 struct uroce_fault_rule {
 	u32 rate;

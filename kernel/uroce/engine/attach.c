@@ -36,7 +36,7 @@ static int srq_attach(struct ib_srq *ib, const struct univ_ring *ring)
 
 	void *memory;
 
-	/* Peers may already know or guess the number of an XRC queue. */
+	/* A peer may already know or guess the number of an XRC queue. */
 	spin_lock_bh(&srq->rq.lock);
 	memory = srq->rq.memory;
 	srq->rq.memory = NULL;

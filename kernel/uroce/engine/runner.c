@@ -227,9 +227,10 @@ static noinline void send_more(struct uroce_qp *qp, u32 turns, bool may_sleep)
  * pairs with the fence between unlocking and loading @again: either this thread
  * gets the lock, or the holder sees @again after it has unlocked. The fence
  * behind clearing @again orders that before the look for work; otherwise the
- * holder could clear the word of a thread that came in between. A thread that
- * gets the lock at once sets no word, and leaves one that it finds for another
- * turn. A thread that has used up its turns leaves @again for the work item.
+ * holder could clear @again of a thread that came in between. A thread that
+ * gets the lock at once neither sets @again nor clears it; if it is set,
+ * another turn follows. A thread that has used up its turns leaves @again for
+ * the work item.
  */
 static __always_inline void send_run(struct uroce_qp *qp, u32 turns,
 				     bool may_sleep)

@@ -114,7 +114,8 @@ void uroce_vec_copy(const struct uroce_vec *dst, u32 dst_off,
 
 /*
  * Copies between memory and packets. A packet may contain pages of the same
- * region; then the program sends what it overwrites, which harms nobody else.
+ * region; then the program overwrites its own data in the packet, which harms
+ * no other process.
  */
 void uroce_vec_read(const struct uroce_vec *vec, u32 off, void *to, u32 len)
 {
@@ -169,7 +170,7 @@ static bool seg_has_pages(const struct uroce_seg *seg)
  *	deregistered before the packet is sent
  *
  * If the owner writes to the memory before the packet has left, either the new
- * data is sent or the packet's checksum is wrong. Others are not harmed.
+ * data is sent or the packet's checksum is wrong. No other process is harmed.
  *
  * Return: false if the memory cannot be attached; then the caller has to free
  * the packet

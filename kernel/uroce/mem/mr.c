@@ -456,7 +456,7 @@ struct uroce_mr *uroce_mr_get(struct ib_pd *pd, u32 key, u64 addr, u32 len,
 /*
  * The reason why uroce_mr_get() refused, enum univ_reason, or 0. A key of
  * another domain is reported as unknown, so that a process learns nothing about
- * keys of others. Context: bottom halves off.
+ * keys of other processes. Context: bottom halves off.
  */
 u16 uroce_mr_why(const struct ib_pd *pd, u32 key, u64 addr, u32 len, u32 access)
 {

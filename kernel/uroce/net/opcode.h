@@ -63,7 +63,7 @@ enum uroce_wr_services {
 };
 
 /**
- * struct uroce_wr_op - what is known of one opcode
+ * struct uroce_wr_op - the properties of one opcode
  * @flags: enum uroce_wr_flags
  * @services: enum uroce_wr_services; 0 for an opcode that no process may post
  * @wc: opcode of the completion, as processes know it

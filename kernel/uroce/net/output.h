@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Between output.c, which sends single packets, and run.c. Private to this
- * room.
+ * Functions of output.c, which sends single packets, that run.c calls. Private
+ * to this room.
  */
 #ifndef UROCE_OUTPUT_H
 #define UROCE_OUTPUT_H

@@ -95,7 +95,7 @@ static void set_unsealed(struct sk_buff *skb, struct sock *sk)
  * Another holder of the packet may read it, or keep it for as long as it likes:
  * the packet gets its checksum and is uncharged. If two processors with copies
  * of the first packet get here at once, one of them does it. skb->sk stays
- * NULL, since others read it meanwhile.
+ * NULL, since other code reads it meanwhile.
  */
 static bool seal_shared(struct sk_buff *skb)
 {
@@ -217,7 +217,7 @@ static void run_append(const struct uroce_flow *flow, struct uroce_run *run,
 	run->tail = skb;
 }
 
-/* Makes @skb, the first packet, stand for all. */
+/* Makes @skb, the first packet, represent the whole run. */
 static void run_close(struct sk_buff *skb, u32 count)
 {
 	struct skb_shared_info *info = skb_shinfo(skb);

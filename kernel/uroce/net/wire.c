@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The table of packet opcodes: what each announces on the wire. */
+/* The table of packet opcodes: the headers and the meaning of each. */
 #include <linux/skbuff.h>
 
 #include "net.h"
@@ -88,7 +88,7 @@ const struct uroce_op uroce_ops[256] = {
 };
 
 /**
- * uroce_packet_parse() - parse what follows the UDP header
+ * uroce_packet_parse() - parse the packet behind the UDP header
  * @pkt: @pkt->skb is set; the other fields are filled in
  * @start: offset of the base transport header
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Between datagram.c, which delivers datagrams on this host, and packet.c.
- * Private to this room.
+ * Functions that datagram.c, which delivers datagrams on this host, and
+ * packet.c share. Private to this room.
  */
 #ifndef UROCE_DATAGRAM_H
 #define UROCE_DATAGRAM_H

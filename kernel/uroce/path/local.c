@@ -2,7 +2,7 @@
 /*
  * Send queues of queue pairs whose peer is on this host: one copy from the
  * sender's registered memory to the receiver's, by the thread that runs the
- * send queue. Both sides see what they would see with packets.
+ * send queue. Both sides get the same results as with packets.
  */
 #include "local.h"
 
@@ -393,8 +393,8 @@ static __always_inline enum outcome send_batch_to(struct turn *t,
 	if (unlikely(peer->state == IB_QPS_RTR))
 		established(t);
 	/*
-	 * Notified after the sender's completions, since a program that is
-	 * woken may look for those.
+	 * Notified after the sender's completions are written, since a program
+	 * that is woken may look for them.
 	 */
 	if (t->told)
 		uroce_cq_notify(t->told);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Between the files of the path within the host: local.c walks send queues,
- * perform.c executes requests of connected queue pairs, datagram.c delivers
- * datagrams. Private to this room.
+ * Functions that the files of the path within the host share: local.c walks
+ * send queues, perform.c executes requests of connected queue pairs, datagram.c
+ * delivers datagrams. Private to this room.
  */
 #ifndef UROCE_LOCAL_H
 #define UROCE_LOCAL_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Executes requests between connected queue pairs of one host on the peer's
- * receive queue and memory. Both sides see what they would see with packets.
+ * receive queue and memory. Both sides get the same results as with packets.
  */
 #include "local.h"
 

@@ -269,7 +269,7 @@ static void take_request(struct uroce_remote *w, const struct uroce_packet *pkt)
 	uroce_recv_notify(w->qp);
 }
 
-/* ---- packets that came --------------------------------------------------- */
+/* ---- packets that arrive ------------------------------------------------- */
 
 /* Accepts packets only from the connected peer's address. */
 static bool from_peer(const struct uroce_remote *w,

@@ -12,8 +12,7 @@
 #include "path.h"
 
 /**
- * struct uroce_remote_wqe - what is kept of a send request until the peer has
- *	acknowledged it
+ * struct uroce_remote_wqe - a send request, until the peer has acknowledged it
  * @msg: the request as packets need it
  * @wr_id: wr_id of the request
  * @flags: enum univ_wr_flags

@@ -70,7 +70,7 @@ static struct uroce_mw *mw_find(struct uroce_dev *dev, u32 key)
 	return xa_load(&dev->mws, key >> 8);
 }
 
-/* ---- bound and unbound --------------------------------------------------- */
+/* ---- bind and unbind ----------------------------------------------------- */
 
 /*
  * Counts a window that is about to be bound to the region, which contains its
@@ -236,7 +236,7 @@ int uroce_invalidate(struct uroce_qp *qp, u32 key)
 	return ret == -EINVAL ? mw_invalidate(qp, key) : ret;
 }
 
-/* ---- used ---------------------------------------------------------------- */
+/* ---- access -------------------------------------------------------------- */
 
 static bool allows(const struct uroce_mw *mw, const struct uroce_qp *qp,
 		   u32 key, u64 addr, u32 len, u32 access)
@@ -280,7 +280,7 @@ void uroce_mw_put(struct uroce_mw *mw)
 	read_unlock(&mw->lock);
 }
 
-/* ---- made and unmade ----------------------------------------------------- */
+/* ---- allocation and release ---------------------------------------------- */
 
 static int mw_publish(struct uroce_mw *mw)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Scripts: each line has a time since the start of the script and what happens then.
+ * Scripts: each line has a time since the start of the script, and a change or a command.
  *
  *	0ms    set drop 1%
  *	500ms  set port_down 1
