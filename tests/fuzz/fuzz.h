@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the fuzzers share. An input is a string of bytes that the fuzzer takes
- * for a program; any string is one. Inputs are changed at random, and where the
- * kernel tells which code it ran (KCOV) those that reach new code are kept and
- * changed further. A child runs the inputs, so that one that hurts itself only
- * costs a new child; what the kernel says of itself ends the search.
+ * Functions that the fuzzers share. An input is a string of bytes that the fuzzer interprets as a
+ * program; every string is valid. Inputs are changed at random. If the kernel reports which code it
+ * ran (KCOV), inputs that reach new code are kept and changed further. A child process runs the
+ * inputs, so an input that crashes the process only costs a new child. A complaint in the kernel
+ * log ends the search.
  *
  *   NAME [-s SEED] [-t SECONDS] [-n RUNS] [-o DIRECTORY] INPUT|DIRECTORY...
  *
- * Inputs that are named are run first. -o: where to put those that found
- * something new, and what was running when something broke. With neither -t nor
- * -n they are run, and that is all.
+ * The named inputs are run first. -o: the directory for inputs that reached new code, and for the
+ * input that ran when a check failed. Without -t and -n only the named inputs are run.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -26,7 +25,7 @@
 #ifndef CHILD_RUNS
 #define CHILD_RUNS 300
 #endif
-/* On a kernel that checks much a call takes up to a second; a soak has 13 programs beside it */
+/* A call takes up to a second on a kernel with many checks; a soak runs 13 other programs. */
 #define INPUT_SECONDS (30 * test_slowness())
 
 struct input {
@@ -34,11 +33,11 @@ struct input {
 	uint8_t byte[INPUT_MAX];
 };
 
-/* What outlives a child */
+/* The state that all children share. */
 struct fuzz_state {
 	uint64_t seed;
 	uint64_t runs;
-	uint32_t named;			/* inputs of the pool that were named */
+	uint32_t named;			/* named inputs at the start of the pool */
 	uint32_t next_named;
 	uint32_t pool_count;
 	uint32_t edges;
@@ -51,13 +50,13 @@ struct fuzz_state {
 static struct fuzz_state *fuzz;
 static const char *fuzz_out;
 
-/* The fuzzer itself: once in each child, and for each input */
+/* Defined by each fuzzer: called once in each child, and for each input. */
 static void target_open(void);
 static void target_run(void);
 
 /* ---- Reading an input ---------------------------------------------------- */
 
-/* Where an input is read by each thread that runs it */
+/* The position of one thread in the input that it runs. */
 struct reader {
 	uint32_t at;
 	uint32_t end;
@@ -77,7 +76,7 @@ static bool more(const struct reader *r)
 	return r->at < r->end;
 }
 
-/* Values at which things change */
+/* Boundary values of fields. */
 static uint64_t take_value(struct reader *r)
 {
 	uint32_t how = take(r, 1);
@@ -112,7 +111,7 @@ static uint64_t take_value(struct reader *r)
 
 static unsigned long *kcov;
 
-/* For the calling thread; without KCOV all inputs are equally good */
+/* For the calling thread. Without KCOV no input is preferred. */
 static void kcov_open(void)
 {
 	int fd = open("/sys/kernel/debug/kcov", O_RDWR | O_CLOEXEC);
@@ -125,7 +124,7 @@ static void kcov_open(void)
 		kcov = mem;
 }
 
-/* How many steps from one place in the code to another were new */
+/* Returns how many edges (steps from one place in the code to another) were new. */
 static unsigned int kcov_take(void)
 {
 	unsigned long n, pc, last = 0;
@@ -150,7 +149,7 @@ static unsigned int kcov_take(void)
 	return fresh;
 }
 
-/* ---- What the kernel says ------------------------------------------------ */
+/* ---- Complaints of the kernel --------------------------------------------- */
 
 static int klog = -1;
 
@@ -159,7 +158,7 @@ static bool klog_known(const char *line)
 	return strstr(line, "rxe_comp.c") && strstr(line, "rxe_completer");
 }
 
-/* Whether it has complained since the last time */
+/* Returns whether the kernel has complained since the last call. */
 static bool klog_complains(void)
 {
 	static const char *const bad[] = { "WARNING:", "BUG:", "KASAN", "UBSAN", "Oops",
@@ -183,12 +182,12 @@ static bool klog_complains(void)
 	return found;
 }
 
-/* ---- What the fuzzer itself sees ------------------------------------------ */
+/* ---- Checks of the fuzzer -------------------------------------------------- */
 
 #define EXIT_COMPLAINT 3
 #define EXIT_CONTRACT 4
 
-/* A call did what uapi/ says it never does. In the child */
+/* A call violated the contract of uapi/. Runs in the child. */
 __attribute__((format(printf, 1, 2), noreturn))
 static MAYBE_UNUSED void contract_broken(const char *format, ...)
 {
@@ -220,7 +219,7 @@ static void input_save(const struct input *in, const char *why, uint64_t number)
 	fclose(f);
 }
 
-/* So that a kernel that dies leaves its cause behind */
+/* The input is on disk before it runs, in case the kernel crashes. */
 static void input_running(void)
 {
 	static int fd = -1;
@@ -290,12 +289,12 @@ static void change_once(struct input *in, uint64_t *seed)
 	case 1:
 		in->byte[at] = rnd(seed);
 		break;
-	case 2:		/* away with a piece */
+	case 2:		/* remove a piece */
 		n = n < in->len - at ? n : in->len - at;
 		memmove(in->byte + at, in->byte + at + n, in->len - at - n);
 		in->len -= n;
 		break;
-	case 3:		/* a random piece in */
+	case 3:		/* insert random bytes */
 		if (in->len + n > INPUT_MAX)
 			break;
 		memmove(in->byte + at + n, in->byte + at, in->len - at);
@@ -303,7 +302,7 @@ static void change_once(struct input *in, uint64_t *seed)
 			in->byte[at + i] = rnd(seed);
 		in->len += n;
 		break;
-	case 4:		/* from here on as another goes on */
+	case 4:		/* continue as another input */
 		if (!other->len)
 			break;
 		from = rnd(seed) % other->len;
@@ -311,7 +310,7 @@ static void change_once(struct input *in, uint64_t *seed)
 		memmove(in->byte + at, other->byte + from, n);
 		in->len = at + n;
 		break;
-	default:	/* a piece of itself once more */
+	default:	/* repeat a piece */
 		n = n < in->len - at ? n : in->len - at;
 		if (in->len + n > INPUT_MAX)
 			break;
@@ -351,7 +350,7 @@ static void input_judge(void)
 	input_save(&fuzz->current, "new", fuzz->kept++);
 }
 
-/* ---- Running them -------------------------------------------------------- */
+/* ---- Running inputs ------------------------------------------------------ */
 
 static bool fuzz_over(uint64_t end, uint64_t runs)
 {
@@ -378,7 +377,7 @@ static void child(uint64_t end, uint64_t runs)
 	_exit(0);
 }
 
-/* Returns whether the search may go on */
+/* Returns whether the search may continue. */
 static bool child_ended(int status, unsigned int *died)
 {
 	if (WIFEXITED(status) && !WEXITSTATUS(status))
@@ -402,7 +401,7 @@ static bool child_ended(int status, unsigned int *died)
 		FAIL("no end after %u s; the input is hangs-%" PRIu64, INPUT_SECONDS, fuzz->runs);
 		return false;
 	}
-	/* It hit itself */
+	/* The child has crashed. */
 	input_save(&fuzz->current, "died", fuzz->runs);
 	if (++*died < 20 + fuzz->runs / 10)
 		return true;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sequences of calls on the node. Each call starts as one that should succeed,
- * with objects that exist, and is then changed in as many fields as the input
- * says. The calls and their fields are those of uapi/univerbs.h (calls.h).
+ * Sequences of calls on the node. Each call starts with arguments that should succeed, with objects
+ * that exist; then the input changes some of its fields. The calls and their fields are those of
+ * uapi/univerbs.h (calls.h).
  */
 #include "fuzz.h"
 
@@ -20,7 +20,7 @@ struct object {
 	uint32_t srq_num;
 	uint32_t key;
 	struct raw_map map;
-	struct raw_ring ring[2];	/* send or completions, receive */
+	struct raw_ring ring[2];	/* [0]: send or completions; [1]: receive */
 };
 
 static struct {
@@ -28,7 +28,7 @@ static struct {
 	int channel;
 	uint8_t *arena;
 	struct univ_ah_attr self;
-	pthread_mutex_t lock;		/* the objects */
+	pthread_mutex_t lock;		/* protects the objects */
 	struct object object[OBJECTS];
 	uint32_t count;
 } env = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -37,7 +37,7 @@ static void target_open(void)
 {
 	env.arena = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	NEED(env.arena != MAP_FAILED, "mmap: %s", err_name(errno));
-	/* a page that can only be read, and one that is not there */
+	/* a read-only page, and an unmapped page */
 	NEED_OK(mprotect(env.arena + ARENA - 2 * PAGE, PAGE, PROT_READ));
 	NEED_OK(munmap(env.arena + ARENA - PAGE, PAGE));
 	env.fd = raw_open();
@@ -47,7 +47,7 @@ static void target_open(void)
 
 /* ---- Objects ------------------------------------------------------------- */
 
-/* One of a type that exists, or whatever the input says */
+/* Returns the handle of an existing object of the type, or any value that the input has. */
 static uint32_t pick(struct reader *r, enum univ_object_type type)
 {
 	uint32_t which = take(r, 1), seen = 0, handle = 0;
@@ -72,7 +72,7 @@ static struct object *object_at(struct reader *r)
 	return env.count ? &env.object[which % env.count] : NULL;
 }
 
-/* Context: env.lock held, or alone */
+/* Context: env.lock is held, or there is no other thread. */
 static struct object *object_of(uint32_t handle)
 {
 	for (uint32_t i = 0; i < env.count; i++)
@@ -89,7 +89,7 @@ static void object_add(const struct object *new)
 	pthread_mutex_unlock(&env.lock);
 }
 
-/* Its mapping stays: it may be used after the object has gone */
+/* The mapping stays, so that it can be used after the object was destroyed. */
 static void object_remove(uint32_t handle)
 {
 	struct object *gone;
@@ -131,7 +131,10 @@ static void default_qp(struct reader *r, struct univ_qp_create *arg)
 		arg->xrcd = pick(r, UNIV_OBJECT_XRCD);
 }
 
-/* Whom a queue pair is connected to: itself, or of XRC one of the other side. Context: as object_of() */
+/*
+ * The number of the peer: the queue pair itself, or for XRC a queue pair of the other side.
+ * Context: as object_of().
+ */
 static uint32_t peer_num(const struct object *qp)
 {
 	uint32_t other = qp->qp_type == IBV_QPT_XRC_SEND ? IBV_QPT_XRC_RECV :
@@ -143,7 +146,7 @@ static uint32_t peer_num(const struct object *qp)
 	return qp->qp_num;
 }
 
-/* The next step of the way that a queue pair takes */
+/* A state transition that follows the present state of a queue pair. */
 static void default_modify(struct reader *r, struct univ_qp_modify *arg)
 {
 	uint32_t step = take(r, 1) % 8;
@@ -177,7 +180,7 @@ static void default_modify(struct reader *r, struct univ_qp_modify *arg)
 	}
 }
 
-/* Of one that exists */
+/* Attributes of an existing object. */
 static uint32_t any_qp_num(struct reader *r)
 {
 	uint32_t handle = pick(r, UNIV_OBJECT_QP), num = 0;
@@ -200,7 +203,7 @@ static void default_mr(struct reader *r, struct univ_mr_reg *arg)
 	arg->iova = arg->addr;
 }
 
-/* Fields that name objects by their name; all structs but those above */
+/* Sets the handles and channels of all structs but the ones above, by the names of the fields. */
 static void default_handles(struct reader *r, const struct call *call, uint8_t *arg)
 {
 	for (uint16_t i = 0; i < call->count; i++) {
@@ -282,7 +285,7 @@ static void defaults(struct reader *r, const struct call *call, void *arg)
 	}
 }
 
-/* Never an address of ours but in the arena */
+/* The value is never an address of this process outside of the arena. */
 static uint64_t take_address(struct reader *r)
 {
 	uint64_t value = take_value(r);
@@ -297,7 +300,7 @@ static void change_field(struct reader *r, const struct call *call, uint8_t *arg
 	const struct call_field *f = &call->fields[take(r, 1) % call->count];
 	uint64_t value = f->size == 8 ? take_address(r) : take_value(r);
 
-	/* The size is no more than there is room for; behind it lies what the input says */
+	/* The size does not exceed the room; the bytes behind the struct come from the input. */
 	if (!strcmp(f->name, "hdr.size") && value > 2 * PAGE)
 		value = 2 * PAGE;
 	for (uint16_t at = 0; at < f->size; at += 8)
@@ -375,13 +378,13 @@ static bool any_set(const uint8_t *bytes, size_t n)
 	return false;
 }
 
-/* What succeeds whatever is asked: the struct is all answer */
+/* Calls that succeed with any input, because all fields are output. */
 static bool only_answers(const struct call *call)
 {
 	return call->cmd == UNIV_QP_QUERY;
 }
 
-/* Structs that grew are still taken as they began */
+/* Structs that have grown are still accepted in their first version. */
 static uint32_t least_size(const struct call *call)
 {
 	switch (call->cmd) {
@@ -394,7 +397,10 @@ static uint32_t least_size(const struct call *call)
 	}
 }
 
-/* A call that succeeded, as it was made: nothing of it may be what the contract forbids */
+/*
+ * Checks a call that has succeeded, as it was made: its arguments must not be forbidden by the
+ * contract.
+ */
 static void judge(const struct call *call, const uint8_t *arg)
 {
 	const struct univ_hdr *hdr = (const void *)arg;
@@ -421,7 +427,7 @@ static void do_ioctl(struct reader *r, const struct call *call)
 	for (changes = changes > 4 ? changes - 4 : 0; changes; changes--)
 		change_field(r, call, arg);
 	if (take(r, 1) >= 0xfc) {
-		/* answered into memory that cannot be written, or not at all */
+		/* the struct lies in memory that cannot be written or read */
 		arg = env.arena + ARENA - 2 * PAGE + (take(r, 1) % 3) * (PAGE - call->size / 2);
 		ioctl(env.fd, call->cmd, arg);
 		return;
@@ -433,7 +439,7 @@ static void do_ioctl(struct reader *r, const struct call *call)
 	made(call, arg);
 }
 
-/* ---- What is no ioctl with a struct -------------------------------------- */
+/* ---- Other operations of the file ---------------------------------------- */
 
 static void do_post(struct reader *r)
 {
@@ -553,7 +559,7 @@ static void *run_second(void *arg)
 	return NULL;
 }
 
-/* What most calls need is there already */
+/* Creates the objects that most calls need. */
 static void begin(void)
 {
 	static const unsigned long first[] = { UNIV_PD_ALLOC, UNIV_CQ_CREATE, UNIV_MR_REG };
@@ -569,7 +575,7 @@ static void begin(void)
 				do_ioctl(&none, &calls[k]);
 }
 
-/* The mappings outlive the context */
+/* The mappings outlive the context. */
 static void finish(void)
 {
 	close(env.fd);
@@ -580,7 +586,7 @@ static void finish(void)
 			munmap(env.object[i].map.base, env.object[i].map.length);
 }
 
-/* An input whose first byte is high is run by two threads, from both ends of its middle */
+/* An input whose first byte is high is split in the middle, and two threads run the halves. */
 static void target_run(void)
 {
 	struct reader r = { .end = fuzz->current.len }, second = r;

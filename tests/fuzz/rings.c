@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a process can write into its rings, and when. An input is a list of steps:
- * good requests, good requests with fields changed, words anywhere in the shared
- * memory, indices that leap, kicks, polls, and queue pairs that start again. A
- * second thread may do the last part of the list over and over meanwhile.
+ * Everything that a process can write to its rings, at any time. An input is a list of steps: valid
+ * requests, valid requests with changed fields, words anywhere in the shared memory, indices that
+ * jump, kicks, polls, and resets of queue pairs. A second thread may repeat the last part of the
+ * list meanwhile.
  */
-/* A completion queue that overran stays so: a new one now and then */
+/*
+ * A completion queue that has overrun stays in error, so a new child with new queues starts now and
+ * then.
+ */
 #define CHILD_RUNS 20
 #include "fuzz.h"
 
@@ -21,7 +24,7 @@ static struct {
 	struct raw_srq srq;
 	struct raw_qp qp[QPS];		/* RC, UD, UC, RC with the shared queue */
 	bool has_xrc;
-	struct raw_qp ini;		/* asks @target, for receives of @xrc_srq */
+	struct raw_qp ini;		/* sends to @target, which uses @xrc_srq */
 	uint32_t target;
 	uint32_t target_num;
 	struct raw_srq xrc_srq;
@@ -97,7 +100,7 @@ static void target_open(void)
 
 /* ---- Rings --------------------------------------------------------------- */
 
-/* High bytes are XRC's, so that inputs from before there was any mean the same */
+/* High bytes choose XRC, so that older inputs keep their meaning. */
 static bool is_xrc(uint32_t which)
 {
 	return which >= 0xe0 && env.has_xrc;
@@ -153,7 +156,7 @@ static void good_send(struct reader *r, struct raw_qp *qp, struct univ_send_wr *
 	wr->remote_addr = (uintptr_t)env.mem + (how & 0x70);
 	wr->sge[0] = (struct univ_sge){ (uintptr_t)env.mem + 4 * PAGE, how & 8 ? 2000 : 8, env.mr.lkey };
 	if (qp->type == IBV_QPT_UD) {
-		/* The handles are the first numbers, and most are of other kinds */
+		/* Handles are small numbers, and most of them belong to objects of other types. */
 		wr->ud.ah = how & 0x04 ? how >> 3 & 0xf : env.ah;
 		wr->ud.remote_qpn = qp->qp_num;
 		wr->ud.remote_qkey = PAIR_QKEY;
@@ -171,7 +174,7 @@ static void good_recv(struct raw_ring *ring, struct univ_recv_wr *wr)
 	wr->sge[0] = (struct univ_sge){ (uintptr_t)env.mem + 8 * PAGE, 4 * PAGE, env.mr.lkey };
 }
 
-/* Changes some of a slot's bytes: mostly those that decide how far the kernel reads */
+/* Changes some bytes of a slot: mostly the bytes that decide how far the kernel reads. */
 static void change_slot(struct reader *r, uint8_t *slot, uint32_t stride)
 {
 	for (uint32_t n = take(r, 1) % 8; n > 4; n--) {
@@ -235,7 +238,7 @@ static void do_leap(struct reader *r)
 	raw_kick(env.fd, handle, UNIV_KICK_RECV);
 }
 
-/* Any word, the kernel's own as well */
+/* Any word, including the words that the kernel writes. */
 static void do_word(struct reader *r)
 {
 	struct raw_map *map;
@@ -246,7 +249,7 @@ static void do_word(struct reader *r)
 		map = which % 2 ? &env.ini.map : &env.xrc_srq.map;
 	else
 		map = which % 6 == 0 ? &env.cq.map : which % 6 == 1 ? &env.srq.map : &env.qp[which % QPS].map;
-	/* the heads are at the beginning */
+	/* the heads of the rings are at the beginning */
 	at = which & 0x80 ? take(r, 2) : take(r, 1);
 	value = take_value(r);
 	*(volatile uint32_t *)(map->base + at % (map->length - 3) / 4 * 4) = value;
@@ -288,7 +291,10 @@ static void take_ring_back(struct raw_ring *ring)
 	__atomic_store_n(&ring->head->user.index, ring->index, __ATOMIC_RELEASE);
 }
 
-/* Each life starts at another sequence number, so that answers to the last one do not fit */
+/*
+ * Each connection starts at another sequence number, so that responses to the last one do not
+ * match.
+ */
 static void revive(struct raw_qp *qp)
 {
 	raw_psn = (raw_psn + 0x1001) & 0xffffff;
@@ -311,7 +317,7 @@ static void do_limit(struct reader *r)
 	raw_call(env.fd, UNIV_SRQ_MODIFY, &arg);
 }
 
-/* The new ring is mapped, or what is written goes on into the former one */
+/* Maps the new ring; if that fails, later writes go to the former one. */
 static void do_resize(struct reader *r)
 {
 	struct univ_cq_resize arg = { .handle = env.cq.handle, .cqe = 8 + take(r, 1) % 64 };
@@ -323,7 +329,7 @@ static void do_resize(struct reader *r)
 	raw_ring_at(&env.cq.ring, &env.cq.map, &arg.ring);
 }
 
-/* Steps that the second thread may take, too, come first */
+/* The steps that the second thread may also take come first. */
 static void (*const steps[])(struct reader *) = { do_word, do_word, do_leap, do_arm, do_kick,
 	do_send, do_send, do_send, do_recv, do_recv, do_poll, do_poll, do_state, do_revive,
 	do_limit, do_resize };
@@ -343,14 +349,14 @@ static void *scribble(void *arg)
 
 	while (!__atomic_load_n(&env.stop, __ATOMIC_RELAXED)) {
 		r = *all;
-		/* not over rings that the first thread may unmap */
+		/* exclude rings that the first thread may unmap */
 		run_steps(&r, SCRIBBLES);
 		sched_yield();
 	}
 	return NULL;
 }
 
-/* As after target_open(), as far as a process can bring that about */
+/* Restores the state after target_open(), as far as a process can. */
 static void begin(void)
 {
 	struct univ_cqe cqe;
@@ -362,7 +368,7 @@ static void begin(void)
 		take_ring_back(&env.xrc_srq.ring);
 		revive(&env.ini);
 	}
-	/* where the kernel writes next is not to be known after the index was spoilt */
+	/* the index was overwritten, so the next slot of the kernel is unknown */
 	while (raw_poll(&env.cq, &cqe))
 		;
 }

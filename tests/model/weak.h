@@ -4,28 +4,28 @@
  *
  * A store waits in its thread and reaches memory at any later moment, in any
  * order, but one thread's stores to one word stay in order. A load may be
- * satisfied earlier than its place in the program: a value that was looked at
- * beforehand may be used. What takes that liberty away again:
+ * satisfied earlier than its place in the program: it may use a value that was
+ * read ahead. These operations restrict that:
  *
  *   STORE_RELEASE   reaches memory after every store before it
- *   LOAD_ACQUIRE    no load after it uses what was looked at before it
- *   FENCE           both: all stores have arrived, nothing looked at is used
+ *   LOAD_ACQUIRE    no load after it uses a value that was read ahead of it
+ *   FENCE           both: all stores have arrived, no value read ahead is used
  *
- * That is weaker than x86, and as weak as arm64 and the Linux kernel's model
- * are in what these protocols use. A load that is satisfied later than its
- * place is not in here; a model that needs it writes both orders out.
+ * This memory is weaker than x86, and as weak as arm64 and the model of the
+ * Linux kernel are for these protocols. It does not satisfy a load later than
+ * its place; a model that needs such a load writes both orders out.
  *
  * A model defines THREADS, WORDS (2 to 6) and AHEAD, the mask of words that
- * may be looked at beforehand, then includes this.
+ * may be read ahead, and then includes this file.
  */
 #define BIT(word) (1 << (word))
 
 typedef view {
-	byte late[WORDS];	/* stores on their way, */
-	byte need[WORDS];	/* which others must arrive before each, */
-	byte held;		/* which there are */
-	byte early[WORDS];	/* values looked at beforehand, */
-	byte seen;		/* which there are */
+	byte late[WORDS];	/* stores that have not arrived */
+	byte need[WORDS];	/* the stores that must arrive before each */
+	byte held;		/* bits of the words in @late */
+	byte early[WORDS];	/* values that were read ahead */
+	byte seen;		/* bits of the words in @early */
 };
 
 byte mem[WORDS];
@@ -98,7 +98,7 @@ inline try_lock(me, word, got)
 	}
 }
 
-/* The memory's own steps: one store arrives, one word is looked at beforehand. */
+/* The memory's own steps: one store arrives, one word is read ahead. */
 #define ARRIVE(w)							\
 	:: atomic {							\
 		(views[_pid].held & BIT(w)) &&				\

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Messages over libfabric into a shared receive context, as fi_shared_ctx of libfabric's
- * own tests has them: each receive names more bytes than are registered, since a message
- * that is shorter does not reach the rest.
+ * own tests has them: each receive request covers more bytes than are registered, and the messages
+ * are short enough to stay within the registered bytes.
  *   fabric_srx ADDRESS PORT
  */
 #include <arpa/inet.h>

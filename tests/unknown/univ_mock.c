@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * univ_mock.ko: the mock device of the KUnit suites by itself, as a device of a driver
- * that univerbs does not know. None of its operations does anything. no_verbs: it offers
- * the kernel none, as efa.
+ * that univerbs does not know. Its operations do nothing. With the parameter no_verbs it offers no
+ * kernel verbs, as efa.
  */
 #include "../kunit/mock.c"
 
@@ -17,7 +17,7 @@ static int __init univ_mock_init(void)
 	mock = mock_create();
 	if (!mock)
 		return -ENODEV;
-	/* As ib_core leaves it where a mandatory operation is missing */
+	/* The value that ib_core sets if a mandatory operation is missing. */
 	if (no_verbs)
 		mock->ib.kverbs_provider = false;
 	return 0;
