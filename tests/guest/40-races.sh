@@ -35,6 +35,6 @@ user_test races 90
 user_test half_made 100
 user_test killed 150
 user_test signals 120
-run_test "a fresh process works after all that" 20 still_works
+run_test "a fresh process works afterwards" 20 still_works
 
 run_test "nothing is left behind" 20 resources_unchanged

@@ -36,7 +36,7 @@ a_poller_shows() {
 polled() { UNIVERBS_POLL=50 "$@"; }
 
 run_test "poller" 120 program poller
-run_test "a poller is a thread" 40 a_poller_shows
+run_test "a poller is a kernel thread" 40 a_poller_shows
 for name in tutorial api_qp api_srq threads; do
 	run_test "$name, with a poller" 120 polled program "$name"
 done

@@ -115,7 +115,7 @@ run_test "pressure: regions are charged" 60 charged regions
 run_test "pressure: rings are bounded by memory.max" 100 bounded_by_group rings
 run_test "pressure: regions are bounded by memory.max" 100 bounded_by_group regions
 run_test "pressure: pages are reclaimed under traffic" 200 reclaimed
-run_test "pressure: killed for want of memory under traffic" 200 killed
+run_test "pressure: a process is killed under traffic for lack of memory" 200 killed
 run_test "pressure: nothing is left behind" 20 resources_unchanged
-run_test "pressure: it still works" 60 still_works
+run_test "pressure: programs work afterwards" 60 still_works
 rmdir $top/held $top/others

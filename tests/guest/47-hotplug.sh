@@ -79,7 +79,7 @@ run_test "hotplug: processes are frozen, as for a suspend" 300 frozen messages
 run_test "hotplug: processes and a poller are frozen" 300 frozen polled
 run_test "hotplug: nothing is left behind" 20 resources_unchanged
 echo 0 >/sys/module/univerbs/parameters/max_pollers
-run_test "hotplug: both devices go" 20 far_gone
+run_test "hotplug: both devices are removed" 20 far_gone
 # rxe0 may be an uroce device as well.
 remove_device rxe0
-run_test "hotplug: unloaded" 30 rmmod uroce
+run_test "hotplug: the modules unload" 30 rmmod uroce

@@ -44,8 +44,8 @@ memory_comes_back() {
 
 run_test "crowd: by copying (adv27)" 200 crowd 1
 run_test "crowd: by packets (adv27)" 200 crowd 0
-run_test "crowd: memory comes back" 200 memory_comes_back
+run_test "crowd: memory is freed" 200 memory_comes_back
 run_test "crowd: nothing is left behind" 20 resources_unchanged
 echo 1 >/sys/module/uroce/parameters/local
 remove_device crowd
-run_test "crowd: unloaded" 30 rmmod uroce
+run_test "crowd: the modules unload" 30 rmmod uroce

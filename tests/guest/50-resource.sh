@@ -49,7 +49,7 @@ listed() {
 }
 
 run_test "rdma resource lists our objects with their owner" 40 listed
-run_test "and not after their end" 20 resources_unchanged
+run_test "resources of ended processes are gone" 20 resources_unchanged
 
 # ---- the rdma cgroup -----------------------------------------------------------------------------------------------
 
@@ -93,8 +93,8 @@ no_handle() {
 
 if cgroup_ready; then
 	run_test "objects are charged to the rdma cgroup and given back" 60 charged
-	run_test "its limit is explained" 40 limited
-	run_test "its limit on contexts is explained" 40 no_handle
+	run_test "the cgroup's limit on objects is explained" 40 limited
+	run_test "the cgroup's limit on contexts is explained" 40 no_handle
 	# Remove the limits first: if a pool has limits but no users when its group is removed, Linux 6.1 leaves it
 	# dangling and corrupts its lists when the device is removed.
 	echo "rxe0 hca_handle=max hca_object=max" >$group/rdma.max

@@ -44,6 +44,6 @@ little_memory() {
 
 # Each process asks for 7 MiB, and four run at once.
 run_test "memory that the limit refuses is not allocated (adv27)" 60 little_memory 16 limited max_ring_mib 1 refused_rings
-run_test "mappings of queues that are gone count (adv27)" 30 limited max_ring_mib 8 mappings
-run_test "and after all that there is room" 20 still_works
+run_test "mappings of destroyed queues count (adv27)" 30 limited max_ring_mib 8 mappings
+run_test "freed resources no longer count" 20 still_works
 run_test "nothing is left behind" 20 resources_unchanged

@@ -60,11 +60,11 @@ stands_aside() {
 no_module() { ! univerbs_loaded || { echo "the module is loaded"; return 1; }; }
 
 unload_univerbs
-run_test "explain-stock: no module of univerbs is there" 10 no_module
+run_test "explain-stock: univerbs is not loaded" 10 no_module
 run_test "explain-stock: a missing attribute" 60 explained bad_modify rc_masks ibv_modify_qp "INIT.*RTR" PATH_MTU
-run_test "explain-stock: no such transition" 60 explained bad_modify rc_states ibv_modify_qp "RESET" "RTS"
+run_test "explain-stock: an invalid state transition" 60 explained bad_modify rc_states ibv_modify_qp "RESET" "RTS"
 run_test "explain-stock: a wrong value" 60 explained bad_modify bad_values ibv_modify_qp MAX_QP_RD_ATOMIC 255
-run_test "explain-stock: a completion names cause and peer" 60 explained bad_post nobody_there "retries\|retry" "10\.77\."
+run_test "explain-stock: a failed completion is explained with its peer" 60 explained bad_post nobody_there "retries\|retry" "10\.77\."
 for case in node_without_permission memlock_exceeded limit_exceeded remote_write_without_local_write; do
 	run_test "explain-stock: $case" 60 mistakes mistakes_calls $case
 done
@@ -73,4 +73,4 @@ for case in too_many_sges post_in_wrong_state flushed no_peer; do
 done
 run_test "explain-stock: a program without mistakes" 60 without_mistakes "$TEST_BIN/tutorial"
 run_test "explain-stock: a pingpong" 60 pingpong
-run_test "explain-stock: univerbs' own library explains its failures itself" 60 stands_aside
+run_test "explain-stock: with univerbs, only univerbs explains" 60 stands_aside

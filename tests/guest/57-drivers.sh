@@ -51,9 +51,9 @@ on_request() {
 }
 
 modprobe -a ib_core ib_uverbs rdma_ucm
-run_test "mock device comes" 30 insmod "$mock_ko"
-run_test "driver that nobody has read is refused" 60 refused
-run_test "driver that is named is served" 60 on_request
-run_test "driver without kernel verbs is explained" 60 without_verbs
-run_test "mock device goes" 30 rmmod univ_mock
-run_test "univerbs goes" 30 rmmod univerbs
+run_test "the mock device is created" 30 insmod "$mock_ko"
+run_test "an unchecked driver is refused" 60 refused
+run_test "a driver named in unchecked_drivers is served" 60 on_request
+run_test "a driver without kernel verbs is explained" 60 without_verbs
+run_test "the mock device is removed" 30 rmmod univ_mock
+run_test "univerbs is unloaded" 30 rmmod univerbs

@@ -72,7 +72,7 @@ no_module() {
 	says 'The module univerbs is' env && grep -q '^! There is no RDMA device' "$out"
 }
 
-run_test "report: nothing looks wrong" 180 all_right
+run_test "report: no problem is reported" 180 all_right
 run_test "report: a node that the user may not write to" 180 node_not_writable
 run_test "report: little memory may be registered" 180 memlock_small
 run_test "report: a port that is down" 180 port_down

@@ -69,7 +69,7 @@ pod() {
 }
 
 run_test "containers: an ordinary user in namespaces of its own" 90 talk rxe0 10.77.0.1
-run_test "containers: a node that is not handed in is not there" 60 not_handed_in
+run_test "containers: a container sees only the nodes that it was given" 60 not_handed_in
 run_test "containers: a network namespace that has a device of its own" 90 pod
 # Later scripts expect their own kind of device.
 remove_device rxe0

@@ -97,12 +97,12 @@ wire_memory() {
 	return $status
 }
 
-run_test "uroce on lo" 30 over_lo
-run_test "uroce: one device for a netdev, and it goes with it (adv07)" 30 netdev_goes
+run_test "uroce works on lo" 30 over_lo
+run_test "uroce: a netdev has one device, which is removed with it (adv07)" 30 netdev_goes
 # The flags are IBV_PORT_CM_SUP and IBV_PORT_IP_BASED_GIDS.
 port_flags() { univ ibv_devinfo -v -d u0 | grep 'port_cap_flags:.*0x04010000'; }
 run_test "uroce: flags of the port" 20 port_flags
-run_test "uroce: a namespace goes (adv25)" 30 namespace_goes
+run_test "uroce: a namespace ends (adv25)" 30 namespace_goes
 run_test "uroce: ib_write_bw, every size" 120 pair 110 18515 ib_write_bw -d u0 -x 1 -a -n 50
 run_test "uroce: memory of a queue pair" 60 qp_memory
 run_test "uroce: memory of a queue pair that uses packets" 120 wire_memory
@@ -119,8 +119,8 @@ user_test api_states 60
 within_host() { UNIV_TEST_PEER=u0 program datagrams both_ways; }
 run_test "uroce: datagrams within a host, and the headers that they show" 60 within_host
 user_test atomic_write 100
-run_test "uroce: unlinked under traffic (adv07)" 90 unlinked_under_traffic
+run_test "uroce: rdma link del under traffic (adv07)" 90 unlinked_under_traffic
 run_test "uroce: nothing is left behind" 20 resources_unchanged
 # Unloading removes the device; later scripts count the users of univerbs.
-run_test "uroce: unloaded" 30 rmmod uroce
+run_test "uroce: the modules unload" 30 rmmod uroce
 ip link del u0-net

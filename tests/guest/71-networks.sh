@@ -112,7 +112,7 @@ ends_under_traffic() {
 
 # ---- IPv6 ----------------------------------------------------------------------------------------------------------
 
-run_test "networks: a way" 100 reaches 89
+run_test "networks: the peer's addresses can be reached" 100 reaches 89
 run_test "networks: IPv6" 60 talk w-near w-far "$(ipv6_of 89)"
 run_test "networks: IPv6 addresses of the link" 60 link_local w-near w-far
 
@@ -137,7 +137,7 @@ full_queue() {
 	tc -n w-near qdisc del dev w-near root && tc -n w-far qdisc del dev w-far root && return $status
 }
 
-run_test "networks: a queue on the way is full" 100 full_queue
+run_test "networks: a full queue on the route" 100 full_queue
 
 # ---- VLAN ----------------------------------------------------------------------------------------------------------
 
@@ -183,7 +183,7 @@ if modprobe -q 8021q || [ -d /proc/net/vlan ]; then
 	run_test "networks: VLAN" 100 vlan_traffic
 	run_test "networks: VLAN: no device of its own" 30 vlan_refused
 	run_test "networks: VLAN: untagged traffic as before" 100 below_as_before
-	run_test "networks: VLAN: goes under traffic (adv07)" 100 vlan_goes
+	run_test "networks: VLAN: is deleted under traffic (adv07)" 100 vlan_goes
 	run_test "networks: VLAN: nothing is left behind" 20 resources_unchanged
 else
 	report ok "networks: VLAN" "# SKIP this kernel has none"
@@ -205,7 +205,7 @@ macvlan_goes() {
 
 if modprobe -q macvlan || [ -e /sys/module/macvlan ]; then
 	run_test "networks: macvlan" 100 macvlan
-	run_test "networks: macvlan: goes under traffic (adv07)" 100 macvlan_goes
+	run_test "networks: macvlan: is deleted under traffic (adv07)" 100 macvlan_goes
 	run_test "networks: macvlan: nothing is left behind" 20 resources_unchanged
 else
 	report ok "networks: macvlan" "# SKIP this kernel has none"
@@ -235,7 +235,7 @@ bridge_goes() {
 if modprobe -q bridge || [ -e /sys/module/bridge ]; then
 	run_test "networks: bridge" 100 bridge
 	run_test "networks: bridge: over a device of its port" 100 bridge_port
-	run_test "networks: bridge: goes under traffic (adv07)" 100 bridge_goes
+	run_test "networks: bridge: is deleted under traffic (adv07)" 100 bridge_goes
 	run_test "networks: bridge: nothing is left behind" 20 resources_unchanged
 else
 	report ok "networks: bridge" "# SKIP this kernel has none"
@@ -276,12 +276,12 @@ bond_goes() {
 
 if modprobe -q bonding max_bonds=0 || [ -e /sys/module/bonding ]; then
 	run_test "networks: bond" 100 bond
-	run_test "networks: bond: the active port goes under traffic" 200 with_traffic bond-near bond-far "$(ipv4_of 93)" fail_over
-	run_test "networks: bond: goes under traffic (adv07)" 100 bond_goes
+	run_test "networks: bond: the active port is removed under traffic" 200 with_traffic bond-near bond-far "$(ipv4_of 93)" fail_over
+	run_test "networks: bond: is deleted under traffic (adv07)" 100 bond_goes
 	run_test "networks: bond: nothing is left behind" 20 resources_unchanged
 else
 	report ok "networks: bond" "# SKIP this kernel has none"
 fi
 
-run_test "networks: both devices go" 20 far_gone
-run_test "networks: unloaded" 30 rmmod uroce
+run_test "networks: both devices are removed" 20 far_gone
+run_test "networks: the modules unload" 30 rmmod uroce

@@ -118,7 +118,7 @@ while_changing() {
 }
 run_test "uroce wire: the MTU changes under traffic (adv26)" 200 while_changing other_mtus sends writes reads atomics
 run_test "uroce wire: offloads change under traffic (adv26)" 200 while_changing no_offloads sends writes reads atomics
-run_test "uroce wire: a good network, and somebody looks on" 120 watched
+run_test "uroce wire: a good network, and a packet socket" 120 watched
 over "a twentieth is lost" 200 loss 5% -- sends writes reads atomics
 over "a tenth is lost, of many atomics at once" 100 loss 10% -- more_atomics
 over "a tenth comes twice" 200 duplicate 10% -- sends writes reads atomics
@@ -135,7 +135,7 @@ twice() {
 	status=$?
 	"$UNIV_LIBDIR/uroce-fault" clear w-near && return $status
 }
-run_test "uroce wire: each packet comes twice (faults)" 100 twice
+run_test "uroce wire: each packet arrives twice (faults)" 100 twice
 over "attributes change while drained (SQD)" 60 -- changed
 run_test "uroce wire: the source port follows the flow label" 60 program datagrams source_port
 # Packets to six neighbours that do not answer wait in the kernel's queues. They must not use up the limit of packets
@@ -158,12 +158,12 @@ run_test "uroce wire: some neighbours do not answer" 100 silent_neighbours
 over "answers to queue pairs in error" 100 delay 50ms -- answers_in_error
 # The delay is longer than the test takes to notice that a read has begun, so most of the read is still to be sent.
 network delay 300ms
-run_test "uroce wire: nothing is read in error" 60 program packets open read_ends close
+run_test "uroce wire: in the error state no response is sent" 60 program packets open read_ends close
 network
 over "a send queue is drained (SQD)" 100 delay 20ms -- drains
 over "destroyed while half is lost (adv20)" 150 loss 50% -- destroyed
 network
 
 run_test "uroce wire: nothing is left behind" 20 resources_unchanged
-run_test "uroce wire: both devices go" 20 far_gone
-run_test "uroce wire: unloaded" 30 rmmod uroce
+run_test "uroce wire: both devices are removed" 20 far_gone
+run_test "uroce wire: the modules unload" 30 rmmod uroce

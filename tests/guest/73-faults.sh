@@ -42,16 +42,16 @@ faults_over() {
 }
 
 faults_over "faults, one host"
-run_test "faults, one host: nothing to drop" 60 counted_fault drop local_msgs local_bytes
+run_test "faults, one host: there are no packets to drop" 60 counted_fault drop local_msgs local_bytes
 run_test "faults: a verb fails at its second call" 60 counted_fault verb_fails fault_verb
 run_test "faults: each verb fails" 60 program faults each_verb
 
 echo 0 >/sys/module/uroce/parameters/local
 export FAULT_WIRE=1
 faults_over "faults, packets"
-run_test "faults, packets: lost" 60 counted_fault drop fault_drop retry_exceeded_err sent_pkts sent_bytes
-run_test "faults, packets: corrupted" 60 counted_fault corrupt fault_corrupt rcvd_icrc_err
-run_test "faults, packets: twice" 60 counted_fault duplicate fault_duplicate duplicate_request rcvd_pkts rcvd_bytes
+run_test "faults, packets: packets are lost" 60 counted_fault drop fault_drop retry_exceeded_err sent_pkts sent_bytes
+run_test "faults, packets: packets are damaged" 60 counted_fault corrupt fault_corrupt rcvd_icrc_err
+run_test "faults, packets: packets are duplicated" 60 counted_fault duplicate fault_duplicate duplicate_request rcvd_pkts rcvd_bytes
 run_test "faults, packets: all kinds at low rates" 120 program faults survives
 unset FAULT_WIRE
 echo 1 >/sys/module/uroce/parameters/local
@@ -214,12 +214,12 @@ netlink_races() {
 	ip link del f8-net && fault_tool show f0
 }
 
-run_test "faults over netlink: set and shown" 60 netlink_knobs
+run_test "faults over netlink: values are set and shown" 60 netlink_knobs
 run_test "faults over netlink: numbers, seed, status, verbs" 60 netlink_words
 run_test "faults over netlink: JSON" 60 netlink_json
-run_test "faults over netlink: refused" 60 netlink_refuses
+run_test "faults over netlink: invalid requests are refused" 60 netlink_refuses
 run_test "faults over netlink: permissions" 60 netlink_permits
-run_test "faults over netlink: devices come and go" 90 netlink_races
+run_test "faults over netlink: devices are created and removed meanwhile" 90 netlink_races
 run_test "faults: a script takes the port down under ib_write_bw" 120 port_flaps
 run_test "faults: a wrong script is refused" 60 script_refused
 run_test "faults: failover from a device to another" 180 failover
@@ -238,9 +238,9 @@ traced() {
 		grep -q "$event" $dir/trace || { echo "no $event in:"; tail -n 30 $dir/trace; return 1; }
 	done
 }
-run_test "faults: traced" 60 traced
+run_test "faults: tracepoints report them" 60 traced
 run_test "faults: nothing is left behind" 20 resources_unchanged
-run_test "faults: knobs go with their device" 30 knobs_go
+run_test "faults: the files of a device are removed with it" 30 knobs_go
 run_test "faults: rdma statistic shows them" 30 eval 'rdma statistic show link f0/1 | grep -q fault_drop'
 remove_device f0
-run_test "faults: unloaded" 30 rmmod uroce
+run_test "faults: the modules unload" 30 rmmod uroce

@@ -98,8 +98,8 @@ for size in 4k 96k 1M; do
 done
 run_test "nvme over uroce: a file system" 180 file_system
 run_test "nvme over uroce: detach" 60 detach_disk
-run_test "nvme over uroce: the device goes (adv07)" 120 device_goes
-run_test "nvme over uroce: the target goes" 30 target_goes
+run_test "nvme over uroce: the device is removed (adv07)" 120 device_goes
+run_test "nvme over uroce: the target is removed" 30 target_goes
 run_test "nvme over uroce: modules unload" 60 modprobe -r nvme-rdma nvmet-rdma
 modprobe -r brd
 ip link del n0-net

@@ -55,9 +55,9 @@ small_mtu() {
 	ip link set w-near mtu 4200 && ip -n w-far link set w-far mtu 4200 && return $status
 }
 run_test "wire and kernel: packets travel in runs" 60 in_runs
-run_test "wire and kernel: a device that takes no super-packets" 60 one_by_one
-run_test "wire and kernel: packets that go singly come together" 120 put_together
-run_test "wire and kernel: another MTU" 60 small_mtu
+run_test "wire and kernel: a device without super-packets" 60 one_by_one
+run_test "wire and kernel: GRO combines packets that were sent singly" 120 put_together
+run_test "wire and kernel: the MTU is changed" 60 small_mtu
 # The network marks a packet instead of dropping it, and the sender gets a CNP.
 congestion() {
 	hw_counter w-far np_ecn_marked_roce_packets
@@ -74,7 +74,7 @@ congested() {
 	[ $marked -gt 0 ] && [ $told -gt 0 ] && [ $told -le $marked ] && [ $heard -gt 0 ]
 }
 network loss 10% ecn
-run_test "wire and kernel: a tenth is marked (ECN)" 60 congested
+run_test "wire and kernel: a tenth of the packets is marked (ECN)" 60 congested
 network
 # With IPsec a namespace decides which packets may arrive and leave, as for any other UDP.
 gives_up() { "$@" 2>&1 | grep -F "transport retry counter exceeded"; }
@@ -97,8 +97,8 @@ nothing_leaves() {
 }
 modprobe -q xfrm_user
 if ip -n w-far xfrm policy 2>/dev/null; then
-	run_test "wire and kernel: an IPsec policy lets nothing come" 60 nothing_comes
-	run_test "wire and kernel: an IPsec policy lets nothing leave" 100 nothing_leaves
+	run_test "wire and kernel: an IPsec policy blocks arriving packets" 60 nothing_comes
+	run_test "wire and kernel: an IPsec policy blocks outgoing packets" 100 nothing_leaves
 else
 	report ok "wire and kernel: IPsec policies" "# SKIP this kernel has none"
 fi
@@ -138,5 +138,5 @@ held_link() {
 run_test "wire and kernel: datagrams leave while connections fill a slow link" 60 held_link
 
 run_test "wire and kernel: nothing is left behind" 20 resources_unchanged
-run_test "wire and kernel: both devices go" 20 far_gone
-run_test "wire and kernel: unloaded" 30 rmmod uroce
+run_test "wire and kernel: both devices are removed" 20 far_gone
+run_test "wire and kernel: the modules unload" 30 rmmod uroce

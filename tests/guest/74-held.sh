@@ -126,18 +126,18 @@ goes_while_held() {
 		'"$1" destroyed && rdma link del w-far && rdma link del w-near && rmmod uroce' - "$TEST_BIN/lossy"
 }
 
-run_test "queued: super-packets are held as they are" 60 held_whole sends writes reads atomics
-run_test "queued: super-packets are cut before" 60 held_cut sends writes reads atomics
+run_test "queued: super-packets are held unsegmented" 60 held_whole sends writes reads atomics
+run_test "queued: super-packets are segmented before" 60 held_cut sends writes reads atomics
 for kind in rc uc ud; do
-	run_test "queued: a program sees the same, ${kind}_traffic" 60 same_as_copied ${kind}_traffic
+	run_test "queued: the result is the same, ${kind}_traffic" 60 same_as_copied ${kind}_traffic
 done
-run_test "queued: and lost without a program" 60 nobody_holds
-run_test "queued: no rule any more" 60 no_rules
-run_test "cut short: the sender's memory stays as it is" 60 cut_short
-run_test "sniffed: nobody waits for the sniffer" 60 sniffed "$TEST_BIN/lossy" sends writes reads atomics
+run_test "queued: packets are lost without a program" 60 nobody_holds
+run_test "queued: the rules are removed" 60 no_rules
+run_test "truncated packets do not change the sender's memory" 60 cut_short
+run_test "sniffed: senders do not wait for the sniffer" 60 sniffed "$TEST_BIN/lossy" sends writes reads atomics
 run_test "sniffed: nothing is left behind" 20 resources_unchanged
-run_test "sniffed: modules go before the sniffer" 60 goes_while_sniffed
-run_test "queued: devices go while packets are held" 60 goes_while_held
+run_test "sniffed: modules unload before the sniffer ends" 60 goes_while_sniffed
+run_test "queued: devices are removed while packets are held" 60 goes_while_held
 ip link del w-near
 ip netns del w-near
 ip netns del w-far

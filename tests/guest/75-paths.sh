@@ -97,10 +97,10 @@ atomic_writes_among_losses() {
 run_test "by packets: windows (adv23)" 300 by_packets windows bad_windows
 run_test "by packets: XRC (adv13)" 500 by_packets xrc bad_xrc
 run_test "by packets: SQE" 100 states_by_packets
-run_test "by packets: wrong keys and short receives are refused, and the first message is told" 100 refused_by_packets
-run_test "by packets: our own mistakes are explained" 60 own_mistakes_by_packets
+run_test "by packets: wrong keys and short receives are refused, and the first message raises an event" 100 refused_by_packets
+run_test "by packets: mistakes of the requester are explained" 60 own_mistakes_by_packets
 run_test "by packets: atomic writes (adv22)" 100 by_packets atomic_write
-run_test "by packets that are lost: atomic writes" 200 atomic_writes_among_losses
+run_test "by packets, some of which are lost: atomic writes" 200 atomic_writes_among_losses
 run_test "paths: nothing is left behind" 20 resources_unchanged
 echo 1 >/sys/module/uroce/parameters/local
 remove_device both

@@ -46,9 +46,9 @@ sample_goes() {
 	insmod "$sample_ko"
 }
 
-run_test "sample: loads" 30 sample_loads
+run_test "sample: the module loads" 30 sample_loads
 run_test "sample: ibv_rc_pingpong" 60 loop_pair
 run_test "sample: ibv_rc_pingpong with events, 64 KiB" 60 loop_pair -e -s 65536 -n 100
 run_test "sample: ibv_rc_pingpong with few receives" 60 loop_pair -r 1 -s 100 -n 300
-run_test "sample: pulled out under traffic (adv07)" 60 sample_goes
-run_test "sample: unloaded" 30 rmmod univ_loop
+run_test "sample: the device is removed under traffic (adv07)" 60 sample_goes
+run_test "sample: the module unloads" 30 rmmod univ_loop

@@ -89,14 +89,14 @@ forbidden_again() {
 }
 
 run_test "two namespaces: by packets" 60 by_packets ib_write_bw -x 1 -F -s 4096 -n 100
-run_test "two namespaces: what is no pair is refused" 30 nonsense_is_refused
+run_test "two namespaces: text that is not a pair is refused" 30 nonsense_is_refused
 run_test "two namespaces: a pair is allowed" 10 allow_pair
 for tool in "ib_write_bw -s 65536 -n 200" "ib_read_bw -s 65536 -n 200" "ib_send_bw -s 64 -n 500" "ib_send_bw -c UD -s 1024 -n 200"; do
 	# shellcheck disable=SC2086 # options
 	run_test "two namespaces: allowed, by copying: $tool" 60 by_copying ${tool%% *} -x 1 -F ${tool#* }
 done
 run_test "two namespaces: forbidden again" 60 forbidden_again
-run_test "two namespaces: a pair goes with its namespace" 40 goes_with_its_namespace
+run_test "two namespaces: a pair is removed with its namespace" 40 goes_with_its_namespace
 run_test "two namespaces: nothing is left behind" 20 resources_unchanged
 ip link del a-near
 wait_until 10 test ! -e /sys/class/infiniband/a-far

@@ -95,11 +95,11 @@ switched() {
 	return $status
 }
 
-run_test "mirror: off" 30 off
+run_test "mirror: shows nothing while it is off" 30 off
 run_test "mirror: every kind of message" 120 mirrored
-run_test "mirror: of one device, and not of others" 30 only_this_one
-run_test "mirror: as by packets" 120 as_by_packets
+run_test "mirror: shows messages of one device only" 30 only_this_one
+run_test "mirror: real packets equal shown packets" 120 as_by_packets
 run_test "mirror: tcpdump" 60 with_tcpdump
-run_test "mirror: switched under traffic" 60 switched
+run_test "mirror: is switched under traffic" 60 switched
 run_test "mirror: nothing is left behind" 20 resources_unchanged
 remove_device seen

@@ -115,11 +115,11 @@ stays_behind() {
 moved_far() { ip netns exec there rdma link show w-far/1 2>/dev/null | grep -q "netdev w-far"; }
 
 run_test "moves: with its net device, under traffic (adv07)" 150 goes_along
-run_test "moves: and back" 150 comes_back
-run_test "moves: to and fro" 150 to_and_fro
-run_test "moves: while others make and delete it" 150 with_others
-run_test "moves: its namespace ends (adv25)" 60 namespace_ends
-run_test "moves: a connection and a group stay behind (adv25)" 100 stays_behind
+run_test "moves: a device returns" 150 comes_back
+run_test "moves: a device moves many times" 150 to_and_fro
+run_test "moves: other threads create and delete the device meanwhile" 150 with_others
+run_test "moves: the namespace ends (adv25)" 60 namespace_ends
+run_test "moves: the device leaves a connection and a group (adv25)" 100 stays_behind
 ip link del m1-net
 run_test "moves: nothing is left behind" 20 resources_unchanged
 
@@ -133,7 +133,7 @@ unloaded_on_the_way() {
 		setup_device m0 && load_univerbs || return
 	done
 }
-run_test "moves: the module goes meanwhile" 90 unloaded_on_the_way
+run_test "moves: the module is unloaded meanwhile" 90 unloaded_on_the_way
 remove_device m0
 
 # A device that belongs to one namespace: it is moved by itself, and other namespaces do not see it. The kernel lets the
@@ -163,5 +163,5 @@ exclusive() {
 	in_blue rdma link del m2
 	ip netns del blue && wait_until 30 rdma system set netns shared && return $status
 }
-run_test "moves: where devices belong to one namespace" 150 exclusive
-run_test "moves: unloaded" 30 rmmod uroce
+run_test "moves: with exclusive device namespaces" 150 exclusive
+run_test "moves: the modules unload" 30 rmmod uroce

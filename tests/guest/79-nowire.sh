@@ -36,7 +36,7 @@ resources_mark
 run_test "no wire: tutorial" 30 program tutorial
 run_test "no wire: api_qp rc_send" 60 program api_qp rc_send
 run_test "no wire: without copying nothing is reached" 60 no_packets
-run_test "no wire: it still works" 30 still_works
+run_test "no wire: loaded again" 30 still_works
 run_test "no wire: nothing is left behind" 20 resources_unchanged
 remove_device nowire
 run_test "no wire: unloaded" 30 rmmod uroce

@@ -89,20 +89,20 @@ load_unload() {
 
 run_test "port events (adv26)" 60 port port_events
 run_test "port changes under traffic (adv26)" 90 port port_changes
-run_test "nodes come and go with their devices" 40 node_comes_and_goes
+run_test "nodes are created and removed with their devices" 40 node_comes_and_goes
 run_test "rdma link del under traffic (adv07)" 90 gone rxe8 "rdma link del rxe8"
 for moment in send recv batch; do
 	run_test "rdma link del before a kick, $moment (adv07)" 60 gone rxe8 "rdma link del rxe8" $moment
 done
 run_test "rdma link del before events are acknowledged (adv07)" 60 gone rxe8 "rdma link del rxe8" events
-run_test "rdma link del while calls are in line (adv07)" 60 gone rxe8 "rdma link del rxe8" line
-run_test "a driver that says ENODEV is no rdma link del (adv07)" 60 gone rxe8 "rdma link del rxe8" refused
-run_test "its net device is deleted under traffic (adv07)" 90 gone rxe8 "ip link del rxe8-net; sleep 1"
+run_test "rdma link del while calls wait for a lock (adv07)" 60 gone rxe8 "rdma link del rxe8" line
+run_test "a driver's ENODEV does not count as a removed device (adv07)" 60 gone rxe8 "rdma link del rxe8" refused
+run_test "the net device is deleted under traffic (adv07)" 90 gone rxe8 "ip link del rxe8-net; sleep 1"
 # An rxe or uroce device belongs to a namespace, so it is removed when its net device leaves.
-run_test "its net device moves to a namespace that goes (adv25)" 90 \
+run_test "the net device moves to a namespace that ends (adv25)" 90 \
 	gone rxe8 "ip netns add away && ip link set rxe8-net netns away && ip netns del away; sleep 1"
-run_test "rxe0 is not concerned" 20 still_works
-run_test "a loaded module in use stays" 40 module_in_use
+run_test "rxe0 is not affected" 20 still_works
+run_test "a module that is in use cannot be unloaded" 40 module_in_use
 run_test "the module can be unloaded and loaded" 90 load_unload
 
 run_test "rmmod of the driver under traffic (adv07)" 90 gone rxe8 "rmmod $link_module"
@@ -110,4 +110,4 @@ run_test "rmmod of the driver under traffic (adv07)" 90 gone rxe8 "rmmod $link_m
 ip link del rxe0-net 2>/dev/null
 run_test "the module can be unloaded afterwards" 20 unload_univerbs
 need_univerbs
-run_test "and everything works again" 40 still_works
+run_test "programs work again" 40 still_works

@@ -23,6 +23,6 @@ gives_way() {
 	modprobe rdma_rxe && between ib_write_bw -x 1 -F -s 65536 -n 20
 }
 
-run_test "uroce gives way to rdma_rxe" 60 gives_way
-run_test "rdma_rxe goes again" 20 rmmod rdma_rxe
-run_test "both devices go" 20 far_gone
+run_test "uroce leaves the UDP port to rdma_rxe" 60 gives_way
+run_test "rdma_rxe is unloaded" 20 rmmod rdma_rxe
+run_test "both devices are removed" 20 far_gone

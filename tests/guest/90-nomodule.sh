@@ -55,8 +55,8 @@ no_device() {
 	said "no RDMA device"
 }
 
-run_test "no module: explained" 30 no_module
-run_test "no module: the kernel loads it when asked for" 60 auto_load
-run_test "no device: explained" 30 no_device
+run_test "the lack of the module is explained" 30 no_module
+run_test "the kernel loads the module on demand" 60 auto_load
+run_test "the lack of a device is explained" 30 no_device
 need_univerbs
-run_test "a device again" 30 still_works
+run_test "a new device works" 30 still_works
