@@ -9,6 +9,9 @@
  * types    bits of enum ibv_qp_type: the queue pairs that take the operation
  * traits   bits of enum univ_opcode_trait
  * feature  the feature that the device must have (enum univ_feature), or 0
+ *
+ * A new operation needs a row, and its ibv_wr_x(3) in ring/post_ex.c. ibv_post_send(3) posts it by
+ * its traits. kernel/uroce/net/opcode.h lists the places in the kernel.
  */
 #ifndef UNIV_OPCODE_H
 #define UNIV_OPCODE_H
