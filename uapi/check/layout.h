@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause */
 /*
  * The layout of the contract as numbers: each size and each offset of
- * univerbs.h and univerbs_ring.h is asserted. kernel/core/base/layout.c and
- * user/abi/layout.c include this file, so that neither side can change the
- * layout by accident, and neither side's compiler can disagree. It is in uapi/
- * because the two sides share nothing else, and in a folder of its own because
- * it is not installed: programs need no assertions.
+ * univerbs.h is asserted here, and of univerbs_ring.h in ring_layout.h.
+ * kernel/core/base/layout.c and user/abi/layout.c include this file, so that
+ * neither side can change the layout by accident, and neither side's compiler
+ * can disagree. It is in uapi/ because the two sides share nothing else, and in
+ * a folder of its own because it is not installed: programs need no assertions.
  */
 #ifndef UNIV_CHECK_LAYOUT_H
 #define UNIV_CHECK_LAYOUT_H
 
+#include "asserts.h"
+#include "ring_layout.h"
 #include "univerbs.h"
-#include "univerbs_ring.h"
-
-#define SIZE(type, bytes) \
-	_Static_assert(sizeof(struct type) == (bytes), "size of struct " #type)
-#define AT(type, member, bytes) \
-	_Static_assert(__builtin_offsetof(struct type, member) == (bytes), \
-		       #type "." #member)
 
 SIZE(univ_hdr, 32);
 AT(univ_hdr, size, 0);
@@ -382,73 +377,5 @@ SIZE(univ_event, 16);
 AT(univ_event, type, 0);
 AT(univ_event, port_num, 4);
 AT(univ_event, cookie, 8);
-
-SIZE(univ_ring_user, 64);
-AT(univ_ring_user, index, 0);
-AT(univ_ring_user, arm, 4);
-AT(univ_ring_user, reserved, 8);
-
-SIZE(univ_ring_kernel, 64);
-AT(univ_ring_kernel, index, 0);
-AT(univ_ring_kernel, flags, 4);
-AT(univ_ring_kernel, fired, 8);
-AT(univ_ring_kernel, reserved, 12);
-
-SIZE(univ_ring_head, 128);
-AT(univ_ring_head, user, 0);
-AT(univ_ring_head, kernel, 64);
-
-SIZE(univ_doorbell, 64);
-AT(univ_doorbell, state, 0);
-AT(univ_doorbell, reserved, 4);
-
-SIZE(univ_sge, 16);
-AT(univ_sge, addr, 0);
-AT(univ_sge, length, 8);
-AT(univ_sge, lkey, 12);
-
-SIZE(univ_send_wr, 64);
-AT(univ_send_wr, wr_id, 0);
-AT(univ_send_wr, opcode, 8);
-AT(univ_send_wr, flags, 9);
-AT(univ_send_wr, count, 10);
-AT(univ_send_wr, srqn, 12);
-AT(univ_send_wr, imm, 16);
-AT(univ_send_wr, rkey, 20);
-AT(univ_send_wr, remote_addr, 24);
-AT(univ_send_wr, atomic, 32);
-AT(univ_send_wr, bind, 32);
-AT(univ_send_wr, ud, 32);
-AT(univ_send_wr, sge, 48);
-AT(univ_send_wr, data, 48);
-
-SIZE(univ_recv_wr, 64);
-AT(univ_recv_wr, wr_id, 0);
-AT(univ_recv_wr, count, 8);
-AT(univ_recv_wr, reserved, 12);
-AT(univ_recv_wr, sge, 16);
-
-SIZE(univ_cqe, 64);
-AT(univ_cqe, wr_id, 0);
-AT(univ_cqe, status, 8);
-AT(univ_cqe, opcode, 9);
-AT(univ_cqe, wc_flags, 10);
-AT(univ_cqe, byte_len, 12);
-AT(univ_cqe, imm, 16);
-AT(univ_cqe, qp_num, 20);
-AT(univ_cqe, src_qp, 24);
-AT(univ_cqe, slid, 28);
-AT(univ_cqe, pkey_index, 30);
-AT(univ_cqe, vendor_err, 32);
-AT(univ_cqe, sl, 36);
-AT(univ_cqe, dlid_path_bits, 37);
-AT(univ_cqe, reason, 38);
-AT(univ_cqe, timestamp, 40);
-AT(univ_cqe, wallclock, 48);
-AT(univ_cqe, reserved, 56);
-AT(univ_cqe, phase, 60);
-
-#undef SIZE
-#undef AT
 
 #endif
