@@ -20,13 +20,13 @@ INSTALL ?= install
 
 # The kernel to build for: the running one if it has its headers, else the newest that has
 KDIR ?= /lib/modules/$(shell . ./tests/vm/kernel.sh && pick_release)/build
-# What modules built there call themselves; Debian's kernel.release says something else. Expanded when used, since
+# The release that modules built there contain; Debian's kernel.release differs from it. Expanded when used, since
 # `make deps` may have to install those headers first.
 RELEASE = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h)
 moddir ?= /lib/modules/$(RELEASE)/extra
 
 O := $(CURDIR)/build/user
-# What scripts need to know to build and boot the same kernel
+# Variables with which scripts build for and boot the same kernel
 SETTINGS = KDIR=$(KDIR) UNIV_RELEASE=$(RELEASE)
 
 .PHONY: all modules user test-programs install install-modules install-user install-driver install-dkms uninstall uninstall-dkms deb rpm deps deps-kernel demo check check-all quick t adversaries coverage matrix kernels mutants fuzz fuzz-proof soak soak-wire bench clean help
@@ -78,7 +78,7 @@ install-user: install-driver
 		$(INSTALL) -D -m 644 "$$page" $(DESTDIR)$(mandir)/man$${page##*.}/$${page##*/} || exit; \
 	done
 
-# Headers of the kernel interface, and what the Kbuild file of a driver outside this tree includes
+# Headers of the kernel interface, and the file that the Kbuild file of a driver outside this tree includes
 install-driver:
 	$(INSTALL) -d $(DESTDIR)$(includedir)/univerbs/univerbs $(DESTDIR)$(includedir)/univerbs/kernel $(DESTDIR)$(datadir)/univerbs
 	$(INSTALL) -m 644 uapi/*.h $(DESTDIR)$(includedir)/univerbs/univerbs/
@@ -86,7 +86,7 @@ install-driver:
 	$(INSTALL) -m 644 kernel/include/Kbuild $(DESTDIR)$(datadir)/univerbs/compat.mk
 	$(call fill_in,packaging/driver.mk) >$(DESTDIR)$(datadir)/univerbs/driver.mk
 
-# Scripts that are told where they are installed, and what univerbs-vm shares with the guests of tests
+# Scripts that contain the path of their installation, and the files that univerbs-vm shares with the guests of tests
 tools = univerbs-run univerbs-vm univerbs-explain univerbs-report
 vm_programs = tests/vm/run tests/vm/short-slices
 vm_parts = $(addprefix tests/vm/,kernel.sh devices.sh initramfs-init guest-init tsc-khz.c) user/tools/vm/host user/tools/vm/agent
@@ -156,7 +156,7 @@ t: deps all test-programs
 adversaries:
 	@tests/adversaries
 
-# What needs the test kernel needs these
+# Packages that every use of the test kernel needs
 deps-kernel:
 	@packaging/install-deps debian-packages.txt debian-packages-kernel.txt
 
@@ -175,7 +175,8 @@ kernels: deps all test-programs
 fuzz-proof: deps-kernel all
 	@$(SETTINGS) tests/fuzz/proof
 
-# What the tests would miss. ONLY="NAME|AREA..." picks mutations, SHARE=10 takes a tenth that SEED chooses
+# Mutations of the code that the tests would miss. ONLY="NAME|AREA..." picks mutations, SHARE=10 takes a tenth that SEED
+# chooses
 mutants: deps-kernel all test-programs
 	@$(SETTINGS) tests/kernel/build >/dev/null
 	@$(SETTINGS) tests/mutants/run $(if $(SHARE),--share $(SHARE)) $(if $(SEED),--seed $(SEED)) $(ONLY)

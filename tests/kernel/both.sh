@@ -7,7 +7,7 @@
 for kind in ${LINKS_UNDER_TEST:-uroce rxe}; do
 	use_link "$kind" || exit
 	(
-		# shellcheck disable=SC2034 # read by what is run here
+		# shellcheck disable=SC2034 # read by the scripts that are run here
 		FUZZ_SECONDS=15
 		for script in tests/vm/lib.sh tests/fuzz/guest.sh tests/guest/60-failnth.sh; do
 			# shellcheck disable=SC1090

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Runs in a guest what $UNIV_LOGDIR/plan says, with modules and a library that have all mutations in them. A line is the
+# Runs the plan $UNIV_LOGDIR/plan in a guest, with modules and a library that contain all mutations. A line is the
 # number of a mutation (0: none), how many seconds its test may take, and the test:
 #   rxe|uroce PROGRAM [CASE]...      a program of tests/user over that device
 #   packets PROGRAM [CASE]...        over uroce, whose queue pairs use packets even within a host
@@ -82,7 +82,7 @@ why() {
 	} | paste -sd ' '
 }
 
-# shaken FILE: true if the kernel may not be what it was: it complains, or a process is stuck in it
+# shaken FILE: true if the kernel may be damaged: it complains, or a process is stuck in it
 shaken() { grep -qE '^not ok .* # (no end after|killed)|the kernel log complains' "$1"; }
 
 # one NUMBER LIMIT KIND WHAT...

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# shellcheck disable=SC2317 # try() calls what it is given
+# shellcheck disable=SC2317 # try() calls its arguments
 #
 # The steps of a user on a real machine: make install, modprobe, univerbs-run, uninstall. The guest's root is discarded
 # at the end, so the script really installs.

@@ -36,7 +36,7 @@ few_at_a_time() { in_one_guest || [ "$1 $UNIV_LINK" != "srq rxe" ] || echo -q 2;
 
 for kind in rc uc srq; do
 	for mode in "" -e; do
-		# shellcheck disable=SC2046,SC2086 # what is empty is no argument
+		# shellcheck disable=SC2046,SC2086 # an empty variable is no argument
 		{
 			try_pingpong $kind 1 1000 -c $mode
 			! in_one_guest || try_pingpong $kind 4096 300 -c $mode

@@ -120,8 +120,8 @@ dump_macros()
 	awk '$1 ~ /\(\)$/ || $1 ~ /^ibv?_/ || $1 ~ /^[hn]to/' | sort -u
 }
 
-# name@version, type and (for data) size of what a library exports. Which private node is the default matters to nobody:
-# programs do not link with it, they load drivers' libraries that did.
+# name@version, type and (for data) size of what a library exports. No program depends on which private node is the
+# default: programs do not link with it, they load drivers' libraries that did.
 dump_symbols()
 {
 	readelf -W --dyn-syms "$1" |
@@ -139,7 +139,7 @@ dump_versions()
 	readelf -W -d "$1" | sed -nE 's/.*(Library soname.*)/\1/p'
 }
 
-# Prints what is on one side only; $2 is an expression of lines that ours may have more.
+# Prints lines that only one side has; $2 is an expression for lines that only our side may have.
 compare()
 {
 	what=$1

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What is documented against what is there: ioctls, reasons and limits of uapi/univerbs.h, functions that are ours alone,
+# Compares the documents with the sources: ioctls, reasons and limits of uapi/univerbs.h, functions that are ours alone,
 # manual pages, paths, and the functions that Documentation names with their file.
 #
 # Exits 0, 1 with what is missing, or 77 if nothing can render manual pages and nothing failed.
@@ -115,7 +115,7 @@ check_pages_render() {
 		[ -z "$out" ] || missing "$page: $out"
 		name=${page##*/}
 		grep -qE "^\.TH ${name%.*} ${name##*.} " "$page" || missing "$page: .TH does not say ${name%.*} ${name##*.}"
-		# what one page refers to among ours must be there
+		# every page of ours that a page refers to must exist
 		while read -r name; do
 			[ -e "Documentation/man/$name" ] || missing "$page: there is no page $name"
 		done < <(sed -nE 's/^\.BR (univerbs[a-z_-]*) \(([1-9])\).*/\1.\2/p' "$page" | sort -u)

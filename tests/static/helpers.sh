@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Builds and runs the tests of what the library does without a device: its helper functions,
+# Builds and runs the tests of the library that need no device: its helper functions,
 # compared with the stock library's, and the inline functions of its header, as C and as C++.
 #
 # Exits 0, 1 with what failed, or 77 if a compiler is missing and nothing failed.

@@ -11,7 +11,7 @@ set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
 PATH=$PATH:/sbin:/usr/sbin
-# Settings of the make that runs the checks are not those of the ones below
+# The settings of the make that runs the checks do not apply to the ones below
 unset MAKEFLAGS MFLAGS MAKELEVEL DESTDIR prefix libdir includedir bindir mandir datadir systemdunitdir srcdir
 
 for built in build/user/libibverbs.so.1 kernel/core/univerbs.ko; do
@@ -27,7 +27,7 @@ wrong() {
 	failed=1
 }
 
-# run COMMAND...: shows what it said if it fails
+# run COMMAND...: shows its output if it fails
 run() {
 	"$@" >"$tmp/out" 2>&1 && return
 	wrong "failed: $*"
@@ -35,7 +35,7 @@ run() {
 	return 1
 }
 
-# What belongs where, relative to DESTDIR, with prefix=/usr
+# The path of each installed file, relative to DESTDIR, with prefix=/usr
 promised() {
 	local file
 	echo "lib/modules/$release/extra/univerbs.ko"
@@ -115,7 +115,7 @@ check_unit() {
 		wrong "systemd-analyze verify: $(cat "$tmp/out")"
 }
 
-# What DKMS gets: sources alone, of both modules and of no other, with this version
+# DKMS gets the sources of both modules and of no other, with this version
 check_dkms() {
 	local source=$tmp/dkms/usr/src/univerbs-$version
 	run make -s install-dkms DESTDIR="$tmp/dkms" || return
@@ -132,7 +132,7 @@ check_dkms() {
 	[ -z "$(find "$tmp/dkms" -name 'univerbs*')" ] || wrong "uninstall-dkms leaves $source"
 }
 
-# A program that links to a verb and to what is ours alone
+# A program that links to a verb and to a function that only univerbs has
 write_program() {
 	cat >"$tmp/program.c" <<-'PROGRAM'
 	#include <infiniband/univerbs.h>

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Documentation/pictures: each picture is what its script draws from the data in the tree, and some document shows it.
+# Documentation/pictures: each picture equals the output of its script for the data in the tree, and a document shows
+# it.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The mistakes that tests/fuzz/proof plants can still be planted: each patch applies, and names a fuzzer and what it shows.
+# The mistakes that tests/fuzz/proof plants can still be planted: each patch applies, and names a fuzzer and the
+# complaint that it causes.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1

@@ -4,9 +4,9 @@
 # Rooms keep their directions: which folder of a tree includes headers of which, and calls functions of which, is compared
 # with rooms.table. Calls are taken from the symbols of the object files, so the trees have to be built.
 #
-#	rooms.sh [--arrows]	--arrows: also prints what uses what, and how often
+#	rooms.sh [--arrows]	--arrows: also prints which room uses which, and how often
 #
-# Exits 0, 1 with what breaks a rule, or 77 if something is not built and nothing else is wrong.
+# Exits 0, 1 with the lines that break a rule, or 77 if a room is not built and nothing else is wrong.
 
 set -u
 export LC_ALL=C
@@ -97,7 +97,7 @@ check_includes() {
 	done
 }
 
-# The header for others begins with what the room knows and what it does not know
+# The header for others begins with a description of the room, which names the things that it does not know
 check_headers() {
 	local folder file
 	for folder in "${rooms[@]}"; do
@@ -110,7 +110,7 @@ check_headers() {
 	done
 }
 
-# The objects of a room; not those of sources that are gone
+# The objects of a room, without objects of sources that were removed
 objects() {
 	local object name
 	for object in "$1"/*.o "build/$1"/*.o; do

@@ -20,7 +20,8 @@ sed -nE 's/^ioctl\$(UNIV_[A-Z_]+)\(fd fd_univerbs, cmd const\[(UNIV_[A-Z_]+)\], 
 [ "$(wc -l <"$work/uapi")" -ge 20 ] || { echo "found no ioctls in uapi/univerbs.h"; exit 1; }
 diff "$work/uapi" "$work/text" || { echo "$text: ioctls differ (< uapi, > descriptions)"; exit 1; }
 
-# A struct of C for each that is described, and what both say of every field, for the compiler to compare
+# A struct of C for each described struct, and the offset and size of every field on both sides, for the compiler to
+# compare
 awk '
 function fail(text) { print text > "/dev/stderr"; failed = 1; exit 1 }
 function ctype(t,    base, bits) {

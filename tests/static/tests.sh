@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The tests against what is said of them: each script of tests/guest says what it needs and where it runs, and every list
-# that is named so is asked for; names of programs are used once; the table "Tests by noun" of Documentation/testing.rst
-# names every program, script and KUnit suite, and no file that is not there.
+# Compares the tests with their descriptions: each script of tests/guest says what it needs and where it runs, and every
+# list that is named so is asked for; names of programs are used once; the table "Tests by noun" of
+# Documentation/testing.rst names every program, script and KUnit suite, and no file that is not there.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What the guest's scripts that run these programs share. TEST_STACK=stock runs them over the system's library.
+# Functions that the scripts of guests share. TEST_STACK=stock runs them over the system's library.
 
 : "${TEST_STACK:=univerbs}"
 : "${TEST_BIN:=$UNIV_REPO/build/tests}"
@@ -36,7 +36,7 @@ resources_mark() { resources_now >"$UNIV_STATE/resources"; }
 
 same_resources() { [ "$(resources_now)" = "$(cat "$UNIV_STATE/resources")" ]; }
 
-# resources_unchanged: what the kernel counts is what it was at resources_mark
+# resources_unchanged: the kernel's counts are the same as at resources_mark
 resources_unchanged() {
 	wait_until 10 same_resources && return
 	echo "expected:"
@@ -46,8 +46,8 @@ resources_unchanged() {
 	return 1
 }
 
-# hw_counter DEVICE NAME: what it is now. The kernel shows the value of the last reader until the lifespan is over, and
-# with a lifespan of 0 until the end of that tick
+# hw_counter DEVICE NAME: its present value. The kernel shows the value of the last reader until the lifespan is over,
+# and with a lifespan of 0 until the end of that tick
 hw_counter() {
 	local counters=/sys/class/infiniband/$1/ports/1/hw_counters
 	echo 0 >"$counters/lifespan" && sleep 0.05 && cat "$counters/$2"

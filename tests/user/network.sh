@@ -41,7 +41,7 @@ far_gone() {
 	rdma link del w-near && ip link del w-near && ip netns del w-near && ip netns del w-far
 }
 
-# network WHAT...: netem does it to both directions' RoCE, and to nothing else; without arguments the network is good
+# network WHAT...: netem applies it to RoCE packets of both directions only; without arguments the network has no faults
 network() {
 	local ns
 	for ns in w-near w-far; do
