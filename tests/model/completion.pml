@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A completion ring: P3 and P4 of Documentation/ordering.rst. The process knows
- * a completion by its phase; each must arrive once and as it was written, over
- * several passes.
+ * a completion by its phase; each completion must arrive once and as it was written, over several
+ * passes.
  *
  * fails with: NO_SHOW_RELEASE NO_READY_ACQUIRE NO_CONSUME_RELEASE ONE_PHASE
  */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who feeds a ring: univ_feed_run() in kernel/core/pump/feed.c. Several come, each
- * with work that it published; one feeds, the others leave word and go. When all
- * have gone, all work must be done.
+ * The feeder of a ring: univ_feed_run() in kernel/core/pump/feed.c. Several
+ * threads arrive, each with work that it published. One thread feeds; the others
+ * set a flag and leave. When all threads have left, all work must be done.
  *
- * With TRY_FIRST it is uroce_send_run() in kernel/uroce/engine/runner.c: who gets the lock
- * at once feeds without a word of its own and lets one that it finds stand, and
- * looks for one like everybody when it has let go.
+ * With TRY_FIRST the model is uroce_send_run() in kernel/uroce/engine/runner.c:
+ * a thread that gets the lock at once feeds without setting the flag, and does
+ * not clear a flag that it finds set. It checks the flag after it has unlocked,
+ * like every other thread.
  *
  * holds with: TRY_FIRST
  * fails with: NO_COME_RELEASE NO_COME_FENCE NO_CLEAR_FENCE NO_LEAVE_FENCE

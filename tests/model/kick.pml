@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The kick: F1 of Documentation/ordering.rst. The process publishes and kicks if
- * it is asked to. The kernel feeds when it is kicked and when a request
- * completes, and asks for kicks while the device holds too few. Every request
- * must be fed, and complete.
+ * The kick: F1 of Documentation/ordering.rst. The process publishes, and kicks if the flag asks for
+ * it. The kernel feeds when it is kicked and when a request completes, and asks for kicks while the
+ * device holds too few requests. Every request must be fed, and complete.
  *
- * With POLLER the kernel's side is a thread instead: awake it looks by itself
- * and wants no kicks, and it may fall asleep whenever it found nothing.
+ * With POLLER the kernel's side is a thread. While it is awake it looks at the ring and asks for no
+ * kicks; it may fall asleep whenever it has found no request.
  *
  * holds with: POLLER
  * fails with: NO_USER_FENCE NO_KERNEL_FENCE NO_RECHECK

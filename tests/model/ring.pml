@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A ring of requests: P1 and P2 of Documentation/ordering.rst. Every request
- * must arrive as it was written, and none may be written over while it is read.
+ * A ring of requests: P1 and P2 of Documentation/ordering.rst. Every request must arrive as it was
+ * written, and no slot may be overwritten while it is read.
  *
- * That a slot is not written before room was seen (univ_ring_room()) follows
- * from the branch between; its acquire is for the compiler and has no variant.
+ * The branch after univ_ring_room() keeps a slot from being written before room was seen. Its
+ * acquire is for the compiler and has no variant.
  *
  * fails with: NO_PUBLISH_RELEASE NO_PUBLISH_ACQUIRE NO_RETIRE_RELEASE
  */
