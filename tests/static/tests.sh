@@ -3,7 +3,8 @@
 #
 # Compares the tests with their descriptions: each script of tests/guest says what it needs and where it runs, and every
 # list that is named so is asked for; names of programs are used once; the table "Tests by noun" of
-# Documentation/testing.rst names every program, script and KUnit suite, and no file that is not there.
+# Documentation/testing.rst names every program, script and KUnit suite, and no file that is not there; its text about
+# tests/static names every script there, and no other.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -67,6 +68,11 @@ there.update(name for kind in ("use", "misuse", "hostile", "device", "uroce") fo
 tools = set(names("tests/user/tools/*.c"))
 wrong += ["%s: no noun has the test %s" % (TABLE, name) for name in sorted(there - named)]
 wrong += ["%s: a noun has %s, which is not there" % (TABLE, name) for name in sorted(named - there - tools)]
+
+checks = re.search(r"^``tests/static``\n(.*?)\n\n", text(TABLE), re.M | re.S)
+described = set(re.findall(r"[a-z-]+\.sh", checks.group(1) if checks else ""))
+wrong += ["%s: tests/static/%s is not described" % (TABLE, name) for name in sorted(set(names("tests/static/*.sh")) - described)]
+wrong += ["%s: there is no tests/static/%s" % (TABLE, name) for name in sorted(described - set(names("tests/static/*.sh")))]
 
 print("\n".join(wrong + ["%d scripts, %d programs, %d names in the table" % (len(scripts), len(programs), len(named))]))
 sys.exit(bool(wrong))
