@@ -316,7 +316,7 @@ static void made_qp(struct object *o, const struct univ_qp_create *a)
 {
 	o->qp_type = a->qp_type;
 	o->qp_num = a->qp_num;
-	/* An XRC receive queue pair has no rings */
+	/* An XRC receive queue pair has no rings. */
 	if (a->map_length)
 		object_map(o, a->map_offset, a->map_length, &a->sq, &a->rq);
 }

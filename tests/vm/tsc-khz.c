@@ -24,7 +24,7 @@ static uint64_t now_ns(void)
 	return t.tv_sec * UINT64_C(1000000000) + t.tv_nsec;
 }
 
-/* The try that took the shortest time is one in which nothing came in between */
+/* In the try that took the shortest time no interrupt came in between. */
 static struct moment now(void)
 {
 	uint64_t shortest = UINT64_MAX;

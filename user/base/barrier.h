@@ -15,7 +15,7 @@
 /* Stores of the other side before its release are visible after this load. */
 #define univ_load_acquire(ptr) __atomic_load_n(ptr, __ATOMIC_ACQUIRE)
 
-/* One access that is not torn and orders nothing. */
+/* An access that is not torn and orders nothing. */
 #define univ_load_relaxed(ptr) __atomic_load_n(ptr, __ATOMIC_RELAXED)
 #define univ_store_relaxed(ptr, value) __atomic_store_n(ptr, value, __ATOMIC_RELAXED)
 

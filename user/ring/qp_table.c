@@ -85,9 +85,8 @@ uint64_t univ_qp_table_requests(struct univ_context *ctx, const struct univ_cq *
 }
 
 /*
- * Of the completions that flush a queue after a failure only the first is printed,
- * and it names that failure. If the program itself moved its queue pair to the
- * error state, none is printed.
+ * After a failure only the first completion that flushes the queue is printed, and it names the
+ * failure. If the program itself moved its queue pair to the error state, none is printed.
  */
 static void flush_describe(struct univ_wc_failure *failure, struct univ_qp *qp)
 {

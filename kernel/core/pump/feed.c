@@ -131,10 +131,11 @@ void univ_feed_run(struct univ_feed *feed)
 }
 
 /*
- * One step, for the poller, which has other rings to look at and comes back. It
- * does not set @again for a holder of the lock: the holder feeds the ring, and
- * a feeder that finds it empty sets the flag of the ring and looks again.
- * Process context. Returns whether there is something left to do at once.
+ * Feeds one step, for the poller, which has other rings to look at and returns
+ * later. It does not set @again for a holder of the lock: the holder feeds the
+ * ring, and a feeder that finds it empty sets the flag of the ring and looks
+ * again. Process context. Returns whether there is something left to do at
+ * once.
  */
 bool univ_feed_turn(struct univ_feed *feed)
 {

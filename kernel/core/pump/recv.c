@@ -304,14 +304,16 @@ void univ_recv_queue_credit(struct univ_recv_queue *rq)
 	univ_recv_queue_feed(rq);
 }
 
-/* One more user of the queue is eager; see struct pump_qp. Any context. */
+/* Counts another eager user of the queue; see struct pump_qp. Any context. */
 void univ_recv_queue_hurry(struct univ_recv_queue *rq)
 {
 	atomic_inc(&rq->eager);
 	univ_recv_queue_feed(rq);
 }
 
-/* One eager user less. It counts from the next feeding on. Any context. */
+/*
+ * Counts an eager user less, with effect from the next feeding on. Any context.
+ */
 void univ_recv_queue_relax(struct univ_recv_queue *rq)
 {
 	atomic_dec(&rq->eager);

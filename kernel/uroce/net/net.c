@@ -214,7 +214,10 @@ static void done_with(struct sk_buff *skb)
 	napi_consume_skb(skb, !!in_softirq());
 }
 
-/* One packet of a list, which has to belong to the first packet's flow. */
+/*
+ * Receives one packet of a list, which has to belong to the first packet's
+ * flow.
+ */
 static void receive_next(const struct family *f, struct uroce_dev *dev,
 			 const struct uroce_packet *first, struct sk_buff *skb,
 			 bool untouched)

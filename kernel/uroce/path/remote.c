@@ -17,7 +17,7 @@
 #define TIMEOUT_MIN (HZ / 8 + 1)
 
 struct answer_cb {
-	u32 start;		/* of the base transport header */
+	u32 start;		/* offset of the base transport header */
 	bool ce;
 };
 
