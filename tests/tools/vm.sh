@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# univerbs-vm as a user without privileges calls it: what a command sees in a host, what comes back from it, and that nothing
-# stays behind. Several checks share a guest, since each takes a minute to boot. ONLY=regex picks checks.
+# univerbs-vm as a user without privileges calls it: the environment of a command in a host, its results, and that
+# nothing stays behind. Several checks share a guest, since each takes a minute to boot. ONLY=regex picks checks.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -36,7 +36,7 @@ cat_one_host() {
 	COMMAND
 }
 
-# One host: what the command sees, and how it ends
+# One host: the environment of the command, and its exit status
 one_host() {
 	local out=$vm_dir/one.out err=$vm_dir/one.err status
 	(cd "$vm_dir" && GREETING="hello  world" vm --write kept -- bash -c "$(cat_one_host)" >"$out" 2>"$err")
@@ -66,7 +66,7 @@ cat_two_hosts() {
 # counter NAMES FILE: the sum of both hosts' counters of those names
 counter() { grep -oE "\\<($1) [0-9]+" "$2" | awk '{ n += $2 } END { print n + 0 }'; }
 
-# Two hosts that lose packets: servers and clients, a counter of what was lost and repeated, and MPI over both
+# Two hosts that lose packets: servers and clients, counters of lost and repeated packets, and MPI over both
 two_hosts() {
 	local out=$vm_dir/two.out status
 	(cd "$vm_dir" && vm -n 2 --cpus 1 --fault 'drop 2%' -- bash -c "$(cat_two_hosts)" >"$out" 2>&1)
