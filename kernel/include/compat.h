@@ -34,6 +34,15 @@
 #define UNIVERBS_NS UNIVERBS
 #endif
 
+/* 6.9. A compiler that lacks the attribute needs no request to omit it. */
+#ifndef __uninitialized
+#if __has_attribute(__uninitialized__)
+#define __uninitialized __attribute__((__uninitialized__))
+#else
+#define __uninitialized
+#endif
+#endif
+
 /* Memory and devices */
 
 /* 6.2 */

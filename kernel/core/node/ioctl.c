@@ -10,6 +10,7 @@
 #include <linux/pagemap.h>
 #include <linux/uaccess.h>
 
+#include "compat.h"
 #include "queues.h"
 
 /* A reserved field. */

@@ -6,6 +6,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "pump_queue.h"
 
 /*

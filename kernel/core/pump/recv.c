@@ -3,6 +3,7 @@
  * Receive and shared receive rings. While the device holds enough requests,
  * posting needs no kick: each completion makes the pump look at the ring again.
  */
+#include "compat.h"
 #include "pump_queue.h"
 
 /* Requests posted to the device at once; bounds the stack. */

@@ -12,6 +12,7 @@
  * a send, which waits for a receive, ends such a run: the process may wait for
  * the completion of the request before it until it makes the peer go on.
  */
+#include "compat.h"
 #include "pump_queue.h"
 
 /* Requests posted to the device at once; bounds the stack. */

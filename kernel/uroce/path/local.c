@@ -4,6 +4,7 @@
  * sender's registered memory to the receiver's, by the thread that runs the
  * send queue. Both sides get the same results as with packets.
  */
+#include "compat.h"
 #include "local.h"
 
 /* Requests and bytes that are handled before other work gets a turn. */

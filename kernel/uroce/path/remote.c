@@ -6,6 +6,7 @@
 #include <net/ipv6.h>
 #include <net/xfrm.h>
 
+#include "compat.h"
 #include "remote.h"
 
 /* Maximum number of answers that wait until the send queue is run. */

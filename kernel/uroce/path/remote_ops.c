@@ -5,6 +5,7 @@
  */
 #include <linux/skbuff.h>
 
+#include "compat.h"
 #include "remote.h"
 
 /* ---- the send queue's memory --------------------------------------------- */

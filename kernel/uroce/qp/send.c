@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Send requests: taken out of their ring, and completed. */
+#include "compat.h"
 #include "send.h"
 #include "sges.h"
 
