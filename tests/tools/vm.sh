@@ -10,10 +10,13 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/host.sh
 self=$PWD/tests/tools/vm.sh vm_tool=$PWD/build/user/univerbs-vm
 
-# The caller is an ordinary user, with a folder of its own for temporary files
-as_nobody() { setpriv --reuid nobody --regid nogroup --clear-groups env HOME="$vm_dir" TMPDIR="$vm_dir/tmp" "$@"; }
+# The caller is an ordinary user, with a folder of its own for temporary files. A check may set vm_path, to hide programs.
+as_nobody() {
+	setpriv --reuid nobody --regid nogroup --clear-groups \
+		env HOME="$vm_dir" TMPDIR="$vm_dir/tmp" PATH="${vm_path:-$PATH}" "$@"
+}
 
-vm() { as_nobody timeout -k 20 1500 "$vm_tool" "$@"; }
+vm() { as_nobody "$(type -P timeout)" -k 20 1500 "$vm_tool" "$@"; }
 
 # says FILE REGEX: fails with the file's text
 says() { grep -qE -- "$2" "$1" || { echo "no line like $2 in:"; cat "$1"; return 1; }; }
@@ -112,6 +115,33 @@ wrong_calls() {
 		refused 'cannot be read' --kernel 1.2.3 -- true
 }
 
+# stub NAME: prints a folder with a program of that name that fails.
+stub() {
+	mkdir -p "$vm_dir/stub-$1" && printf '#!/bin/sh\nexit 1\n' >"$vm_dir/stub-$1/$1" && chmod 755 "$vm_dir/stub-$1/$1" &&
+		echo "$vm_dir/stub-$1"
+}
+
+# Without QEMU, a kernel or the modules, a sentence says what to install.
+prerequisites() {
+	local program
+	mkdir -p "$vm_dir/few" || return
+	for program in bash env readlink sed sort uname; do
+		ln -sf "$(type -P $program)" "$vm_dir/few/" || return
+	done
+	vm_path=$vm_dir/few refused 'missing: qemu-system-x86_64 .*apt install qemu-system-x86' -- true &&
+		vm_path=$(stub modprobe):$PATH refused 'no kernel in /boot can be read.*apt install linux-image-amd64' -- true &&
+		vm_path=$(stub modinfo):$PATH refused 'no modules of univerbs are built for .*: install univerbs-dkms' -- true
+}
+
+# Ctrl-C at a terminal ends the guests, also while they are about to start.
+ctrl_c() {
+	local status
+	{ sleep 3; printf '\003'; } | as_nobody SHELL=/bin/bash script -qec "exec $vm_tool -n 2 -- sleep 1000" /dev/null
+	status=$?
+	[ $status -eq 130 ] || { echo "status $status"; return 1; }
+	nothing_left
+}
+
 # A signal ends the guests, too
 interrupted() {
 	local pid status
@@ -129,7 +159,7 @@ interrupted() {
 
 nothing_left() {
 	local left
-	left=$(find "$vm_dir/tmp" -mindepth 1; pgrep -u nobody -af "$vm_dir/tmp|univerbs-vm")
+	left=$(find "$vm_dir/tmp" -mindepth 1; pgrep -u nobody -af "$vm_dir|$vm_tool")
 	[ -z "$left" ] || { echo "left behind:"; echo "$left"; return 1; }
 }
 
@@ -146,6 +176,8 @@ mkdir "$vm_dir/tmp" "$vm_dir/kept" && echo "of the host" >"$vm_dir/file" && chow
 check() { [[ ! $1 =~ ${ONLY:-} ]] || host_test "univerbs-vm: $1" "$2" env VM_DIR="$vm_dir" "$self" "$3"; }
 
 check "wrong calls say what is wrong" 60 wrong_calls
+check "without what it needs, it says what to install" 60 prerequisites
+check "Ctrl-C ends it" 120 ctrl_c
 check "one host: files, user, status, input and output" 1600 one_host
 check "two hosts that lose packets, and Open MPI over both" 1600 two_hosts
 check "three hosts, rdma_rxe, the stock stack" 1600 three_hosts
