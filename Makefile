@@ -103,7 +103,7 @@ uninstall:
 		$(DESTDIR)$(systemdunitdir)/uroce@.service $(addprefix $(DESTDIR)$(bindir)/,$(tools)) $(DESTDIR)$(sbindir)/uroce-fault
 	rm -f $(foreach page,$(man_pages),$(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
 
-# The sources of the modules, which DKMS builds for each kernel; without DESTDIR for the running one at once
+# The sources of the modules, which DKMS builds for each kernel; without DESTDIR for the one of KDIR at once
 dkms_source = $(DESTDIR)$(srcdir)/univerbs-$(version)
 install-dkms:
 	rm -rf $(dkms_source)
@@ -111,7 +111,7 @@ install-dkms:
 	find Kbuild kernel uapi -type f \( -name Kbuild -o -name '*.[ch]' \) ! -name '*.mod.c' -exec cp --parents -t $(dkms_source) {} +
 	$(INSTALL) -m 755 packaging/dkms/keep-symvers $(dkms_source)/keep-symvers
 	$(call fill_in,packaging/dkms/dkms.conf) >$(dkms_source)/dkms.conf
-	$(if $(DESTDIR),,dkms install univerbs/$(version))
+	$(if $(DESTDIR),,dkms install univerbs/$(version) -k $(RELEASE))
 
 uninstall-dkms:
 	$(if $(DESTDIR),,dkms remove univerbs/$(version) --all)
@@ -123,7 +123,7 @@ deb:
 	@packaging/deb
 
 rpm:
-	@packaging/install-deps debian-packages-deb.txt
+	@packaging/install-deps debian-packages-rpm.txt
 	@packaging/rpm/build
 
 deps:

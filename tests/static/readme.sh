@@ -1,40 +1,62 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The commands of README.md can be run: univerbs-vm is called as in Documentation/recipes.rst, whose commands
-# tests/tools/recipes.sh runs; make has the targets, packaging/ lists the packages, and the programs know the options.
-# The code in Documentation/primer.rst is that of tutorial.c.
+# Each command in the blocks of README.md and of Documentation/recipes.rst is one that bench/newcomer or
+# tests/tools/recipes.sh runs. The packages that README.md installs are in the lists of packaging/, and the targets of make
+# exist. The code in Documentation/primer.rst is that of tutorial.c.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 failed=0
 checked=0
 
-missing() { echo "README.md: $*"; failed=1; }
+missing() { echo "$*"; failed=1; }
 
-# commands: the lines of its blocks; a line that ends in a backslash goes on
-commands() { sed -n 's/^    //p' README.md | sed -e ':a' -e '/\\$/{N;s/\\\n */ /;ba' -e '}'; }
+# joined: prints its input with each continued line as one line
+joined() { sed -e ':a' -e '/\\$/{N;s/\\\n *//;ba' -e '}'; }
 
-recipes=$(sed -e ':a' -e '/\\$/{N;s/\\\n */ /;ba' -e '}' Documentation/recipes.rst)
+# commands FILE: prints the lines of the blocks of commands, and of the steps of a CI job
+commands() {
+	case $1 in
+	*.md) sed -n 's/^    //p' "$1" ;;
+	*) awk '
+		/^\.\. code-block:: yaml$/ { yaml = wait = 1; next }
+		/::$/ && !/^\.\./ { yaml = 0; wait = 1; next }
+		/^\.\. / { wait = inside = 0; next }
+		wait && /^    / { wait = 0; inside = 1 }
+		inside && /^[^ ]/ { inside = 0 }
+		inside && /^    / && !yaml { print substr($0, 5) }
+		inside && yaml && sub(/^ *- run: /, "") { print }' "$1" ;;
+	esac | joined
+}
+
+# run_by_tests: prints the commands that tests run
+run_by_tests() {
+	local way
+	for way in laptop packages dkms faults ci; do
+		bench/newcomer --commands "$way"
+	done
+	tests/tools/recipes.sh --list
+}
+
+# check_packages COMMAND: build-essential depends on make, and busybox-static replaces busybox.
+check_packages() {
+	local word
+	for word in ${1#*apt install}; do
+		[[ $word = make || $word = */* ]] || grep -qxE "$word(-static)?" packaging/debian-packages*.txt ||
+			missing "README.md: packaging/ does not list $word"
+	done
+}
 
 check_command() {
 	local word
-	case $1 in
-	build/user/univerbs-vm*) grep -qF -- "    $1" <<<"$recipes" || missing "no recipe has: $1" ;;
-	make*) for word in ${1#make}; do grep -qE "^$word:" Makefile || missing "there is no target $word"; done ;;
-	*apt\ install\ ./*) ;;
-	*apt\ install*)
-		for word in ${1#*apt install}; do
-			# build-essential depends on make, and busybox-static replaces busybox.
-			[ "$word" = make ] || grep -qxE "$word(-static)?" packaging/debian-packages*.txt ||
-				missing "packaging/ does not list $word"
-		done ;;
-	*univerbs-run\ --*) user/tools/univerbs-run --help | grep -q -- "$(grep -o -- '--[a-z]*' <<<"$1")" ||
-		missing "univerbs-run does not know: $1" ;;
-	*modprobe*|*rdma\ link\ add*|*univerbs-run*) ;;
-	*) missing "nothing here knows how to check: $1" ;;
-	esac
 	checked=$((checked + 1))
+	grep -qF -- "$2" <<<"$run" || missing "$1: no test runs: $2"
+	[ "$1" = README.md ] || return 0
+	case $2 in
+	make*) for word in ${2#make}; do grep -qE "^$word:" Makefile || missing "$1: there is no target $word"; done ;;
+	sudo\ apt\ install*) check_packages "$2" ;;
+	esac
 }
 
 # The primer's blocks of code, each of which the program has to contain; white space does not matter
@@ -52,9 +74,12 @@ check_primer() {
 }
 
 check_primer || failed=1
-while read -r line; do
-	check_command "$line"
-done < <(commands)
+run=$(run_by_tests | joined)
+for file in README.md Documentation/recipes.rst; do
+	while IFS= read -r line; do
+		[ -z "$line" ] || check_command "$file" "$line"
+	done < <(commands $file)
+done
 echo "$checked commands checked"
-[ $checked -ge 8 ] || missing "has only $checked commands"
+[ $checked -ge 25 ] || missing "only $checked commands were found"
 exit $failed

@@ -3,6 +3,7 @@
 #
 # The commands of Documentation/recipes.rst, as they stand there, run by an ordinary user: each block of them in turn, with
 # what it prints. ONLY=N runs the N-th alone.
+#   tests/tools/recipes.sh --list     prints the commands that it runs
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -31,6 +32,12 @@ block() {
 		inside && count == n { print substr($0, 5) }' Documentation/recipes.rst
 }
 
+if [ "${1:-}" = --list ]; then
+	for n in "${!expected[@]}"; do
+		block $((n + 1))
+	done
+	exit
+fi
 if [ -n "${RECIPE:-}" ]; then
 	wanted=${expected[RECIPE - 1]}
 	output=$(cd "$RECIPE_DIR" && setpriv --reuid nobody --regid nogroup --clear-groups \
