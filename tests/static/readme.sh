@@ -54,7 +54,7 @@ check_command() {
 	grep -qF -- "$2" <<<"$run" || missing "$1: no test runs: $2"
 	[ "$1" = README.md ] || return 0
 	case $2 in
-	make*) for word in ${2#make}; do grep -qE "^$word:" Makefile || missing "$1: there is no target $word"; done ;;
+	make*) for word in ${2#make}; do [[ $word = -* ]] || grep -qE "^$word:" Makefile || missing "$1: there is no target $word"; done ;;
 	sudo\ apt\ install*) check_packages "$2" ;;
 	esac
 }

@@ -17,6 +17,8 @@ expected=(
 	'hca_id:.*uroce0'
 	'1000 iters.*fault_drop [1-9]'
 	'PORT_DOWN'
+	"!Couldn't create CQ"
+	'100000 iters'
 	'host1.*host2|host2.*host1'
 	'hca_id:.*rxe0'
 	'!univerbs: ibv_reg_mr: .*RLIMIT_MEMLOCK'
