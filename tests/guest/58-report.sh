@@ -2,6 +2,7 @@
 # shellcheck shell=bash
 #
 # univerbs-report: on a host that is set up it reports no problem, and on other hosts its first lines name the problem.
+# univerbs-run warns on a terminal if the machine has no device, or none that the user may use.
 #
 # needs: uroce
 
@@ -25,8 +26,18 @@ says() {
 	grep -q "^! .*$words" "$out" || { echo "no problem \"$words\":"; head -n 20 "$out"; return 1; }
 }
 
+# warns WORDS: univerbs-run prints one warning with these words on a terminal, and none elsewhere. WORDS may be empty: no
+# warning.
+warns() {
+	local run=$UNIV_REPO/build/user/univerbs-run
+	as_nobody script -qec "$run true" /dev/null >"$out" 2>&1 </dev/null || { echo "status $?"; cat "$out"; return 1; }
+	if [ -n "$1" ]; then grep -q "warning: $1" "$out"; else [ ! -s "$out" ]; fi || { cat "$out"; return 1; }
+	[ -z "$(as_nobody "$run" true 2>&1)" ]
+}
+
 all_right() {
 	chmod a+rw /dev/infiniband/*
+	warns '' || return
 	as_nobody "$report" >"$out" 2>&1 || { echo "status $?"; cat "$out"; return 1; }
 	for words in '^Nothing looks wrong' '^== versions' '^module univerbs .*loaded' '^rxe0 .*GUID' 'GID 1 .*RoCE v2' \
 		'^memlock (KiB) .*unlimited' '^net:\['; do
@@ -39,7 +50,7 @@ node_not_writable() {
 	local node
 	node=/dev/infiniband/$(basename /sys/class/univerbs/univerbs*)
 	chmod 600 "$node"
-	says "$node cannot be read and written by nobody" as_nobody
+	says "$node cannot be read and written by nobody" as_nobody && warns "nobody may not open $node"
 	local status=$?
 	chmod a+rw "$node"
 	return $status
@@ -69,7 +80,7 @@ no_address() {
 
 no_module() {
 	remove_device rxe0 && unload_univerbs || return
-	says 'The module univerbs is' env && grep -q '^! There is no RDMA device' "$out"
+	says 'The module univerbs is' env && grep -q '^! There is no RDMA device' "$out" && warns 'this machine has no RDMA device'
 }
 
 run_test "report: no problem is reported" 180 all_right
