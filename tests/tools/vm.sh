@@ -133,12 +133,18 @@ prerequisites() {
 		vm_path=$(stub modinfo):$PATH refused 'no modules of univerbs are built for .*: install univerbs-dkms' -- true
 }
 
-# Ctrl-C at a terminal ends the guests, also while they are about to start.
+# On a terminal univerbs-vm says that a start without KVM takes long. Ctrl-C ends the guests, also while they start.
 ctrl_c() {
-	local status
-	{ sleep 3; printf '\003'; } | as_nobody SHELL=/bin/bash script -qec "exec $vm_tool -n 2 -- sleep 1000" /dev/null
+	local out=$vm_dir/ctrl-c.out status
+	: >"$out"
+	{
+		sleep 3
+		[ -e /dev/kvm ] || timeout 60 sh -c "until grep -q kvm '$out'; do sleep 0.2; done"
+		printf '\003'
+	} | as_nobody SHELL=/bin/bash script -qec "exec $vm_tool -n 2 -- sleep 1000" /dev/null >"$out"
 	status=$?
-	[ $status -eq 130 ] || { echo "status $status"; return 1; }
+	[ $status -eq 130 ] || { echo "status $status"; cat "$out"; return 1; }
+	[ -e /dev/kvm ] || says "$out" '/dev/kvm cannot be opened, so starting takes' || return
 	nothing_left
 }
 
