@@ -380,6 +380,14 @@ static void expire(struct wire *w)
 	run(w);
 }
 
+/* The wait after an RNR NAK is over. */
+static void end_wait(struct wire *w)
+{
+	hrtimer_cancel(&w->a.conn.req.soon);
+	w->a.conn.req.ready_at = 0;
+	run(w);
+}
+
 static void expect_done(struct kunit *test, u32 n)
 {
 	struct wire *w = test->priv;
@@ -501,7 +509,7 @@ static void conn_not_ready(struct kunit *test)
 	settle(w);
 	KUNIT_EXPECT_TRUE(test, w->a.conn.req.waiting);
 	w->b.recvs = 1;
-	expire(w);
+	end_wait(w);
 	settle(w);
 	expect_done(test, 1);
 }
@@ -526,7 +534,7 @@ static void conn_not_ready_lost(struct kunit *test)
 	tell(w, -1);
 	w->b.recvs = 1;
 	w->b.conn.resp.patience = 1;	/* the wait is over */
-	expire(w);
+	end_wait(w);
 	lose(&w->a.out, 1);
 	ask(w, -1);
 	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->b.out), 1u);
@@ -545,10 +553,65 @@ static void conn_never_ready(struct kunit *test)
 	run(w);
 	for (i = 0; i < 10 && !w->a.completed; i++) {
 		settle(w);
-		expire(w);
+		end_wait(w);
 	}
 	KUNIT_EXPECT_EQ(test, w->b.counts[UROCE_CNT_RNR_SENT], 1u + w->a.conn.req.rnr_retry);
 	KUNIT_EXPECT_EQ(test, (int)w->a.status[0], (int)IB_WC_RNR_RETRY_EXC_ERR);
+}
+
+/* The wait is as long as the peer asks for, and the timer of a lost packet does not end it. */
+static void conn_not_ready_wait(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	struct uroce_requester *req = &w->a.conn.req;
+	u64 before = ktime_get_ns();
+
+	w->b.recvs = 0;
+	w->b.conn.resp.rnr_timer = 31;	/* 491.52 ms */
+	post(w, IB_WR_SEND, 1);
+	run(w);
+	settle(w);
+	KUNIT_EXPECT_GE(test, req->ready_at, before + 491520000);
+	KUNIT_EXPECT_LE(test, req->ready_at, (u64)ktime_get_ns() + 491520000);
+	KUNIT_EXPECT_FALSE(test, timer_pending(&req->timer));
+	req->ready_at = U64_MAX;	/* never ends, however slow the machine is */
+	expire(w);
+	KUNIT_EXPECT_TRUE(test, req->waiting);
+	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->a.out));
+	KUNIT_EXPECT_EQ(test, w->a.counts[UROCE_CNT_TIMEOUTS], 0u);
+	w->b.recvs = 1;
+	end_wait(w);
+	settle(w);
+	expect_done(test, 1);
+}
+
+/* Without a limit of retries, waits of 10 microseconds grow until they last 1.28 ms. */
+static void conn_not_ready_grows(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	struct uroce_requester *req = &w->a.conn.req;
+	u64 before;
+	int i;
+
+	w->b.recvs = 0;
+	w->b.conn.resp.rnr_timer = 1;
+	req->rnr_retry = 7;
+	req->rnr_tries = 7;
+	post(w, IB_WR_SEND, 1);
+	run(w);
+	for (i = 0; i < 20; i++) {
+		before = ktime_get_ns();
+		settle(w);
+		KUNIT_EXPECT_GE(test, req->ready_at, before + (10000 << min(i + 1, 7)));
+		KUNIT_EXPECT_LE(test, req->ready_at, (u64)ktime_get_ns() + 1280000);
+		end_wait(w);
+	}
+	w->b.recvs = 1;
+	settle(w);
+	end_wait(w);
+	settle(w);
+	expect_done(test, 1);
+	KUNIT_EXPECT_EQ(test, req->rnr_waits, (u8)0);
 }
 
 static void conn_read_lost(struct kunit *test)
@@ -1363,6 +1426,8 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_not_ready),
 	KUNIT_CASE(conn_not_ready_lost),
 	KUNIT_CASE(conn_never_ready),
+	KUNIT_CASE(conn_not_ready_wait),
+	KUNIT_CASE(conn_not_ready_grows),
 	KUNIT_CASE(conn_read_lost),
 	KUNIT_CASE(conn_atomic_once),
 	KUNIT_CASE(conn_atomic_operands),

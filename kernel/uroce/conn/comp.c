@@ -4,8 +4,10 @@
  * packets are untrusted. A sequence number that was never sent is ignored. A
  * response that arrives early means that an earlier one is lost.
  */
+#include <linux/ktime.h>
 #include <linux/skbuff.h>
 
+#include "compat.h"
 #include "req.h"
 
 enum comp_step {
@@ -38,6 +40,7 @@ void uroce_comp_advance(struct uroce_conn *conn, u32 una)
 		uroce_window_gain(req, packets);
 		req->tries = req->retry_cnt;
 		req->rnr_tries = req->rnr_retry;
+		req->rnr_waits = 0;
 		req->went_back = false;
 		if (req->timeout && !req->waiting)
 			mod_timer(&req->timer, jiffies + req->timeout);
@@ -83,10 +86,30 @@ static bool comp_passed(struct uroce_conn *conn, u32 psn)
 	return true;
 }
 
+/*
+ * The wait that the peer asks for. A requester that retries without limit waits
+ * twice as long after each RNR NAK in a row, up to RNR_DOUBLINGS times, where
+ * that is longer: many queue pairs that ask again every 10 microseconds would
+ * use up a processor on both hosts.
+ */
+#define RNR_FIRST_NS	(10ull * NSEC_PER_USEC)
+#define RNR_DOUBLINGS	7
+
+static u64 comp_wait_ns(struct uroce_requester *req, u8 timer)
+{
+	u64 ns = uroce_rnr_ns(timer);
+
+	if (req->rnr_retry != 7)
+		return ns;
+	if (req->rnr_waits < RNR_DOUBLINGS)
+		req->rnr_waits++;
+	return max(ns, RNR_FIRST_NS << req->rnr_waits);
+}
+
 static enum comp_step comp_wait(struct uroce_conn *conn, u8 timer)
 {
 	struct uroce_requester *req = &conn->req;
-	unsigned long delay = nsecs_to_jiffies(uroce_rnr_ns(timer)) + 1;
+	u64 ns;
 
 	if (req->waiting)
 		return COMP_DROP;
@@ -99,7 +122,10 @@ static enum comp_step comp_wait(struct uroce_conn *conn, u8 timer)
 		req->rnr_tries--;
 	uroce_req_back(conn);
 	req->waiting = true;
-	mod_timer(&req->timer, jiffies + delay);
+	ns = comp_wait_ns(req, timer);
+	req->ready_at = ktime_get_ns() + ns;
+	timer_delete(&req->timer);
+	hrtimer_start(&req->soon, ns_to_ktime(ns), HRTIMER_MODE_REL_SOFT);
 	return COMP_OK;
 }
 

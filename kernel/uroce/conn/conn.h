@@ -117,9 +117,8 @@ struct uroce_care {
 /**
  * struct uroce_requester - the requester
  * @running: may send
- * @waiting: the peer had no receive request: nothing is sent before the timer
- *	fires
- * @expired: the timer has fired; set by the timer and cleared by the requester
+ * @waiting: the peer had no receive request: nothing is sent before @ready_at
+ * @expired: @timer has fired; set by the timer and cleared by the requester
  * @went_back: the requester went back to @una, and nothing was acknowledged
  *	since
  * @copies: the payload of @next cannot be sent as pages
@@ -145,9 +144,13 @@ struct uroce_care {
  * @max_reads: maximum of @reads that the peer accepts
  * @tries: retries left, of @retry_cnt
  * @rnr_tries: RNR retries left, of @rnr_retry; 7 means no limit
+ * @rnr_waits: RNR NAKs since the last acknowledgement; not counted beyond the
+ *	longest wait
+ * @ready_at: end of the wait after an RNR NAK, in nanoseconds of the monotonic
+ *	clock
  * @timeout: in jiffies; 0 means no timeout
- * @timer: the peer does not answer, or the wait after an RNR NAK is over
- * @soon: tries again after a queue below was full
+ * @timer: the peer does not answer
+ * @soon: tries again after a queue below was full, or at @ready_at
  */
 struct uroce_requester {
 	bool running;
@@ -178,6 +181,8 @@ struct uroce_requester {
 	u8 retry_cnt;
 	u8 rnr_tries;
 	u8 rnr_retry;
+	u8 rnr_waits;
+	u64 ready_at;
 	unsigned long timeout;
 	struct timer_list timer;
 	struct hrtimer soon;

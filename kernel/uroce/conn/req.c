@@ -4,6 +4,7 @@
  * owner keeps each request until comp.c completes it, so going back to an
  * earlier sequence number only means counting packets.
  */
+#include <linux/ktime.h>
 #include <linux/skbuff.h>
 
 #include "compat.h"
@@ -397,18 +398,23 @@ static void req_expired(struct uroce_conn *conn)
 	 */
 	if (timer_pending(&req->timer))
 		return;
-	if (req->waiting) {
-		req->waiting = false;
-		/*
-		 * The retransmission begins now, so a gap that the peer reports
-		 * from here on is a new loss.
-		 */
-		req->went_back = false;
-	} else if (req->una != req->high) {
-		conn->ops->count(conn, UROCE_CNT_TIMEOUTS);
-		uroce_window_close(req);
-		uroce_req_retry(conn);
-	}
+	if (req->waiting || req->una == req->high)
+		return;
+	conn->ops->count(conn, UROCE_CNT_TIMEOUTS);
+	uroce_window_close(req);
+	uroce_req_retry(conn);
+}
+
+/*
+ * The wait after an RNR NAK may be over. The retransmission begins then, so a
+ * gap that the peer reports from there on is a new loss.
+ */
+static void req_end_wait(struct uroce_requester *req)
+{
+	if (ktime_get_ns() < req->ready_at)
+		return;
+	req->waiting = false;
+	req->went_back = false;
 }
 
 /*
@@ -443,6 +449,8 @@ bool uroce_req_run(struct uroce_conn *conn, u32 posted)
 	conn->req.posted = posted;
 	if (conn->req.running && READ_ONCE(conn->req.expired))
 		req_expired(conn);
+	if (unlikely(conn->req.waiting))
+		req_end_wait(&conn->req);
 	psn = conn->req.psn;
 	if (req_gathers(conn))
 		step = REQ_STOP;
@@ -558,6 +566,7 @@ void uroce_req_start(struct uroce_conn *conn, u32 psn)
 	uroce_window_start(req);
 	req->tries = req->retry_cnt;
 	req->rnr_tries = req->rnr_retry;
+	req->rnr_waits = 0;
 	req->waiting = false;
 	req->expired = false;
 	req->went_back = false;
