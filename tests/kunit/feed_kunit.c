@@ -121,6 +121,32 @@ static void feed_one_turn(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, s->done, 2u);
 }
 
+/* A step during which another feeder finds the ring busy. */
+static bool busy_step(struct univ_feed *feed)
+{
+	struct supply *s = container_of(feed, struct supply, feed);
+
+	s->done++;
+	if (s->left) {
+		s->left--;
+		univ_feed_run(feed);
+	}
+	return false;
+}
+
+/* A feeder that finds the ring busy leaves a word, and the poller's step reports it. */
+static void feed_turn_sees_word(struct kunit *test)
+{
+	struct supply *s = supply_new(test, 1);
+
+	s->feed.step = busy_step;
+	KUNIT_EXPECT_TRUE(test, univ_feed_turn(&s->feed));
+	KUNIT_EXPECT_EQ(test, s->done, 1u);
+	KUNIT_EXPECT_FALSE(test, univ_feed_turn(&s->feed));
+	KUNIT_EXPECT_EQ(test, s->done, 2u);
+	univ_feed_close(&s->feed);
+}
+
 /* After the close the feed does not run, not even later in a worker. */
 static void feed_closed(struct kunit *test)
 {
@@ -146,6 +172,7 @@ static struct kunit_case feed_cases[] = {
 	KUNIT_CASE(feed_interrupts_off),
 	KUNIT_CASE(feed_worker_begins_early),
 	KUNIT_CASE(feed_one_turn),
+	KUNIT_CASE(feed_turn_sees_word),
 	KUNIT_CASE(feed_closed),
 	{}
 };

@@ -242,11 +242,15 @@ static int mock_poll_cq(struct ib_cq *ib, int num, struct ib_wc *wc)
 static int mock_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags notify)
 {
 	struct mock_cq *cq = container_of(ib, struct mock_cq, ib);
+	struct mock *mock = to_mock(ib->device);
 	unsigned long flags;
 	int missed;
 
 	called(ib->device, MOCK_NOTIFY_CQ);
 	spin_lock_irqsave(&cq->lock, flags);
+	if (mock->late)
+		cq->wc[cq->tail++ % MOCK_WCS] = *mock->late;
+	mock->late = NULL;
 	cq->armed = true;
 	missed = cq->head != cq->tail;
 	spin_unlock_irqrestore(&cq->lock, flags);

@@ -86,6 +86,8 @@ struct mock {
 	bool unlocked;
 	struct task_struct *poller;	/* the thread whose polls are counted */
 	u32 polls;
+	/* It completes right before the next queue is armed, and raises no event. */
+	const struct ib_wc *late;
 	/* Destroying a queue pair drops its completions. */
 	bool drops;
 	struct mock_cq *cqs[4];

@@ -34,6 +34,23 @@ static void handler_under_lock(struct kunit *test)
 	pump_expect_no_cqe(test, p);
 }
 
+/* The pump takes a completion that arrives between its last poll and its arming of the device. */
+static void handler_looks_again(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	struct ib_wc late = { .wr_id = 2, .status = IB_WC_SUCCESS, .opcode = IB_WC_RECV,
+			      .qp = p->qp->ib };
+
+	pump_recv_next(p, 1);
+	pump_recv_next(p, 2);
+	pump_recv_kick(p);
+	p->mock->late = &late;
+	pump_recv_complete(p, 1, IB_WC_SUCCESS);
+	pump_expect_cqe(test, p, 1, IB_WC_SUCCESS);
+	pump_expect_cqe(test, p, 2, IB_WC_SUCCESS);
+	pump_expect_no_cqe(test, p);
+}
+
 /* A device that is known to allow it is polled in the handler. */
 static void handler_without_lock(struct kunit *test)
 {
@@ -321,6 +338,7 @@ static void busy_for_good(struct kunit *test)
 
 static struct kunit_case pump_handler_cases[] = {
 	KUNIT_CASE(handler_under_lock),
+	KUNIT_CASE(handler_looks_again),
 	KUNIT_CASE(handler_without_lock),
 	KUNIT_CASE(handler_cq_error),
 	KUNIT_CASE(handler_budget),

@@ -93,6 +93,39 @@ static void busy(void)
 	tear_down();
 }
 
+/* A call that takes an object for one of another kind fails and does not hold the object. */
+static void another_kind_is_free(void)
+{
+	struct univ_qp_create qp;
+	uint32_t pd;
+
+	set_up();
+	pd = raw_pd(env.fd);
+	raw_qp_arg(&qp, IBV_QPT_RC, pd, pd, 0);
+	CHECK_ERR(raw_call(env.fd, UNIV_QP_CREATE, &qp), EINVAL);
+	CHECK(qp.hdr.reason == UNIV_REASON_HANDLE_TYPE, "reason %u", qp.hdr.reason);
+	CHECK_ERR(raw_destroy(env.fd, UNIV_PD_DEALLOC, pd), 0);
+	tear_down();
+}
+
+/* An address handle is the only object that is built on its domain. */
+static void address_keeps_domain(void)
+{
+	struct univ_ah_create ah = { .pd = 0 };
+	struct univ_destroy arg = { .handle = 0 };
+
+	set_up();
+	ah.pd = raw_pd(env.fd);
+	raw_ah_attr(env.fd, &ah.attr);
+	NEED_OK(raw_call(env.fd, UNIV_AH_CREATE, &ah));
+	arg.handle = ah.pd;
+	CHECK_ERR(raw_call(env.fd, UNIV_PD_DEALLOC, &arg), EBUSY);
+	CHECK(arg.hdr.bound == 1, "%llu objects use the domain", arg.hdr.bound);
+	CHECK_ERR(raw_destroy(env.fd, UNIV_AH_DESTROY, ah.handle), 0);
+	CHECK_ERR(raw_destroy(env.fd, UNIV_PD_DEALLOC, ah.pd), 0);
+	tear_down();
+}
+
 static void channels(void)
 {
 	struct univ_cq_create arg = { .cqe = 16 };
@@ -192,6 +225,8 @@ static const struct test_case cases[] = {
 	{ "handles", handles },
 	{ "destroyed_twice", destroyed_twice },
 	{ "busy", busy },
+	{ "another_kind_is_free", another_kind_is_free },
+	{ "address_keeps_domain", address_keeps_domain },
 	{ "channels", channels },
 	{ "foreign_channel", foreign_channel },
 	{ "mixed_domains_ah", mixed_domains_ah },
