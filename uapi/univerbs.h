@@ -181,6 +181,8 @@
  *	receive queue of the number.
  * @UNIV_REASON_DOMAIN: Library: the buffer belongs to another protection
  *	domain.
+ * @UNIV_REASON_NOT_PARENT: Library: the protection domain is not a parent
+ *	domain.
  * @UNIV_REASON_COUNT: Number of reasons; not a reason.
  *
  * "detail", "value" and "bound" in these descriptions are fields of struct
@@ -270,6 +272,7 @@ enum univ_reason {
 	UNIV_REASON_QKEY,
 	UNIV_REASON_XRC_SRQN,
 	UNIV_REASON_DOMAIN,
+	UNIV_REASON_NOT_PARENT,
 	UNIV_REASON_COUNT
 };
 
@@ -363,6 +366,20 @@ enum univ_flags {
 	UNIV_FLAGS_COUNT
 };
 
+/**
+ * enum univ_object_type - type of an object
+ * @UNIV_OBJECT_NONE: No type.
+ * @UNIV_OBJECT_PD: Protection domain.
+ * @UNIV_OBJECT_MR: Memory region.
+ * @UNIV_OBJECT_AH: Address handle.
+ * @UNIV_OBJECT_CQ: Completion queue.
+ * @UNIV_OBJECT_SRQ: Shared receive queue.
+ * @UNIV_OBJECT_QP: Queue pair.
+ * @UNIV_OBJECT_MW: Memory window.
+ * @UNIV_OBJECT_XRCD: XRC domain.
+ * @UNIV_OBJECT_TD: Thread domain; only the library has such objects.
+ * @UNIV_OBJECT_TYPES: Number of types; not a type.
+ */
 enum univ_object_type {
 	UNIV_OBJECT_NONE,
 	UNIV_OBJECT_PD,
@@ -373,6 +390,7 @@ enum univ_object_type {
 	UNIV_OBJECT_QP,
 	UNIV_OBJECT_MW,
 	UNIV_OBJECT_XRCD,
+	UNIV_OBJECT_TD,
 	UNIV_OBJECT_TYPES
 };
 

@@ -24,5 +24,6 @@ user_test api_rereg 60
 user_test atomic_write 100
 user_test odd_memory 120
 user_test api_newer 100
+user_test domains 150
 
 run_test "nothing is left behind" 20 resources_unchanged

@@ -38,11 +38,6 @@ NO_OBJECT(reg_dm_mr, struct ibv_mr, struct ibv_pd *pd, struct ibv_dm *dm, uint64
 
 NO_CALL(post_srq_ops, struct ibv_srq *srq, struct ibv_ops_wr *op, struct ibv_ops_wr **bad)
 
-NO_OBJECT(alloc_td, struct ibv_td, struct ibv_context *context, struct ibv_td_init_attr *attr)
-NO_CALL(dealloc_td, struct ibv_td *td)
-NO_OBJECT(alloc_parent_domain, struct ibv_pd, struct ibv_context *context,
-	  struct ibv_parent_domain_init_attr *attr)
-
 NO_OBJECT(create_wq, struct ibv_wq, struct ibv_context *context, struct ibv_wq_init_attr *attr)
 NO_CALL(modify_wq, struct ibv_wq *wq, struct ibv_wq_attr *attr)
 NO_CALL(destroy_wq, struct ibv_wq *wq)
@@ -81,9 +76,6 @@ static void memory_ops_set(struct verbs_context *vctx)
 static void queue_ops_set(struct verbs_context *vctx)
 {
 	vctx->post_srq_ops = no_post_srq_ops;
-	vctx->alloc_td = no_alloc_td;
-	vctx->dealloc_td = no_dealloc_td;
-	vctx->alloc_parent_domain = no_alloc_parent_domain;
 	vctx->create_wq = no_create_wq;
 	vctx->modify_wq = no_modify_wq;
 	vctx->destroy_wq = no_destroy_wq;

@@ -98,6 +98,9 @@ static void ops_set(struct verbs_context *vctx)
 	vctx->query_port = univ_query_port;
 	vctx->query_device_ex = univ_query_device_ex;
 	vctx->query_rt_values = univ_query_rt_values;
+	vctx->alloc_td = univ_alloc_td;
+	vctx->dealloc_td = univ_dealloc_td;
+	vctx->alloc_parent_domain = univ_alloc_parent_domain;
 	vctx->create_cq_ex = univ_create_cq_ex;
 	vctx->modify_cq = univ_modify_cq;
 	vctx->create_qp_ex = univ_create_qp_ex;

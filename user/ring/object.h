@@ -77,6 +77,7 @@ struct univ_cq {
 	struct univ_map map;
 	struct univ_cq_past *past;	/* rings from before ibv_resize_cq(3) */
 	struct univ_cq *next;		/* univ_context.channel_cqs */
+	struct ibv_pd *pd;		/* the parent domain, or NULL */
 	uint32_t idle_since;		/* watch: 0 when the queue is not idle */
 };
 

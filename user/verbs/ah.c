@@ -60,6 +60,7 @@ UNIV_EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *
 		.pd = pd,
 		.handle = cmd.handle,
 	};
+	univ_pd_hold(pd);
 	return ah;
 }
 
@@ -68,7 +69,9 @@ UNIV_EXPORT int ibv_destroy_ah(struct ibv_ah *ah)
 	struct univ_destroy cmd = { .handle = ah->handle };
 	int err = univ_cmd_ah_destroy(ah->context->cmd_fd, &cmd);
 
-	if (!err)
-		free(ah);
-	return err;
+	if (err)
+		return err;
+	univ_pd_release(ah->pd);
+	free(ah);
+	return 0;
 }

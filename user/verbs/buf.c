@@ -43,6 +43,7 @@ UNIV_EXPORT void *ibv_alloc_buf(struct ibv_pd *pd, size_t size, struct ibv_buf *
 		univ_fail_memory("ibv_alloc_buf", size);
 		return NULL;
 	}
+	univ_pd_hold(pd);
 	*buf = new;
 	return new->addr;
 }
@@ -50,6 +51,7 @@ UNIV_EXPORT void *ibv_alloc_buf(struct ibv_pd *pd, size_t size, struct ibv_buf *
 UNIV_EXPORT void ibv_free_buf(struct ibv_buf *buf)
 {
 	munmap(buf->addr, buf->size);
+	univ_pd_release(buf->pd);
 	free(buf);
 }
 
@@ -66,7 +68,7 @@ static int buf_check(const struct ibv_pd *pd, const struct ibv_mr_init_attr *att
 	const struct ibv_buf *buf = attr->buf;
 	uintptr_t offset = (uintptr_t)attr->addr - (uintptr_t)buf->addr;
 
-	if (pd != buf->pd)
+	if (!univ_pd_same(pd, buf->pd))
 		return univ_fail_other_domain("ibv_reg_mr_ex");
 	/* An address below the buffer gives a large offset. */
 	if (offset > buf->size || attr->length > buf->size - offset)

@@ -3,6 +3,8 @@
 #ifndef UNIV_VERBS_COMMON_H
 #define UNIV_VERBS_COMMON_H
 
+#include <stdbool.h>
+
 #include "ring/ring.h"
 #include "verbs/verbs.h"
 
@@ -11,9 +13,44 @@ struct univ_xrcd {
 	uint32_t handle;
 };
 
+/*
+ * A protection domain, or a parent domain: another ibv_pd with the handle of the domain that it
+ * is built on.
+ */
+struct univ_pd {
+	struct ibv_pd ibv;
+	struct univ_pd *domain;		/* of a parent domain, else NULL */
+	struct univ_td *td;		/* of a parent domain, or NULL */
+	/*
+	 * Parent domains that are built on it; of a parent domain also all other objects. The
+	 * kernel counts the objects of a protection domain itself.
+	 */
+	int users;
+};
+
+struct univ_td {
+	struct ibv_td ibv;
+	int users;			/* parent domains */
+};
+
+static inline struct univ_pd *to_upd(struct ibv_pd *pd)
+{
+	return (struct univ_pd *)pd;
+}
+
 static inline struct univ_xrcd *to_uxrcd(struct ibv_xrcd *xrcd)
 {
 	return (struct univ_xrcd *)xrcd;
+}
+
+/* pd.c: an object is created in @pd, or goes. */
+void univ_pd_hold(struct ibv_pd *pd);
+void univ_pd_release(struct ibv_pd *pd);
+
+/* Whether both are one protection domain, which parent domains may stand for. */
+static inline bool univ_pd_same(const struct ibv_pd *pd, const struct ibv_pd *other)
+{
+	return pd->context == other->context && pd->handle == other->handle;
 }
 
 /* ah.c */

@@ -161,18 +161,30 @@ UNIV_EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, v
 	return cq ? univ_cq_ibv(cq) : NULL;
 }
 
-static int attr_ex_check(const struct ibv_cq_init_attr_ex *attr)
+static int parent_check(const struct ibv_context *context, struct ibv_pd *pd)
+{
+	if (!pd)
+		return univ_fail_no_object("ibv_create_cq_ex", UNIV_OBJECT_PD);
+	if (pd->context != context)
+		return univ_fail_context("ibv_create_cq_ex", UNIV_OBJECT_PD);
+	return to_upd(pd)->domain ? 0 : univ_fail_not_parent("ibv_create_cq_ex");
+}
+
+static int attr_ex_check(const struct ibv_context *context, const struct ibv_cq_init_attr_ex *attr)
 {
 	/* A full ring ends the queue, so IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN is not offered. */
 	const uint32_t flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+	const uint32_t known = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
 
 	if (attr->wc_flags & ~WC_FLAGS_OFFERED)
 		return univ_fail_flags("ibv_create_cq_ex", EOPNOTSUPP, UNIV_FLAGS_WC, attr->wc_flags,
 				       WC_FLAGS_OFFERED);
-	/* The other bit, IBV_CQ_INIT_ATTR_MASK_PD, is for parent domains, which are not offered. */
-	if (attr->comp_mask & ~(uint32_t)IBV_CQ_INIT_ATTR_MASK_FLAGS)
-		return univ_fail_flags("ibv_create_cq_ex", EOPNOTSUPP, UNIV_FLAGS_CQ_MASK, attr->comp_mask,
-				       IBV_CQ_INIT_ATTR_MASK_FLAGS);
+	if (attr->comp_mask & ~known)
+		return univ_fail_flags("ibv_create_cq_ex", EOPNOTSUPP, UNIV_FLAGS_CQ_MASK,
+				       attr->comp_mask, known);
+	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) &&
+	    parent_check(context, attr->parent_domain))
+		return errno;
 	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) && (attr->flags & ~flags))
 		return univ_fail_flags("ibv_create_cq_ex", EOPNOTSUPP, UNIV_FLAGS_CQ, attr->flags, flags);
 	return 0;
@@ -189,17 +201,28 @@ static uint32_t kernel_flags(uint64_t wc_flags)
 	return flags;
 }
 
+/* The program promises to use the objects of a thread domain from one thread at a time. */
+static void parent_join(struct univ_cq *cq, struct ibv_pd *pd)
+{
+	univ_pd_hold(pd);
+	cq->pd = pd;
+	if (to_upd(pd)->td)
+		cq->single_threaded = true;
+}
+
 struct ibv_cq_ex *univ_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr)
 {
 	struct univ_cq *cq;
 
-	if (attr_ex_check(attr))
+	if (attr_ex_check(context, attr))
 		return NULL;
 	cq = cq_create(context, attr, kernel_flags(attr->wc_flags));
 	if (!cq)
 		return NULL;
 	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS)
 		cq->single_threaded = attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD)
+		parent_join(cq, attr->parent_domain);
 	univ_cq_ex_init(cq);
 	return &cq->ibv;
 }
@@ -214,6 +237,8 @@ static void cq_free(struct univ_cq *cq)
 		free(past);
 	}
 	univ_unmap_ring(&cq->map);
+	if (cq->pd)
+		univ_pd_release(cq->pd);
 	pthread_mutex_destroy(&cq->ibv.mutex);
 	pthread_cond_destroy(&cq->ibv.cond);
 	free(cq);

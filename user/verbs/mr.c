@@ -41,6 +41,7 @@ UNIV_EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_
 		.lkey = cmd.lkey,
 		.rkey = cmd.rkey,
 	};
+	univ_pd_hold(pd);
 	return mr;
 }
 
@@ -83,8 +84,11 @@ static void rereg_done(struct ibv_mr *mr, const struct univ_mr_rereg *cmd, struc
 {
 	mr->lkey = cmd->lkey;
 	mr->rkey = cmd->rkey;
-	if (cmd->change & IBV_REREG_MR_CHANGE_PD)
+	if (cmd->change & IBV_REREG_MR_CHANGE_PD) {
+		univ_pd_hold(pd);
+		univ_pd_release(mr->pd);
 		mr->pd = pd;
+	}
 	if (cmd->change & IBV_REREG_MR_CHANGE_TRANSLATION) {
 		mr->addr = addr;
 		mr->length = cmd->length;
@@ -125,9 +129,11 @@ UNIV_EXPORT int ibv_dereg_mr(struct ibv_mr *mr)
 	struct univ_destroy cmd = { .handle = mr->handle };
 	int err = univ_cmd_mr_dereg(mr->context->cmd_fd, &cmd);
 
-	if (!err)
-		free(mr);
-	return err;
+	if (err)
+		return err;
+	univ_pd_release(mr->pd);
+	free(mr);
+	return 0;
 }
 
 UNIV_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,

@@ -29,6 +29,7 @@ struct ibv_mw *univ_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 		.handle = cmd.handle,
 		.type = type,
 	};
+	univ_pd_hold(pd);
 	return mw;
 }
 
@@ -37,7 +38,9 @@ int univ_dealloc_mw(struct ibv_mw *mw)
 	struct univ_destroy cmd = { .handle = mw->handle };
 	int err = univ_cmd_mw_dealloc(mw->context->cmd_fd, &cmd);
 
-	if (!err)
-		free(mw);
-	return err;
+	if (err)
+		return err;
+	univ_pd_release(mw->pd);
+	free(mw);
+	return 0;
 }

@@ -168,6 +168,8 @@ static struct univ_qp *qp_create(struct ibv_context *context, struct ibv_qp_init
 		univ_qp_free(qp);
 		return NULL;
 	}
+	if (qp->ibv.pd)
+		univ_pd_hold(qp->ibv.pd);
 	univ_qp_table_add(to_ucontext(context), qp);
 	attr->cap = qp->cap;
 	return qp;
@@ -403,6 +405,8 @@ UNIV_EXPORT int ibv_destroy_qp(struct ibv_qp *ibv)
 		return err;
 	univ_acks_wait(&acks, &ibv->events_completed, cmd.async_events);
 	univ_qp_table_remove(to_ucontext(ibv->context), qp);
+	if (ibv->pd)
+		univ_pd_release(ibv->pd);
 	univ_qp_free(qp);
 	return 0;
 }

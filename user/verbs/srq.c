@@ -83,6 +83,7 @@ static struct ibv_srq *srq_create(struct ibv_pd *pd, struct ibv_srq_init_attr_ex
 		free(srq);
 		return NULL;
 	}
+	univ_pd_hold(pd);
 	return &srq->ibv;
 }
 
@@ -192,6 +193,7 @@ UNIV_EXPORT int ibv_destroy_srq(struct ibv_srq *srq)
 	univ_unmap_ring(&to_usrq(srq)->map);
 	pthread_mutex_destroy(&srq->mutex);
 	pthread_cond_destroy(&srq->cond);
+	univ_pd_release(srq->pd);
 	free(to_usrq(srq));
 	return 0;
 }

@@ -21,6 +21,12 @@ int univ_query_device_ex(struct ibv_context *context,
 			 struct ibv_device_attr_ex *attr, size_t size);
 int univ_query_rt_values(struct ibv_context *context, struct ibv_values_ex *values);
 
+/* pd.c */
+struct ibv_td *univ_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *attr);
+int univ_dealloc_td(struct ibv_td *td);
+struct ibv_pd *univ_alloc_parent_domain(struct ibv_context *context,
+					struct ibv_parent_domain_init_attr *attr);
+
 /* mw.c */
 struct ibv_mw *univ_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int univ_dealloc_mw(struct ibv_mw *mw);

@@ -87,6 +87,7 @@ const char *univ_object_name(uint32_t type)
 		[UNIV_OBJECT_QP] = "queue pair",
 		[UNIV_OBJECT_MW] = "memory window",
 		[UNIV_OBJECT_XRCD] = "XRC domain",
+		[UNIV_OBJECT_TD] = "thread domain",
 	};
 
 	return pick(names, UNIV_COUNT(names), type, "object");
@@ -97,11 +98,13 @@ const char *univ_object_users(uint32_t type)
 {
 	static const char *const users[UNIV_OBJECT_TYPES] = {
 		[UNIV_OBJECT_PD] = "destroy its memory regions, memory windows, address handles, "
-				   "shared receive queues and queue pairs first",
+				   "shared receive queues, queue pairs and parent domains first "
+				   "(of a parent domain its completion queues and buffers, too)",
 		[UNIV_OBJECT_CQ] = "destroy the queue pairs and XRC shared receive queues that "
 				   "complete there first",
 		[UNIV_OBJECT_SRQ] = "destroy the queue pairs that receive from it first",
 		[UNIV_OBJECT_XRCD] = "destroy its queue pairs and shared receive queues first",
+		[UNIV_OBJECT_TD] = "deallocate its parent domains first",
 	};
 
 	return pick(users, UNIV_COUNT(users), type, NULL);

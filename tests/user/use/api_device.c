@@ -338,13 +338,11 @@ static void addresses(void)
  */
 static void not_there(void)
 {
-	struct ibv_parent_domain_init_attr pda = { 0 };
 	struct ibv_counters_init_attr counters = { 0 };
 	struct ibv_rwq_ind_table_init_attr ind = { 0 };
 	struct ibv_alloc_dm_attr dm = { .length = 64 };
 	struct ibv_flow_action_esp_attr esp = { 0 };
 	struct ibv_wq_init_attr wq = { .wq_type = IBV_WQT_RQ, .max_wr = 1, .max_sge = 1 };
-	struct ibv_td_init_attr td = { 0 };
 	struct ibv_flow_attr flow = { .size = sizeof(flow), .port = 1 };
 	struct ibv_ece ece = { 0 };
 	struct ibv_values_ex values = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
@@ -352,8 +350,6 @@ static void not_there(void)
 	int ret;
 
 	pair_open(&p, NULL);
-	CHECK_NULL(ibv_alloc_td(p.dev.ctx, &td), EOPNOTSUPP);
-	CHECK_NULL(ibv_alloc_parent_domain(p.dev.ctx, &pda), EOPNOTSUPP);
 	CHECK_NULL(ibv_alloc_dm(p.dev.ctx, &dm), EOPNOTSUPP);
 	CHECK_NULL(ibv_create_counters(p.dev.ctx, &counters), EOPNOTSUPP);
 	CHECK_NULL(ibv_create_flow_action_esp(p.dev.ctx, &esp), EOPNOTSUPP);
