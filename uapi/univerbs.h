@@ -100,7 +100,7 @@
  * @UNIV_REASON_CQ_SHRINK: More completions are waiting than the new size holds.
  *	Value: requested size. Bound: waiting completions.
  * @UNIV_REASON_FD: The descriptor is not a completion channel of this context.
- *	Value: descriptor.
+ *	Value: descriptor. Bound (library): 1 if it is no context of a device.
  * @UNIV_REASON_VECTOR: The completion vector does not exist. Value: given
  *	vector. Bound: number of vectors.
  * @UNIV_REASON_RING_CORRUPT: Data path: a ring index is out of bounds. Value:
@@ -179,8 +179,9 @@
  *	the receiver's. Value: number of datagrams. Bound: queue pair.
  * @UNIV_REASON_XRC_SRQN: Completion: the peer's XRC domain has no shared
  *	receive queue of the number.
- * @UNIV_REASON_DOMAIN: Library: the buffer belongs to another protection
- *	domain.
+ * @UNIV_REASON_DOMAIN: The object belongs to another protection domain.
+ *	Detail: enum univ_object_type; in the library 0 for a buffer. Value:
+ *	handle.
  * @UNIV_REASON_NOT_PARENT: Library: the protection domain is not a parent
  *	domain.
  * @UNIV_REASON_COUNT: Number of reasons; not a reason.
@@ -630,6 +631,33 @@ struct univ_gid_table {
 	__aligned_u64 entries;
 	__u32 max;
 	__u32 count;
+};
+
+/**
+ * struct univ_handle_query - what another process has to know of an object that
+ *	it imports: ibv_import_pd(3), ibv_import_mr(3)
+ * @hdr: head
+ * @handle: in: object
+ * @type: in: enum univ_object_type: %UNIV_OBJECT_PD or %UNIV_OBJECT_MR
+ * @domain: in: of a region: handle of its protection domain
+ * @lkey: out: of a region
+ * @rkey: out: likewise
+ * @reserved: zero
+ * @length: out: bytes of a region
+ * @iova: out: address by which work requests refer to its first byte
+ *
+ * Errors: EBUSY while another call registers the region again.
+ */
+struct univ_handle_query {
+	struct univ_hdr hdr;
+	__u32 handle;
+	__u32 type;
+	__u32 domain;
+	__u32 lkey;
+	__u32 rkey;
+	__u32 reserved;
+	__aligned_u64 length;
+	__aligned_u64 iova;
 };
 
 /**
@@ -1154,6 +1182,7 @@ struct univ_event {
 #define UNIV_GID_QUERY		UNIV_IO(0x04)	/* struct univ_gid_query */
 #define UNIV_GID_TABLE		UNIV_IO(0x05)	/* struct univ_gid_table */
 #define UNIV_POLLER_START	UNIV_IO(0x06)	/* struct univ_poller_start */
+#define UNIV_HANDLE_QUERY	UNIV_IO(0x08)	/* struct univ_handle_query */
 #define UNIV_PD_ALLOC		UNIV_IO(0x10)	/* struct univ_pd_alloc */
 #define UNIV_PD_DEALLOC		UNIV_IO(0x11)	/* struct univ_destroy */
 #define UNIV_XRCD_OPEN		UNIV_IO(0x12)	/* struct univ_xrcd_open */

@@ -33,6 +33,8 @@
 	X(GID_TABLE, gid_table, gid_table, count, )			\
 	X(POLLER_START, poller_start, poller_start, reserved,		\
 	  R(poller_start, reserved))					\
+	X(HANDLE_QUERY, handle_query, handle_query, iova,		\
+	  R(handle_query, reserved))					\
 	X(PD_ALLOC, pd_alloc, pd_alloc, reserved, R(pd_alloc, reserved)) \
 	X(PD_DEALLOC, pd_dealloc, destroy, reserved,			\
 	  R(destroy, reserved))						\

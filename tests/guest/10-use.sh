@@ -25,5 +25,6 @@ user_test atomic_write 100
 user_test odd_memory 120
 user_test api_newer 100
 user_test domains 150
+user_test import 120
 
 run_test "nothing is left behind" 20 resources_unchanged

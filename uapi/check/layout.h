@@ -186,6 +186,17 @@ AT(univ_mw_alloc, type, 36);
 AT(univ_mw_alloc, handle, 40);
 AT(univ_mw_alloc, rkey, 44);
 
+SIZE(univ_handle_query, 72);
+AT(univ_handle_query, hdr, 0);
+AT(univ_handle_query, handle, 32);
+AT(univ_handle_query, type, 36);
+AT(univ_handle_query, domain, 40);
+AT(univ_handle_query, lkey, 44);
+AT(univ_handle_query, rkey, 48);
+AT(univ_handle_query, reserved, 52);
+AT(univ_handle_query, length, 56);
+AT(univ_handle_query, iova, 64);
+
 SIZE(univ_mr_rereg, 80);
 AT(univ_mr_rereg, hdr, 0);
 AT(univ_mr_rereg, handle, 32);

@@ -107,13 +107,6 @@ void univ_unsupported_ops(struct verbs_context *vctx)
 	flow_ops_set(vctx);
 }
 
-UNIV_EXPORT struct ibv_context *ibv_import_device(int cmd_fd)
-{
-	(void)cmd_fd;
-	univ_fail_unsupported("ibv_import_device");
-	return NULL;
-}
-
 UNIV_EXPORT struct ibv_dm *ibv_import_dm(struct ibv_context *context, uint32_t dm_handle)
 {
 	(void)context;

@@ -17,6 +17,7 @@
 #include "why/why.h"
 
 #define VERB_OPEN "ibv_open_device"
+#define VERB_IMPORT "ibv_import_device"
 #define POLL_IDLE_US 1000
 
 /*
@@ -74,8 +75,9 @@ static void poller_start(int fd)
 	univ_cmd_poller_start(fd, &cmd);
 }
 
-/* The macro of the public header hides the exported function. */
+/* The macros of the public header hide the exported functions. */
 #undef ibv_query_port
+#undef ibv_get_device_list
 
 static void direct_ops_set(struct ibv_context_ops *ops)
 {
@@ -152,6 +154,69 @@ free_context:
 	return NULL;
 }
 
+/* The device whose node @fd is, with a reference, or NULL. */
+static struct univ_device *node_device(int fd)
+{
+	struct univ_device *found = NULL;
+	struct ibv_device **list, **each;
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISCHR(st.st_mode)) {
+		univ_fail_no_context(VERB_IMPORT, fd);
+		return NULL;
+	}
+	list = ibv_get_device_list(NULL);
+	for (each = list; each && *each && !found; each++)
+		if (to_udevice(*each)->node == st.st_rdev)
+			found = to_udevice(*each);
+	if (found)
+		univ_device_get(found);
+	else
+		univ_fail_no_context(VERB_IMPORT, fd);
+	if (list)
+		ibv_free_device_list(list);
+	return found;
+}
+
+/*
+ * A context belongs to its file, so the contexts of all processes that hold the file have the
+ * same objects. The file's asynchronous events are for its opener; no events arrive at the channel
+ * that takes their place here, and it ends with the device.
+ */
+static int context_import(struct univ_context *ctx, struct univ_device *device, int fd)
+{
+	struct univ_channel_create channel = {};
+	int err = context_query(ctx, fd);
+
+	if (!err)
+		err = univ_cmd_channel_create(fd, &channel);
+	if (err)
+		return err;
+	context_init(ctx, device, fd);
+	ctx->vctx.context.async_fd = channel.fd;
+	ctx->imported = true;
+	univ_watch_open(ctx);
+	return 0;
+}
+
+UNIV_EXPORT struct ibv_context *ibv_import_device(int cmd_fd)
+{
+	struct univ_device *device = node_device(cmd_fd);
+	struct univ_context *ctx;
+
+	if (!device)
+		return NULL;
+	ctx = calloc(1, sizeof(*ctx));
+	if (!ctx)
+		univ_fail_memory(VERB_IMPORT, sizeof(*ctx));
+	if (ctx && context_import(ctx, device, cmd_fd)) {
+		free(ctx);
+		ctx = NULL;
+	}
+	univ_device_put(device);
+	return ctx ? &ctx->vctx.context : NULL;
+}
+
 UNIV_EXPORT int ibv_close_device(struct ibv_context *context)
 {
 	struct univ_context *ctx = to_ucontext(context);
@@ -159,6 +224,8 @@ UNIV_EXPORT int ibv_close_device(struct ibv_context *context)
 	univ_watch_close(ctx);
 	if (ctx->doorbell)
 		munmap((void *)ctx->doorbell, UNIV_PAGE_SIZE);
+	if (ctx->imported)
+		close(context->async_fd);
 	close(context->cmd_fd);
 	pthread_mutex_destroy(&context->mutex);
 	univ_device_put(to_udevice(context->device));

@@ -54,6 +54,8 @@
 	DESTROY(qp_destroy, UNIV_QP_DESTROY, "ibv_destroy_qp")					\
 	COMMAND(mcast_attach, UNIV_MCAST_ATTACH, univ_mcast, "ibv_attach_mcast")		\
 	COMMAND(mcast_detach, UNIV_MCAST_DETACH, univ_mcast, "ibv_detach_mcast")		\
+	COMMAND(pd_import, UNIV_HANDLE_QUERY, univ_handle_query, "ibv_import_pd")		\
+	COMMAND(mr_import, UNIV_HANDLE_QUERY, univ_handle_query, "ibv_import_mr")		\
 	TRY(port_try, UNIV_PORT_QUERY, univ_port_query)						\
 	TRY(pd_try, UNIV_PD_ALLOC, univ_pd_alloc)						\
 	TRY(gid_table_try, UNIV_GID_TABLE, univ_gid_table)

@@ -65,6 +65,24 @@ struct univ_acks {
 	pthread_cond_t *cond;
 };
 
+/*
+ * The cookie of an object's events. The file that an imported context shares reads the
+ * asynchronous events of all its contexts, so the low bit marks the objects of an imported one,
+ * whose addresses mean nothing to the reader.
+ */
+#define UNIV_COOKIE_IMPORTED 1u
+
+static inline uint64_t univ_cookie(struct ibv_context *context, const void *object)
+{
+	return (uintptr_t)object | (to_ucontext(context)->imported ? UNIV_COOKIE_IMPORTED : 0);
+}
+
+/* How many of the @delivered asynchronous events the program has to acknowledge. */
+static inline uint32_t univ_async_due(struct ibv_context *context, uint32_t delivered)
+{
+	return to_ucontext(context)->imported ? 0 : delivered;
+}
+
 /* Waits until the program has acknowledged as many events as the kernel has @delivered. */
 void univ_acks_wait(const struct univ_acks *acks, const uint32_t *done, uint32_t delivered);
 

@@ -88,7 +88,7 @@ static int cq_create_kernel(struct univ_cq *cq, const struct ibv_cq_init_attr_ex
 		.comp_vector = attr->comp_vector,
 		.channel_fd = attr->channel ? attr->channel->fd : -1,
 		.cq_flags = flags,
-		.cookie = (uintptr_t)cq,
+		.cookie = univ_cookie(cq->ibv.context, cq),
 	};
 	struct univ_destroy destroy;
 	int err = univ_cmd_cq_create(cq->ibv.context->cmd_fd, &cmd);
@@ -256,7 +256,8 @@ UNIV_EXPORT int ibv_destroy_cq(struct ibv_cq *ibv)
 	if (channel)
 		channel_leave(channel, to_ucq(ibv));
 	univ_acks_wait(&acks, &ibv->comp_events_completed, cmd.comp_events);
-	univ_acks_wait(&acks, &ibv->async_events_completed, cmd.async_events);
+	univ_acks_wait(&acks, &ibv->async_events_completed,
+		       univ_async_due(ibv->context, cmd.async_events));
 	cq_free(to_ucq(ibv));
 	return 0;
 }

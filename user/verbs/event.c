@@ -66,6 +66,11 @@ static int event_read(const char *verb, int fd, struct univ_event *event)
 	return -1;
 }
 
+static void *cookie_object(const struct univ_event *event)
+{
+	return (void *)(uintptr_t)(event->cookie & ~(uint64_t)UNIV_COOKIE_IMPORTED);
+}
+
 UNIV_EXPORT int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq,
 				 void **cq_context)
 {
@@ -76,7 +81,7 @@ UNIV_EXPORT int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq
 		return -1;
 	if (event_read("ibv_get_cq_event", channel->fd, &event))
 		return -1;
-	*cq = (struct ibv_cq *)(uintptr_t)event.cookie;
+	*cq = cookie_object(&event);
 	*cq_context = (*cq)->cq_context;
 	return 0;
 }
@@ -121,12 +126,15 @@ UNIV_EXPORT void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nevents)
 	ack(&cq->mutex, &cq->cond, &cq->comp_events_completed, nevents);
 }
 
+/* Skips events of objects that an imported context has created; see univ_cookie(). */
 UNIV_EXPORT int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
 {
 	struct univ_event got;
 
-	if (event_read("ibv_get_async_event", context->async_fd, &got))
-		return -1;
+	do
+		if (event_read("ibv_get_async_event", context->async_fd, &got))
+			return -1;
+	while (got.cookie & UNIV_COOKIE_IMPORTED);
 	event->event_type = (enum ibv_event_type)got.type;
 	switch (event->event_type) {
 	case IBV_EVENT_CQ_ERR:
@@ -141,7 +149,7 @@ UNIV_EXPORT int ibv_get_async_event(struct ibv_context *context, struct ibv_asyn
 	case IBV_EVENT_SRQ_ERR:
 	case IBV_EVENT_SRQ_LIMIT_REACHED:
 		/* All pointers of the union share its bytes. */
-		event->element.qp = (struct ibv_qp *)(uintptr_t)got.cookie;
+		event->element.qp = cookie_object(&got);
 		break;
 	default:
 		event->element.port_num = (int)got.port_num;

@@ -149,15 +149,38 @@ UNIV_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 	return NULL;
 }
 
+/* The memory may not be mapped in this process, so the region has no address here. */
 UNIV_EXPORT struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t mr_handle)
 {
-	(void)pd;
-	(void)mr_handle;
-	univ_fail_unsupported("ibv_import_mr");
-	return NULL;
+	struct univ_handle_query cmd = {
+		.handle = mr_handle,
+		.type = UNIV_OBJECT_MR,
+		.domain = pd->handle,
+	};
+	struct ibv_mr *mr = malloc(sizeof(*mr));
+
+	if (!mr) {
+		univ_fail_memory("ibv_import_mr", sizeof(*mr));
+		return NULL;
+	}
+	if (univ_cmd_mr_import(pd->context->cmd_fd, &cmd)) {
+		free(mr);
+		return NULL;
+	}
+	*mr = (struct ibv_mr) {
+		.context = pd->context,
+		.pd = pd,
+		.length = cmd.length,
+		.handle = mr_handle,
+		.lkey = cmd.lkey,
+		.rkey = cmd.rkey,
+	};
+	univ_pd_hold(pd);
+	return mr;
 }
 
 UNIV_EXPORT void ibv_unimport_mr(struct ibv_mr *mr)
 {
-	(void)mr;
+	univ_pd_release(mr->pd);
+	free(mr);
 }

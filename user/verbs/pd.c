@@ -153,13 +153,20 @@ struct ibv_pd *univ_alloc_parent_domain(struct ibv_context *context,
 
 UNIV_EXPORT struct ibv_pd *ibv_import_pd(struct ibv_context *context, uint32_t pd_handle)
 {
-	(void)context;
-	(void)pd_handle;
-	univ_fail_unsupported("ibv_import_pd");
-	return NULL;
+	struct univ_handle_query cmd = { .handle = pd_handle, .type = UNIV_OBJECT_PD };
+	struct univ_pd *pd = pd_new("ibv_import_pd", context);
+
+	if (!pd)
+		return NULL;
+	if (univ_cmd_pd_import(context->cmd_fd, &cmd)) {
+		free(pd);
+		return NULL;
+	}
+	pd->ibv.handle = pd_handle;
+	return &pd->ibv;
 }
 
 UNIV_EXPORT void ibv_unimport_pd(struct ibv_pd *pd)
 {
-	(void)pd;
+	free(to_upd(pd));
 }

@@ -83,7 +83,7 @@ static struct univ_qp_create create_command(const struct univ_qp *qp,
 		.max_inline = attr->cap.max_inline_data,
 		.create_flags = attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS ?
 				attr->create_flags : 0,
-		.cookie = (uintptr_t)qp,
+		.cookie = univ_cookie(qp->ibv.context, qp),
 	};
 }
 
@@ -403,7 +403,8 @@ UNIV_EXPORT int ibv_destroy_qp(struct ibv_qp *ibv)
 
 	if (err)
 		return err;
-	univ_acks_wait(&acks, &ibv->events_completed, cmd.async_events);
+	univ_acks_wait(&acks, &ibv->events_completed,
+		       univ_async_due(ibv->context, cmd.async_events));
 	univ_qp_table_remove(to_ucontext(ibv->context), qp);
 	if (ibv->pd)
 		univ_pd_release(ibv->pd);

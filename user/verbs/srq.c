@@ -47,7 +47,7 @@ static int srq_create_kernel(struct univ_srq *srq, struct ibv_srq_init_attr_ex *
 		.max_wr = attr->max_wr,
 		.max_sge = attr->max_sge,
 		.limit = attr->srq_limit,
-		.cookie = (uintptr_t)srq,
+		.cookie = univ_cookie(srq->ibv.context, srq),
 		.srq_type = HANDLE(ex, TYPE, ex->srq_type),
 		.cq = HANDLE(ex, CQ, ex->cq->handle),
 		.xrcd = HANDLE(ex, XRCD, to_uxrcd(ex->xrcd)->handle),
@@ -189,7 +189,8 @@ UNIV_EXPORT int ibv_destroy_srq(struct ibv_srq *srq)
 
 	if (err)
 		return err;
-	univ_acks_wait(&acks, &srq->events_completed, cmd.async_events);
+	univ_acks_wait(&acks, &srq->events_completed,
+		       univ_async_due(srq->context, cmd.async_events));
 	univ_unmap_ring(&to_usrq(srq)->map);
 	pthread_mutex_destroy(&srq->mutex);
 	pthread_cond_destroy(&srq->cond);

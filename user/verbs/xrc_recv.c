@@ -17,7 +17,7 @@ int univ_xrc_recv_create(struct univ_qp *qp, const struct ibv_qp_init_attr_ex *a
 		.qp_type = IBV_QPT_XRC_RECV,
 		.create_flags = attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS ?
 				attr->create_flags : 0,
-		.cookie = (uintptr_t)qp,
+		.cookie = univ_cookie(qp->ibv.context, qp),
 		.xrcd = to_uxrcd(attr->xrcd)->handle,
 	};
 	/* A post fails, and reads the doorbell page to tell whether the device is gone. */
@@ -36,7 +36,7 @@ static int xrc_recv_open(struct univ_qp *qp, const struct ibv_qp_open_attr *attr
 		.xrcd = to_uxrcd(attr->xrcd)->handle,
 		.qp_num = attr->qp_num,
 		.qp_type = (uint32_t)attr->qp_type,
-		.cookie = (uintptr_t)qp,
+		.cookie = univ_cookie(qp->ibv.context, qp),
 	};
 	int err = univ_doorbell_map(VERB_OPEN, qp->ibv.context, &qp->doorbell);
 

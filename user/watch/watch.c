@@ -324,6 +324,7 @@ void univ_watch_open(struct univ_context *ctx)
 
 void univ_watch_close(struct univ_context *ctx)
 {
-	if (univ_fail_printed())
+	/* An imported context shares its objects with the context that created it. */
+	if (univ_fail_printed() && !ctx->imported)
 		left_objects_explain(ctx);
 }

@@ -164,6 +164,23 @@ void univ_explain_busy(struct univ_line *line, const struct univ_failure *f)
 		univ_say(line, ": %s", users);
 }
 
+void univ_explain_domain(struct univ_line *line, const struct univ_failure *f)
+{
+	if (f->detail)
+		univ_say(line, "the %s belongs to another protection domain",
+			 univ_object_name(f->detail));
+	else
+		univ_say(line, "the buffer was allocated in another protection domain "
+			 "(ibv_alloc_buf)");
+}
+
+void univ_explain_fd(struct univ_line *line, const struct univ_failure *f)
+{
+	univ_say(line, "file descriptor %llu is not a %s", (ull)f->value,
+		 f->bound ? "context of a device (pass the cmd_fd of an ibv_context)" :
+			    "completion channel of this context");
+}
+
 void univ_explain_xrcd_file(struct univ_line *line, const struct univ_failure *f)
 {
 	static const char *const why[] = {

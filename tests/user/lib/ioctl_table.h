@@ -79,6 +79,15 @@ static void fill_gid_table(void *arg)
 	a->max = ARRAY_SIZE(env.gids);
 }
 
+static void fill_handle_query(void *arg)
+{
+	struct univ_handle_query *a = arg;
+
+	a->handle = env.mr.handle;
+	a->type = UNIV_OBJECT_MR;
+	a->domain = env.pd;
+}
+
 static void fill_mr(void *arg)
 {
 	struct univ_mr_reg *a = arg;
@@ -216,6 +225,7 @@ static const struct special {
 } special[] = {
 	{ UNIV_CONTEXT_QUERY, .reserved = "features" },
 	{ UNIV_GID_QUERY, .fill = fill_gid },
+	{ UNIV_HANDLE_QUERY, .fill = fill_handle_query },
 	{ UNIV_GID_TABLE, .fill = fill_gid_table },
 	{ UNIV_XRCD_OPEN, .fill = fill_xrcd },
 	{ UNIV_MR_REG, .fill = fill_mr },

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A second process imports the device, the protection domain and the memory region of the
+ * first one, by a descriptor that it was sent, and works with them.
+ */
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "raw.h"
+
+static struct pair p;
+
+static void send_fd(int sock, int fd)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	char byte = 0;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control.bytes, .msg_controllen = sizeof(control.bytes),
+	};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	NEED(sendmsg(sock, &msg, 0) == 1, "sendmsg: %s", err_name(errno));
+}
+
+static int receive_fd(int sock)
+{
+	char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	char byte;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control, .msg_controllen = sizeof(control),
+	};
+	int fd;
+
+	NEED(recvmsg(sock, &msg, MSG_CMSG_CLOEXEC) == 1, "recvmsg: %s", err_name(errno));
+	NEED(CMSG_FIRSTHDR(&msg), "no descriptor came");
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
+	return fd;
+}
+
+struct handles {
+	uint32_t pd, mr, lkey, rkey;
+	size_t length;
+	uint64_t addr;
+	char node[128];
+};
+
+static struct ibv_context *imported(int sock)
+{
+	int fd = receive_fd(sock);
+	struct ibv_context *ctx = ibv_import_device(fd);
+
+	NEED(ctx, "import_device: %s; %s", err_name(errno), why_text());
+	CHECK(ctx->cmd_fd == fd, "the context has another descriptor");
+	CHECK(!strcmp(ctx->device->name, dev_wanted()), "device %s", ctx->device->name);
+	return ctx;
+}
+
+/*
+ * In the second process, with a pair of queue pairs of its own in the domain: send the memory
+ * of the first process from one to the other, into memory of this process.
+ */
+static void use_region(struct ibv_pd *pd, const struct handles *h)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_READ, .send_flags = IBV_SEND_SIGNALED,
+		.num_sge = 1 };
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .cap = { 4, 4, 1, 1, 0 } };
+	struct test_dev dev = p.dev;
+	struct ibv_send_wr *bad;
+	struct ibv_mr *mr, *own;
+	struct ibv_sge sge;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp[2];
+	struct ibv_wc wc;
+	static uint8_t into[4096];
+
+	mr = ibv_import_mr(pd, h->mr);
+	NEED(mr, "import_mr: %s; %s", err_name(errno), why_text());
+	CHECK(mr->lkey == h->lkey && mr->rkey == h->rkey && mr->length == h->length &&
+	      mr->handle == h->mr && mr->pd == pd && !mr->addr, "another region");
+	own = ibv_reg_mr(pd, into, sizeof(into), ALL_ACCESS);
+	NEED_PTR(own, "reg_mr");
+	cq = ibv_create_cq(pd->context, 8, NULL, NULL, 0);
+	NEED_PTR(cq, "create_cq");
+	init.send_cq = init.recv_cq = cq;
+	dev.ctx = pd->context;
+	for (int i = 0; i < 2; i++) {
+		qp[i] = ibv_create_qp(pd, &init);
+		NEED_PTR(qp[i], "create_qp");
+	}
+	for (int i = 0; i < 2; i++)
+		qp_connect(&dev, qp[i], qp[!i]->qp_num, NULL);
+	sge = (struct ibv_sge){ (uintptr_t)into, sizeof(into), own->lkey };
+	wr.sg_list = &sge;
+	wr.wr.rdma.remote_addr = h->addr;
+	wr.wr.rdma.rkey = mr->rkey;
+	CHECK_ERR(ibv_post_send(qp[0], &wr, &bad), 0);
+	WANT_WC(cq, &wc, IBV_WC_SUCCESS);
+	CHECK_BYTES(into, sizeof(into), 5, "read from the first process");
+
+	/* An asynchronous event of this process's queue pair reaches neither process. */
+	CHECK_ERR(qp_to_state(qp[1], IBV_QPS_ERR), 0);
+	for (int i = 0; i < 2; i++)
+		CHECK_ERR(ibv_destroy_qp(qp[i]), 0);
+	CHECK_ERR(ibv_destroy_cq(cq), 0);
+	CHECK_ERR(ibv_dereg_mr(own), 0);
+	ibv_unimport_mr(mr);
+}
+
+static void second_process(int sock)
+{
+	struct ibv_async_event event;
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct handles h;
+
+	test_failures = 0;
+	NEED(read(sock, &h, sizeof(h)) == sizeof(h), "read: %s", err_name(errno));
+	ctx = imported(sock);
+	CHECK_NULL(ibv_import_pd(ctx, h.mr), EINVAL);
+	CHECK(strstr(why_text(), "memory region instead of protection domain"), "explained as: %s", why_text());
+	CHECK_NULL(ibv_import_pd(ctx, 99999), EINVAL);
+	pd = ibv_import_pd(ctx, h.pd);
+	NEED(pd, "import_pd: %s; %s", err_name(errno), why_text());
+	CHECK_NULL(ibv_import_mr(pd, h.pd), EINVAL);
+	CHECK_NULL(ibv_import_mr(pd, 99999), EINVAL);
+	use_region(pd, &h);
+	NEED(!fcntl(ctx->async_fd, F_SETFL, O_NONBLOCK), "fcntl");
+	CHECK(ibv_get_async_event(ctx, &event) == -1 && errno == EAGAIN, "an event");
+	ibv_unimport_pd(pd);
+	CHECK_ERR(ibv_close_device(ctx), 0);
+	exit(test_failures ? 1 : 0);
+}
+
+static struct handles handles_of(const struct pair *from)
+{
+	return (struct handles){
+		.pd = from->pd->handle, .mr = from->mr->handle,
+		.lkey = from->mr->lkey, .rkey = from->mr->rkey,
+		.length = from->mr->length, .addr = (uintptr_t)from->buf[0],
+	};
+}
+
+static void two_processes(void)
+{
+	struct ibv_async_event event;
+	struct handles h;
+	int sock[2], status;
+	pid_t pid;
+
+	NEED(!socketpair(AF_UNIX, SOCK_STREAM, 0, sock), "socketpair: %s", err_name(errno));
+	pid = fork();
+	if (!pid) {
+		close(sock[0]);
+		/* The second process knows the device's address and nothing else of the first one. */
+		dev_open(&p.dev);
+		dev_close(&p.dev);
+		second_process(sock[1]);
+	}
+	pair_open(&p, NULL);
+	fill(p.buf[0], 4096, 5);
+	h = handles_of(&p);
+	NEED(write(sock[0], &h, sizeof(h)) == sizeof(h), "write: %s", err_name(errno));
+	send_fd(sock[0], p.dev.ctx->cmd_fd);
+	NEED(waitpid(pid, &status, 0) == pid, "waitpid: %s", err_name(errno));
+	CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "the second process: status %#x", status);
+	NEED(!fcntl(p.dev.ctx->async_fd, F_SETFL, O_NONBLOCK), "fcntl");
+	CHECK(ibv_get_async_event(p.dev.ctx, &event) == -1 && errno == EAGAIN,
+	      "an event of the second process");
+	/* The first process's objects are as they were. */
+	CHECK(pair_works(&p), "the pair does not work after it");
+	pair_close(&p);
+}
+
+/* A region of another domain, and a descriptor that is no context. */
+static void mistakes(void)
+{
+	struct ibv_pd *pd, *alias;
+	struct ibv_context *ctx;
+	int fd;
+
+	pair_open(&p, NULL);
+	fd = open("/dev/null", O_RDWR);
+	CHECK_NULL(ibv_import_device(fd), EINVAL);
+	CHECK(strstr(why_text(), "is not a context of a device"), "explained as: %s", why_text());
+	close(fd);
+	CHECK_NULL(ibv_import_device(-1), EINVAL);
+	CHECK_NULL(ibv_import_device(12345), EINVAL);
+
+	pd = ibv_alloc_pd(p.dev.ctx);
+	NEED_PTR(pd, "alloc_pd");
+	CHECK_NULL(ibv_import_mr(pd, p.mr->handle), EINVAL);
+	CHECK(strstr(why_text(), "memory region belongs to another protection domain"),
+	      "explained as: %s", why_text());
+
+	fd = dup(p.dev.ctx->cmd_fd);
+	ctx = ibv_import_device(fd);
+	NEED_PTR(ctx, "import_device");
+	/* An import is another name of the domain: deallocating it here deallocates it there. */
+	alias = ibv_import_pd(ctx, pd->handle);
+	NEED_PTR(alias, "import_pd");
+	CHECK_ERR(ibv_dealloc_pd(alias), 0);
+	CHECK_ERR(ibv_dealloc_pd(pd), EINVAL);
+	ibv_unimport_pd(pd);
+	CHECK_ERR(ibv_close_device(ctx), 0);
+	CHECK(pair_works(&p), "closing the imported context has broken the pair");
+	pair_close(&p);
+}
+
+/* Only these types of objects are asked for. */
+static void other_types(void)
+{
+	int fd = raw_open();
+	struct univ_handle_query arg = { .handle = raw_pd(fd), .type = UNIV_OBJECT_PD };
+	uint32_t pd = arg.handle;
+
+	CHECK_ERR(raw_call(fd, UNIV_HANDLE_QUERY, &arg), 0);
+	CHECK(!arg.lkey && !arg.rkey && !arg.length && !arg.iova, "a domain has keys");
+	for (uint32_t type = 0; type < 70; type++) {
+		arg = (struct univ_handle_query){ .handle = pd, .type = type };
+		if (type != UNIV_OBJECT_PD && type != UNIV_OBJECT_MR)
+			CHECK_ERR(raw_call(fd, UNIV_HANDLE_QUERY, &arg), EOPNOTSUPP);
+	}
+	arg = (struct univ_handle_query){ .handle = pd, .type = ~0u };
+	CHECK_ERR(raw_call(fd, UNIV_HANDLE_QUERY, &arg), EOPNOTSUPP);
+	close(fd);
+}
+
+static const struct test_case cases[] = {
+	{ "two_processes", two_processes },
+	{ "mistakes", mistakes },
+	{ "other_types", other_types },
+};
+
+TEST_MAIN("import", cases, 40)
