@@ -147,8 +147,8 @@
  * @UNIV_REASON_RECV_SHORT: Completion: the message is longer than the memory of
  *	the receive request. Library: datagrams of the port were too long.
  *	Value: number of datagrams. Bound: queue pair.
- * @UNIV_REASON_FLAGS_MISSING: Library: flags must be added. Detail: enum
- *	univ_flags. Value: missing flags.
+ * @UNIV_REASON_FLAGS_MISSING: Flags must be added. Detail: enum univ_flags.
+ *	Value: missing flags.
  * @UNIV_REASON_WR_NOT_ASKED: Library: send_ops_flags at creation lack the
  *	operation. Value: opcode.
  * @UNIV_REASON_WR_DEVICE: Library: the device lacks the operation. Value:
@@ -184,6 +184,8 @@
  *	handle.
  * @UNIV_REASON_NOT_PARENT: Library: the protection domain is not a parent
  *	domain.
+ * @UNIV_REASON_DM_RANGE: Library: a copy to or from device memory is not
+ *	possible. Value: offset. Bound: length.
  * @UNIV_REASON_COUNT: Number of reasons; not a reason.
  *
  * "detail", "value" and "bound" in these descriptions are fields of struct
@@ -274,6 +276,7 @@ enum univ_reason {
 	UNIV_REASON_XRC_SRQN,
 	UNIV_REASON_DOMAIN,
 	UNIV_REASON_NOT_PARENT,
+	UNIV_REASON_DM_RANGE,
 	UNIV_REASON_COUNT
 };
 
@@ -311,6 +314,8 @@ enum univ_xrcd_file {
  *	fails with ENFILE.
  * @UNIV_LIMIT_POLLERS: Poller threads.
  * @UNIV_LIMIT_MW_LENGTH: Bytes of a memory window.
+ * @UNIV_LIMIT_DM_LENGTH: Bytes of device memory.
+ * @UNIV_LIMIT_DM_ALIGN: Binary logarithm of the alignment of device memory.
  * @UNIV_LIMIT_COUNT: Number of limits; not a limit.
  */
 enum univ_limit {
@@ -331,6 +336,8 @@ enum univ_limit {
 	UNIV_LIMIT_CONTEXTS,
 	UNIV_LIMIT_POLLERS,
 	UNIV_LIMIT_MW_LENGTH,
+	UNIV_LIMIT_DM_LENGTH,
+	UNIV_LIMIT_DM_ALIGN,
 	UNIV_LIMIT_COUNT
 };
 
@@ -379,6 +386,7 @@ enum univ_flags {
  * @UNIV_OBJECT_MW: Memory window.
  * @UNIV_OBJECT_XRCD: XRC domain.
  * @UNIV_OBJECT_TD: Thread domain; only the library has such objects.
+ * @UNIV_OBJECT_DM: Device memory.
  * @UNIV_OBJECT_TYPES: Number of types; not a type.
  */
 enum univ_object_type {
@@ -392,6 +400,7 @@ enum univ_object_type {
 	UNIV_OBJECT_MW,
 	UNIV_OBJECT_XRCD,
 	UNIV_OBJECT_TD,
+	UNIV_OBJECT_DM,
 	UNIV_OBJECT_TYPES
 };
 
@@ -421,11 +430,14 @@ struct univ_hdr {
  * @UNIV_FEATURE_XRC: %UNIV_XRCD_OPEN, and shared receive queues and queue pairs
  *	for XRC
  * @UNIV_FEATURE_ATOMIC_WRITE: send rings take %UNIV_WR_ATOMIC_WRITE
+ * @UNIV_FEATURE_DM: device memory and null regions: %UNIV_DM_ALLOC,
+ *	%UNIV_MR_DM_REG and %UNIV_MR_NULL_ALLOC
  */
 enum univ_feature {
 	UNIV_FEATURE_WINDOWS	= 1 << 0,
 	UNIV_FEATURE_XRC	= 1 << 1,
 	UNIV_FEATURE_ATOMIC_WRITE = 1 << 2,
+	UNIV_FEATURE_DM		= 1 << 3,
 };
 
 /**
@@ -635,16 +647,19 @@ struct univ_gid_table {
 
 /**
  * struct univ_handle_query - what another process has to know of an object that
- *	it imports: ibv_import_pd(3), ibv_import_mr(3)
+ *	it imports: ibv_import_pd(3), ibv_import_mr(3), ibv_import_dm(3)
  * @hdr: head
  * @handle: in: object
- * @type: in: enum univ_object_type: %UNIV_OBJECT_PD or %UNIV_OBJECT_MR
+ * @type: in: enum univ_object_type: %UNIV_OBJECT_PD, %UNIV_OBJECT_MR or
+ *	%UNIV_OBJECT_DM
  * @domain: in: of a region: handle of its protection domain
  * @lkey: out: of a region
  * @rkey: out: likewise
  * @reserved: zero
- * @length: out: bytes of a region
- * @iova: out: address by which work requests refer to its first byte
+ * @length: out: bytes of a region or of device memory
+ * @iova: out: address by which work requests refer to a region's first byte
+ * @map_offset: out: of device memory: mmap() offset
+ * @map_length: out: of device memory: mmap() length in bytes
  *
  * Errors: EBUSY while another call registers the region again.
  */
@@ -658,6 +673,8 @@ struct univ_handle_query {
 	__u32 reserved;
 	__aligned_u64 length;
 	__aligned_u64 iova;
+	__aligned_u64 map_offset;
+	__aligned_u64 map_length;
 };
 
 /**
@@ -759,6 +776,74 @@ struct univ_mr_rereg {
 	__aligned_u64 addr;
 	__aligned_u64 length;
 	__aligned_u64 iova;
+	__u32 lkey;
+	__u32 rkey;
+};
+
+/**
+ * struct univ_mr_null_alloc - ibv_alloc_null_mr(3)
+ * @hdr: head
+ * @pd: in: handle
+ * @handle: out
+ * @lkey: out
+ * @reserved: zero
+ *
+ * The region has every address. Requests read zeros from it, and the bytes that
+ * they write to it are lost. A peer cannot use it. Only devices with
+ * %UNIV_FEATURE_DM offer this.
+ */
+struct univ_mr_null_alloc {
+	struct univ_hdr hdr;
+	__u32 pd;
+	__u32 handle;
+	__u32 lkey;
+	__u32 reserved;
+};
+
+/**
+ * struct univ_dm_alloc - ibv_alloc_dm(3)
+ * @hdr: head
+ * @length: in: bytes
+ * @log_align: in: binary logarithm of the alignment
+ * @handle: out
+ * @map_offset: out: mmap() offset of the memory
+ * @map_length: out: mmap() length in bytes
+ *
+ * The memory is zeroed. It counts as ring memory, and is freed when the object
+ * and all mappings of it are gone. Only devices with %UNIV_FEATURE_DM offer
+ * this.
+ */
+struct univ_dm_alloc {
+	struct univ_hdr hdr;
+	__aligned_u64 length;
+	__u32 log_align;
+	__u32 handle;
+	__aligned_u64 map_offset;
+	__aligned_u64 map_length;
+};
+
+/**
+ * struct univ_mr_dm_reg - ibv_reg_dm_mr(3)
+ * @hdr: head
+ * @pd: in: handle
+ * @dm: in: handle
+ * @offset: in: offset of the first byte in the device memory
+ * @length: in: bytes
+ * @access: in: enum ibv_access_flags, with IBV_ACCESS_ZERO_BASED
+ * @handle: out
+ * @lkey: out
+ * @rkey: out
+ *
+ * Requests refer to the first byte of the region by address 0.
+ */
+struct univ_mr_dm_reg {
+	struct univ_hdr hdr;
+	__u32 pd;
+	__u32 dm;
+	__aligned_u64 offset;
+	__aligned_u64 length;
+	__u32 access;
+	__u32 handle;
 	__u32 lkey;
 	__u32 rkey;
 };
@@ -1210,6 +1295,10 @@ struct univ_event {
 #define UNIV_QP_OPEN		UNIV_IO(0x34)	/* struct univ_qp_open */
 #define UNIV_MCAST_ATTACH	UNIV_IO(0x38)	/* struct univ_mcast */
 #define UNIV_MCAST_DETACH	UNIV_IO(0x39)	/* struct univ_mcast */
+#define UNIV_DM_ALLOC		UNIV_IO(0x40)	/* struct univ_dm_alloc */
+#define UNIV_DM_FREE		UNIV_IO(0x41)	/* struct univ_destroy */
+#define UNIV_MR_DM_REG		UNIV_IO(0x42)	/* struct univ_mr_dm_reg */
+#define UNIV_MR_NULL_ALLOC	UNIV_IO(0x43)	/* struct univ_mr_null_alloc */
 
 /*
  * UNIV_KICK tells the kernel that a ring holds new requests. The argument is

@@ -33,7 +33,7 @@
 	X(GID_TABLE, gid_table, gid_table, count, )			\
 	X(POLLER_START, poller_start, poller_start, reserved,		\
 	  R(poller_start, reserved))					\
-	X(HANDLE_QUERY, handle_query, handle_query, iova,		\
+	X(HANDLE_QUERY, handle_query, handle_query, map_length,		\
 	  R(handle_query, reserved))					\
 	X(PD_ALLOC, pd_alloc, pd_alloc, reserved, R(pd_alloc, reserved)) \
 	X(PD_DEALLOC, pd_dealloc, destroy, reserved,			\
@@ -75,6 +75,11 @@
 	X(QP_DESTROY, qp_destroy, destroy, reserved,			\
 	  R(destroy, reserved))						\
 	X(MCAST_ATTACH, mcast_attach, mcast, gid, R(mcast, reserved))	\
-	X(MCAST_DETACH, mcast_detach, mcast, gid, R(mcast, reserved))
+	X(MCAST_DETACH, mcast_detach, mcast, gid, R(mcast, reserved))	\
+	X(DM_ALLOC, dm_alloc, dm_alloc, map_length, )			\
+	X(DM_FREE, dm_free, destroy, reserved, R(destroy, reserved))	\
+	X(MR_DM_REG, mr_dm_reg, mr_dm_reg, rkey, )			\
+	X(MR_NULL_ALLOC, mr_null_alloc, mr_null_alloc, reserved,	\
+	  R(mr_null_alloc, reserved))
 
 #endif

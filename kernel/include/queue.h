@@ -34,6 +34,7 @@
 struct ib_ah;
 struct ib_cq;
 struct ib_device;
+struct ib_mr;
 struct ib_pd;
 struct ib_qp;
 struct ib_srq;
@@ -120,13 +121,17 @@ struct univ_queue_rings {
  * @srq_close: the device's queue will be destroyed
  * @srq_reopen: the device has refused to destroy it
  * @srq_detach: the device's queue is gone
+ * @mr_memory: registers @length bytes of the core's memory at @memory, which
+ *	stays until dereg_mr. Requests refer to the first byte by address 0. A
+ *	@memory of NULL makes a null region: every address is valid, reads give
+ *	zeros and writes are lost. May sleep
  *
  * The attaching functions may sleep, and return 0 or an errno.
  *
  * The functions from @cq_resize on are optional. All of them but @srq_limit may
- * sleep. They are for an implementation with state of its own beside the
- * device's objects, since modify_qp and the destroy functions of the device do
- * not know that state.
+ * sleep. Those up to @srq_detach are for an implementation with state of its
+ * own beside the device's objects, since modify_qp and the destroy functions of
+ * the device do not know that state.
  */
 struct univ_queue_ops {
 	u32 caps;
@@ -150,6 +155,9 @@ struct univ_queue_ops {
 	void (*srq_close)(struct univ_srq *core);
 	void (*srq_reopen)(struct univ_srq *core);
 	void (*srq_detach)(struct univ_srq *core);
+
+	struct ib_mr *(*mr_memory)(struct ib_pd *pd, void *memory, u64 length,
+				   int access);
 };
 
 /**

@@ -186,7 +186,7 @@ AT(univ_mw_alloc, type, 36);
 AT(univ_mw_alloc, handle, 40);
 AT(univ_mw_alloc, rkey, 44);
 
-SIZE(univ_handle_query, 72);
+SIZE(univ_handle_query, 88);
 AT(univ_handle_query, hdr, 0);
 AT(univ_handle_query, handle, 32);
 AT(univ_handle_query, type, 36);
@@ -196,6 +196,34 @@ AT(univ_handle_query, rkey, 48);
 AT(univ_handle_query, reserved, 52);
 AT(univ_handle_query, length, 56);
 AT(univ_handle_query, iova, 64);
+AT(univ_handle_query, map_offset, 72);
+AT(univ_handle_query, map_length, 80);
+
+SIZE(univ_mr_null_alloc, 48);
+AT(univ_mr_null_alloc, hdr, 0);
+AT(univ_mr_null_alloc, pd, 32);
+AT(univ_mr_null_alloc, handle, 36);
+AT(univ_mr_null_alloc, lkey, 40);
+AT(univ_mr_null_alloc, reserved, 44);
+
+SIZE(univ_dm_alloc, 64);
+AT(univ_dm_alloc, hdr, 0);
+AT(univ_dm_alloc, length, 32);
+AT(univ_dm_alloc, log_align, 40);
+AT(univ_dm_alloc, handle, 44);
+AT(univ_dm_alloc, map_offset, 48);
+AT(univ_dm_alloc, map_length, 56);
+
+SIZE(univ_mr_dm_reg, 72);
+AT(univ_mr_dm_reg, hdr, 0);
+AT(univ_mr_dm_reg, pd, 32);
+AT(univ_mr_dm_reg, dm, 36);
+AT(univ_mr_dm_reg, offset, 40);
+AT(univ_mr_dm_reg, length, 48);
+AT(univ_mr_dm_reg, access, 56);
+AT(univ_mr_dm_reg, handle, 60);
+AT(univ_mr_dm_reg, lkey, 64);
+AT(univ_mr_dm_reg, rkey, 68);
 
 SIZE(univ_mr_rereg, 80);
 AT(univ_mr_rereg, hdr, 0);

@@ -29,12 +29,6 @@
 
 NO_CALL(advise_mr, struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
 	struct ibv_sge *list, uint32_t count)
-NO_OBJECT(alloc_null_mr, struct ibv_mr, struct ibv_pd *pd)
-
-NO_OBJECT(alloc_dm, struct ibv_dm, struct ibv_context *context, struct ibv_alloc_dm_attr *attr)
-NO_CALL(free_dm, struct ibv_dm *dm)
-NO_OBJECT(reg_dm_mr, struct ibv_mr, struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offset,
-	  size_t length, unsigned int access)
 
 NO_CALL(post_srq_ops, struct ibv_srq *srq, struct ibv_ops_wr *op, struct ibv_ops_wr **bad)
 
@@ -63,15 +57,6 @@ NO_CALL(read_counters, struct ibv_counters *counters, uint64_t *values, uint32_t
 	uint32_t flags)
 
 #pragma GCC diagnostic pop
-
-static void memory_ops_set(struct verbs_context *vctx)
-{
-	vctx->advise_mr = no_advise_mr;
-	vctx->alloc_null_mr = no_alloc_null_mr;
-	vctx->alloc_dm = no_alloc_dm;
-	vctx->free_dm = no_free_dm;
-	vctx->reg_dm_mr = no_reg_dm_mr;
-}
 
 static void queue_ops_set(struct verbs_context *vctx)
 {
@@ -102,22 +87,9 @@ static void flow_ops_set(struct verbs_context *vctx)
 
 void univ_unsupported_ops(struct verbs_context *vctx)
 {
-	memory_ops_set(vctx);
+	vctx->advise_mr = no_advise_mr;
 	queue_ops_set(vctx);
 	flow_ops_set(vctx);
-}
-
-UNIV_EXPORT struct ibv_dm *ibv_import_dm(struct ibv_context *context, uint32_t dm_handle)
-{
-	(void)context;
-	(void)dm_handle;
-	univ_fail_unsupported("ibv_import_dm");
-	return NULL;
-}
-
-UNIV_EXPORT void ibv_unimport_dm(struct ibv_dm *dm)
-{
-	(void)dm;
 }
 
 /* librdmacm calls both for every queue pair. */

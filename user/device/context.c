@@ -100,6 +100,10 @@ static void ops_set(struct verbs_context *vctx)
 	vctx->query_port = univ_query_port;
 	vctx->query_device_ex = univ_query_device_ex;
 	vctx->query_rt_values = univ_query_rt_values;
+	vctx->alloc_null_mr = univ_alloc_null_mr;
+	vctx->alloc_dm = univ_alloc_dm;
+	vctx->free_dm = univ_free_dm;
+	vctx->reg_dm_mr = univ_reg_dm_mr;
 	vctx->alloc_td = univ_alloc_td;
 	vctx->dealloc_td = univ_dealloc_td;
 	vctx->alloc_parent_domain = univ_alloc_parent_domain;

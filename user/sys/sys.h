@@ -35,6 +35,11 @@
 	COMMAND(mr_reg, UNIV_MR_REG, univ_mr_reg, "ibv_reg_mr")					\
 	COMMAND(mr_rereg, UNIV_MR_REREG, univ_mr_rereg, "ibv_rereg_mr")				\
 	DESTROY(mr_dereg, UNIV_MR_DEREG, "ibv_dereg_mr")					\
+	COMMAND(mr_null_alloc, UNIV_MR_NULL_ALLOC, univ_mr_null_alloc, "ibv_alloc_null_mr")	\
+	COMMAND(mr_dm_reg, UNIV_MR_DM_REG, univ_mr_dm_reg, "ibv_reg_dm_mr")			\
+	COMMAND(dm_alloc, UNIV_DM_ALLOC, univ_dm_alloc, "ibv_alloc_dm")				\
+	DESTROY(dm_free, UNIV_DM_FREE, "ibv_free_dm")						\
+	COMMAND(dm_import, UNIV_HANDLE_QUERY, univ_handle_query, "ibv_import_dm")		\
 	COMMAND(mw_alloc, UNIV_MW_ALLOC, univ_mw_alloc, "ibv_alloc_mw")				\
 	DESTROY(mw_dealloc, UNIV_MW_DEALLOC, "ibv_dealloc_mw")					\
 	COMMAND(ah_create, UNIV_AH_CREATE, univ_ah_create, "ibv_create_ah")			\

@@ -149,6 +149,30 @@ UNIV_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 	return NULL;
 }
 
+struct ibv_mr *univ_alloc_null_mr(struct ibv_pd *pd)
+{
+	struct univ_mr_null_alloc cmd = { .pd = pd->handle };
+	struct ibv_mr *mr = malloc(sizeof(*mr));
+
+	if (!mr) {
+		univ_fail_memory("ibv_alloc_null_mr", sizeof(*mr));
+		return NULL;
+	}
+	if (univ_cmd_mr_null_alloc(pd->context->cmd_fd, &cmd)) {
+		free(mr);
+		return NULL;
+	}
+	*mr = (struct ibv_mr) {
+		.context = pd->context,
+		.pd = pd,
+		.length = SIZE_MAX,
+		.handle = cmd.handle,
+		.lkey = cmd.lkey,
+	};
+	univ_pd_hold(pd);
+	return mr;
+}
+
 /* The memory may not be mapped in this process, so the region has no address here. */
 UNIV_EXPORT struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t mr_handle)
 {

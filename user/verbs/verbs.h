@@ -27,6 +27,13 @@ int univ_dealloc_td(struct ibv_td *td);
 struct ibv_pd *univ_alloc_parent_domain(struct ibv_context *context,
 					struct ibv_parent_domain_init_attr *attr);
 
+/* mr.c, dm.c */
+struct ibv_mr *univ_alloc_null_mr(struct ibv_pd *pd);
+struct ibv_dm *univ_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_attr *attr);
+int univ_free_dm(struct ibv_dm *dm);
+struct ibv_mr *univ_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offset, size_t length,
+			      unsigned int access);
+
 /* mw.c */
 struct ibv_mw *univ_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int univ_dealloc_mw(struct ibv_mw *mw);

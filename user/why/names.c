@@ -88,6 +88,7 @@ const char *univ_object_name(uint32_t type)
 		[UNIV_OBJECT_MW] = "memory window",
 		[UNIV_OBJECT_XRCD] = "XRC domain",
 		[UNIV_OBJECT_TD] = "thread domain",
+		[UNIV_OBJECT_DM] = "device memory",
 	};
 
 	return pick(names, UNIV_COUNT(names), type, "object");
@@ -105,6 +106,7 @@ const char *univ_object_users(uint32_t type)
 		[UNIV_OBJECT_SRQ] = "destroy the queue pairs that receive from it first",
 		[UNIV_OBJECT_XRCD] = "destroy its queue pairs and shared receive queues first",
 		[UNIV_OBJECT_TD] = "deallocate its parent domains first",
+		[UNIV_OBJECT_DM] = "deregister its memory regions first",
 	};
 
 	return pick(users, UNIV_COUNT(users), type, NULL);
@@ -129,6 +131,8 @@ const char *univ_limit_name(uint32_t limit)
 		[UNIV_LIMIT_CONTEXTS] = "open contexts of the device",
 		[UNIV_LIMIT_POLLERS] = "poller threads",
 		[UNIV_LIMIT_MW_LENGTH] = "bytes in a memory window",
+		[UNIV_LIMIT_DM_LENGTH] = "bytes of device memory",
+		[UNIV_LIMIT_DM_ALIGN] = "as log_align_req",
 	};
 
 	return pick(names, UNIV_COUNT(names), limit, "units");

@@ -53,6 +53,22 @@ static int mr_query(struct univ_call *call, struct univ_handle_query *cmd)
 	return ret;
 }
 
+static int dm_query(struct univ_call *call, struct univ_handle_query *cmd)
+{
+	struct univ_object *obj = univ_object_get(call->ctx, cmd->handle,
+						  UNIV_OBJECT_DM, &cmd->hdr);
+	struct univ_dm *dm;
+
+	if (IS_ERR(obj))
+		return PTR_ERR(obj);
+	dm = container_of(obj, struct univ_dm, obj);
+	cmd->length = dm->length;
+	cmd->map_offset = univ_region_offset(dm->region);
+	cmd->map_length = dm->region->size;
+	univ_object_put(obj);
+	return 0;
+}
+
 int univ_handle_query_ioctl(struct univ_call *call, void *arg)
 {
 	struct univ_handle_query *cmd = arg;
@@ -62,6 +78,8 @@ int univ_handle_query_ioctl(struct univ_call *call, void *arg)
 		return pd_query(call, cmd);
 	case UNIV_OBJECT_MR:
 		return mr_query(call, cmd);
+	case UNIV_OBJECT_DM:
+		return dm_query(call, cmd);
 	default:
 		return univ_explain_driver(&cmd->hdr, -EOPNOTSUPP);
 	}

@@ -22,8 +22,8 @@ struct mr_range {
 	u64 iova;
 };
 
-static int mr_check_access(struct ib_device *ib, struct univ_hdr *hdr,
-			   u32 access)
+int univ_mr_check_access(struct ib_device *ib, struct univ_hdr *hdr,
+			 u32 access)
 {
 	int ret = ib_check_mr_access(ib, access);
 
@@ -106,6 +106,23 @@ static u32 mr_access(const struct univ_device *dev, u32 access)
 	return univ_mw_offered(dev) ? access : access & ~IB_ACCESS_MW_BIND;
 }
 
+static struct univ_mr *mr_new(struct univ_call *call, struct univ_hdr *hdr,
+			      struct univ_pd *pd)
+{
+	struct univ_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	int ret;
+
+	if (!mr)
+		return ERR_PTR(univ_explain_driver(hdr, -ENOMEM));
+	mr->pd = pd;
+	mutex_init(&mr->change);
+	ret = univ_object_reserve(call->ctx, &mr->obj, UNIV_OBJECT_MR, hdr);
+	if (!ret)
+		return mr;
+	kfree(mr);
+	return ERR_PTR(ret);
+}
+
 /* The pages are charged to the caller, so this runs in the caller's context. */
 static struct univ_mr *mr_create(struct univ_call *call,
 				 struct univ_mr_reg *cmd, struct univ_pd *pd)
@@ -114,17 +131,9 @@ static struct univ_mr *mr_create(struct univ_call *call,
 	struct univ_mr *mr;
 	int ret;
 
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
-	if (!mr)
-		return ERR_PTR(univ_explain_driver(&cmd->hdr, -ENOMEM));
-	mr->pd = pd;
-	mutex_init(&mr->change);
-	ret = univ_object_reserve(call->ctx, &mr->obj, UNIV_OBJECT_MR,
-				  &cmd->hdr);
-	if (ret) {
-		kfree(mr);
-		return ERR_PTR(ret);
-	}
+	mr = mr_new(call, &cmd->hdr, pd);
+	if (IS_ERR(mr))
+		return mr;
 	mr->ib = ib_reg_user_mr(pd->ib, cmd->addr, cmd->length, cmd->iova,
 				mr_access(call->ctx->dev, cmd->access));
 	if (!IS_ERR(mr->ib))
@@ -143,7 +152,7 @@ int univ_mr_reg_ioctl(struct univ_call *call, void *arg)
 	struct univ_mr *mr;
 	int ret;
 
-	ret = mr_check_access(ib, &cmd->hdr, cmd->access);
+	ret = univ_mr_check_access(ib, &cmd->hdr, cmd->access);
 	if (!ret)
 		ret = mr_check_range(ib, &cmd->hdr, &range);
 	if (ret)
@@ -166,6 +175,74 @@ put:
 	return ret;
 }
 
+static void mr_track(struct ib_mr *ib, const char *name)
+{
+	rdma_restrack_new(&ib->res, RDMA_RESTRACK_MR);
+	rdma_restrack_set_name(&ib->res, name);
+	rdma_restrack_add(&ib->res);
+}
+
+/*
+ * Creates a region of the core's own memory, or a null region if @memory is
+ * NULL. Kernel verbs have no such call, so the members that ib_reg_user_mr()
+ * sets are set here. The caller announces the region.
+ */
+struct univ_mr *univ_mr_of_memory(struct univ_call *call, struct univ_hdr *hdr,
+				  struct univ_pd *pd, void *memory, u64 length,
+				  u32 access)
+{
+	struct univ_mr *mr = mr_new(call, hdr, pd);
+	struct ib_mr *ib;
+	int ret;
+
+	if (IS_ERR(mr))
+		return mr;
+	ib = call->ctx->dev->queue->mr_memory(pd->ib, memory, length, access);
+	if (IS_ERR(ib)) {
+		ret = univ_explain_driver(hdr, PTR_ERR(ib));
+		univ_object_release(&mr->obj);
+		return ERR_PTR(ret);
+	}
+	ib->device = pd->ib->device;
+	ib->pd = pd->ib;
+	ib->type = IB_MR_TYPE_USER;
+	ib->length = length;
+	atomic_inc(&pd->ib->usecnt);
+	mr_track(ib, call->ctx->name);
+	mr->ib = ib;
+	mr->fixed = true;
+	return mr;
+}
+
+int univ_mr_null_alloc_ioctl(struct univ_call *call, void *arg)
+{
+	struct univ_mr_null_alloc *cmd = arg;
+	struct univ_pd *pd;
+	struct univ_mr *mr;
+	int ret;
+
+	pd = univ_pd_get(call->ctx, cmd->pd, &cmd->hdr);
+	if (IS_ERR(pd))
+		return PTR_ERR(pd);
+	if (!univ_dm_offered(call->ctx->dev)) {
+		ret = univ_explain_driver(&cmd->hdr, -EOPNOTSUPP);
+		goto put;
+	}
+	mr = univ_mr_of_memory(call, &cmd->hdr, pd, NULL, U64_MAX,
+			       IB_ACCESS_LOCAL_WRITE);
+	if (IS_ERR(mr)) {
+		ret = PTR_ERR(mr);
+		goto put;
+	}
+	cmd->handle = mr->obj.handle;
+	cmd->lkey = mr->ib->lkey;
+	univ_object_depend(&pd->obj);
+	ret = univ_object_announce(call, &mr->obj, univ_mr_destroy);
+put:
+	univ_object_put(&pd->obj);
+	return ret;
+}
+
 /* Checks which changes make sense, and on which devices. */
 static int mr_rereg_check(struct ib_device *ib, struct univ_mr_rereg *cmd)
 {
@@ -178,7 +255,7 @@ static int mr_rereg_check(struct ib_device *ib, struct univ_mr_rereg *cmd)
 				    UNIV_REASON_FLAGS, 0, cmd->change,
 				    IB_MR_REREG_SUPPORTED);
 	if (cmd->change & IB_MR_REREG_ACCESS)
-		ret = mr_check_access(ib, &cmd->hdr, cmd->access);
+		ret = univ_mr_check_access(ib, &cmd->hdr, cmd->access);
 	if (!ret && cmd->change & IB_MR_REREG_TRANS)
 		ret = mr_check_range(ib, &cmd->hdr, &range);
 	if (ret)
@@ -261,17 +338,19 @@ int univ_mr_rereg_ioctl(struct univ_call *call, void *arg)
 {
 	struct univ_mr_rereg *cmd = arg;
 	struct univ_object *obj;
+	struct univ_mr *mr;
 	int ret;
 
 	obj = univ_object_get(call->ctx, cmd->handle, UNIV_OBJECT_MR,
 			      &cmd->hdr);
 	if (IS_ERR(obj))
 		return PTR_ERR(obj);
+	mr = container_of(obj, struct univ_mr, obj);
 	ret = mr_rereg_check(call->ctx->dev->ib, cmd);
+	if (!ret && mr->fixed)
+		ret = univ_explain_driver(&cmd->hdr, -EOPNOTSUPP);
 	if (!ret)
-		ret = mr_rereg_locked(call,
-				      container_of(obj, struct univ_mr, obj),
-				      cmd);
+		ret = mr_rereg_locked(call, mr, cmd);
 	univ_object_put(obj);
 	return ret;
 }
@@ -283,12 +362,12 @@ int univ_mr_destroy(struct univ_object *obj)
 
 	if (!ret) {
 		univ_object_undepend(&mr->pd->obj);
+		if (mr->dm)
+			univ_object_undepend(&mr->dm->obj);
 		return 0;
 	}
 	/* The kernel removes it from its dumps even in this case. */
-	rdma_restrack_new(&mr->ib->res, RDMA_RESTRACK_MR);
-	rdma_restrack_set_name(&mr->ib->res, obj->ctx->name);
-	rdma_restrack_add(&mr->ib->res);
+	mr_track(mr->ib, obj->ctx->name);
 	return ret;
 }
 

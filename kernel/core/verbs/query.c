@@ -52,6 +52,8 @@ static u32 context_features(const struct univ_device *dev)
 		features |= UNIV_FEATURE_XRC;
 	if (univ_queue_can(dev, UNIV_QUEUE_ATOMIC_WRITE))
 		features |= UNIV_FEATURE_ATOMIC_WRITE;
+	if (univ_dm_offered(dev))
+		features |= UNIV_FEATURE_DM;
 	return features;
 }
 
@@ -105,7 +107,6 @@ static void device_query_extended(struct univ_device_query *cmd,
 	/* Timestamps are the kernel's clock: nanoseconds, 64 bits. */
 	cmd->hca_core_clock = 1000000;
 	cmd->timestamp_mask = U64_MAX;
-	cmd->max_dm_size = 0;
 	cmd->max_wq_type_rq = 0;
 	cmd->raw_packet_caps = 0;
 	cmd->odp_general_caps = 0;
@@ -148,6 +149,7 @@ int univ_device_query_ioctl(struct univ_call *call, void *arg)
 	}
 	if (!univ_xrc_offered(call->ctx->dev))
 		cmd->device_cap_flags &= ~IB_DEVICE_XRC;
+	cmd->max_dm_size = univ_dm_offered(call->ctx->dev) ? UNIV_DM_MAX : 0;
 	if (!univ_queue_can(call->ctx->dev, UNIV_QUEUE_ATOMIC_WRITE))
 		cmd->device_cap_flags &= ~UNIV_CAP_ATOMIC_WRITE;
 	cmd->vendor_id = attr->vendor_id;

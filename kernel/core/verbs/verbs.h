@@ -23,7 +23,19 @@ struct univ_mr {
 	struct ib_mr *ib;
 	struct univ_pd *pd;		/* dependant of it; see @change */
 	struct mutex change;		/* @pd; only tried */
+	struct univ_dm *dm;		/* dependant of it, or NULL */
+	bool fixed;			/* cannot be registered again */
 };
+
+/* Device memory. No device has any, so it is memory of the kernel. */
+struct univ_dm {
+	struct univ_object obj;
+	struct univ_region *region;
+	u64 length;
+};
+
+/* Most bytes of device memory in one piece; more than cards have. */
+#define UNIV_DM_MAX (4u << 20)
 
 struct univ_mw {
 	struct univ_object obj;
@@ -53,6 +65,13 @@ struct univ_pd *univ_pd_get(struct univ_context *ctx, u32 handle,
 			    struct univ_hdr *hdr);
 int univ_pd_destroy(struct univ_object *obj);
 int univ_mr_destroy(struct univ_object *obj);
+int univ_mr_check_access(struct ib_device *ib, struct univ_hdr *hdr,
+			 u32 access);
+struct univ_mr *univ_mr_of_memory(struct univ_call *call, struct univ_hdr *hdr,
+				  struct univ_pd *pd, void *memory, u64 length,
+				  u32 access);
+bool univ_dm_offered(const struct univ_device *dev);
+int univ_dm_destroy(struct univ_object *obj);
 bool univ_mw_offered(const struct univ_device *dev);
 int univ_mw_destroy(struct univ_object *obj);
 int univ_ah_destroy(struct univ_object *obj);

@@ -69,4 +69,5 @@ const struct univ_queue_ops uroce_queue_ops = {
 	.srq_attach = srq_attach,
 	.qp_kick = qp_kick,
 	.srq_kick = srq_kick,
+	.mr_memory = uroce_mr_memory,
 };

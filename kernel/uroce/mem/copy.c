@@ -21,12 +21,14 @@ void uroce_vec_put(struct uroce_vec *vec)
  * The address of a byte of a segment, and in @len the number of bytes that
  * follow there.
  */
-static inline void *seg_at(const struct uroce_seg *seg, u32 off, u32 *len)
+static inline void *seg_at(const struct uroce_seg *seg, u32 off, u32 *len,
+			   bool write)
 {
 	u64 at = seg->base + off;
 
 	*len = seg->len - off;
-	return seg->mr ? uroce_mr_at(seg->mr, at, len) : (void *)(uintptr_t)at;
+	return seg->mr ? uroce_mr_at(seg->mr, at, len, write) :
+			 (void *)(uintptr_t)at;
 }
 
 struct cursor {
@@ -67,8 +69,8 @@ void uroce_mr_copy(const struct uroce_mr *to, u64 to_off,
 
 	do {
 		run = len - done;
-		d = uroce_mr_at(to, to_off + done, &run);
-		s = uroce_mr_at(from, from_off + done, &run);
+		d = uroce_mr_at(to, to_off + done, &run, true);
+		s = uroce_mr_at(from, from_off + done, &run, false);
 		/* Source and destination may overlap. */
 		memmove(d, s, run);
 		done += run;
@@ -84,7 +86,7 @@ void uroce_mr_write(const struct uroce_mr *mr, u64 off, const void *from,
 
 	for (; len; len -= run, off += run, from += run) {
 		run = len;
-		d = uroce_mr_at(mr, off, &run);
+		d = uroce_mr_at(mr, off, &run, true);
 		/* A process may have registered the memory of its own rings. */
 		memmove(d, from, run);
 	}
@@ -101,8 +103,8 @@ void uroce_vec_copy(const struct uroce_vec *dst, u32 dst_off,
 	cursor_init(&to, dst, dst_off);
 	cursor_init(&from, src, src_off);
 	while (len && to.seg != to.end && from.seg != from.end) {
-		d = seg_at(to.seg, to.off, &run);
-		s = seg_at(from.seg, from.off, &more);
+		d = seg_at(to.seg, to.off, &run, true);
+		s = seg_at(from.seg, from.off, &more, false);
 		run = min3(run, more, len);
 		/* Source and destination may overlap. */
 		memmove(d, s, run);
@@ -125,7 +127,7 @@ void uroce_vec_read(const struct uroce_vec *vec, u32 off, void *to, u32 len)
 
 	cursor_init(&from, vec, off);
 	while (len && from.seg != from.end) {
-		s = seg_at(from.seg, from.off, &run);
+		s = seg_at(from.seg, from.off, &run, false);
 		run = min(run, len);
 		memcpy(to, s, run);
 		cursor_step(&from, run);
@@ -143,7 +145,7 @@ void uroce_vec_write(const struct uroce_vec *vec, u32 off, const void *from,
 
 	cursor_init(&to, vec, off);
 	while (len && to.seg != to.end) {
-		d = seg_at(to.seg, to.off, &run);
+		d = seg_at(to.seg, to.off, &run, true);
 		run = min(run, len);
 		memcpy(d, from, run);
 		cursor_step(&to, run);
@@ -188,7 +190,7 @@ bool uroce_vec_attach(const struct uroce_vec *vec, u32 off, u32 len,
 		if (from.seg == from.end || !seg_has_pages(from.seg) ||
 		    skb_shinfo(skb)->nr_frags >= MAX_SKB_FRAGS - 1)
 			return false;
-		s = seg_at(from.seg, from.off, &run);
+		s = seg_at(from.seg, from.off, &run, false);
 		run = min(run, len);
 		get_page(virt_to_page(s));
 		skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, virt_to_page(s),
@@ -215,7 +217,7 @@ bool uroce_atomic(const struct uroce_seg *seg, u8 opcode, u64 compare_add,
 	atomic64_t *at;
 	u32 len;
 
-	at = seg_at(seg, 0, &len);
+	at = seg_at(seg, 0, &len, true);
 	if (len < 8 || (uintptr_t)at & 7)
 		return false;
 	if (opcode == UNIV_WR_ATOMIC_FETCH_AND_ADD)
@@ -234,7 +236,7 @@ bool uroce_atomic_write(const struct uroce_seg *seg, u64 value)
 	atomic64_t *at;
 	u32 len;
 
-	at = seg_at(seg, 0, &len);
+	at = seg_at(seg, 0, &len, true);
 	if (len < 8 || (uintptr_t)at & 7)
 		return false;
 	/*

@@ -37,17 +37,30 @@ struct uroce_mr_table {
 };
 
 /**
+ * enum uroce_mr_kind - the memory of a region
+ * @UROCE_MR_PAGES: pages
+ * @UROCE_MR_KERNEL: addresses are kernel addresses (get_dma_mr)
+ * @UROCE_MR_NULL: none; reads give zeros and writes are lost
+ */
+enum uroce_mr_kind {
+	UROCE_MR_PAGES,
+	UROCE_MR_KERNEL,
+	UROCE_MR_NULL,
+};
+
+/**
  * struct uroce_mr - registered memory
  * @ib: first member; @ib.lkey and @ib.rkey are index << 8 | variant
  * @ref: references: one of the owner, and one of each copy that runs
  * @idle: completed when the last reference is dropped
  * @umem: pinned pages of a process, or NULL
- * @pages: address of each page; NULL for kernel addresses
+ * @pages: address of each page; NULL for kernel addresses; of a null region a
+ *	page that takes what is written
  * @iova: address of the first byte, as requests name it
  * @length: in bytes
  * @offset: offset of the first byte in @pages[0]
  * @access: enum ib_access_flags
- * @kernel: addresses are kernel addresses (get_dma_mr)
+ * @kind: enum uroce_mr_kind
  * @windows: number of windows bound to the region; negative when no more may be
  *	bound
  */
@@ -64,7 +77,7 @@ struct uroce_mr {
 	u64 length;
 	u32 offset;
 	u32 access;
-	bool kernel;
+	u8 kind;
 	bool valid;
 	atomic_t windows;
 };
@@ -131,14 +144,18 @@ uroce_mr_hold(const struct uroce_mr_table *table, const struct ib_pd *pd,
 	return NULL;
 }
 
+void *uroce_mr_at_other(const struct uroce_mr *mr, u64 off, u32 *len,
+			bool write);
+
 /*
- * The address of a byte of a region. Limits @len to the bytes that follow at
- * this address.
+ * The address of a byte of a region, to read it or to write it. Limits @len to
+ * the bytes that follow at this address.
  */
-static inline void *uroce_mr_at(const struct uroce_mr *mr, u64 off, u32 *len)
+static inline void *uroce_mr_at(const struct uroce_mr *mr, u64 off, u32 *len,
+				bool write)
 {
-	if (unlikely(mr->kernel))
-		return (void *)(uintptr_t)off;
+	if (unlikely(mr->kind != UROCE_MR_PAGES))
+		return uroce_mr_at_other(mr, off, len, write);
 	off += mr->offset;
 	*len = min_t(u32, *len, PAGE_SIZE - offset_in_page(off));
 	return mr->pages[off >> PAGE_SHIFT] + offset_in_page(off);
@@ -230,6 +247,8 @@ struct ib_mr *uroce_mr_rereg(struct ib_mr *ib, int flags, u64 start, u64 length,
 			     u64 iova, int access, struct ib_pd *pd,
 			     struct ib_udata *udata);
 struct ib_mr *uroce_mr_dma(struct ib_pd *pd, int access);
+struct ib_mr *uroce_mr_memory(struct ib_pd *pd, void *memory, u64 length,
+			      int access);
 struct ib_mr *uroce_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max);
 int uroce_mr_map(struct ib_mr *ib, struct scatterlist *sgl, int n,
 		 unsigned int *offset);

@@ -316,13 +316,72 @@ struct ib_mr *uroce_mr_dma(struct ib_pd *pd, int access)
 
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	mr->kernel = true;
+	mr->kind = UROCE_MR_KERNEL;
 	mr->length = U64_MAX;
 	ret = mr_publish(mr, true);
 	if (!ret)
 		return &mr->ib;
 	mr_free(mr);
 	return ERR_PTR(ret);
+}
+
+/* A region of no bytes has a page too, since a request may name its address. */
+static int mr_list_memory(struct uroce_mr *mr, void *memory)
+{
+	void *first = PTR_ALIGN_DOWN(memory, PAGE_SIZE);
+	u32 i;
+
+	mr->offset = offset_in_page(memory);
+	mr->npages = max_t(u64, 1, PAGE_ALIGN(mr->offset + mr->length) >>
+				   PAGE_SHIFT);
+	mr->pages = kvmalloc_array(mr->npages, sizeof(*mr->pages),
+				   GFP_KERNEL_ACCOUNT);
+	if (!mr->pages)
+		return -ENOMEM;
+	for (i = 0; i < mr->npages; i++)
+		mr->pages[i] = first + i * PAGE_SIZE;
+	return 0;
+}
+
+static int mr_make_null(struct uroce_mr *mr)
+{
+	mr->kind = UROCE_MR_NULL;
+	mr->pages = kzalloc(PAGE_SIZE, GFP_KERNEL_ACCOUNT);
+	return mr->pages ? 0 : -ENOMEM;
+}
+
+/* Memory of the core, or none; see struct univ_queue_ops. */
+struct ib_mr *uroce_mr_memory(struct ib_pd *pd, void *memory, u64 length,
+			      int access)
+{
+	struct uroce_mr *mr;
+	int ret;
+
+	ret = uroce_fault_verb(to_udev(pd->device), UROCE_VERB_REG_MR);
+	if (ret)
+		return ERR_PTR(ret);
+	mr = mr_new(pd, access);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->length = length;
+	ret = memory ? mr_list_memory(mr, memory) : mr_make_null(mr);
+	if (!ret)
+		ret = mr_publish(mr, true);
+	if (!ret)
+		return &mr->ib;
+	mr_free(mr);
+	return ERR_PTR(ret);
+}
+
+/* See uroce_mr_at(), for regions that do not consist of pages. */
+void *uroce_mr_at_other(const struct uroce_mr *mr, u64 off, u32 *len,
+			bool write)
+{
+	if (mr->kind == UROCE_MR_KERNEL)
+		return (void *)(uintptr_t)off;
+	off = offset_in_page(off);
+	*len = min_t(u32, *len, PAGE_SIZE - off);
+	return (write ? (void *)mr->pages : page_address(ZERO_PAGE(0))) + off;
 }
 
 /* For fast registration: a REG_MR request makes the region valid. */

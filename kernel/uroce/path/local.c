@@ -60,7 +60,7 @@ static __always_inline void write_inline(const struct uroce_mr *mr, u64 off,
 	u32 run = len;
 	void *to;
 
-	to = uroce_mr_at(mr, off, &run);
+	to = uroce_mr_at(mr, off, &run, true);
 	if (unlikely(run < len || len < 8 || len > 16)) {
 		uroce_mr_write(mr, off, from, len);
 		return;

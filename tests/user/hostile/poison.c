@@ -167,7 +167,8 @@ static void device_answers(void)
 	CHECK(zero_after_nul(d.fw_ver, sizeof(d.fw_ver)), "fw_ver has bytes behind its end");
 	NEED_OK(raw_call(fd, UNIV_CONTEXT_QUERY, &c));
 	CHECK(c.abi_version == UNIV_ABI_VERSION &&
-	      !(c.features & ~(UNIV_FEATURE_WINDOWS | UNIV_FEATURE_XRC | UNIV_FEATURE_ATOMIC_WRITE)),
+	      !(c.features & ~(UNIV_FEATURE_WINDOWS | UNIV_FEATURE_XRC |
+			       UNIV_FEATURE_ATOMIC_WRITE | UNIV_FEATURE_DM)),
 	      "CONTEXT_QUERY: version %u features %#x", c.abi_version, c.features);
 	close(fd);
 }

@@ -33,7 +33,7 @@ static const struct {
 	{ "pd", UNIV_OBJECT_PD },	{ "mr", UNIV_OBJECT_MR },	{ "mw", UNIV_OBJECT_MW },
 	{ "ah", UNIV_OBJECT_AH },	{ "cq", UNIV_OBJECT_CQ },	{ "srq", UNIV_OBJECT_SRQ },
 	{ "qp", UNIV_OBJECT_QP },	{ "xrcd", UNIV_OBJECT_XRCD },	{ "send_cq", UNIV_OBJECT_CQ },
-	{ "recv_cq", UNIV_OBJECT_CQ },
+	{ "recv_cq", UNIV_OBJECT_CQ },	{ "dm", UNIV_OBJECT_DM },
 };
 
 static enum univ_object_type kind_named(const char *name, size_t length)

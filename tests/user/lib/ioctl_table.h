@@ -30,6 +30,7 @@ static struct {
 	struct raw_qp qp;
 	struct raw_qp ud;
 	uint32_t xrcd;		/* 0 if XRC is not supported. */
+	uint32_t dm;		/* 0 if device memory is not supported. */
 	uint32_t target;
 	uint32_t target_num;
 	uint8_t *mem;
@@ -209,6 +210,19 @@ static void fill_mcast(void *arg)
 	memcpy(a->gid, group, sizeof(group));
 }
 
+static void fill_dm(void *arg)
+{
+	((struct univ_dm_alloc *)arg)->length = 64;
+}
+
+static void fill_mr_dm(void *arg)
+{
+	struct univ_mr_dm_reg *a = arg;
+
+	a->length = 64;
+	a->access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ZERO_BASED;
+}
+
 /*
  * Calls whose default argument is not valid, and calls with more than one kind of valid
  * argument: one row for each kind.
@@ -249,6 +263,9 @@ static const struct special {
 	{ UNIV_QP_MODIFY, .fill = fill_qp_modify },
 	{ UNIV_MCAST_ATTACH, .fill = fill_mcast },
 	{ UNIV_MCAST_DETACH, .fill = fill_mcast },
+	{ UNIV_DM_ALLOC, .fill = fill_dm },
+	{ UNIV_MR_DM_REG, .fill = fill_mr_dm, .feature = UNIV_FEATURE_DM },
+	{ UNIV_MR_NULL_ALLOC, .feature = UNIV_FEATURE_DM },
 };
 
 /* ---- The rules --------------------------------------------------------------- */
@@ -260,7 +277,8 @@ static size_t rule_count;
 static uint32_t kind_feature(enum univ_object_type type)
 {
 	return type == UNIV_OBJECT_MW ? UNIV_FEATURE_WINDOWS :
-	       type == UNIV_OBJECT_XRCD ? UNIV_FEATURE_XRC : 0;
+	       type == UNIV_OBJECT_XRCD ? UNIV_FEATURE_XRC :
+	       type == UNIV_OBJECT_DM ? UNIV_FEATURE_DM : 0;
 }
 
 /* The structs of these calls return an answer in bytes that are reserved in other calls. */
@@ -360,6 +378,8 @@ static uint32_t env_handle(enum univ_object_type type)
 		return env.qp.handle;
 	case UNIV_OBJECT_XRCD:
 		return env.xrcd;
+	case UNIV_OBJECT_DM:
+		return env.dm;
 	default:
 		return 0;
 	}
@@ -426,6 +446,17 @@ static void set_up_xrc(void)
 	env.target_num = target.qp_num;
 }
 
+static void set_up_dm(void)
+{
+	struct univ_dm_alloc dm = { .length = 64 };
+
+	env.dm = 0;
+	if (!raw_offers(env.fd, UNIV_FEATURE_DM))
+		return;
+	NEED_OK(raw_call(env.fd, UNIV_DM_ALLOC, &dm));
+	env.dm = dm.handle;
+}
+
 static void set_up_objects(void)
 {
 	struct univ_qp_attr a;
@@ -443,6 +474,7 @@ static void set_up_objects(void)
 	raw_attr_init(&a, IBV_QPT_UD);
 	NEED_OK(raw_modify(env.fd, env.ud.handle, &a));
 	set_up_xrc();
+	set_up_dm();
 	build_rules();
 }
 

@@ -293,6 +293,8 @@ static void fault_leaves_nothing(void)
 			CHECK_ERR(raw_destroy(env.fd, UNIV_QP_DESTROY, env.target), 0);
 			CHECK_ERR(raw_destroy(env.fd, UNIV_XRCD_CLOSE, env.xrcd), 0);
 		}
+		if (env.dm)
+			CHECK_ERR(raw_destroy(env.fd, UNIV_DM_FREE, env.dm), 0);
 		err = raw_destroy(env.fd, UNIV_PD_DEALLOC, env.pd);
 		CHECK(!err, "after a faulted %s its domain cannot go: %s", r->name, err_name(err));
 		keep = count_handles(r->destroy, 1000);

@@ -340,7 +340,6 @@ static void not_there(void)
 {
 	struct ibv_counters_init_attr counters = { 0 };
 	struct ibv_rwq_ind_table_init_attr ind = { 0 };
-	struct ibv_alloc_dm_attr dm = { .length = 64 };
 	struct ibv_flow_action_esp_attr esp = { 0 };
 	struct ibv_wq_init_attr wq = { .wq_type = IBV_WQT_RQ, .max_wr = 1, .max_sge = 1 };
 	struct ibv_flow_attr flow = { .size = sizeof(flow), .port = 1 };
@@ -350,10 +349,8 @@ static void not_there(void)
 	int ret;
 
 	pair_open(&p, NULL);
-	CHECK_NULL(ibv_alloc_dm(p.dev.ctx, &dm), EOPNOTSUPP);
 	CHECK_NULL(ibv_create_counters(p.dev.ctx, &counters), EOPNOTSUPP);
 	CHECK_NULL(ibv_create_flow_action_esp(p.dev.ctx, &esp), EOPNOTSUPP);
-	CHECK_NULL(ibv_alloc_null_mr(p.pd), EOPNOTSUPP);
 	ret = ibv_query_rt_values_ex(p.dev.ctx, &values);
 	CHECK(!ret || ret == EOPNOTSUPP, "query_rt_values_ex: %s", err_name(ret));
 	CHECK(ibv_advise_mr(p.pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, NULL, 0), "advise_mr");

@@ -228,7 +228,7 @@ static void other_types(void)
 	CHECK(!arg.lkey && !arg.rkey && !arg.length && !arg.iova, "a domain has keys");
 	for (uint32_t type = 0; type < 70; type++) {
 		arg = (struct univ_handle_query){ .handle = pd, .type = type };
-		if (type != UNIV_OBJECT_PD && type != UNIV_OBJECT_MR)
+		if (type != UNIV_OBJECT_PD && type != UNIV_OBJECT_MR && type != UNIV_OBJECT_DM)
 			CHECK_ERR(raw_call(fd, UNIV_HANDLE_QUERY, &arg), EOPNOTSUPP);
 	}
 	arg = (struct univ_handle_query){ .handle = pd, .type = ~0u };
