@@ -450,6 +450,9 @@ enum univ_feature {
  * @node_guid: out: network order
  * @doorbell_offset: out: mmap() offset of the doorbell page (one page, read
  *	only), which holds struct univ_doorbell
+ * @bell_offset: out: mmap() offset of the bell page, one page of the device
+ *	that holds the bells of this context's queues (struct univ_bell); 0 if
+ *	the context has none
  */
 struct univ_context_query {
 	struct univ_hdr hdr;
@@ -459,6 +462,7 @@ struct univ_context_query {
 	__u32 features;
 	__aligned_u64 node_guid;
 	__aligned_u64 doorbell_offset;
+	__aligned_u64 bell_offset;
 };
 
 /* Longest time that a poller polls idle rings, in microseconds. */
@@ -930,6 +934,21 @@ struct univ_ring_map {
 };
 
 /**
+ * struct univ_bell - register of a device that replaces UNIV_KICK for a ring
+ * @offset: bytes from the start of the bell page, a multiple of 4
+ * @value: 32 bits to store there, in the processor's byte order
+ *
+ * Only a context with a bell page has bells. After requests were published and
+ * %UNIV_RING_NEED_KICK was found set, the process stores @value once. All
+ * earlier stores must be visible to the device before that store. UNIV_KICK
+ * works as well.
+ */
+struct univ_bell {
+	__u32 offset;
+	__u32 value;
+};
+
+/**
  * enum univ_cq_flags - optional fields of the completions of a queue
  * @UNIV_CQ_TIMESTAMP: Fill univ_cqe.timestamp.
  * @UNIV_CQ_WALLCLOCK: Fill univ_cqe.wallclock.
@@ -1022,6 +1041,7 @@ struct univ_cq_moderate {
  * @cq: in: handle of the completion queue of the receives
  * @xrcd: in: handle of the XRC domain
  * @srq_num: out: number by which a peer's requests name the queue
+ * @bell: out: bell of the ring
  */
 struct univ_srq_create {
 	struct univ_hdr hdr;
@@ -1039,6 +1059,7 @@ struct univ_srq_create {
 	__u32 cq;
 	__u32 xrcd;
 	__u32 srq_num;
+	struct univ_bell bell;
 };
 
 /**
@@ -1098,6 +1119,8 @@ struct univ_srq_query {
  *	shared receive queue
  * @xrcd: in: XRC receive: handle of the XRC domain
  * @reserved: zero
+ * @sq_bell: out: bell of the send ring
+ * @rq_bell: out: bell of the receive ring
  *
  * An XRC receive queue pair belongs to @xrcd; the kernel ignores @pd, @send_cq,
  * @recv_cq and @srq. It has no rings, so @map_length is 0. It exists until
@@ -1127,6 +1150,8 @@ struct univ_qp_create {
 	struct univ_ring_map rq;
 	__u32 xrcd;
 	__u32 reserved;
+	struct univ_bell sq_bell;
+	struct univ_bell rq_bell;
 };
 
 /**

@@ -29,9 +29,10 @@
 /**
  * enum univ_ring_flags - state of a ring, from the driver to the process
  * @UNIV_RING_NEED_KICK: The driver does not notice new requests by itself. The
- *	process must call the ioctl UNIV_KICK after it published them. Clear
- *	while the driver polls the ring (a poller is awake, or the device of a
- *	receive queue still holds enough requests).
+ *	process must call the ioctl UNIV_KICK after it published them, or ring
+ *	the bell of the ring if it has one (struct univ_bell). Clear while the
+ *	driver polls the ring (a poller is awake, or the device of a receive
+ *	queue still holds enough requests).
  * @UNIV_RING_DEAD: The device was removed. No more requests are consumed or
  *	completed. Set in completion rings and the doorbell page. Never
  *	cleared.

@@ -23,6 +23,11 @@
  * has one, kicks the queue pair when it sees that something was published. The
  * implementation sets the flags of receive rings, and with %UNIV_QUEUE_POLLS
  * those of send rings too.
+ *
+ * A driver of hardware lets the device work on the rings: univ_ring_dma_map()
+ * gives the device their addresses, %UNIV_QUEUE_WRITES_CQ lets the device write
+ * completions, and @page_alloc gives each context a page in which the process
+ * rings the device's doorbells.
  */
 #ifndef UNIV_QUEUE_H
 #define UNIV_QUEUE_H
@@ -31,6 +36,7 @@
 
 #include "ring.h"
 
+struct device;
 struct ib_ah;
 struct ib_cq;
 struct ib_device;
@@ -66,12 +72,18 @@ struct univ_srq;
  *	%UNIV_CAP_ATOMIC_WRITE as well
  * @UNIV_QUEUE_POLLS: it looks at send rings by itself where a process has a
  *	poller, so the core does not kick it for that poller
+ * @UNIV_QUEUE_WRITES_CQ: the device writes completions to the rings by itself
+ *	(univ_queue_cq_ring()), with the phase last, and compares the arm words.
+ *	The driver calls univ_queue_raise() and univ_queue_overrun() and none of
+ *	the functions that write completions. These queues are not resized and
+ *	have no timestamps
  */
 enum univ_queue_caps {
 	UNIV_QUEUE_WINDOWS = 1 << 0,
 	UNIV_QUEUE_XRC = 1 << 1,
 	UNIV_QUEUE_ATOMIC_WRITE = 1 << 2,
 	UNIV_QUEUE_POLLS = 1 << 3,
+	UNIV_QUEUE_WRITES_CQ = 1 << 4,
 };
 
 /*
@@ -93,6 +105,21 @@ struct univ_queue_rings {
 	struct univ_ring send;
 	struct univ_ring recv;
 	bool sig_all;
+};
+
+/**
+ * struct univ_queue_page - a page of the device that one context maps
+ * @addr: physical address, of a page of a BAR that holds nothing else than the
+ *	bells of this context
+ * @write_combining: map it write-combining instead of uncached. The driver maps
+ *	the page itself in the same way, as long as it is allocated: x86 takes
+ *	the caching of the process's mapping from the driver's
+ * @priv: the driver's
+ */
+struct univ_queue_page {
+	phys_addr_t addr;
+	bool write_combining;
+	void *priv;
 };
 
 /**
@@ -126,12 +153,28 @@ struct univ_queue_rings {
  *	@memory of NULL makes a null region: every address is valid, reads give
  *	zeros and writes are lost. May sleep
  *
+ * @page_alloc: a context begins: fill in its page. -ENOSPC: no page is left,
+ *	and the queues of this context are kicked. Other errors fail open(2)
+ * @page_free: the context has ended and no process can reach the page
+ * @qp_bells: after @qp_attach, for a context with a page: where and what a
+ *	process stores to ring for each ring of the queue pair. The device obeys
+ *	a bell of this queue pair only if it comes through @page
+ * @srq_bell: likewise
+ * @ah_attach: the requests of datagrams in @ah's domain name it @handle
+ *
  * The attaching functions may sleep, and return 0 or an errno.
  *
- * The functions from @cq_resize on are optional. All of them but @srq_limit may
- * sleep. Those up to @srq_detach are for an implementation with state of its
- * own beside the device's objects, since modify_qp and the destroy functions of
- * the device do not know that state.
+ * The functions from @cq_resize to @srq_detach are optional. All of them but
+ * @srq_limit may sleep. They are for an implementation with state of its own
+ * beside the device's objects, since modify_qp and the destroy functions of the
+ * device do not know that state.
+ *
+ * @mr_memory is optional: without it the device has no device memory and no
+ * null regions.
+ *
+ * The functions from @page_alloc on are optional and may sleep. They are for
+ * devices that read rings by themselves. A driver with @page_alloc has
+ * @page_free and @qp_bells, and @srq_bell if it has shared receive queues.
  */
 struct univ_queue_ops {
 	u32 caps;
@@ -158,6 +201,32 @@ struct univ_queue_ops {
 
 	struct ib_mr *(*mr_memory)(struct ib_pd *pd, void *memory, u64 length,
 				   int access);
+
+	int (*page_alloc)(struct ib_device *ib, struct univ_queue_page *page);
+	void (*page_free)(struct ib_device *ib,
+			  const struct univ_queue_page *page);
+	int (*qp_bells)(struct ib_qp *qp, const struct univ_queue_page *page,
+			struct univ_bell *send, struct univ_bell *recv);
+	int (*srq_bell)(struct ib_srq *srq, const struct univ_queue_page *page,
+			struct univ_bell *recv);
+	int (*ah_attach)(struct ib_ah *ah, u32 handle);
+};
+
+/**
+ * struct univ_ring_dma - where a device finds a ring
+ * @dev: the DMA device
+ * @head: bytes from the start of the first page to struct univ_ring_head
+ * @slots: bytes from the start of the first page to slot 0, as if the pages
+ *	were one row
+ * @count: number of pages
+ * @page: DMA address of each page of %PAGE_SIZE
+ */
+struct univ_ring_dma {
+	struct device *dev;
+	u32 head;
+	u32 slots;
+	u32 count;
+	dma_addr_t page[];
 };
 
 /**
@@ -178,6 +247,14 @@ bool univ_queue_complete(struct univ_cq *cq, const struct univ_cqe *cqe,
 bool univ_queue_complete_last(struct univ_cq *cq, const struct univ_cqe *cqe,
 			      bool solicited);
 void univ_queue_notify(struct univ_cq *cq);
+
+const struct univ_ring *univ_queue_cq_ring(struct univ_cq *cq);
+void univ_queue_raise(struct univ_cq *cq);
+void univ_queue_overrun(struct univ_cq *cq);
+
+struct univ_ring_dma *univ_ring_dma_map(struct ib_device *ib,
+					const struct univ_ring *ring);
+void univ_ring_dma_unmap(struct univ_ring_dma *dma);
 
 bool univ_queue_ah_get(struct univ_qp *qp, u32 handle,
 		       struct univ_queue_ah *ah);

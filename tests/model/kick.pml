@@ -7,7 +7,12 @@
  * With POLLER the kernel's side is a thread. While it is awake it looks at the ring and asks for no
  * kicks; it may fall asleep whenever it has found no request.
  *
- * holds with: POLLER
+ * With DEVICE the other side is a device that looks at the ring when its bell
+ * rings (D1): the flag stays set, and no completion makes the device look. The
+ * fence of F1 is left out there, because it need not include devices.
+ *
+ * holds with: POLLER DEVICE
+ * fails with: DEVICE,NO_BELL_ORDER
  * fails with: NO_USER_FENCE NO_KERNEL_FENCE NO_RECHECK
  * fails with: POLLER,NO_USER_FENCE POLLER,NO_KERNEL_FENCE POLLER,NO_RECHECK
  */
@@ -34,18 +39,22 @@ active proctype process()
 	bool need;
 
 	created;
+	fence(PROCESS);		/* the call that created the ring orders */
 	do
 	:: published == REQUESTS -> break
 	:: else ->
 		store_release(PROCESS, TAIL, published + 1);
 		published++;
-#ifndef NO_USER_FENCE
+#if !defined(NO_USER_FENCE) && !defined(DEVICE)
 		fence(PROCESS);
 #endif
 		load(PROCESS, FLAGS, need);
 		if
 		:: need ->
-			fence(PROCESS);		/* a system call orders */
+#ifndef NO_BELL_ORDER
+			/* A system call orders; univ_mmio_store_after_memory(). */
+			fence(PROCESS);
+#endif
 			wake = true
 		:: else
 		fi;
@@ -78,7 +87,21 @@ inline ask()
 #define MORE more = false
 #endif
 
-#ifndef POLLER
+#ifdef DEVICE
+active proctype hardware()
+{
+	byte tail;
+
+	mem[FLAGS] = 1;
+	created = true;
+	do
+	:: wake ->
+		wake = false;
+		fence(KERNEL);			/* reads follow the bell */
+		feed()
+	od
+}
+#elif !defined(POLLER)
 /* recv_step(), recv_watch() */
 active proctype kernel()
 {
@@ -142,7 +165,9 @@ active proctype device()
 	do
 	:: completed == REQUESTS -> break
 	:: atomic { held -> held--; completed++; }
+#ifndef DEVICE
 		wake = true
+#endif
 	od
 }
 

@@ -22,7 +22,7 @@ AT(univ_hdr, detail, 12);
 AT(univ_hdr, value, 16);
 AT(univ_hdr, bound, 24);
 
-SIZE(univ_context_query, 64);
+SIZE(univ_context_query, 72);
 AT(univ_context_query, hdr, 0);
 AT(univ_context_query, abi_version, 32);
 AT(univ_context_query, num_comp_vectors, 36);
@@ -30,6 +30,7 @@ AT(univ_context_query, num_ports, 40);
 AT(univ_context_query, features, 44);
 AT(univ_context_query, node_guid, 48);
 AT(univ_context_query, doorbell_offset, 56);
+AT(univ_context_query, bell_offset, 64);
 
 SIZE(univ_poller_start, 40);
 AT(univ_poller_start, hdr, 0);
@@ -295,7 +296,11 @@ AT(univ_cq_moderate, handle, 32);
 AT(univ_cq_moderate, count, 36);
 AT(univ_cq_moderate, period, 38);
 
-SIZE(univ_srq_create, 112);
+SIZE(univ_bell, 8);
+AT(univ_bell, offset, 0);
+AT(univ_bell, value, 4);
+
+SIZE(univ_srq_create, 120);
 AT(univ_srq_create, hdr, 0);
 AT(univ_srq_create, pd, 32);
 AT(univ_srq_create, max_wr, 36);
@@ -311,6 +316,7 @@ AT(univ_srq_create, srq_type, 96);
 AT(univ_srq_create, cq, 100);
 AT(univ_srq_create, xrcd, 104);
 AT(univ_srq_create, srq_num, 108);
+AT(univ_srq_create, bell, 112);
 
 SIZE(univ_srq_modify, 48);
 AT(univ_srq_modify, hdr, 0);
@@ -326,7 +332,7 @@ AT(univ_srq_query, max_wr, 36);
 AT(univ_srq_query, max_sge, 40);
 AT(univ_srq_query, limit, 44);
 
-SIZE(univ_qp_create, 152);
+SIZE(univ_qp_create, 168);
 AT(univ_qp_create, hdr, 0);
 AT(univ_qp_create, pd, 32);
 AT(univ_qp_create, send_cq, 36);
@@ -349,6 +355,8 @@ AT(univ_qp_create, sq, 112);
 AT(univ_qp_create, rq, 128);
 AT(univ_qp_create, xrcd, 144);
 AT(univ_qp_create, reserved, 148);
+AT(univ_qp_create, sq_bell, 152);
+AT(univ_qp_create, rq_bell, 160);
 
 SIZE(univ_qp_open, 56);
 AT(univ_qp_open, hdr, 0);

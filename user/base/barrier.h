@@ -48,6 +48,30 @@ static inline void univ_fence_before_recheck(void)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
+/*
+ * Stores to a register of a device, after all earlier stores to memory are visible
+ * to the device (D1 in Documentation/ordering.rst), and pushes the store out of
+ * write-combining buffers. On x86 a store to uncached or write-combining memory is
+ * not done before earlier stores to memory; other processors need a fence that
+ * includes devices, which the fences of threads do not.
+ */
+static inline void univ_mmio_store_after_memory(volatile uint32_t *reg, uint32_t value)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__asm__ __volatile__("" ::: "memory");
+	*reg = value;
+	__asm__ __volatile__("sfence" ::: "memory");
+#elif defined(__aarch64__)
+	__asm__ __volatile__("dmb oshst" ::: "memory");
+	*reg = value;
+	__asm__ __volatile__("dsb st" ::: "memory");
+#else
+	__sync_synchronize();
+	*reg = value;
+	__sync_synchronize();
+#endif
+}
+
 static inline void univ_spin_hint(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

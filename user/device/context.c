@@ -53,6 +53,8 @@ static int context_query(struct univ_context *ctx, int fd)
 	if (cmd.abi_version != UNIV_ABI_VERSION)
 		return univ_fail_version(VERB_OPEN, cmd.abi_version, "");
 	ctx->doorbell_offset = cmd.doorbell_offset;
+	ctx->bell_offset = cmd.bell_offset;
+	ctx->post = cmd.bell_offset ? &univ_post_by_bell : &univ_post_by_kick;
 	ctx->features = cmd.features;
 	ctx->vctx.context.num_comp_vectors = (int)cmd.num_comp_vectors;
 	return 0;
@@ -79,24 +81,24 @@ static void poller_start(int fd)
 #undef ibv_query_port
 #undef ibv_get_device_list
 
-static void direct_ops_set(struct ibv_context_ops *ops)
+static void direct_ops_set(struct ibv_context_ops *ops, const struct univ_post_ops *post)
 {
 	ops->_compat_query_device = ibv_query_device;
 	ops->_compat_query_port = ibv_query_port;
 	ops->poll_cq = univ_poll_cq;
 	ops->req_notify_cq = univ_req_notify_cq;
-	ops->post_send = univ_post_send;
-	ops->post_recv = univ_post_recv;
-	ops->post_srq_recv = univ_post_srq_recv;
+	ops->post_send = post->send;
+	ops->post_recv = post->recv;
+	ops->post_srq_recv = post->srq_recv;
 	ops->alloc_mw = univ_alloc_mw;
 	ops->dealloc_mw = univ_dealloc_mw;
-	ops->bind_mw = univ_bind_mw;
+	ops->bind_mw = post->bind;
 }
 
-static void ops_set(struct verbs_context *vctx)
+static void ops_set(struct verbs_context *vctx, const struct univ_post_ops *post)
 {
 	univ_unsupported_ops(vctx);
-	direct_ops_set(&vctx->context.ops);
+	direct_ops_set(&vctx->context.ops, post);
 	vctx->query_port = univ_query_port;
 	vctx->query_device_ex = univ_query_device_ex;
 	vctx->query_rt_values = univ_query_rt_values;
@@ -122,7 +124,7 @@ static void context_init(struct univ_context *ctx, struct univ_device *device, i
 {
 	struct ibv_context *ibv = &ctx->vctx.context;
 
-	ops_set(&ctx->vctx);
+	ops_set(&ctx->vctx, ctx->post);
 	ibv->device = &device->ibv;
 	ibv->cmd_fd = fd;
 	ibv->async_fd = fd;
@@ -230,6 +232,8 @@ UNIV_EXPORT int ibv_close_device(struct ibv_context *context)
 		munmap((void *)ctx->doorbell, UNIV_PAGE_SIZE);
 	if (ctx->imported)
 		close(context->async_fd);
+	if (ctx->bells)
+		munmap(ctx->bells, UNIV_PAGE_SIZE);
 	close(context->cmd_fd);
 	pthread_mutex_destroy(&context->mutex);
 	univ_device_put(to_udevice(context->device));

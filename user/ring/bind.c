@@ -65,7 +65,9 @@ static int bind_publish(struct univ_qp *qp, struct ibv_mw *mw, const struct ibv_
 	return 0;
 }
 
-int univ_bind_mw(struct ibv_qp *ibv, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+static inline __attribute__((always_inline)) int
+bind_mw(struct ibv_qp *ibv, struct ibv_mw *mw, struct ibv_mw_bind *bind,
+	int (*tell)(const char *verb, const struct univ_qp *qp))
 {
 	struct univ_qp *qp = to_uqp(ibv);
 	bool kick = false;
@@ -85,5 +87,15 @@ int univ_bind_mw(struct ibv_qp *ibv, struct ibv_mw *mw, struct ibv_mw_bind *bind
 	univ_unlock(&qp->sq_lock);
 	if (err)
 		univ_fail_tell();
-	return kick ? univ_send_kick(VERB, qp) : err;
+	return kick ? tell(VERB, qp) : err;
+}
+
+int univ_bind_mw(struct ibv_qp *ibv, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+	return bind_mw(ibv, mw, bind, univ_send_kick);
+}
+
+int univ_bind_mw_bell(struct ibv_qp *ibv, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+	return bind_mw(ibv, mw, bind, univ_send_ring);
 }

@@ -47,6 +47,25 @@ struct univ_watch_ops {
 	int (*event_wait)(struct ibv_comp_channel *channel);
 };
 
+/*
+ * How the queues of a context are told that requests were published: by the kick, or
+ * by a store to a register of the device. A context has one of the two from its start,
+ * so that neither has to ask.
+ */
+struct univ_post_ops {
+	int (*send)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+	int (*recv)(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+	int (*srq_recv)(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+	int (*bind)(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
+	int (*complete)(struct ibv_qp_ex *ex);
+};
+
+/* The register that rings for a ring, and what is stored there. */
+struct univ_bell_at {
+	volatile uint32_t *reg;
+	uint32_t value;
+};
+
 struct univ_context {
 	struct verbs_context vctx;
 	const struct univ_doorbell *doorbell;	/* NULL until the first queue */
@@ -58,6 +77,9 @@ struct univ_context {
 	struct univ_cq *channel_cqs;		/* queues with a channel, under vctx's mutex */
 	const struct univ_watch_ops *watch;	/* NULL if failures are not printed */
 	pid_t pid;				/* watch: the process that watches, or 0 */
+	const struct univ_post_ops *post;
+	uint64_t bell_offset;			/* 0 if there is no bell page */
+	void *bells;				/* NULL until the first queue */
 };
 
 struct univ_cq_past;
@@ -89,6 +111,7 @@ struct univ_srq {
 	const struct univ_doorbell *doorbell;
 	struct univ_map map;
 	uint32_t number;		/* XRC; otherwise 0 */
+	struct univ_bell_at bell;
 };
 
 /* watch: how many datagrams a port has dropped. */
@@ -139,6 +162,9 @@ struct univ_qp {
 	uint8_t failed_status;
 	uint64_t failed_wr_id;
 	struct univ_dropped dropped;	/* by the port before the queue pair used it */
+
+	struct univ_bell_at sq_bell;
+	struct univ_bell_at rq_bell;
 };
 
 static inline struct univ_context *to_ucontext(struct ibv_context *context)

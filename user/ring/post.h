@@ -36,6 +36,34 @@ bool univ_send_allowed(const struct univ_qp *qp);
 int univ_send_refused(const char *verb, const struct univ_qp *qp);
 int univ_send_full(const char *verb, const struct univ_qp *qp, uint32_t tail);
 int univ_send_kick(const char *verb, const struct univ_qp *qp);
+int univ_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+int univ_post_send_bell(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+
+/* post_recv.c, bind.c, post_ex.c */
+int univ_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+int univ_post_recv_bell(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+int univ_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+int univ_post_srq_recv_bell(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+int univ_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
+int univ_bind_mw_bell(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
+int univ_wr_complete(struct ibv_qp_ex *ex);
+int univ_wr_complete_bell(struct ibv_qp_ex *ex);
+
+/*
+ * Rings. A request that was published before the device went counts as posted, as after a
+ * kick: a completion may report it as flushed. The next post fails with ENODEV.
+ */
+static inline int univ_bell_ring(const struct univ_bell_at *bell)
+{
+	univ_mmio_store_after_memory(bell->reg, bell->value);
+	return 0;
+}
+
+static inline int univ_send_ring(const char *verb, const struct univ_qp *qp)
+{
+	(void)verb;
+	return univ_bell_ring(&qp->sq_bell);
+}
 
 /* opcode.c */
 int univ_send_impossible(const char *verb, int err, const struct univ_qp *qp, uint32_t opcode);

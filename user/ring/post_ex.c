@@ -424,7 +424,8 @@ static __attribute__((cold, noinline)) int complete_refused(struct univ_qp *qp)
 	return err;
 }
 
-static int wr_complete(struct ibv_qp_ex *ex)
+static inline __attribute__((always_inline)) int
+wr_complete(struct ibv_qp_ex *ex, int (*tell)(const char *verb, const struct univ_qp *qp))
 {
 	struct univ_qp *qp = from_ex(ex);
 	bool kick = false;
@@ -435,7 +436,17 @@ static int wr_complete(struct ibv_qp_ex *ex)
 	if (univ_likely(qp->build.tail != qp->sq.tail))
 		kick = univ_ring_publish(&qp->sq, qp->build.tail);
 	univ_unlock(&qp->sq_lock);
-	return kick ? univ_send_kick(VERB, qp) : 0;
+	return kick ? tell(VERB, qp) : 0;
+}
+
+int univ_wr_complete(struct ibv_qp_ex *ex)
+{
+	return wr_complete(ex, univ_send_kick);
+}
+
+int univ_wr_complete_bell(struct ibv_qp_ex *ex)
+{
+	return wr_complete(ex, univ_send_ring);
 }
 
 static void wr_abort(struct ibv_qp_ex *ex)
@@ -480,7 +491,7 @@ void univ_qp_ex_init(struct univ_qp *qp, uint64_t ops)
 	ex->wr_set_sge = wr_set_sge;
 	ex->wr_set_sge_list = wr_set_sge_list;
 	ex->wr_start = univ_fail_printed() ? wr_start_telling : wr_start;
-	ex->wr_complete = wr_complete;
+	ex->wr_complete = to_ucontext(qp->ibv.context)->post->complete;
 	ex->wr_abort = wr_abort;
 	qp->is_ex = true;
 }

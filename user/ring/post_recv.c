@@ -48,9 +48,21 @@ struct recv_queue {
 	uint32_t handle;
 };
 
-/* Posts a list. The caller holds the lock, which is released here. */
-static int recv_list(const struct recv_queue *q, struct ibv_recv_wr *first,
-		     struct ibv_recv_wr **bad)
+static inline __attribute__((always_inline)) int
+recv_tell(const struct recv_queue *q, const struct univ_bell_at *bell, struct ibv_recv_wr *first,
+	  struct ibv_recv_wr **bad)
+{
+	return bell ? univ_bell_ring(bell) :
+		      recv_kick(q->verb, q->context, q->handle, first, bad);
+}
+
+/*
+ * Posts a list. The caller holds the lock, which is released here. @bell is NULL in the
+ * functions for queues that are kicked.
+ */
+static inline __attribute__((always_inline)) int
+recv_list(const struct recv_queue *q, const struct univ_bell_at *bell, struct ibv_recv_wr *first,
+	  struct ibv_recv_wr **bad)
 {
 	struct univ_ring *ring = q->ring;
 	uint32_t tail = ring->tail, room = univ_ring_room(ring, tail);
@@ -73,21 +85,22 @@ static int recv_list(const struct recv_queue *q, struct ibv_recv_wr *first,
 		univ_fail_tell();
 	if (univ_likely(!kick))
 		return err;
-	kicked = recv_kick(q->verb, q->context, q->handle, first, bad);
+	kicked = recv_tell(q, bell, first, bad);
 	return kicked ? kicked : err;
 }
 
-static int recv_rest(const struct recv_queue *q, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad,
-		     unsigned int rest)
+static inline __attribute__((always_inline)) int
+recv_rest(const struct recv_queue *q, const struct univ_bell_at *bell, struct ibv_recv_wr *wr,
+	  struct ibv_recv_wr **bad, unsigned int rest)
 {
 	if (rest & POST_ALL) {
 		if (!(rest & POST_LOCKED))
 			univ_lock(q->lock);
-		return recv_list(q, wr, bad);
+		return recv_list(q, bell, wr, bad);
 	}
 	if (rest & POST_WAKE)
 		univ_lock_wake(q->lock);
-	return rest & POST_KICK ? recv_kick(q->verb, q->context, q->handle, wr, bad) : 0;
+	return rest & POST_KICK ? recv_tell(q, bell, wr, bad) : 0;
 }
 
 static __attribute__((cold, noinline)) int recv_refused(const struct univ_qp *qp)
@@ -107,18 +120,43 @@ static __attribute__((noinline)) int qp_recv_rest(struct ibv_qp *ibv, struct ibv
 	struct univ_qp *qp = to_uqp(ibv);
 	const struct recv_queue q = { VERB_RECV, ibv->context, &qp->rq_lock, &qp->rq, ibv->handle };
 
-	return recv_rest(&q, wr, bad, rest);
+	return recv_rest(&q, NULL, wr, bad, rest);
 }
 
+static __attribute__((noinline)) int qp_recv_rest_bell(struct ibv_qp *ibv, struct ibv_recv_wr *wr,
+						       struct ibv_recv_wr **bad, unsigned int rest)
+{
+	struct univ_qp *qp = to_uqp(ibv);
+	const struct recv_queue q = { VERB_RECV, ibv->context, &qp->rq_lock, &qp->rq, ibv->handle };
+
+	return recv_rest(&q, &qp->rq_bell, wr, bad, rest);
+}
+
+typedef int qp_recv_rests(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad,
+			  unsigned int rest);
+
 /* The queue pair has no receive queue, takes no requests now, or has requests without pieces. */
-static __attribute__((noinline)) int recv_slowly(struct univ_qp *qp, struct ibv_recv_wr *wr,
-						 struct ibv_recv_wr **bad)
+static inline __attribute__((always_inline)) int
+recv_slowly(struct univ_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad,
+	    qp_recv_rests *slow)
 {
 	if (univ_load_relaxed(&qp->ibv.state) != IBV_QPS_RESET && qp->rq.head &&
 	    !univ_device_gone(qp->doorbell))
-		return qp_recv_rest(&qp->ibv, wr, bad, POST_ALL);
+		return slow(&qp->ibv, wr, bad, POST_ALL);
 	*bad = wr;
 	return recv_refused(qp);
+}
+
+static __attribute__((noinline)) int recv_slowly_kick(struct univ_qp *qp, struct ibv_recv_wr *wr,
+						      struct ibv_recv_wr **bad)
+{
+	return recv_slowly(qp, wr, bad, qp_recv_rest);
+}
+
+static __attribute__((noinline)) int recv_slowly_bell(struct univ_qp *qp, struct ibv_recv_wr *wr,
+						      struct ibv_recv_wr **bad)
+{
+	return recv_slowly(qp, wr, bad, qp_recv_rest_bell);
 }
 
 int univ_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
@@ -127,9 +165,21 @@ int univ_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_w
 	unsigned int rest;
 
 	if (univ_unlikely(!univ_load_plain(&qp->takes_recv) || univ_device_gone(qp->doorbell)))
-		return recv_slowly(qp, wr, bad);
+		return recv_slowly_kick(qp, wr, bad);
 	rest = recv_quick(&qp->rq_lock, &qp->rq, wr);
 	return univ_likely(!rest) ? 0 : qp_recv_rest(ibv, wr, bad, rest);
+}
+
+/* The same for a context whose queues have bells. */
+int univ_post_recv_bell(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct univ_qp *qp = to_uqp(ibv);
+	unsigned int rest;
+
+	if (univ_unlikely(!univ_load_plain(&qp->takes_recv) || univ_device_gone(qp->doorbell)))
+		return recv_slowly_bell(qp, wr, bad);
+	rest = recv_quick(&qp->rq_lock, &qp->rq, wr);
+	return univ_likely(!rest) ? 0 : qp_recv_rest_bell(ibv, wr, bad, rest);
 }
 
 static __attribute__((noinline)) int srq_recv_rest(struct ibv_srq *ibv, struct ibv_recv_wr *wr,
@@ -139,7 +189,18 @@ static __attribute__((noinline)) int srq_recv_rest(struct ibv_srq *ibv, struct i
 	const struct recv_queue q = { VERB_SRQ_RECV, ibv->context, &srq->lock, &srq->ring,
 				      ibv->handle };
 
-	return recv_rest(&q, wr, bad, rest);
+	return recv_rest(&q, NULL, wr, bad, rest);
+}
+
+static __attribute__((noinline)) int srq_recv_rest_bell(struct ibv_srq *ibv,
+							struct ibv_recv_wr *wr,
+							struct ibv_recv_wr **bad, unsigned int rest)
+{
+	struct univ_srq *srq = to_usrq(ibv);
+	const struct recv_queue q = { VERB_SRQ_RECV, ibv->context, &srq->lock, &srq->ring,
+				      ibv->handle };
+
+	return recv_rest(&q, &srq->bell, wr, bad, rest);
 }
 
 int univ_post_srq_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
@@ -155,4 +216,20 @@ int univ_post_srq_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_r
 		return srq_recv_rest(ibv, wr, bad, POST_ALL);
 	rest = recv_quick(&srq->lock, &srq->ring, wr);
 	return univ_likely(!rest) ? 0 : srq_recv_rest(ibv, wr, bad, rest);
+}
+
+/* The same for a context whose queues have bells. */
+int univ_post_srq_recv_bell(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct univ_srq *srq = to_usrq(ibv);
+	unsigned int rest;
+
+	if (univ_unlikely(univ_device_gone(srq->doorbell))) {
+		*bad = wr;
+		return univ_fail_gone(VERB_SRQ_RECV, ibv->context->device->name);
+	}
+	if (univ_unlikely(!srq->ring.max_sge))
+		return srq_recv_rest_bell(ibv, wr, bad, POST_ALL);
+	rest = recv_quick(&srq->lock, &srq->ring, wr);
+	return univ_likely(!rest) ? 0 : srq_recv_rest_bell(ibv, wr, bad, rest);
 }

@@ -179,6 +179,10 @@ send_fill(const struct univ_qp *qp, uint32_t *tail, struct ibv_send_wr **wr)
 	return 0;
 }
 
+/* Tells the device that requests were published: by the kick, or by the bell. */
+typedef int send_tell(const struct univ_qp *qp, struct ibv_send_wr *first,
+		      struct ibv_send_wr **bad);
+
 static __attribute__((noinline)) int send_kick(const struct univ_qp *qp, struct ibv_send_wr *first,
 					       struct ibv_send_wr **bad)
 {
@@ -189,9 +193,17 @@ static __attribute__((noinline)) int send_kick(const struct univ_qp *qp, struct 
 	return err;
 }
 
+static inline int send_ring(const struct univ_qp *qp, struct ibv_send_wr *first,
+			    struct ibv_send_wr **bad)
+{
+	(void)first;
+	(void)bad;
+	return univ_bell_ring(&qp->sq_bell);
+}
+
 /* Posts a list. The caller holds the lock, which is released here. */
-static __attribute__((noinline)) int send_list(struct univ_qp *qp, struct ibv_send_wr *wr,
-					       struct ibv_send_wr **bad)
+static inline __attribute__((always_inline)) int
+send_list(struct univ_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad, send_tell *tell)
 {
 	struct ibv_send_wr *first = wr;
 	uint32_t tail = qp->sq.tail;
@@ -206,21 +218,48 @@ static __attribute__((noinline)) int send_list(struct univ_qp *qp, struct ibv_se
 		*bad = wr;
 		univ_fail_tell();
 	}
-	kicked = kick ? send_kick(qp, first, bad) : 0;
+	kicked = kick ? tell(qp, first, bad) : 0;
 	return kicked ? kicked : err;
 }
 
-static __attribute__((noinline)) int send_rest(struct univ_qp *qp, struct ibv_send_wr *wr,
-					       struct ibv_send_wr **bad, unsigned int rest)
+typedef int send_lists(struct univ_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+
+static __attribute__((noinline)) int send_list_kick(struct univ_qp *qp, struct ibv_send_wr *wr,
+						    struct ibv_send_wr **bad)
+{
+	return send_list(qp, wr, bad, send_kick);
+}
+
+static __attribute__((noinline)) int send_list_bell(struct univ_qp *qp, struct ibv_send_wr *wr,
+						    struct ibv_send_wr **bad)
+{
+	return send_list(qp, wr, bad, send_ring);
+}
+
+static inline __attribute__((always_inline)) int
+send_rest(struct univ_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad, unsigned int rest,
+	  send_lists *list, send_tell *tell)
 {
 	if (rest & POST_ALL) {
 		if (!(rest & POST_LOCKED))
 			univ_lock(&qp->sq_lock);
-		return send_list(qp, wr, bad);
+		return list(qp, wr, bad);
 	}
 	if (rest & POST_WAKE)
 		univ_lock_wake(&qp->sq_lock);
-	return rest & POST_KICK ? send_kick(qp, wr, bad) : 0;
+	return rest & POST_KICK ? tell(qp, wr, bad) : 0;
+}
+
+static __attribute__((noinline)) int send_rest_kick(struct univ_qp *qp, struct ibv_send_wr *wr,
+						    struct ibv_send_wr **bad, unsigned int rest)
+{
+	return send_rest(qp, wr, bad, rest, send_list_kick, send_kick);
+}
+
+static __attribute__((noinline)) int send_rest_bell(struct univ_qp *qp, struct ibv_send_wr *wr,
+						    struct ibv_send_wr **bad, unsigned int rest)
+{
+	return send_rest(qp, wr, bad, rest, send_list_bell, send_ring);
 }
 
 static __attribute__((cold, noinline)) int send_refused(const struct univ_qp *qp,
@@ -241,5 +280,19 @@ int univ_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_w
 	rest = send_quick(qp, wr);
 	if (univ_likely(rest == POST_KICK))
 		return send_kick(qp, wr, bad);
-	return rest ? send_rest(qp, wr, bad, rest) : 0;
+	return rest ? send_rest_kick(qp, wr, bad, rest) : 0;
+}
+
+/* The same for a context whose queues have bells. */
+int univ_post_send_bell(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	struct univ_qp *qp = to_uqp(ibv);
+	unsigned int rest;
+
+	if (univ_unlikely(!univ_send_allowed(qp)))
+		return send_refused(qp, wr, bad);
+	rest = send_quick(qp, wr);
+	if (univ_likely(rest == POST_KICK))
+		return send_ring(qp, wr, bad);
+	return rest ? send_rest_bell(qp, wr, bad, rest) : 0;
 }

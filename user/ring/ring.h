@@ -20,10 +20,10 @@ int univ_qp_ex_check(const struct univ_context *ctx, enum ibv_qp_type type, uint
 
 /* post_send.c, post_recv.c, bind.c */
 uint32_t univ_send_states(enum ibv_qp_type type);
-int univ_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
-int univ_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
-int univ_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
-int univ_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
+
+/* bell.c */
+extern const struct univ_post_ops univ_post_by_kick;
+extern const struct univ_post_ops univ_post_by_bell;
 
 /* post_ex.c, poll_ex.c: fill in the operations of an extended queue. */
 void univ_qp_ex_init(struct univ_qp *qp, uint64_t ops);

@@ -86,9 +86,14 @@ static inline uint32_t univ_async_due(struct ibv_context *context, uint32_t deli
 /* Waits until the program has acknowledged as many events as the kernel has @delivered. */
 void univ_acks_wait(const struct univ_acks *acks, const uint32_t *done, uint32_t delivered);
 
-/* doorbell.c: sets @doorbell to the context's doorbell page, which is mapped once. */
+/*
+ * doorbell.c: sets @doorbell to the context's doorbell page, which is mapped once, together
+ * with the bell page if there is one.
+ */
 int univ_doorbell_map(const char *verb, struct ibv_context *context,
 		      const struct univ_doorbell **doorbell);
+void univ_bell_set(struct univ_bell_at *bell, const struct ibv_context *context,
+		   const struct univ_bell *from);
 
 /* qp.c */
 struct univ_qp *univ_qp_alloc(struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr);

@@ -55,6 +55,8 @@ static int rings_map(struct univ_qp *qp, const struct univ_qp_create *cmd)
 	qp->max_inline = cmd->max_inline;
 	univ_ring_init(&qp->sq, qp->map.base, &cmd->sq, cmd->max_send_wr, cmd->max_send_sge);
 	qp->quick = univ_qp_quick(qp);
+	univ_bell_set(&qp->sq_bell, qp->ibv.context, &cmd->sq_bell);
+	univ_bell_set(&qp->rq_bell, qp->ibv.context, &cmd->rq_bell);
 	if (cmd->rq.slots)
 		univ_ring_init(&qp->rq, qp->map.base, &cmd->rq, cmd->max_recv_wr,
 			       cmd->max_recv_sge);

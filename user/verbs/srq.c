@@ -35,6 +35,7 @@ static int ring_map(struct univ_srq *srq, const struct univ_srq_create *cmd)
 	if (err)
 		return err;
 	univ_ring_init(&srq->ring, srq->map.base, &cmd->ring, cmd->max_wr, cmd->max_sge);
+	univ_bell_set(&srq->bell, srq->ibv.context, &cmd->bell);
 	return 0;
 }
 

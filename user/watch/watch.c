@@ -215,13 +215,13 @@ static int watched_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct i
 {
 	call("ibv_post_send", qp->context);
 	ah_explain(qp, wr);
-	return univ_post_send(qp, wr, bad);
+	return to_ucontext(qp->context)->post->send(qp, wr, bad);
 }
 
 static int watched_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	call("ibv_post_recv", qp->context);
-	return univ_post_recv(qp, wr, bad);
+	return to_ucontext(qp->context)->post->recv(qp, wr, bad);
 }
 
 static bool channel_is_armed(struct ibv_comp_channel *channel)

@@ -9,6 +9,7 @@
 #ifndef UNIV_BASE_H
 #define UNIV_BASE_H
 
+#include "bell.h"
 #include "call.h"
 #include "channel.h"
 #include "context.h"

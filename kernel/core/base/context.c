@@ -2,6 +2,7 @@
 /* Contexts: the memory and the references of an open file's state. */
 #include <linux/slab.h>
 
+#include "bell.h"
 #include "context.h"
 #include "object.h"
 #include "region.h"
@@ -53,6 +54,7 @@ static void context_release(struct kref *ref)
 
 	univ_event_queue_destroy(&ctx->events);
 	univ_doorbell_free(ctx);
+	univ_bell_free(ctx);
 	univ_objects_free(ctx);
 	xa_destroy(&ctx->regions);
 	put_device(&ctx->dev->dev);

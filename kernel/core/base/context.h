@@ -9,7 +9,8 @@
  *	> univ_qp.mutex, univ_srq.mutex, univ_cq.resize
  *	> univ_domain.lock
  *	> mmap_lock (registration pins pages)
- *	> univ_context.doorbell_lock, and the tables' own locks
+ *	> univ_context.doorbell_lock, univ_bell_page.lock, and the tables' own
+ *	locks
  *
  *	univ_context.live > univ_poller.lock > feed locks of rings
  *
@@ -39,7 +40,9 @@
 
 #include "event.h"
 
+struct address_space;
 struct pump_device;
+struct univ_bell_page;
 struct univ_object;
 struct univ_poller;
 struct univ_queue_ops;
@@ -104,6 +107,8 @@ struct univ_context {
 	struct univ_region *doorbell;	/* NULL until first mapped */
 	struct mutex doorbell_lock;	/* doorbell, doorbell_dead */
 	bool doorbell_dead;
+	struct univ_bell_page *bell;	/* NULL for none */
+	struct address_space *mapping;	/* of the open file */
 
 	struct univ_poller *poller;	/* NULL for none */
 

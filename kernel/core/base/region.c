@@ -4,6 +4,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
+#include "bell.h"
 #include "compat.h"
 #include "context.h"
 #include "limit.h"
@@ -11,7 +12,10 @@
 #include "region.h"
 #include "univerbs_ring.h"
 
-/* An mmap offset is id << 32; id 0 is the doorbell page. */
+/*
+ * An mmap offset is id << 32; id 0 is the doorbell page. The bell page lies
+ * behind the regions.
+ */
 #define REGION_PGOFF_SHIFT	(32 - PAGE_SHIFT)
 #define REGION_MAX_ID		((1u << 24) - 1)
 
@@ -277,6 +281,8 @@ int univ_region_mmap(struct univ_context *ctx, struct vm_area_struct *vma)
 	struct univ_region *region;
 	int ret = -EINVAL;
 
+	if (vma->vm_pgoff == UNIV_BELL_OFFSET >> PAGE_SHIFT)
+		return univ_bell_mmap(ctx, vma);
 	if (id > REGION_MAX_ID)
 		return -EINVAL;
 	region = region_get(ctx, id);

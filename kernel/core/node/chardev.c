@@ -66,6 +66,11 @@ static int context_attach(struct univ_context *ctx)
 	ret = context_charge(ctx);
 	if (ret)
 		goto out;
+	ret = univ_bell_open(ctx);
+	if (ret) {
+		context_uncharge(ctx);
+		goto out;
+	}
 	dev->num_contexts++;
 	spin_lock_irq(&dev->events_lock);
 	list_add(&ctx->link, &dev->contexts);
@@ -85,6 +90,7 @@ static int univ_open(struct inode *inode, struct file *file)
 	ctx = univ_context_alloc(dev);
 	if (!ctx)
 		return -ENOMEM;
+	ctx->mapping = file->f_mapping;
 	ret = context_attach(ctx);
 	if (ret) {
 		univ_context_put(ctx);
@@ -185,8 +191,10 @@ void univ_context_kill(struct univ_context *ctx, bool unplugged)
 				 IB_EVENT_DEVICE_FATAL);
 		context_flush(ctx);
 		univ_doorbell_kill(ctx);
+		univ_bell_revoke(ctx);
 	}
 	context_destroy_objects(ctx, unplugged);
+	univ_bell_close(ctx);
 	context_uncharge(ctx);
 	ctx->dead = true;
 	univ_event_queue_kill(&ctx->events);

@@ -108,3 +108,57 @@ void univ_queue_notify(struct univ_cq *cq)
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
 EXPORT_SYMBOL_NS_GPL(univ_queue_notify, UNIVERBS_NS);
+
+/**
+ * univ_queue_cq_ring() - the ring of a completion queue
+ * @cq: from the attaching of a completion queue
+ *
+ * For a device that writes completions (%UNIV_QUEUE_WRITES_CQ). The device
+ * writes slots, with the phase last, and nothing in the head.
+ *
+ * Return: the ring, which stays until destroy_cq
+ */
+const struct univ_ring *univ_queue_cq_ring(struct univ_cq *cq)
+{
+	return &cq->ring;
+}
+EXPORT_SYMBOL_NS_GPL(univ_queue_cq_ring, UNIVERBS_NS);
+
+/**
+ * univ_queue_raise() - the device has written a completion for which the
+ *	process waits
+ * @cq: of a device with %UNIV_QUEUE_WRITES_CQ
+ *
+ * The device has seen an arm word that it had not answered yet, behind a fence
+ * after its store of the phase (F2), and has raised an interrupt. Any context.
+ */
+void univ_queue_raise(struct univ_cq *cq)
+{
+	unsigned long flags;
+	u32 arm;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	arm = READ_ONCE(cq->ring.head->user.arm);
+	if (!cq->closed && arm != cq->fired)
+		univ_cq_fire(cq, arm);
+	spin_unlock_irqrestore(&cq->lock, flags);
+}
+EXPORT_SYMBOL_NS_GPL(univ_queue_raise, UNIVERBS_NS);
+
+/**
+ * univ_queue_overrun() - the device found no room for a completion
+ * @cq: of a device with %UNIV_QUEUE_WRITES_CQ, which writes no completion to it
+ *	any more
+ *
+ * Any context.
+ */
+void univ_queue_overrun(struct univ_cq *cq)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	if (!cq->closed)
+		univ_cq_overrun(cq);
+	spin_unlock_irqrestore(&cq->lock, flags);
+}
+EXPORT_SYMBOL_NS_GPL(univ_queue_overrun, UNIVERBS_NS);

@@ -25,6 +25,7 @@ static int ah_explain(struct univ_hdr *hdr, int err)
 static struct univ_ah *ah_create(struct univ_call *call,
 				 struct univ_ah_create *cmd, struct univ_pd *pd)
 {
+	const struct univ_queue_ops *queue = call->ctx->dev->queue;
 	struct rdma_ah_attr attr;
 	struct univ_ah *ah;
 	int ret;
@@ -43,9 +44,18 @@ static struct univ_ah *ah_create(struct univ_call *call,
 		return ERR_PTR(ret);
 	}
 	ah->ib = rdma_create_user_ah(pd->ib, &attr, NULL);
-	if (!IS_ERR(ah->ib))
+	if (IS_ERR(ah->ib)) {
+		ret = ah_explain(&cmd->hdr, PTR_ERR(ah->ib));
+		goto release;
+	}
+	if (!queue->ah_attach)
 		return ah;
-	ret = ah_explain(&cmd->hdr, PTR_ERR(ah->ib));
+	ret = queue->ah_attach(ah->ib, ah->obj.handle);
+	if (!ret)
+		return ah;
+	univ_explain_driver(&cmd->hdr, ret);
+	rdma_destroy_ah_user(ah->ib, RDMA_DESTROY_AH_SLEEPABLE, NULL);
+release:
 	univ_object_release(&ah->obj);
 	return ERR_PTR(ret);
 }

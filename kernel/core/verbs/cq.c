@@ -48,10 +48,13 @@ static void cq_comp_handler(struct ib_cq *ib, void *context)
 static int cq_check(struct univ_context *ctx, struct univ_cq_create *cmd)
 {
 	struct ib_device *ib = ctx->dev->ib;
+	/* The core cannot stamp completions that the device writes. */
+	u32 known = univ_queue_can(ctx->dev, UNIV_QUEUE_WRITES_CQ) ?
+			    0 : UNIV_CQ_FLAGS;
 
-	if (cmd->cq_flags & ~UNIV_CQ_FLAGS)
+	if (cmd->cq_flags & ~known)
 		return univ_explain(&cmd->hdr, -EOPNOTSUPP, UNIV_REASON_FLAGS,
-				    0, cmd->cq_flags, UNIV_CQ_FLAGS);
+				    0, cmd->cq_flags, known);
 	if (cmd->comp_vector >= ib->num_comp_vectors)
 		return univ_explain(&cmd->hdr, -EINVAL, UNIV_REASON_VECTOR, 0,
 				    cmd->comp_vector, ib->num_comp_vectors);
@@ -338,7 +341,8 @@ static int cq_resize(struct univ_cq *cq, struct univ_call *call,
 	u32 waiting;
 	int ret = 0;
 
-	if (ctx->dev->queue->cq_resize && !univ_can_resize_cq(cq->ib))
+	if ((ctx->dev->queue->cq_resize && !univ_can_resize_cq(cq->ib)) ||
+	    univ_queue_can(ctx->dev, UNIV_QUEUE_WRITES_CQ))
 		return univ_explain_driver(&cmd->hdr, -EOPNOTSUPP);
 	region = cq_ring_create(ctx, asked, &map, &cmd->hdr);
 	if (!region)

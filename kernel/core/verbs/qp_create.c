@@ -229,6 +229,20 @@ static void qp_reply(struct univ_qp *qp, struct univ_qp_create *cmd)
 	cmd->max_inline = qp->cap.max_inline_data;
 }
 
+static int qp_attach(struct univ_qp *qp, struct univ_qp_create *cmd)
+{
+	const struct univ_queue_ops *queue = qp->obj.ctx->dev->queue;
+	const struct univ_queue_page *page = univ_bell_page(qp->obj.ctx);
+	int ret = queue->qp_attach(qp->ib, &qp->rings);
+
+	cmd->sq_bell = (struct univ_bell){};
+	cmd->rq_bell = (struct univ_bell){};
+	if (!ret && page)
+		ret = queue->qp_bells(qp->ib, page, &cmd->sq_bell,
+				      &cmd->rq_bell);
+	return ret ? univ_explain_driver(&cmd->hdr, ret) : 0;
+}
+
 static int qp_build(struct univ_qp *qp, struct univ_call *call,
 		    struct univ_qp_create *cmd)
 {
@@ -246,11 +260,9 @@ static int qp_build(struct univ_qp *qp, struct univ_call *call,
 	ret = qp_create_ib(qp, cmd);
 	if (ret)
 		goto destroy_region;
-	ret = call->ctx->dev->queue->qp_attach(qp->ib, &qp->rings);
-	if (ret) {
-		univ_explain_driver(&cmd->hdr, ret);
+	ret = qp_attach(qp, cmd);
+	if (ret)
 		goto destroy_ib;
-	}
 	qp_reply(qp, cmd);
 	univ_qp_depend(qp, univ_object_depend);
 	univ_queue_watch(qp);

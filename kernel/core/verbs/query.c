@@ -68,6 +68,7 @@ int univ_context_query_ioctl(struct univ_call *call, void *arg)
 	cmd->features = context_features(call->ctx->dev);
 	cmd->node_guid = (__force u64)ib->node_guid;
 	cmd->doorbell_offset = 0;
+	cmd->bell_offset = univ_bell_page(call->ctx) ? UNIV_BELL_OFFSET : 0;
 	return 0;
 }
 

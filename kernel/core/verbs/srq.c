@@ -190,6 +190,18 @@ put_pd:
 	return ret;
 }
 
+static int srq_attach(struct univ_srq *srq, struct univ_srq_create *cmd)
+{
+	const struct univ_queue_ops *queue = srq->obj.ctx->dev->queue;
+	const struct univ_queue_page *page = univ_bell_page(srq->obj.ctx);
+	int ret = queue->srq_attach(srq->ib, &srq->ring);
+
+	cmd->bell = (struct univ_bell){};
+	if (!ret && page)
+		ret = queue->srq_bell(srq->ib, page, &cmd->bell);
+	return ret ? univ_explain_driver(&cmd->hdr, ret) : 0;
+}
+
 static int srq_build(struct univ_srq *srq, struct univ_call *call,
 		     struct univ_srq_create *cmd)
 {
@@ -210,11 +222,9 @@ static int srq_build(struct univ_srq *srq, struct univ_call *call,
 	ret = srq_create_ib(srq, cmd);
 	if (ret)
 		goto destroy_region;
-	ret = call->ctx->dev->queue->srq_attach(srq->ib, &srq->ring);
-	if (ret) {
-		univ_explain_driver(&cmd->hdr, ret);
+	ret = srq_attach(srq, cmd);
+	if (ret)
 		goto destroy_ib;
-	}
 	srq->max_wr = cmd->max_wr;
 	cmd->handle = srq->obj.handle;
 	srq_depend(srq, univ_object_depend);

@@ -237,7 +237,7 @@ static const struct special {
 	const char *reserved;	/* A field that must be zero although its name does not say so. */
 	const char *ignored;	/* A handle that this kind ignores. */
 } special[] = {
-	{ UNIV_CONTEXT_QUERY, .reserved = "features" },
+	{ UNIV_CONTEXT_QUERY, .min = AT(univ_context_query, bell_offset), .reserved = "features" },
 	{ UNIV_GID_QUERY, .fill = fill_gid },
 	{ UNIV_HANDLE_QUERY, .fill = fill_handle_query },
 	{ UNIV_GID_TABLE, .fill = fill_gid_table },
