@@ -61,6 +61,13 @@ static inline void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set,
 }
 #endif
 
+/* Verbs */
+
+/* Where it exists, it has the iterators that ib_umem.h and ib_verbs.h had. */
+#if __has_include(<rdma/iter.h>)
+#include <rdma/iter.h>
+#endif
+
 /* Timers */
 
 /* 6.2 */

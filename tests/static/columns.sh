@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# No line of C is longer than 80 columns in kernel/, uapi/ and samples/, and 100 in user/. A tab has 8 columns. Lines with
-# a string are exempt, since a string that is broken cannot be found by grep.
+# No line of C is longer than 80 columns in kernel/, uapi/ and the drivers in samples/, and 100 in user/ and in the model
+# of samples/pci, which is a program. A tab has 8 columns. Lines with a string are exempt, since a string that is broken
+# cannot be found by grep.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -20,8 +21,8 @@ long_lines() {
 # files FOLDER...: prints the sources in these folders, without the ones that Kbuild makes
 files() { find "$@" -name '*.[ch]' ! -name '*.mod.c' | sort; }
 
-mapfile -t narrow < <(files kernel uapi samples)
-mapfile -t wide < <(files user)
+mapfile -t narrow < <(files kernel uapi samples | grep -v '^samples/pci/model/')
+mapfile -t wide < <(files user samples/pci/model)
 found=$(long_lines 80 "${narrow[@]}"; long_lines 100 "${wide[@]}")
 [ -z "$found" ] || { echo "$found"; failed=1; }
 checked=$((${#narrow[@]} + ${#wide[@]}))

@@ -247,10 +247,18 @@ static MAYBE_UNUSED int raw_gid(int fd, struct univ_gid_entry *found)
 
 static MAYBE_UNUSED void raw_ah_attr(int fd, struct univ_ah_attr *ah)
 {
+	struct univ_port_query port = { .port_num = PORT };
 	struct univ_gid_entry gid;
 
-	NEED_OK(raw_gid(fd, &gid));
 	memset(ah, 0, sizeof(*ah));
+	NEED_OK(raw_call(fd, UNIV_PORT_QUERY, &port));
+	/* A port with a LID needs no GID. */
+	if (port.lid) {
+		ah->dlid = (uint16_t)port.lid;
+		ah->port_num = PORT;
+		return;
+	}
+	NEED_OK(raw_gid(fd, &gid));
 	memcpy(ah->dgid, gid.gid, 16);
 	ah->sgid_index = gid.gid_index;
 	ah->hop_limit = 64;

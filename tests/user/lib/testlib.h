@@ -345,6 +345,11 @@ static MAYBE_UNUSED void dev_open(struct test_dev *dev)
 	NEED(dev->ctx, "cannot open %s: %s; %s", dev_wanted(), err_name(errno), why_text());
 	NEED_OK(ibv_query_device(dev->ctx, &dev->attr));
 	NEED_OK(ibv_query_port(dev->ctx, PORT, &dev->port));
+	/* A port with a LID needs no GID. */
+	if (dev->port.lid) {
+		NEED_OK(ibv_query_gid(dev->ctx, PORT, 0, &dev->gid));
+		return;
+	}
 	dev->gid_index = gid_find(dev->ctx, dev->port.gid_tbl_len, &dev->gid);
 	NEED(dev->gid_index >= 0, "none of the %d GIDs is of RoCEv2 and %s",
 	     dev->port.gid_tbl_len, getenv("UNIV_TEST_GIDS") ?: "has an IPv4 address");
@@ -460,7 +465,8 @@ static MAYBE_UNUSED int qp_to_init(struct ibv_qp *qp)
 static MAYBE_UNUSED void ah_attr_to(const struct test_dev *dev, struct ibv_ah_attr *ah)
 {
 	memset(ah, 0, sizeof(*ah));
-	ah->is_global = 1;
+	ah->dlid = dev->port.lid;
+	ah->is_global = !dev->port.lid;
 	ah->grh.dgid = dev->gid;
 	ah->grh.sgid_index = dev->gid_index;
 	ah->grh.hop_limit = 64;

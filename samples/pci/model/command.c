@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Commands. The driver is trusted as far as it is with every device: it names
+ * addresses. A command that makes no sense gets an errno.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model.h"
+
+/* Reads the next @count addresses of the list. Returns NULL if one is not memory. */
+static uint64_t *list_take(struct guest *guest, uint32_t *at, uint32_t count)
+{
+	const uint64_t *list = (const void *)((const char *)guest->mem + UPCI_LIST);
+	uint64_t *page;
+	uint32_t i;
+
+	if (!count || count > UPCI_LIST_MAX || *at > UPCI_LIST_MAX - count)
+		return NULL;
+	page = malloc(count * sizeof(*page));
+	for (i = 0; page && i < count; i++) {
+		page[i] = list[*at + i];
+		if (!bus_ok(guest, page[i])) {
+			free(page);
+			return NULL;
+		}
+	}
+	*at += count;
+	return page;
+}
+
+static bool ring_take(struct guest *guest, struct ring *ring, const struct upci_ring *at,
+		      uint32_t *list)
+{
+	uint64_t end = at->slots + (uint64_t)at->count * at->stride;
+
+	if (!at->count || (at->count & (at->count - 1)) || at->stride < 32 || at->stride % 32 ||
+	    at->head % 64 || at->head > UPCI_PAGE - 64 || end > (uint64_t)at->pages * UPCI_PAGE)
+		return false;
+	*ring = (struct ring) { .at = *at, .page = list_take(guest, list, at->pages) };
+	return ring->page;
+}
+
+static int create_cq(struct guest *guest, const struct upci_cmd *cmd)
+{
+	struct cq *cq = &guest->cqs[cmd->number];
+	uint32_t list = 0;
+
+	if (cmd->number >= UPCI_MAX_QUEUES || cq->used)
+		return -EINVAL;
+	memset(cq, 0, sizeof(*cq));
+	if (cmd->ring.stride != sizeof(struct univ_cqe) ||
+	    !ring_take(guest, &cq->ring, &cmd->ring, &list))
+		return -EINVAL;
+	cq->used = true;
+	return 0;
+}
+
+static int create_srq(struct guest *guest, const struct upci_cmd *cmd)
+{
+	struct srq *srq = &guest->srqs[cmd->number];
+	uint32_t list = 0;
+
+	if (cmd->number >= UPCI_MAX_QUEUES || srq->used)
+		return -EINVAL;
+	if (!ring_take(guest, &srq->ring, &cmd->ring, &list))
+		return -EINVAL;
+	srq->pd = cmd->pd;
+	srq->used = true;
+	return 0;
+}
+
+static struct cq *cq_find(struct guest *guest, uint32_t number)
+{
+	return number < UPCI_MAX_QUEUES && guest->cqs[number].used ? &guest->cqs[number] : NULL;
+}
+
+static int create_qp(struct guest *guest, const struct upci_cmd *cmd)
+{
+	struct qp *qp = &guest->qps[cmd->number];
+	uint32_t list = 0;
+
+	if (cmd->number >= UPCI_MAX_QUEUES || qp->used || cmd->srq >= UPCI_MAX_QUEUES)
+		return -EINVAL;
+	memset(qp, 0, sizeof(*qp));
+	qp->number = cmd->number;
+	qp->pd = cmd->pd;
+	qp->type = cmd->type;
+	qp->sig_all = cmd->sig_all;
+	qp->max_sge = cmd->max_sge < UPCI_MAX_SGE ? cmd->max_sge : UPCI_MAX_SGE;
+	qp->send_cq = cq_find(guest, cmd->send_cq);
+	qp->recv_cq = cq_find(guest, cmd->recv_cq);
+	if (!qp->send_cq || !qp->recv_cq)
+		return -EINVAL;
+	if (cmd->srq)
+		qp->srq = &guest->srqs[cmd->srq];
+	if ((qp->srq && !qp->srq->used) || !ring_take(guest, &qp->send, &cmd->ring, &list))
+		return -EINVAL;
+	if (cmd->recv.count && !ring_take(guest, &qp->recv, &cmd->recv, &list)) {
+		free(qp->send.page);
+		return -EINVAL;
+	}
+	qp->used = true;
+	return 0;
+}
+
+static int modify_qp(struct guest *guest, const struct upci_cmd *cmd)
+{
+	struct qp *qp = &guest->qps[cmd->number];
+
+	if (cmd->number >= UPCI_MAX_QUEUES || !qp->used)
+		return -EINVAL;
+	if (cmd->mask & IBV_QP_DEST_QPN)
+		qp->dest_qpn = cmd->dest_qpn;
+	if (cmd->mask & IBV_QP_AV)
+		qp->dlid = cmd->dlid;
+	if (cmd->mask & IBV_QP_QKEY)
+		qp->qkey = cmd->qkey;
+	if (cmd->mask & IBV_QP_ACCESS_FLAGS)
+		qp->access = cmd->access;
+	if (cmd->mask & IBV_QP_RNR_RETRY)
+		qp->rnr_retry = cmd->rnr_retry;
+	if (cmd->mask & IBV_QP_STATE)
+		qp_enter(guest, qp, cmd->state);
+	return 0;
+}
+
+static int create_ah(struct guest *guest, const struct upci_cmd *cmd)
+{
+	if (cmd->number >= UPCI_MAX_AHS || guest->ahs[cmd->number].used)
+		return -EINVAL;
+	guest->ahs[cmd->number] = (struct ah) {
+		.used = true, .pd = cmd->pd, .handle = cmd->type, .dlid = cmd->dlid,
+	};
+	return 0;
+}
+
+static int create_mr(struct guest *guest, const struct upci_cmd *cmd)
+{
+	struct mr *mr = &guest->mrs[cmd->number];
+	uint64_t bytes = (uint64_t)cmd->pages * UPCI_PAGE, first = cmd->iova % UPCI_PAGE;
+	uint32_t list = 0;
+
+	if (cmd->number >= UPCI_MAX_KEYS || mr->used || cmd->length > bytes ||
+	    first > bytes - cmd->length)
+		return -EINVAL;
+	*mr = (struct mr) {
+		.pd = cmd->pd, .access = cmd->access, .iova = cmd->iova, .length = cmd->length,
+		.page = list_take(guest, &list, cmd->pages),
+	};
+	mr->used = mr->page;
+	return mr->used ? 0 : -EINVAL;
+}
+
+static void destroy_qp(struct qp *qp)
+{
+	free(qp->send.page);
+	free(qp->recv.page);
+	memset(qp, 0, sizeof(*qp));
+}
+
+static int destroy(struct guest *guest, uint32_t op, uint32_t number)
+{
+	if (number >= (op == UPCI_DESTROY_MR ? UPCI_MAX_KEYS : UPCI_MAX_QUEUES))
+		return -EINVAL;
+	switch (op) {
+	case UPCI_DESTROY_CQ:
+		free(guest->cqs[number].ring.page);
+		guest->cqs[number] = (struct cq) {};
+		return 0;
+	case UPCI_DESTROY_SRQ:
+		free(guest->srqs[number].ring.page);
+		guest->srqs[number] = (struct srq) {};
+		return 0;
+	case UPCI_DESTROY_QP:
+		destroy_qp(&guest->qps[number]);
+		return 0;
+	case UPCI_DESTROY_AH:
+		guest->ahs[number].used = false;
+		return 0;
+	case UPCI_DESTROY_MR:
+		free(guest->mrs[number].page);
+		guest->mrs[number] = (struct mr) {};
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+/* Forgets all objects: a guest has left, or its driver begins. */
+void guest_reset(struct guest *guest)
+{
+	uint32_t i;
+
+	for (i = 0; i < UPCI_MAX_QUEUES; i++) {
+		destroy(guest, UPCI_DESTROY_QP, i);
+		destroy(guest, UPCI_DESTROY_SRQ, i);
+		destroy(guest, UPCI_DESTROY_CQ, i);
+		destroy(guest, UPCI_DESTROY_AH, i);
+	}
+	for (i = 0; i < UPCI_MAX_KEYS; i++)
+		destroy(guest, UPCI_DESTROY_MR, i);
+}
+
+static int execute(struct guest *guest, const struct upci_cmd *cmd)
+{
+	switch (cmd->op) {
+	case UPCI_CREATE_CQ:
+		return create_cq(guest, cmd);
+	case UPCI_CREATE_SRQ:
+		return create_srq(guest, cmd);
+	case UPCI_CREATE_QP:
+		return create_qp(guest, cmd);
+	case UPCI_MODIFY_QP:
+		return modify_qp(guest, cmd);
+	case UPCI_CREATE_AH:
+		return create_ah(guest, cmd);
+	case UPCI_CREATE_MR:
+		return create_mr(guest, cmd);
+	case UPCI_RESET:
+		guest_reset(guest);
+		guest->mem->event_tail = guest->mem->event_head;
+		return 0;
+	default:
+		return destroy(guest, cmd->op, cmd->number);
+	}
+}
+
+void command_run(struct guest *guest)
+{
+	struct upci_mem *mem = guest->mem;
+	uint32_t asked = __atomic_load_n(&mem->cmd_asked, __ATOMIC_ACQUIRE);
+	struct upci_cmd cmd;
+
+	if (asked == mem->cmd_done)
+		return;
+	memcpy(&cmd, &mem->cmd, sizeof(cmd));
+	mem->cmd_result = execute(guest, &cmd);
+	__atomic_store_n(&mem->cmd_done, asked, __ATOMIC_RELEASE);
+	interrupt(guest, UPCI_IRQ_COMMAND);
+}
