@@ -205,10 +205,10 @@ static void on_event(struct ib_event *event, void *context)
 	side->events |= BIT(event->event);
 }
 
-static int qp_make(struct host *h, struct side *side, enum ib_qp_type type)
+static int qp_make(struct host *h, struct side *side, enum ib_qp_type type, struct ib_srq *srq)
 {
 	struct ib_qp_init_attr init = {
-		.qp_type = type, .send_cq = &side->cq.ib, .recv_cq = &side->cq.ib,
+		.qp_type = type, .send_cq = &side->cq.ib, .recv_cq = &side->cq.ib, .srq = srq,
 		.cap = { QUEUE, h->no_receives ? 0 : QUEUE, 2, 2, 64 },
 	};
 	struct ib_qp *ib = &side->qp.ib;
@@ -256,14 +256,15 @@ int host_to_rts(struct side *side, u8 rnr_retry)
 	return uroce_qp_modify(&side->qp.ib, &a, mask, NULL);
 }
 
-static void connect(struct kunit *test, enum ib_qp_type type, u8 rnr_retry)
+void host_connect(struct kunit *test, struct side *from, struct side *to,
+		  enum ib_qp_type type, u8 rnr_retry)
 {
+	struct side *side[2] = { from, to };
 	struct host *h = test->priv;
-	struct side *side[2] = { &h->a, &h->b };
 	int i;
 
 	for (i = 0; i < 2; i++) {
-		KUNIT_ASSERT_EQ(test, qp_make(h, side[i], type), 0);
+		KUNIT_ASSERT_EQ(test, qp_make(h, side[i], type, i ? h->srq : NULL), 0);
 		KUNIT_ASSERT_EQ(test, host_to_init(side[i]), 0);
 	}
 	for (i = 0; i < 2; i++) {
@@ -272,21 +273,22 @@ static void connect(struct kunit *test, enum ib_qp_type type, u8 rnr_retry)
 	}
 }
 
-static void disconnect(struct host *h)
+void host_drop(struct side *side)
 {
-	struct side *side[2] = { &h->a, &h->b };
-	int i;
-
-	for (i = 0; i < 2; i++) {
-		if (side[i]->qp.qp)
-			uroce_qp_destroy(&side[i]->qp.ib, NULL);
-		side[i]->qp.qp = NULL;
-		side[i]->events = 0;
-		side[i]->cq.head = side[i]->cq.tail;
-	}
+	if (side->qp.qp)
+		uroce_qp_destroy(&side->qp.ib, NULL);
+	side->qp.qp = NULL;
+	side->events = 0;
+	side->cq.head = side->cq.tail;
 }
 
-static int side_init(struct kunit *test, struct side *side)
+static void disconnect(struct host *h)
+{
+	host_drop(&h->a);
+	host_drop(&h->b);
+}
+
+int host_side_init(struct kunit *test, struct side *side)
 {
 	const struct ib_cq_init_attr attr = { .cqe = 4 * QUEUE };
 	struct host *h = test->priv;
@@ -302,7 +304,7 @@ static int side_init(struct kunit *test, struct side *side)
 	       area_register(h, side, &h->pd, ALL_ACCESS);
 }
 
-static void side_exit(struct side *side)
+void host_side_exit(struct side *side)
 {
 	int i;
 
@@ -336,11 +338,11 @@ int host_init(struct kunit *test)
 	xa_init(&h->dev.mws);
 	h->pd.device = &h->dev.ib;
 	h->other.device = &h->dev.ib;
-	KUNIT_ASSERT_EQ(test, side_init(test, &h->a), 0);
-	KUNIT_ASSERT_EQ(test, side_init(test, &h->b), 0);
+	KUNIT_ASSERT_EQ(test, host_side_init(test, &h->a), 0);
+	KUNIT_ASSERT_EQ(test, host_side_init(test, &h->b), 0);
 	area_fill(&h->a.area, 1);
 	host_stale(&h->b.area);
-	connect(test, IB_QPT_RC, 7);
+	host_connect(test, &h->a, &h->b, IB_QPT_RC, 7);
 	return 0;
 }
 
@@ -349,8 +351,8 @@ void host_exit(struct kunit *test)
 	struct host *h = test->priv;
 
 	disconnect(h);
-	side_exit(&h->a);
-	side_exit(&h->b);
+	host_side_exit(&h->a);
+	host_side_exit(&h->b);
 	/* Members that are freed after a grace period are counted until then. */
 	rcu_barrier();
 	uroce_mcast_exit(&h->dev);
@@ -366,5 +368,5 @@ void host_again(struct kunit *test, enum ib_qp_type type, u8 rnr_retry)
 
 	disconnect(h);
 	host_stale(&h->b.area);
-	connect(test, type, rnr_retry);
+	host_connect(test, &h->a, &h->b, type, rnr_retry);
 }

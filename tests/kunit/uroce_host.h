@@ -38,6 +38,7 @@ struct host {
 	struct ib_pd pd;
 	struct ib_pd other;
 	bool no_receives;		/* create queue pairs without a receive queue */
+	struct ib_srq *srq;		/* of responders created later; NULL for none */
 	struct side a;			/* requester */
 	struct side b;
 };
@@ -56,6 +57,16 @@ int host_differs(const struct area *area, u32 to, u32 from, u32 len, u8 seed);
 void host_reopen(struct kunit *test, struct side *side, struct ib_pd *pd, u32 access);
 /* Make the queue pairs new, and the second one's memory STALE. */
 void host_again(struct kunit *test, enum ib_qp_type type, u8 rnr_retry);
+
+/*
+ * Further sides, and connections between them: the first one sends. A side must have no
+ * queue pair when it ends.
+ */
+int host_side_init(struct kunit *test, struct side *side);
+void host_side_exit(struct side *side);
+void host_connect(struct kunit *test, struct side *from, struct side *to,
+		  enum ib_qp_type type, u8 rnr_retry);
+void host_drop(struct side *side);
 
 /* The port whose addresses belong to another host. */
 #define FAR_PORT 9

@@ -385,6 +385,7 @@ int uroce_qp_destroy(struct ib_qp *ib, struct ib_udata *udata)
 	spin_lock(&qp->resp.lock);
 	qp->sq.dead = true;
 	qp->resp.dead = true;
+	uroce_recv_unwant(qp);
 	uroce_remote_lose_way(qp);
 	spin_unlock(&qp->resp.lock);
 	spin_unlock_bh(&qp->sq.lock);

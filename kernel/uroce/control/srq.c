@@ -24,6 +24,8 @@ int uroce_srq_create(struct ib_srq *ib, struct ib_srq_init_attr *init,
 		return ret;
 	spin_lock_init(&srq->rq.lock);
 	spin_lock_init(&srq->rq.post);
+	INIT_LIST_HEAD(&srq->waiters);
+	uroce_srq_init(srq);
 	srq->max_wr = init->attr.max_wr;
 	srq->limit = init->attr.srq_limit;
 	srq->rq.max_sge = max_t(u32, init->attr.max_sge, 1);
@@ -69,6 +71,7 @@ int uroce_srq_destroy(struct ib_srq *ib, struct ib_udata *udata)
 {
 	if (ib->srq_type == IB_SRQT_XRC)
 		uroce_xrc_srq_remove(to_usrq(ib));
+	tasklet_kill(&to_usrq(ib)->task);
 	kvfree(to_usrq(ib)->rq.memory);
 	return 0;
 }

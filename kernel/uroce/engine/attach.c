@@ -60,6 +60,7 @@ static void qp_kick(struct ib_qp *ib, unsigned long which)
 
 static void srq_kick(struct ib_srq *ib)
 {
+	uroce_srq_posted(to_usrq(ib));
 }
 
 const struct univ_queue_ops uroce_queue_ops = {

@@ -24,6 +24,8 @@ u32 uroce_send_tail(struct uroce_qp *qp);
 bool uroce_send_unflushed(const struct uroce_qp *qp, u32 tail);
 void uroce_send_flush(struct uroce_qp *qp, u32 tail);
 void uroce_recv_posted(struct uroce_qp *qp);
+void uroce_srq_init(struct uroce_srq *srq);
+void uroce_srq_posted(struct uroce_srq *srq);
 
 /* post.c */
 int uroce_queue_private(struct uroce_qp *qp);

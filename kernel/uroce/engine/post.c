@@ -240,7 +240,7 @@ int uroce_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 	}
 	ret = post_recv(&qp->rq, qp->attr.cap.max_recv_wr, wr, bad);
 	/*
-	 * Pairs with the fences that uroce_recv_flush() and ask_for_word()
+	 * Pairs with the fences that uroce_recv_flush() and uroce_recv_want()
 	 * execute before they look at the tail.
 	 */
 	smp_mb();
@@ -253,6 +253,12 @@ int uroce_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 			const struct ib_recv_wr **bad)
 {
 	struct uroce_srq *srq = to_usrq(ib);
+	int ret;
 
-	return post_recv(&srq->rq, srq->max_wr, wr, bad);
+	ret = post_recv(&srq->rq, srq->max_wr, wr, bad);
+	/* Pairs with the fence in uroce_recv_want(). */
+	smp_mb();
+	if (!list_empty(&srq->waiters))
+		tasklet_schedule(&srq->task);
+	return ret;
 }

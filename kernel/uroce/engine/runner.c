@@ -13,6 +13,8 @@
  */
 #define TURNS		16
 #define TASK_TURNS	4
+/* Peers that one call or task runs when receive requests are posted. */
+#define WAITERS		16
 
 static struct workqueue_struct *send_wq;
 
@@ -90,13 +92,19 @@ void uroce_send_flush(struct uroce_qp *qp, u32 tail)
 	}
 }
 
-/* Is the wait over? */
+/*
+ * Is the wait over? The word of a receiver ends it before the timer fires, and
+ * the timer keeps running.
+ */
 static bool send_may_go_on(struct uroce_sendq *sq)
 {
-	if (READ_ONCE(sq->due) ||
-	    (sq->wait == UROCE_WAIT_RNR && READ_ONCE(sq->word)))
-		sq->wait = UROCE_WAIT_NONE;
-	return sq->wait == UROCE_WAIT_NONE;
+	bool due = READ_ONCE(sq->due);
+
+	if (!due && !(sq->wait == UROCE_WAIT_RNR && READ_ONCE(sq->word)))
+		return false;
+	sq->wait = UROCE_WAIT_NONE;
+	sq->early = !due;
+	return true;
 }
 
 /* All requests that had begun before SQD are complete. Context: sq.lock. */
@@ -307,8 +315,7 @@ static struct uroce_qp *recv_wanted(struct uroce_qp *qp)
 {
 	struct uroce_qp *peer;
 
-	WRITE_ONCE(qp->resp.wanted, false);
-	univ_ring_set_flags(&qp->rq.ring, 0);
+	uroce_recv_unwant(qp);
 	peer = uroce_qp_find(qp->av.dev_id, qp->attr.dest_qp_num);
 	if (peer)
 		WRITE_ONCE(peer->sq.word, true);
@@ -328,12 +335,49 @@ void uroce_recv_posted(struct uroce_qp *qp)
 	spin_lock_bh(&qp->resp.lock);
 	if (!qp->resp.dead && qp->state == IB_QPS_ERR)
 		uroce_recv_flush(qp);
-	else if (!qp->resp.dead && qp->resp.wanted)
+	else if (!qp->resp.dead && qp->resp.wanted && !qp->srq)
 		peer = recv_wanted(qp);
 	spin_unlock_bh(&qp->resp.lock);
 	if (peer)
 		uroce_send_run(peer);
 	rcu_read_unlock();
+}
+
+/*
+ * Receive requests were posted to a shared receive queue. Peers that wait are
+ * run one after the other for as long as requests are left, so a request wakes
+ * one peer and not all of them. A peer that does not take the request, since it
+ * was reset or destroyed, leaves it for the next one. Context: no lock of
+ * uroce.
+ */
+void uroce_srq_posted(struct uroce_srq *srq)
+{
+	struct uroce_qp *peer;
+	int n;
+
+	rcu_read_lock();
+	for (n = 0; n < WAITERS; n++) {
+		peer = uroce_srq_next(srq);
+		if (!peer)
+			break;
+		uroce_send_run(peer);
+	}
+	rcu_read_unlock();
+	if (n == WAITERS)
+		tasklet_schedule(&srq->task);
+}
+
+static void srq_task(struct tasklet_struct *task)
+{
+	struct uroce_srq *srq = from_tasklet(srq, task, task);
+
+	uroce_srq_posted(srq);
+}
+
+/* Called before the shared receive queue can be used. */
+void uroce_srq_init(struct uroce_srq *srq)
+{
+	tasklet_setup(&srq->task, srq_task);
 }
 
 /*

@@ -131,6 +131,7 @@ static void refill(struct uroce_qp *qp)
 	struct uroce_sendq *sq = &qp->sq;
 
 	sq->tried = false;
+	sq->early = false;
 	sq->waits = 0;
 	sq->rnr_left = qp->attr.rnr_retry;
 	/* The first try is not a retry, and each try is followed by a wait. */
@@ -157,11 +158,21 @@ static u64 rnr_patience_ns(struct uroce_sendq *sq, bool asked)
 	return doubled(sq, RNR_FIRST_NS, RNR_DOUBLINGS);
 }
 
+/*
+ * The peer has no receive request. A try that the word of a receiver has caused
+ * is not counted: another sender may have taken the request of a shared receive
+ * queue, and rnr_retry limits how often the timer expires.
+ */
 static void not_ready(struct uroce_qp *qp, u8 timer, bool asked)
 {
 	struct uroce_sendq *sq = &qp->sq;
 	u64 ns = uroce_rnr_ns(timer);
 
+	if (sq->early) {
+		/* The timer still runs, or has fired by now. */
+		sq->wait = UROCE_WAIT_RNR;
+		return;
+	}
 	uroce_note(qp, UROCE_CNT_RNR_RECEIVED);
 	if (!sq->rnr_left) {
 		uroce_send_done(qp, &sq->wqe, IB_WC_RNR_RETRY_EXC_ERR, 0);

@@ -34,23 +34,17 @@ static enum outcome refuse_recv(struct turn *t, enum ib_wc_status theirs,
 
 /*
  * Asks the thread that posts the peer's next receive request to run this send
- * queue, see uroce_recv_posted(). Returns false if that is impossible: many
- * senders may wait for a shared receive queue.
+ * queue, see uroce_recv_posted() and uroce_srq_posted(). Returns false if that
+ * is impossible: an XRC target has no receive queue of its own.
  */
 static bool ask_for_word(struct turn *t)
 {
 	struct uroce_qp *peer = t->peer;
 
-	if (peer->type != IB_QPT_RC || peer->srq || !peer->rq.ring.count)
+	if (peer->type != IB_QPT_RC || (!peer->srq && !peer->rq.ring.count))
 		return false;
 	WRITE_ONCE(t->qp->sq.word, false);
-	WRITE_ONCE(peer->resp.wanted, true);
-	univ_ring_set_flags(&peer->rq.ring, UNIV_RING_NEED_KICK);
-	/*
-	 * F1: either the thread that posts a receive request sees the flag or
-	 * @wanted, or this thread sees its tail.
-	 */
-	smp_mb();
+	uroce_recv_want(peer);
 	return true;
 }
 
@@ -58,10 +52,12 @@ static enum ib_wc_status take_or_ask(struct turn *t)
 {
 	enum ib_wc_status status = uroce_recv_take(t->peer);
 
-	if (likely(status != IB_WC_RNR_RETRY_EXC_ERR) || !ask_for_word(t))
-		return status;
-	status = uroce_recv_take(t->peer);
-	t->asked = status == IB_WC_RNR_RETRY_EXC_ERR;
+	if (unlikely(status == IB_WC_RNR_RETRY_EXC_ERR) && ask_for_word(t)) {
+		status = uroce_recv_take(t->peer);
+		t->asked = status == IB_WC_RNR_RETRY_EXC_ERR;
+	}
+	if (unlikely(t->peer->resp.wanted) && !t->asked)
+		uroce_recv_unwant(t->peer);
 	return status;
 }
 

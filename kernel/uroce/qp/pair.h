@@ -26,7 +26,8 @@ struct uroce_remote;
  *	uroce_qp.state
  * @srq: XRC target: the shared receive queue of the current request
  * @pd: protection domain for the peer's keys; NULL: none is valid
- * @wanted: the peer, on this host, waits for a receive request
+ * @wanted: the peer, on this host, waits for a receive request, and the thread
+ *	that posts one runs the peer's send queue
  * @heard: a message has arrived in RTR, and the owner was notified
  */
 struct uroce_resp {
@@ -46,7 +47,15 @@ struct uroce_qp {
 	struct uroce_cq *recv_cq;
 	struct uroce_srq *srq;		/* NULL for none */
 	struct uroce_xrcd *xrcd;	/* of an XRC target */
-	struct list_head target;	/* in the domain's list */
+	union {
+		/* Of an XRC target: in the domain's list. */
+		struct list_head target;
+		/*
+		 * Of others that use a shared receive queue: in its list of
+		 * waiters, under its lock.
+		 */
+		struct list_head waiter;
+	};
 	struct univ_qp *core;		/* if attached */
 	u32 num;
 	enum ib_qp_type type;

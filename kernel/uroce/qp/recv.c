@@ -133,6 +133,85 @@ void uroce_recv_done(struct uroce_qp *qp, struct univ_cqe *cqe,
 	uroce_send_later(qp);
 }
 
+/* ---- peers that wait ----------------------------------------------------- */
+
+/*
+ * A waiter that has met an empty queue again, because another sender was
+ * faster, keeps its place.
+ */
+static void srq_want(struct uroce_srq *srq, struct uroce_qp *qp)
+{
+	spin_lock(&srq->rq.lock);
+	if (list_empty(&qp->waiter))
+		list_add_tail(&qp->waiter, &srq->waiters);
+	univ_ring_set_flags(&srq->rq.ring, UNIV_RING_NEED_KICK);
+	spin_unlock(&srq->rq.lock);
+}
+
+/* Context: the queue's lock. */
+static void srq_remove(struct uroce_srq *srq, struct uroce_qp *qp)
+{
+	lockdep_assert_held(&srq->rq.lock);
+	list_del_init(&qp->waiter);
+	if (list_empty(&srq->waiters))
+		univ_ring_set_flags(&srq->rq.ring, 0);
+}
+
+/* Context: resp.lock. */
+void uroce_recv_want(struct uroce_qp *qp)
+{
+	lockdep_assert_held(&qp->resp.lock);
+	WRITE_ONCE(qp->resp.wanted, true);
+	if (qp->srq)
+		srq_want(qp->srq, qp);
+	else
+		univ_ring_set_flags(&qp->rq.ring, UNIV_RING_NEED_KICK);
+	/*
+	 * F1: either the thread that posts a receive request sees the flag,
+	 * @wanted or the waiter, or the caller sees its tail.
+	 */
+	smp_mb();
+}
+
+/* Context: resp.lock. */
+void uroce_recv_unwant(struct uroce_qp *qp)
+{
+	lockdep_assert_held(&qp->resp.lock);
+	if (!qp->resp.wanted)
+		return;
+	WRITE_ONCE(qp->resp.wanted, false);
+	if (!qp->srq) {
+		univ_ring_set_flags(&qp->rq.ring, 0);
+		return;
+	}
+	spin_lock(&qp->srq->rq.lock);
+	srq_remove(qp->srq, qp);
+	spin_unlock(&qp->srq->rq.lock);
+}
+
+/*
+ * The address of the peer does not change while the queue pair is a waiter:
+ * uroce_queue_reset() removes it before the peer can become another one.
+ */
+struct uroce_qp *uroce_srq_next(struct uroce_srq *srq)
+{
+	struct uroce_qp *qp, *peer = NULL;
+
+	spin_lock_bh(&srq->rq.lock);
+	while (!peer && univ_ring_waiting(&srq->rq.ring, srq->rq.head)) {
+		qp = list_first_entry_or_null(&srq->waiters, struct uroce_qp,
+					      waiter);
+		if (!qp)
+			break;
+		srq_remove(srq, qp);
+		peer = uroce_qp_find(qp->av.dev_id, qp->attr.dest_qp_num);
+	}
+	spin_unlock_bh(&srq->rq.lock);
+	if (peer)
+		WRITE_ONCE(peer->sq.word, true);
+	return peer;
+}
+
 /*
  * In the error state no message takes receive requests, so each post has to be
  * flushed: request a kick, and look at the tail once more (F1).
@@ -143,6 +222,7 @@ void uroce_recv_flush(struct uroce_qp *qp)
 	u32 n;
 
 	lockdep_assert_held(&qp->resp.lock);
+	uroce_recv_unwant(qp);
 	if (qp->resp.recv.taken)
 		uroce_recv_done(qp, &cqe, IB_WC_WR_FLUSH_ERR, true);
 	if (!qp->srq && qp->rq.ring.count) {

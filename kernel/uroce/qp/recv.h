@@ -27,6 +27,21 @@ void uroce_recv_done(struct uroce_qp *qp, struct univ_cqe *cqe,
 void uroce_recv_flush(struct uroce_qp *qp);
 
 /*
+ * A peer on this host, which has found no receive request, waits for one.
+ * uroce_recv_want() asks the thread that posts the next request to run the
+ * peer's send queue, by setting NEED_KICK in the receive ring. The caller then
+ * looks for a request once more (F1). uroce_recv_unwant() takes that back.
+ */
+void uroce_recv_want(struct uroce_qp *qp);
+void uroce_recv_unwant(struct uroce_qp *qp);
+/*
+ * Removes the first waiter of a shared receive queue that has a request, and
+ * returns the peer that waits; NULL if there is no request or no waiter.
+ * Context: no lock of uroce; RCU keeps the result.
+ */
+struct uroce_qp *uroce_srq_next(struct uroce_srq *srq);
+
+/*
  * The type of the header in front of a datagram (enum rdma_network_type).
  * Programs expect it where mlx5 reports it, in the lower bits of the service
  * level: 1 is IPv6, 2 is IPv4. For users in the kernel see cqe_to_wc().

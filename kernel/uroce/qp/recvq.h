@@ -3,6 +3,8 @@
 #ifndef UROCE_RECVQ_H
 #define UROCE_RECVQ_H
 
+#include <linux/interrupt.h>
+#include <linux/list.h>
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 
@@ -12,8 +14,9 @@
 
 /**
  * struct uroce_recvq - a receive queue, of one queue pair or shared
- * @lock: of a shared queue: protects @head and uroce_srq.limit. The queue of a
- *	queue pair is protected by uroce_resp.lock.
+ * @lock: of a shared queue: protects @head, the flags of @ring, and
+ *	uroce_srq.limit and @waiters. The queue of a queue pair is protected by
+ *	uroce_resp.lock.
  * @ring: shared with a process, or private
  * @head: number of requests taken; a slot is given back when it has been copied
  * @post: protects the tail of a private ring
@@ -37,6 +40,12 @@ struct uroce_srq {
 	struct uroce_recvq rq;
 	u32 max_wr;
 	u32 limit;			/* under rq.lock; 0: no limit event */
+	/*
+	 * Queue pairs whose peer, on this host, waits for a receive request, in
+	 * the order in which they began; linked by uroce_qp.waiter.
+	 */
+	struct list_head waiters;
+	struct tasklet_struct task;	/* runs the peers of @waiters */
 };
 
 /**

@@ -226,6 +226,7 @@ void uroce_send_wait(struct uroce_qp *qp, enum uroce_wait what, u64 ns)
 	struct uroce_sendq *sq = &qp->sq;
 
 	sq->wait = what;
+	sq->early = false;
 	WRITE_ONCE(sq->due, false);
 	if (ns)
 		hrtimer_start(&sq->timer, ns_to_ktime(ns),

@@ -60,9 +60,11 @@ enum uroce_wait {
  *	look-up is repeated
  * @word: a receive request was posted that the peer's responder waited for; set
  *	by the thread that posted it, cleared under the peer's uroce_resp.lock
+ * @early: the request at the head is tried because of @word, before the timer
+ *	has fired; this try is not a retry
  * @tried: the request at the head was tried before
- * @waits: number of waits for a shared receive queue, or for room in the queues
- *	below, up to a limit
+ * @waits: number of waits for the shared receive queue of an XRC target, or for
+ *	room in the queues below, up to a limit
  * @opcodes: opcodes that the queue pair may send, as bits by enum
  *	univ_wr_opcode
  * @untold: uroce_cq_notify() is due
@@ -87,6 +89,7 @@ struct uroce_sendq {
 	enum uroce_wait wait;
 	bool due;			/* the timer has fired */
 	bool word;
+	bool early;
 	bool tried;
 	u8 waits;
 	u8 rnr_left;

@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 
 #include "pair.h"
+#include "recv.h"
 #include "send.h"
 
 static int alloc_lists(struct univ_sge **sge, struct uroce_vec *vec, u32 max)
@@ -41,6 +42,7 @@ int uroce_queue_init(struct uroce_qp *qp)
 	qp->resp.recv.srq = qp->srq;
 	qp->resp.recv.pd = qp->ib->pd;
 	qp->resp.recv.cq = qp->recv_cq;
+	INIT_LIST_HEAD(&qp->waiter);
 	sq->opcodes = uroce_send_opcodes(qp);
 	sq->datagrams = qp->type == IB_QPT_UD || qp->type == IB_QPT_GSI;
 	if (alloc_lists(&sq->wqe.sge, &sq->wqe.vec, sq->max_sge) ||
@@ -68,11 +70,12 @@ void uroce_queue_reset(struct uroce_qp *qp)
 
 	sq->wqe.loaded = false;
 	sq->wait = UROCE_WAIT_NONE;
+	sq->early = false;
 	sq->waits = 0;
 	WRITE_ONCE(qp->lost, false);
 	qp->resp.recv.taken = false;
 	qp->resp.heard = false;
-	WRITE_ONCE(qp->resp.wanted, false);
+	uroce_recv_unwant(qp);
 	if (sq->ring.count) {
 		sq->head = univ_ring_published(&sq->ring);
 		univ_ring_retire(&sq->ring, sq->head);

@@ -8,9 +8,10 @@
 
 #define NOBODY 0x00fffe
 
-static uint64_t tries(uint8_t retry_cnt, uint8_t rnr_retry, bool nobody, enum ibv_wc_status status)
+static uint64_t tries(uint8_t retry_cnt, uint8_t rnr_retry, bool nobody, bool shared,
+		      enum ibv_wc_status status)
 {
-	struct pair_want want = { .stay_reset = 1 };
+	struct pair_want want = { .stay_reset = 1, .use_srq = shared };
 	struct ibv_qp_attr rts = {
 		.qp_state = IBV_QPS_RTS, .timeout = 10, .retry_cnt = retry_cnt,
 		.rnr_retry = rnr_retry, .max_rd_atomic = 1,
@@ -44,12 +45,12 @@ static void no_answer(void)
 	uint64_t few = UINT64_MAX, many = 0;
 
 	for (uint8_t n = 0; n < 7; n++) {
-		many = tries(n, 7, true, IBV_WC_RETRY_EXC_ERR);
+		many = tries(n, 7, true, false, IBV_WC_RETRY_EXC_ERR);
 		printf("retry_cnt %u: %" PRIu64 " us\n", n, many);
 	}
 	/* Take the minimum of three measurements, since the machine may stall. */
 	for (int i = 0; i < 3; i++) {
-		uint64_t us = tries(0, 7, true, IBV_WC_RETRY_EXC_ERR);
+		uint64_t us = tries(0, 7, true, false, IBV_WC_RETRY_EXC_ERR);
 
 		if (us < few)
 			few = us;
@@ -62,13 +63,21 @@ static void not_ready(void)
 {
 	for (uint8_t n = 0; n < 7; n++)
 		printf("rnr_retry %u: %" PRIu64 " us\n", n,
-		       tries(7, n, false, IBV_WC_RNR_RETRY_EXC_ERR));
+		       tries(7, n, false, false, IBV_WC_RNR_RETRY_EXC_ERR));
+}
+
+static void not_ready_shared(void)
+{
+	for (uint8_t n = 0; n < 7; n += 3)
+		printf("rnr_retry %u: %" PRIu64 " us\n", n,
+		       tries(7, n, false, true, IBV_WC_RNR_RETRY_EXC_ERR));
 }
 
 /* These counts retry for ever; only destruction ends the retries. */
-static void for_ever(bool nobody)
+static void for_ever(bool nobody, bool shared)
 {
-	struct pair_want want = { .stay_reset = 1, .retry_cnt = 7, .rnr_retry = 7, .timeout = 8 };
+	struct pair_want want = { .stay_reset = 1, .retry_cnt = 7, .rnr_retry = 7, .timeout = 8,
+				  .use_srq = shared };
 	uint64_t start;
 	struct pair p;
 
@@ -92,8 +101,9 @@ static void for_ever(bool nobody)
 
 static void destroyed_while_retrying(void)
 {
-	for_ever(true);
-	for_ever(false);
+	for_ever(true, false);
+	for_ever(false, false);
+	for_ever(false, true);
 }
 
 /* The peer is destroyed while messages to it are under way. */
@@ -122,6 +132,7 @@ static void peer_destroyed(void)
 static const struct test_case cases[] = {
 	{ "no_answer", no_answer },
 	{ "not_ready", not_ready },
+	{ "not_ready_shared", not_ready_shared },
 	{ "destroyed_while_retrying", destroyed_while_retrying },
 	{ "peer_destroyed", peer_destroyed },
 };

@@ -158,6 +158,29 @@ static void refill(void)
 	pair_close(&p);
 }
 
+/* The messages of both queue pairs arrive although no receive request is posted for a while. */
+static void late(void)
+{
+	struct pair_want want = { .use_srq = 1 };
+	struct ibv_wc wc;
+	struct pair p;
+
+	pair_open(&p, &want);
+	for (int i = 0; i < 2; i++) {
+		fill(p.buf[i], 64, 7 + i);
+		CHECK_ERR(post_send_at(&p, i, i, 0, 64, IBV_SEND_SIGNALED), 0);
+	}
+	sleep_ms(100);
+	for (int i = 0; i < 2; i++)
+		WANT_EMPTY(p.cq[i]);
+	for (int k = 0; k < 2; k++)
+		CHECK_ERR(post_recv_at(&p, 0, 10 + k, 8192 + 64 * k, 64), 0);
+	for (int i = 0; i < 2; i++)
+		for (int n = 0; n < 2; n++)
+			WANT_WC(p.cq[i], &wc, IBV_WC_SUCCESS);
+	pair_close(&p);
+}
+
 static const struct test_case cases[] = {
 	{ "create_query_modify", create_query_modify },
 	{ "traffic", traffic },
@@ -165,6 +188,7 @@ static const struct test_case cases[] = {
 	{ "extended_create", extended_create },
 	{ "not_to_the_qp", not_to_the_qp },
 	{ "refill", refill },
+	{ "late", late },
 };
 
 TEST_MAIN("api_srq", cases, 30)
