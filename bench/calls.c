@@ -275,6 +275,53 @@ static void chains(void)
 	report("chain of 32 writes, each", &a, 32);
 }
 
+static void receive_some(int n)
+{
+	struct ibv_sge to = pair_sge(&p, 1, 4096, 64);
+	struct ibv_recv_wr recv = { .sg_list = &to, .num_sge = 1 }, *bad;
+
+	while (n--)
+		NEED_OK(ibv_post_recv(p.qp[1], &recv, &bad));
+}
+
+/* Prepares a chain of @n requests of 64 bytes that are all signaled. */
+static void chain_of(struct ibv_send_wr *wr, struct ibv_sge *sge, int n, enum ibv_wr_opcode opcode)
+{
+	for (int i = 0; i < n; i++) {
+		sge[i] = pair_sge(&p, 0, 64 * i, 64);
+		wr[i] = (struct ibv_send_wr){
+			.next = i < n - 1 ? &wr[i + 1] : NULL, .sg_list = &sge[i], .num_sge = 1,
+			.opcode = opcode, .send_flags = IBV_SEND_SIGNALED,
+			.wr.rdma = { .remote_addr = (uintptr_t)p.buf[1], .rkey = p.mr->rkey },
+		};
+	}
+}
+
+/* Measures @n requests from the post to the last completion of the sender. */
+static void signaled(const char *name, int n, enum ibv_wr_opcode opcode)
+{
+	struct ibv_send_wr wr[32], *bad;
+	struct ibv_sge sge[32];
+
+	chain_of(wr, sge, n, opcode);
+	for (int i = 0; i < 10 + 51; i++) {
+		uint64_t from;
+
+		if (opcode == IBV_WR_SEND)
+			receive_some(n);
+		from = now_ns();
+		if (ibv_post_send(p.qp[0], wr, &bad))
+			NEED(false, "post_send");
+		for (int k = 0; k < n; k++)
+			drain(p.cq[0]);
+		if (i >= 10)
+			a.at[a.n++] = now_ns() - from;
+		for (int k = 0; opcode == IBV_WR_SEND && k < n; k++)
+			drain(p.cq[1]);
+	}
+	report(name, &a, n);
+}
+
 /* Posts receives while messages arrive, so the receive queue stays nearly full. */
 static void steady_receives(void)
 {
@@ -343,6 +390,10 @@ int main(int argc, char **argv)
 	pair_open(&p, &want);
 	inline_writes();
 	chains();
+	signaled("RC send 64 B: to its completion", 1, IBV_WR_SEND);
+	signaled("chain of 32 signaled sends, each", 32, IBV_WR_SEND);
+	signaled("RC read 64 B: to its completion", 1, IBV_WR_RDMA_READ);
+	signaled("chain of 32 signaled reads, each", 32, IBV_WR_RDMA_READ);
 	steady_receives();
 	polling();
 	pair_close(&p);

@@ -15,82 +15,42 @@
  */
 #define FOREVER_NS	(100 * NSEC_PER_MSEC)
 /*
- * The interval at which a shared receive queue is checked again doubles up to
- * 1.28 ms.
+ * The interval at which the shared receive queue of an XRC target is checked
+ * again doubles up to 1.28 ms.
  */
 #define RNR_FIRST_NS	(10ull * NSEC_PER_USEC)
 #define RNR_DOUBLINGS	7
 
-/* ---- the short way of writes --------------------------------------------- */
+/* ---- the fast path ------------------------------------------------------- */
 
 static void let_go(struct turn *t)
 {
-	if (t->into)
-		uroce_mr_put(t->into);
-	t->into = NULL;
+	if (t->own)
+		uroce_mr_put(t->own);
+	if (t->theirs)
+		uroce_mr_put(t->theirs);
+	t->own = NULL;
+	t->theirs = NULL;
 }
 
-/*
- * Resolves the destination of a write. Writes that follow each other mostly go
- * to one region, so it is looked up once and held until another kind of request
- * comes or the turn ends.
- */
-static __always_inline struct uroce_mr *write_region(struct turn *t)
+/* Can the request be executed as a whole in this turn? */
+static __always_inline bool fits(const struct turn *t)
+{
+	const struct uroce_wqe *wqe = t->wqe;
+
+	return wqe->len && !wqe->done && wqe->len <= t->bytes;
+}
+
+/* The peer's memory that a write or a read names. */
+static __always_inline struct uroce_mr *remote_region(struct turn *t,
+						      u32 access)
 {
 	const struct univ_send_wr *wr = &t->wqe->wr;
-	struct uroce_qp *peer = t->peer;
-	u32 len = t->wqe->len;
 
-	if (t->into && uroce_mr_serves(t->into, peer->resp.pd, wr->rkey,
-				       wr->remote_addr, len,
-				       IB_ACCESS_REMOTE_WRITE))
-		return t->into;
-	let_go(t);
-	t->into = uroce_mr_hold(rcu_dereference_bh(peer->dev->table),
-				peer->resp.pd, wr->rkey, wr->remote_addr, len,
-				IB_ACCESS_REMOTE_WRITE);
-	return t->into;
-}
-
-/* Copies inline data, which mostly has one or two words. */
-static __always_inline void write_inline(const struct uroce_mr *mr, u64 off,
-				 const void *from, u32 len)
-{
-	u64 head, tail;
-	u32 run = len;
-	void *to;
-
-	to = uroce_mr_at(mr, off, &run, true);
-	if (unlikely(run < len || len < 8 || len > 16)) {
-		uroce_mr_write(mr, off, from, len);
-		return;
-	}
-	/*
-	 * Both words are read before one is written, since source and
-	 * destination may overlap.
-	 */
-	memcpy(&head, from, 8);
-	memcpy(&tail, from + len - 8, 8);
-	memcpy(to, &head, 8);
-	memcpy(to + len - 8, &tail, 8);
-}
-
-static inline bool copy_piece(struct turn *t, const struct uroce_mr *to,
-			      u64 off)
-{
-	const struct univ_sge *sge = t->wqe->sge;
-	u32 len = t->wqe->len;
-	struct uroce_mr *from;
-
-	if (unlikely(t->wqe->wr.count != 1))
-		return false;
-	from = uroce_mr_hold(rcu_dereference_bh(t->qp->dev->table),
-			     t->qp->ib->pd, sge->lkey, sge->addr, len, 0);
-	if (unlikely(!from))
-		return false;
-	uroce_mr_copy(to, off, from, sge->addr - from->iova, len);
-	uroce_mr_put(from);
-	return true;
+	if (!(uroce_qp_access(t->peer) & access) || !aims_at_srq(t))
+		return NULL;
+	return turn_region(&t->theirs, t->peer, t->peer->resp.pd, wr->rkey,
+			   wr->remote_addr, t->wqe->len, access);
 }
 
 /*
@@ -103,25 +63,63 @@ static __always_inline bool quick_write(struct turn *t)
 {
 	struct uroce_wqe *wqe = t->wqe;
 	const struct univ_send_wr *wr = &wqe->wr;
-	u32 len = wqe->len;
-	struct uroce_mr *to;
+	struct uroce_mr *from, *to;
 	u64 off;
 
-	if (wr->opcode != UNIV_WR_RDMA_WRITE || !len || wqe->done ||
-	    len > t->bytes ||
-	    !(t->peer->attr.qp_access_flags & IB_ACCESS_REMOTE_WRITE) ||
-	    !aims_at_srq(t))
+	if (wr->opcode != UNIV_WR_RDMA_WRITE || !fits(t))
 		return false;
-	to = write_region(t);
+	to = remote_region(t, IB_ACCESS_REMOTE_WRITE);
 	if (unlikely(!to))
 		return false;
 	off = wr->remote_addr - to->iova;
-	if (wqe->data)
-		write_inline(to, off, wqe->data, len);
-	else if (!copy_piece(t, to, off))
-		return false;
-	t->bytes -= len;
+	if (wqe->data) {
+		turn_inline(t, to, off);
+	} else {
+		from = turn_own(t, 0);
+		if (unlikely(!from))
+			return false;
+		uroce_mr_copy(to, off, from, wqe->sge->addr - from->iova,
+			      wqe->len);
+	}
+	t->bytes -= wqe->len;
 	return true;
+}
+
+/* The same for a read. */
+static __always_inline bool quick_read(struct turn *t)
+{
+	struct uroce_wqe *wqe = t->wqe;
+	struct uroce_mr *from, *to;
+
+	to = turn_own(t, IB_ACCESS_LOCAL_WRITE);
+	if (unlikely(!to))
+		return false;
+	from = remote_region(t, IB_ACCESS_REMOTE_READ);
+	if (unlikely(!from))
+		return false;
+	uroce_mr_copy(to, wqe->sge->addr - to->iova, from,
+		      wqe->wr.remote_addr - from->iova, wqe->len);
+	t->bytes -= wqe->len;
+	return true;
+}
+
+/*
+ * The same for reads and sends. Returns LOCAL_SLOW if the slow path has to
+ * execute the request.
+ */
+static __always_inline enum outcome quick_other(struct turn *t)
+{
+	if (unlikely(!fits(t)))
+		return LOCAL_SLOW;
+	switch (t->wqe->wr.opcode) {
+	case UNIV_WR_SEND:
+	case UNIV_WR_SEND_WITH_IMM:
+		return uroce_local_send(t);
+	case UNIV_WR_RDMA_READ:
+		return quick_read(t) ? LOCAL_DONE : LOCAL_SLOW;
+	default:
+		return LOCAL_SLOW;
+	}
 }
 
 /* ---- the send queue ------------------------------------------------------ */
@@ -325,6 +323,14 @@ static enum outcome slow_path(struct turn *t)
 				  uroce_local_datagram(t);
 }
 
+/* Requests that are no quick writes. */
+static noinline enum outcome other_path(struct turn *t)
+{
+	enum outcome out = t->quick ? quick_other(t) : LOCAL_SLOW;
+
+	return out == LOCAL_SLOW ? slow_path(t) : out;
+}
+
 /*
  * Handles one request, or a piece of it. Context: sq.lock, and the peer's lock
  * if there is a peer.
@@ -346,7 +352,7 @@ static inline enum outcome send_one(struct turn *t)
 	else if (likely(t->quick && quick_write(t)))
 		out = LOCAL_DONE;
 	else
-		out = slow_path(t);
+		out = other_path(t);
 	if (static_branch_unlikely(&uroce_mirrors_on))
 		show_to_taps(t, out);
 	if (unlikely(out != LOCAL_DONE))
@@ -429,7 +435,8 @@ bool uroce_local_step(struct uroce_qp *qp, u32 tail)
 	t.reason = 0;
 	t.bytes = STEP_BYTES;
 	t.tail = tail;
-	t.into = NULL;
+	t.own = NULL;
+	t.theirs = NULL;
 	t.told = NULL;
 	t.asked = false;
 	t.quick = false;

@@ -25,6 +25,7 @@ enum outcome {
 	LOCAL_FULL,		/* too many packets are queued below */
 	LOCAL_HELD,		/* delayed by a fault on request */
 	LOCAL_FAILED,
+	LOCAL_SLOW,		/* nothing is done, the slow path has to */
 };
 
 /**
@@ -41,8 +42,9 @@ enum outcome {
  * @reason: reason of a failed request, enum univ_reason
  * @bytes: bytes that may still be copied in this turn
  * @tail: tail of the send queue
- * @into: region of the peer that the last write went to, held for the next
- *	write, or NULL; no key is invalidated meanwhile
+ * @own: region of @qp that the last request used, held for the next one, or
+ *	NULL; no key is invalidated meanwhile
+ * @theirs: the same of @peer
  * @told: completion queue of received messages, to be notified at the end; or
  *	NULL
  */
@@ -58,7 +60,8 @@ struct turn {
 	u16 reason;
 	u32 bytes;
 	u32 tail;
-	struct uroce_mr *into;
+	struct uroce_mr *own;
+	struct uroce_mr *theirs;
 	struct uroce_cq *told;
 };
 
@@ -75,8 +78,67 @@ static inline bool aims_at_srq(struct turn *t)
 	       uroce_target_aim(t->peer, t->wqe->wr.srqn);
 }
 
+/*
+ * Resolves memory for the fast path. Requests that follow each other mostly use
+ * one region on either side, so it is looked up once and held, until a request
+ * needs another one or the slow path, or the turn ends. Context: bottom halves
+ * off.
+ */
+static __always_inline struct uroce_mr *
+turn_region(struct uroce_mr **held, const struct uroce_qp *qp,
+	    const struct ib_pd *pd, u32 key, u64 addr, u32 len, u32 access)
+{
+	struct uroce_mr *mr = *held;
+
+	if (likely(mr)) {
+		if (likely(uroce_mr_serves(mr, pd, key, addr, len, access)))
+			return mr;
+		uroce_mr_put(mr);
+	}
+	mr = uroce_mr_hold(rcu_dereference_bh(qp->dev->table), pd, key, addr,
+			   len, access);
+	*held = mr;
+	return mr;
+}
+
+/* The sender's memory, if the request has one segment and no inline data. */
+static __always_inline struct uroce_mr *turn_own(struct turn *t, u32 access)
+{
+	const struct univ_sge *sge = t->wqe->sge;
+
+	if (unlikely(t->wqe->wr.count != 1))
+		return NULL;
+	return turn_region(&t->own, t->qp, t->qp->ib->pd, sge->lkey, sge->addr,
+			   t->wqe->len, access);
+}
+
+/* Copies inline data, which mostly has one or two words. */
+static __always_inline void turn_inline(const struct turn *t,
+					const struct uroce_mr *mr, u64 off)
+{
+	const void *from = t->wqe->data;
+	u32 len = t->wqe->len, run = len;
+	u64 head, tail;
+	void *to;
+
+	to = uroce_mr_at(mr, off, &run, true);
+	if (unlikely(run < len || len < 8 || len > 16)) {
+		uroce_mr_write(mr, off, from, len);
+		return;
+	}
+	/*
+	 * Both words are read before one is written, since source and
+	 * destination may overlap.
+	 */
+	memcpy(&head, from, 8);
+	memcpy(&tail, from + len - 8, 8);
+	memcpy(to, &head, 8);
+	memcpy(to + len - 8, &tail, 8);
+}
+
 /* perform.c. Context: sq.lock, and the peer's resp.lock if there is one */
 enum outcome uroce_local_request(struct turn *t);
+enum outcome uroce_local_send(struct turn *t);
 enum outcome uroce_local_refuse(struct turn *t, enum ib_wc_status status,
 				u32 event);
 bool uroce_local_answers(const struct uroce_qp *qp,

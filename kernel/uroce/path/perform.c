@@ -117,6 +117,12 @@ static void complete_recv(struct turn *t, u8 opcode)
 	t->told = t->peer->resp.recv.cq;
 }
 
+static enum outcome refuse_short(struct turn *t)
+{
+	t->reason = UNIV_REASON_RECV_SHORT;
+	return refuse_recv(t, IB_WC_LOC_LEN_ERR, IB_WC_REM_INV_REQ_ERR);
+}
+
 /* Copies a piece of a message into the peer's receive request. */
 static enum outcome place_message(struct turn *t)
 {
@@ -129,11 +135,8 @@ static enum outcome place_message(struct turn *t)
 		out = take_recv(t);
 		if (out != LOCAL_DONE)
 			return out;
-		if (wqe->len > r->len) {
-			t->reason = UNIV_REASON_RECV_SHORT;
-			return refuse_recv(t, IB_WC_LOC_LEN_ERR,
-					   IB_WC_REM_INV_REQ_ERR);
-		}
+		if (wqe->len > r->len)
+			return refuse_short(t);
 	} else if (!r->taken) {
 		return LOCAL_SILENT;
 	}
@@ -176,6 +179,84 @@ static enum outcome send(struct turn *t)
 		out = invalidate(t);
 	if (out != LOCAL_DONE)
 		return out;
+	complete_recv(t, IB_WC_RECV);
+	return LOCAL_DONE;
+}
+
+/*
+ * Copies a message into a receive request that may have several segments.
+ * @from: the region of the message, or NULL for inline data.
+ */
+static noinline enum outcome scatter(struct turn *t,
+				     const struct uroce_mr *from)
+{
+	struct uroce_recv *r = &t->peer->resp.recv;
+	const struct uroce_wqe *wqe = t->wqe;
+	struct uroce_seg seg = {
+		.mr = (struct uroce_mr *)from,
+		.base = from ? wqe->sge->addr - from->iova :
+			       (uintptr_t)wqe->data,
+		.len = wqe->len,
+	};
+	const struct uroce_vec message = {
+		.seg = &seg, .count = 1, .len = wqe->len,
+	};
+
+	if (uroce_recv_map(t->peer, wqe->len))
+		return refuse_recv(t, IB_WC_LOC_PROT_ERR, IB_WC_REM_OP_ERR);
+	uroce_vec_copy(&r->vec, 0, &message, 0, wqe->len);
+	uroce_vec_put(&r->vec);
+	return LOCAL_DONE;
+}
+
+/* Copies a message into the receive request that was taken. */
+static inline enum outcome fill_recv(struct turn *t,
+				     const struct uroce_mr *from)
+{
+	struct uroce_recv *r = &t->peer->resp.recv;
+	const struct uroce_wqe *wqe = t->wqe;
+	struct uroce_mr *to = NULL;
+	u64 off;
+
+	if (unlikely(wqe->len > r->len))
+		return refuse_short(t);
+	if (likely(r->count == 1))
+		to = turn_region(&t->theirs, t->peer, r->pd, r->sge->lkey,
+				 r->sge->addr, wqe->len, IB_ACCESS_LOCAL_WRITE);
+	if (unlikely(!to))
+		return scatter(t, from);
+	off = r->sge->addr - to->iova;
+	if (from)
+		uroce_mr_copy(to, off, from, wqe->sge->addr - from->iova,
+			      wqe->len);
+	else
+		turn_inline(t, to, off);
+	return LOCAL_DONE;
+}
+
+/*
+ * The fast path of sends, for quick_other() in local.c. Errors that are found
+ * after the receive request was taken are reported here.
+ */
+enum outcome uroce_local_send(struct turn *t)
+{
+	struct uroce_mr *from = NULL;
+	enum outcome out;
+
+	/* An unreliable connection treats most errors as losses. */
+	if (unlikely(t->qp->type == IB_QPT_UC || !aims_at_srq(t)))
+		return LOCAL_SLOW;
+	if (!t->wqe->data) {
+		from = turn_own(t, 0);
+		if (unlikely(!from))
+			return LOCAL_SLOW;
+	}
+	out = take_recv(t);
+	if (likely(out == LOCAL_DONE))
+		out = fill_recv(t, from);
+	if (unlikely(out != LOCAL_DONE))
+		return out;
+	t->bytes -= t->wqe->len;
 	complete_recv(t, IB_WC_RECV);
 	return LOCAL_DONE;
 }
