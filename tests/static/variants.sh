@@ -36,7 +36,7 @@ variant()
 for version in 13 14 15 16; do
 	! command -v "gcc-$version" > /dev/null || variant "gcc-$version" "gcc-$version"
 done
-variant lto gcc -flto
+variant lto gcc -flto=auto
 variant clang clang
 variant m32 "gcc -m32"
 # The kernel's headers and libmnl's are the system's
