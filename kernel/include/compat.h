@@ -64,7 +64,7 @@ static inline void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set,
 /* Verbs */
 
 /* Where it exists, it has the iterators that ib_umem.h and ib_verbs.h had. */
-#if __has_include(<rdma/iter.h>)
+#ifdef UNIV_HAS_RDMA_ITER
 #include <rdma/iter.h>
 #endif
 
