@@ -1266,6 +1266,13 @@ struct univ_mcast {
 /* univ_event.type of a completion channel. Nodes use enum ibv_event_type. */
 #define UNIV_EVENT_COMPLETION 0x100
 
+/*
+ * A bit of @cookie of a completion queue, a queue pair or a shared receive
+ * queue: its asynchronous events are not queued. It is for a process that has
+ * got the file from its opener, because the opener alone reads them.
+ */
+#define UNIV_COOKIE_NO_ASYNC 1ull
+
 /**
  * struct univ_event - record that read() returns
  * @type: %UNIV_EVENT_COMPLETION or enum ibv_event_type

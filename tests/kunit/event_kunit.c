@@ -28,7 +28,7 @@ static int events_init(struct kunit *test)
 	e->f->file->private_data = e;
 	univ_event_queue_init(&e->queue);
 	univ_event_source_init(&e->a, 0xa, 1);
-	univ_event_source_init(&e->b, 0xb, 0);
+	univ_event_source_init(&e->b, 0xc, 0);
 	return 0;
 }
 
@@ -117,6 +117,19 @@ static void event_order(struct kunit *test)
 	expect_none(test);
 }
 
+/* The process of such a source reads completion events, and no asynchronous ones. */
+static void event_no_async(struct kunit *test)
+{
+	struct events *e = events(test);
+
+	e->b.cookie |= UNIV_COOKIE_NO_ASYNC;
+	univ_event_raise(&e->queue, &e->b, IB_EVENT_QP_FATAL);
+	expect_none(test);
+	KUNIT_EXPECT_EQ(test, e->b.delivered_async, 0);
+	univ_event_complete(&e->queue, &e->b);
+	expect_one(test, UNIV_EVENT_COMPLETION, 0xc | UNIV_COOKIE_NO_ASYNC);
+}
+
 static void event_completions_count(struct kunit *test)
 {
 	struct events *e = events(test);
@@ -155,7 +168,7 @@ static void event_take_turns(struct kunit *test)
 		univ_event_complete(&e->queue, &e->a);
 	univ_event_complete(&e->queue, &e->b);
 	expect_one(test, UNIV_EVENT_COMPLETION, 0xa);
-	expect_one(test, UNIV_EVENT_COMPLETION, 0xb);
+	expect_one(test, UNIV_EVENT_COMPLETION, 0xc);
 	expect_one(test, UNIV_EVENT_COMPLETION, 0xa);
 	expect_one(test, UNIV_EVENT_COMPLETION, 0xa);
 	expect_none(test);
@@ -185,7 +198,7 @@ static void event_forgotten(struct kunit *test)
 	univ_event_raise(&e->queue, &e->a, IB_EVENT_CQ_ERR);
 	univ_event_complete(&e->queue, &e->b);
 	univ_event_forget(&e->queue, &e->a);
-	expect_one(test, UNIV_EVENT_COMPLETION, 0xb);
+	expect_one(test, UNIV_EVENT_COMPLETION, 0xc);
 	expect_none(test);
 	/* Forgetting a source a second time, or with nothing queued, does no harm. */
 	univ_event_forget(&e->queue, &e->a);
@@ -305,6 +318,7 @@ static struct kunit_case event_cases[] = {
 	KUNIT_CASE(event_empty),
 	KUNIT_CASE(event_async_merge),
 	KUNIT_CASE(event_order),
+	KUNIT_CASE(event_no_async),
 	KUNIT_CASE(event_completions_count),
 	KUNIT_CASE(event_completions_end),
 	KUNIT_CASE(event_take_turns),

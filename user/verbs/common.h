@@ -66,21 +66,12 @@ struct univ_acks {
 };
 
 /*
- * The cookie of an object's events. The file that an imported context shares reads the
- * asynchronous events of all its contexts, so the low bit marks the objects of an imported one,
- * whose addresses mean nothing to the reader.
+ * The cookie of an object's events. The opener of the file reads the asynchronous events of all
+ * contexts that share it, and the addresses of an imported context's objects mean nothing there.
  */
-#define UNIV_COOKIE_IMPORTED 1u
-
 static inline uint64_t univ_cookie(struct ibv_context *context, const void *object)
 {
-	return (uintptr_t)object | (to_ucontext(context)->imported ? UNIV_COOKIE_IMPORTED : 0);
-}
-
-/* How many of the @delivered asynchronous events the program has to acknowledge. */
-static inline uint32_t univ_async_due(struct ibv_context *context, uint32_t delivered)
-{
-	return to_ucontext(context)->imported ? 0 : delivered;
+	return (uintptr_t)object | (to_ucontext(context)->imported ? UNIV_COOKIE_NO_ASYNC : 0);
 }
 
 /* Waits until the program has acknowledged as many events as the kernel has @delivered. */

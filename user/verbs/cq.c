@@ -257,7 +257,7 @@ UNIV_EXPORT int ibv_destroy_cq(struct ibv_cq *ibv)
 		channel_leave(channel, to_ucq(ibv));
 	univ_acks_wait(&acks, &ibv->comp_events_completed, cmd.comp_events);
 	univ_acks_wait(&acks, &ibv->async_events_completed,
-		       univ_async_due(ibv->context, cmd.async_events));
+		       cmd.async_events);
 	cq_free(to_ucq(ibv));
 	return 0;
 }

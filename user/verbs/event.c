@@ -68,7 +68,7 @@ static int event_read(const char *verb, int fd, struct univ_event *event)
 
 static void *cookie_object(const struct univ_event *event)
 {
-	return (void *)(uintptr_t)(event->cookie & ~(uint64_t)UNIV_COOKIE_IMPORTED);
+	return (void *)(uintptr_t)(event->cookie & ~UNIV_COOKIE_NO_ASYNC);
 }
 
 UNIV_EXPORT int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq,
@@ -126,15 +126,12 @@ UNIV_EXPORT void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nevents)
 	ack(&cq->mutex, &cq->cond, &cq->comp_events_completed, nevents);
 }
 
-/* Skips events of objects that an imported context has created; see univ_cookie(). */
 UNIV_EXPORT int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
 {
 	struct univ_event got;
 
-	do
-		if (event_read("ibv_get_async_event", context->async_fd, &got))
-			return -1;
-	while (got.cookie & UNIV_COOKIE_IMPORTED);
+	if (event_read("ibv_get_async_event", context->async_fd, &got))
+		return -1;
 	event->event_type = (enum ibv_event_type)got.type;
 	switch (event->event_type) {
 	case IBV_EVENT_CQ_ERR:

@@ -406,7 +406,7 @@ UNIV_EXPORT int ibv_destroy_qp(struct ibv_qp *ibv)
 	if (err)
 		return err;
 	univ_acks_wait(&acks, &ibv->events_completed,
-		       univ_async_due(ibv->context, cmd.async_events));
+		       cmd.async_events);
 	univ_qp_table_remove(to_ucontext(ibv->context), qp);
 	if (ibv->pd)
 		univ_pd_release(ibv->pd);

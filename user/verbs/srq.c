@@ -191,7 +191,7 @@ UNIV_EXPORT int ibv_destroy_srq(struct ibv_srq *srq)
 	if (err)
 		return err;
 	univ_acks_wait(&acks, &srq->events_completed,
-		       univ_async_due(srq->context, cmd.async_events));
+		       cmd.async_events);
 	univ_unmap_ring(&to_usrq(srq)->map);
 	pthread_mutex_destroy(&srq->mutex);
 	pthread_cond_destroy(&srq->cond);

@@ -71,13 +71,16 @@ static void event_append(struct univ_event_source *source, u8 type)
 	source->pending[source->num_pending++] = type;
 }
 
-/* Raises an asynchronous event, enum ib_event_type. Any context. */
+/*
+ * Raises an asynchronous event, enum ib_event_type, if the source wants such.
+ * Any context.
+ */
 void univ_event_raise(struct univ_event_queue *queue,
 		      struct univ_event_source *source, u32 type)
 {
 	unsigned long flags;
 
-	if (type >= UNIV_EVENT_TYPES)
+	if (type >= UNIV_EVENT_TYPES || source->cookie & UNIV_COOKIE_NO_ASYNC)
 		return;
 	spin_lock_irqsave(&queue->lock, flags);
 	event_append(source, type);
