@@ -140,21 +140,24 @@ static pgprot_t bell_prot(const struct univ_bell_page *bell, pgprot_t prot)
 					    pgprot_noncached(prot);
 }
 
-/* The lock is held until the page is mapped, so that a revoke finds it. */
+/*
+ * The lock is held until the page is mapped, so that a revoke finds it. The
+ * sink is ordinary memory, which the kernel maps cached.
+ */
 static vm_fault_t bell_vm_fault(struct vm_fault *vmf)
 {
 	struct vm_area_struct *vma = vmf->vma;
 	struct univ_bell_page *bell = vma->vm_private_data;
+	struct page *sink = virt_to_page(bell->sink);
 	vm_fault_t ret;
 
 	mutex_lock(&bell->lock);
 	if (bell->gone)
-		ret = vmf_insert_pfn(vma, vmf->address,
-				     page_to_pfn(virt_to_page(bell->sink)));
+		ret = vmf_insert_pfn_prot(vma, vmf->address, page_to_pfn(sink),
+					  vm_get_page_prot(vma->vm_flags));
 	else
-		ret = vmf_insert_pfn_prot(vma, vmf->address,
-					  PHYS_PFN(bell->page.addr),
-					  bell_prot(bell, vma->vm_page_prot));
+		ret = vmf_insert_pfn(vma, vmf->address,
+				     PHYS_PFN(bell->page.addr));
 	mutex_unlock(&bell->lock);
 	return ret;
 }
@@ -185,6 +188,8 @@ int univ_bell_mmap(struct univ_context *ctx, struct vm_area_struct *vma)
 		return -EPERM;
 	vm_flags_mod(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP,
 		     VM_MAYEXEC);
+	/* mprotect(2) keeps the caching that it finds here. */
+	vma->vm_page_prot = bell_prot(bell, vma->vm_page_prot);
 	vma->vm_ops = &bell_vm_ops;
 	vma->vm_private_data = bell;
 	kref_get(&bell->ref);

@@ -9,8 +9,11 @@
 struct univ_context;
 struct univ_queue_page;
 
-/* The mmap() offset, which is above those of all regions. */
-#define UNIV_BELL_OFFSET	(1ull << 56)
+/*
+ * The mmap() offset. It lies behind the doorbell page and before all regions,
+ * where mmap2(2) of a 32-bit process reaches it.
+ */
+#define UNIV_BELL_OFFSET	(1ull << 31)
 
 int univ_bell_open(struct univ_context *ctx);
 void univ_bell_revoke(struct univ_context *ctx);

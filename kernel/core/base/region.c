@@ -13,8 +13,8 @@
 #include "univerbs_ring.h"
 
 /*
- * An mmap offset is id << 32; id 0 is the doorbell page. The bell page lies
- * behind the regions.
+ * An mmap offset is id << 32; id 0 is the doorbell page, and the bell page lies
+ * behind it.
  */
 #define REGION_PGOFF_SHIFT	(32 - PAGE_SHIFT)
 #define REGION_MAX_ID		((1u << 24) - 1)
