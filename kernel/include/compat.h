@@ -12,7 +12,9 @@
 
 #include <linux/compiler.h>
 #include <linux/device.h>
+#include <linux/dma-map-ops.h>
 #include <linux/hrtimer.h>
+#include <linux/iommu.h>
 #include <linux/mm.h>
 #include <linux/netdevice.h>
 #include <linux/timer.h>
@@ -60,6 +62,22 @@ static inline void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set,
 	vma->vm_flags = (vma->vm_flags | set) & ~clear;
 }
 #endif
+
+/*
+ * Before 6.10 dma_need_sync() is true behind every IOMMU that translates. There
+ * the memory of a coherent device is neither copied nor flushed, as long as
+ * whole pages are mapped.
+ */
+static inline bool univ_dma_need_sync(struct device *dev, dma_addr_t addr)
+{
+#ifndef UNIV_HAS_DMA_DEV_NEED_SYNC
+	struct iommu_domain *domain = iommu_get_domain_for_dev(dev);
+
+	if (domain && domain->type & __IOMMU_DOMAIN_PAGING)
+		return !dev_is_dma_coherent(dev);
+#endif
+	return dma_need_sync(dev, addr);
+}
 
 /* Verbs */
 

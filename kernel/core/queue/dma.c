@@ -27,7 +27,7 @@ static int dma_map(struct univ_ring_dma *dma, void *vaddr)
 	if (dma_mapping_error(dma->dev, addr))
 		return -ENOMEM;
 	dma->page[dma->count++] = addr;
-	return dma_need_sync(dma->dev, addr) ? -EOPNOTSUPP : 0;
+	return univ_dma_need_sync(dma->dev, addr) ? -EOPNOTSUPP : 0;
 }
 
 /**
