@@ -11,13 +11,13 @@
  * raise this guest's own interrupts. A device of your own has a page for each
  * context, and takes a doorbell only through the page of the queue's context.
  */
-#include <linux/completion.h>
 #include <linux/interrupt.h>
 #include <linux/io.h>
 #include <linux/io-64-nonatomic-lo-hi.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_umem.h>
@@ -31,14 +31,19 @@
 #define HEART_PERIOD	(2 * HZ)
 #define HEART_MISSES	10		/* periods without a beat */
 
+enum upci_flag {
+	UPCI_DEAD,			/* it does not answer any more */
+	UPCI_REGISTERED,
+};
+
 struct upci_dev {
 	struct ib_device ib;
 	struct pci_dev *pdev;
 	void __iomem *regs;		/* BAR0 */
 	struct upci_mem __iomem *mem;	/* BAR2 */
 	struct mutex lock;		/* the command, and the list in BAR2 */
-	struct completion done;		/* of the command */
-	bool dead;			/* it does not answer any more */
+	wait_queue_head_t done;		/* of the command */
+	unsigned long flags;		/* enum upci_flag, by bit */
 	spinlock_t events_lock;		/* the event ring */
 	struct delayed_work watch;
 	u32 heart;
@@ -118,9 +123,16 @@ static void ring_model(struct upci_dev *dev, u32 vector)
 	writel(UPCI_MODEL_ID << 16 | vector, dev->regs + UPCI_DOORBELL);
 }
 
+static bool is_dead(const struct upci_dev *dev)
+{
+	return test_bit(UPCI_DEAD, &dev->flags);
+}
+
 /*
- * The device does not answer. It reaches no memory from here on, so that the
- * destroying functions may free what it used.
+ * The device does not answer. A PCI device reaches no memory from here on, so
+ * that the destroying functions may free what it used. The model is a process
+ * beside the bus: it ends, or it writes to memory that is not its own any more.
+ * The watch takes the device away, once there is one.
  */
 static void upci_die(struct upci_dev *dev)
 {
@@ -130,13 +142,24 @@ static void upci_die(struct upci_dev *dev)
 		.element.port_num = 1,
 	};
 
-	if (xchg(&dev->dead, true))
+	if (test_and_set_bit(UPCI_DEAD, &dev->flags))
 		return;
 	dev_err(&dev->pdev->dev, "the device does not answer\n");
 	pci_clear_master(dev->pdev);
-	complete_all(&dev->done);
+	wake_up_all(&dev->done);
+	if (!test_bit(UPCI_REGISTERED, &dev->flags))
+		return;
 	ib_dispatch_event(&event);
 	mod_delayed_work(system_long_wq, &dev->watch, 0);
+}
+
+/*
+ * The device writes the number of the command behind its result. An interrupt
+ * alone is no proof, since any process that maps BAR0 can raise one.
+ */
+static bool command_done(struct upci_dev *dev, u32 asked)
+{
+	return is_dead(dev) || readl(&dev->mem->cmd_done) == asked;
 }
 
 /*
@@ -148,15 +171,15 @@ static int command_locked(struct upci_dev *dev, const struct upci_cmd *cmd)
 	u32 asked = readl(&dev->mem->cmd_asked) + 1;
 
 	lockdep_assert_held(&dev->lock);
-	if (READ_ONCE(dev->dead))
+	if (is_dead(dev))
 		return cmd->op >= UPCI_DESTROY_CQ ? 0 : -EIO;
-	reinit_completion(&dev->done);
 	memcpy_toio(&dev->mem->cmd, cmd, sizeof(*cmd));
 	writel(asked, &dev->mem->cmd_asked);
 	ring_model(dev, UPCI_BELL_COMMAND);
-	if (!wait_for_completion_timeout(&dev->done, COMMAND_TIMEOUT))
+	if (!wait_event_timeout(dev->done, command_done(dev, asked),
+				COMMAND_TIMEOUT))
 		upci_die(dev);
-	if (READ_ONCE(dev->dead))
+	if (is_dead(dev))
 		return cmd->op >= UPCI_DESTROY_CQ ? 0 : -EIO;
 	return (int)readl(&dev->mem->cmd_result);
 }
@@ -279,8 +302,7 @@ static irqreturn_t command_irq(int irq, void *data)
 {
 	struct upci_dev *dev = data;
 
-	if (readl(&dev->mem->cmd_done) == readl(&dev->mem->cmd_asked))
-		complete(&dev->done);
+	wake_up(&dev->done);
 	return IRQ_HANDLED;
 }
 
@@ -303,7 +325,7 @@ static void upci_watch(struct work_struct *work)
 	dev->heart = heart;
 	if (dev->misses == HEART_MISSES)
 		upci_die(dev);
-	if (READ_ONCE(dev->dead))
+	if (is_dead(dev))
 		ib_unregister_device(&dev->ib);
 	else
 		queue_delayed_work(system_long_wq, &dev->watch, HEART_PERIOD);
@@ -866,7 +888,7 @@ static void upci_init(struct upci_dev *dev, struct pci_dev *pdev)
 {
 	dev->pdev = pdev;
 	mutex_init(&dev->lock);
-	init_completion(&dev->done);
+	init_waitqueue_head(&dev->done);
 	spin_lock_init(&dev->events_lock);
 	INIT_DELAYED_WORK(&dev->watch, upci_watch);
 	xa_init_flags(&dev->cqs, XA_FLAGS_ALLOC1);
@@ -894,6 +916,9 @@ static int upci_setup(struct upci_dev *dev, struct pci_dev *pdev)
 		return ret;
 	dev->regs = pcim_iomap_table(pdev)[0];
 	dev->mem = pcim_iomap_table(pdev)[2];
+	/* The model knows pages of this size alone. */
+	if (PAGE_SIZE != UPCI_PAGE)
+		return -EOPNOTSUPP;
 	if (pci_resource_len(pdev, 2) < UPCI_MEM_SIZE ||
 	    readl(&dev->mem->magic) != UPCI_MAGIC)
 		return -ENODEV;
@@ -945,6 +970,7 @@ static int upci_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	ret = ib_register_device(&dev->ib, "upci%d", &pdev->dev);
 	if (ret)
 		goto unregister_queue;
+	set_bit(UPCI_REGISTERED, &dev->flags);
 	queue_delayed_work(system_long_wq, &dev->watch, HEART_PERIOD);
 	return 0;
 
