@@ -65,6 +65,10 @@ static inline void univ_mmio_store_after_memory(volatile uint32_t *reg, uint32_t
 	__asm__ __volatile__("dmb oshst" ::: "memory");
 	*reg = value;
 	__asm__ __volatile__("dsb st" ::: "memory");
+#elif defined(__riscv)
+	__asm__ __volatile__("fence w, o" ::: "memory");
+	*reg = value;
+	__asm__ __volatile__("fence o, w" ::: "memory");
 #else
 	__sync_synchronize();
 	*reg = value;
