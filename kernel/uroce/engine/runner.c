@@ -13,8 +13,12 @@
  */
 #define TURNS		16
 #define TASK_TURNS	4
-/* Peers that one call or task runs when receive requests are posted. */
-#define WAITERS		16
+/*
+ * Peers that one call, and one task, run when receive requests are posted to a
+ * shared receive queue. Each peer may copy 256 KiB in each of TASK_TURNS.
+ */
+#define WAITERS		4
+#define TASK_WAITERS	1
 
 static struct workqueue_struct *send_wq;
 
@@ -347,31 +351,36 @@ void uroce_recv_posted(struct uroce_qp *qp)
  * Receive requests were posted to a shared receive queue. Peers that wait are
  * run one after the other for as long as requests are left, so a request wakes
  * one peer and not all of them. A peer that does not take the request, since it
- * was reset or destroyed, leaves it for the next one. Context: no lock of
- * uroce.
+ * was reset or destroyed, leaves it for the next one.
  */
-void uroce_srq_posted(struct uroce_srq *srq)
+static void srq_run(struct uroce_srq *srq, int waiters)
 {
 	struct uroce_qp *peer;
 	int n;
 
 	rcu_read_lock();
-	for (n = 0; n < WAITERS; n++) {
+	for (n = 0; n < waiters; n++) {
 		peer = uroce_srq_next(srq);
 		if (!peer)
 			break;
 		uroce_send_run(peer);
 	}
 	rcu_read_unlock();
-	if (n == WAITERS)
+	if (n == waiters)
 		tasklet_schedule(&srq->task);
+}
+
+/* Context: no lock of uroce. */
+void uroce_srq_posted(struct uroce_srq *srq)
+{
+	srq_run(srq, WAITERS);
 }
 
 static void srq_task(struct tasklet_struct *task)
 {
 	struct uroce_srq *srq = from_tasklet(srq, task, task);
 
-	uroce_srq_posted(srq);
+	srq_run(srq, TASK_WAITERS);
 }
 
 /* Called before the shared receive queue can be used. */
