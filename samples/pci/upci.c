@@ -244,10 +244,6 @@ static int command_rings(struct upci_dev *dev, struct upci_cmd *cmd,
 
 /* ---- events -------------------------------------------------------------- */
 
-/*
- * The objects are looked up in the interrupt. Their destruction takes them out
- * of the tables and then waits for this interrupt by synchronize_irq().
- */
 static void event_handle(struct upci_dev *dev, u32 type, u32 number)
 {
 	struct upci_qp *qp;
@@ -278,13 +274,13 @@ static void event_handle(struct upci_dev *dev, u32 type, u32 number)
  * D2: the device has written the completion to memory before it writes the
  * event, and the event before it raises the interrupt.
  */
-static irqreturn_t event_irq(int irq, void *data)
+static void events_handle(struct upci_dev *dev)
 {
-	struct upci_dev *dev = data;
 	struct upci_event __iomem *event;
+	unsigned long flags;
 	u32 head, tail;
 
-	spin_lock(&dev->events_lock);
+	spin_lock_irqsave(&dev->events_lock, flags);
 	head = readl(&dev->mem->event_head);
 	tail = readl(&dev->mem->event_tail);
 	if (tail - head > UPCI_EVENTS)
@@ -294,7 +290,12 @@ static irqreturn_t event_irq(int irq, void *data)
 		event_handle(dev, readl(&event->type), readl(&event->number));
 	}
 	writel(head, &dev->mem->event_head);
-	spin_unlock(&dev->events_lock);
+	spin_unlock_irqrestore(&dev->events_lock, flags);
+}
+
+static irqreturn_t event_irq(int irq, void *data)
+{
+	events_handle(data);
 	return IRQ_HANDLED;
 }
 
@@ -306,8 +307,15 @@ static irqreturn_t command_irq(int irq, void *data)
 	return IRQ_HANDLED;
 }
 
-static void events_wait(struct upci_dev *dev)
+/*
+ * The device has forgotten an object with events. Those that it wrote before
+ * are handled, interrupt or not, so that none of them meets the object that
+ * gets the number next. The interrupt may still have found this object.
+ */
+static void forget(struct upci_dev *dev, struct xarray *table, u32 number)
 {
+	events_handle(dev);
+	xa_erase(table, number);
 	synchronize_irq(pci_irq_vector(dev->pdev, UPCI_IRQ_EVENT));
 }
 
@@ -505,8 +513,7 @@ static int cq_destroy(struct ib_cq *ib, struct ib_udata *udata)
 
 	if (cq->dma)
 		destroy(dev, UPCI_DESTROY_CQ, cq->number);
-	xa_erase(&dev->cqs, cq->number);
-	events_wait(dev);
+	forget(dev, &dev->cqs, cq->number);
 	univ_ring_dma_unmap(cq->dma);
 	return 0;
 }
@@ -638,8 +645,7 @@ static int qp_destroy(struct ib_qp *ib, struct ib_udata *udata)
 
 	if (qp->attached)
 		destroy(dev, UPCI_DESTROY_QP, ib->qp_num);
-	xa_erase(&dev->qps, ib->qp_num);
-	events_wait(dev);
+	forget(dev, &dev->qps, ib->qp_num);
 	univ_ring_dma_unmap(qp->send_dma);
 	univ_ring_dma_unmap(qp->recv_dma);
 	return 0;
