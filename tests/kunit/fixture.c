@@ -164,6 +164,45 @@ leave:
 	return ret;
 }
 
+unsigned long fixture_map(struct fixture *f, u64 offset, size_t length,
+			  unsigned long prot, unsigned long flags)
+{
+	unsigned long addr;
+
+	fixture_enter(f);
+	addr = vm_mmap(f->file, 0, length, prot, flags, offset);
+	fixture_leave(f);
+	return addr;
+}
+
+void fixture_unmap(struct fixture *f, unsigned long addr, size_t length)
+{
+	fixture_enter(f);
+	vm_munmap(addr, length);
+	fixture_leave(f);
+}
+
+u32 fixture_peek(struct fixture *f, unsigned long addr)
+{
+	u32 value = 0xdead;
+
+	fixture_enter(f);
+	if (copy_from_user(&value, (void __user *)addr, sizeof(value)))
+		value = 0xfa017;
+	fixture_leave(f);
+	return value;
+}
+
+bool fixture_poke(struct fixture *f, unsigned long addr, u32 value)
+{
+	unsigned long left;
+
+	fixture_enter(f);
+	left = copy_to_user((void __user *)addr, &value, sizeof(value));
+	fixture_leave(f);
+	return !left;
+}
+
 int fixture_kick(struct fixture *f, u32 handle, u32 which)
 {
 	return fixture_call_at(f, UNIV_KICK, handle | which);

@@ -44,6 +44,16 @@ int fixture_call_at(struct fixture *f, unsigned int cmd, unsigned long uarg);
 int fixture_kick(struct fixture *f, u32 handle, u32 which);
 void fixture_kill(struct fixture *f);
 
+/*
+ * Map the context and use the mapping as a process does. A load from memory that cannot be
+ * read gives 0xfa017.
+ */
+unsigned long fixture_map(struct fixture *f, u64 offset, size_t length,
+			  unsigned long prot, unsigned long flags);
+void fixture_unmap(struct fixture *f, unsigned long addr, size_t length);
+u32 fixture_peek(struct fixture *f, unsigned long addr);
+bool fixture_poke(struct fixture *f, unsigned long addr, u32 value);
+
 /* Return the errno of open() of the node, or 0. */
 int fixture_open(struct fixture *f);
 

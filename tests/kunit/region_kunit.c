@@ -6,45 +6,6 @@
 
 #include "fixture.h"
 
-static unsigned long map(struct fixture *f, u64 offset, size_t length,
-			 unsigned long prot, unsigned long flags)
-{
-	unsigned long addr;
-
-	fixture_enter(f);
-	addr = vm_mmap(f->file, 0, length, prot, flags, offset);
-	fixture_leave(f);
-	return addr;
-}
-
-static void unmap(struct fixture *f, unsigned long addr, size_t length)
-{
-	fixture_enter(f);
-	vm_munmap(addr, length);
-	fixture_leave(f);
-}
-
-static u32 peek(struct fixture *f, unsigned long addr)
-{
-	u32 value = 0xdead;
-
-	fixture_enter(f);
-	if (copy_from_user(&value, (void __user *)addr, sizeof(value)))
-		value = 0xfa017;
-	fixture_leave(f);
-	return value;
-}
-
-static bool poke(struct fixture *f, unsigned long addr, u32 value)
-{
-	unsigned long left;
-
-	fixture_enter(f);
-	left = copy_to_user((void __user *)addr, &value, sizeof(value));
-	fixture_leave(f);
-	return !left;
-}
-
 #define RW	(PROT_READ | PROT_WRITE)
 
 static void region_offsets_unique(struct kunit *test)
@@ -85,19 +46,19 @@ static void region_shared_memory(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, region);
 	words = region->vaddr;
-	addr = map(f, univ_region_offset(region), region->size, RW, MAP_SHARED);
+	addr = fixture_map(f, univ_region_offset(region), region->size, RW, MAP_SHARED);
 	KUNIT_ASSERT_FALSE(test, IS_ERR_VALUE(addr));
 	for (i = 0; i < 3; i++) {
 		words[i * PAGE_SIZE / 4] = 100 + i;
-		KUNIT_EXPECT_EQ(test, peek(f, addr + i * PAGE_SIZE), 100 + i);
-		KUNIT_EXPECT_TRUE(test, poke(f, addr + i * PAGE_SIZE, 200 + i));
+		KUNIT_EXPECT_EQ(test, fixture_peek(f, addr + i * PAGE_SIZE), 100 + i);
+		KUNIT_EXPECT_TRUE(test, fixture_poke(f, addr + i * PAGE_SIZE, 200 + i));
 		KUNIT_EXPECT_EQ(test, words[i * PAGE_SIZE / 4], 200 + i);
 	}
 	/* The mapping outlives the region. */
 	univ_region_destroy(f->ctx, region);
-	KUNIT_EXPECT_EQ(test, peek(f, addr), 200);
-	KUNIT_EXPECT_TRUE(test, poke(f, addr + 2 * PAGE_SIZE, 7));
-	unmap(f, addr, 3 * PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, fixture_peek(f, addr), 200);
+	KUNIT_EXPECT_TRUE(test, fixture_poke(f, addr + 2 * PAGE_SIZE, 7));
+	fixture_unmap(f, addr, 3 * PAGE_SIZE);
 }
 
 static void region_wrong_mmaps(struct kunit *test)
@@ -130,12 +91,12 @@ static void region_wrong_mmaps(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, region);
 	at = univ_region_offset(region);
 	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
-		addr = map(f, at + wrong[i].offset, wrong[i].length,
+		addr = fixture_map(f, at + wrong[i].offset, wrong[i].length,
 			   wrong[i].prot, wrong[i].flags);
 		KUNIT_EXPECT_EQ_MSG(test, (long)addr, (long)wrong[i].err,
 				    "case %zu", i);
 		if (!IS_ERR_VALUE(addr))
-			unmap(f, addr, wrong[i].length);
+			fixture_unmap(f, addr, wrong[i].length);
 	}
 	/*
 	 * Test numbers above the largest region number, up to the largest offset that
@@ -143,10 +104,10 @@ static void region_wrong_mmaps(struct kunit *test)
 	 */
 	for (i = 56; i < 63; i++)
 		KUNIT_EXPECT_TRUE(test,
-				  IS_ERR_VALUE(map(f, 1ull << i, PAGE_SIZE, RW,
+				  IS_ERR_VALUE(fixture_map(f, 1ull << i, PAGE_SIZE, RW,
 						   MAP_SHARED)));
 	univ_region_destroy(f->ctx, region);
-	KUNIT_EXPECT_EQ(test, (long)map(f, at, 2 * PAGE_SIZE, RW, MAP_SHARED),
+	KUNIT_EXPECT_EQ(test, (long)fixture_map(f, at, 2 * PAGE_SIZE, RW, MAP_SHARED),
 			(long)-EINVAL);
 }
 
@@ -155,18 +116,18 @@ static void region_doorbell(struct kunit *test)
 	struct fixture *f = test->priv;
 	unsigned long addr, again;
 
-	KUNIT_EXPECT_EQ(test, (long)map(f, 0, PAGE_SIZE, RW, MAP_SHARED),
+	KUNIT_EXPECT_EQ(test, (long)fixture_map(f, 0, PAGE_SIZE, RW, MAP_SHARED),
 			(long)-EPERM);
-	addr = map(f, 0, PAGE_SIZE, PROT_READ, MAP_SHARED);
+	addr = fixture_map(f, 0, PAGE_SIZE, PROT_READ, MAP_SHARED);
 	KUNIT_ASSERT_FALSE(test, IS_ERR_VALUE(addr));
-	KUNIT_EXPECT_EQ(test, peek(f, addr), 0);
-	KUNIT_EXPECT_FALSE(test, poke(f, addr, 1));
-	again = map(f, 0, PAGE_SIZE, PROT_READ, MAP_SHARED);
+	KUNIT_EXPECT_EQ(test, fixture_peek(f, addr), 0);
+	KUNIT_EXPECT_FALSE(test, fixture_poke(f, addr, 1));
+	again = fixture_map(f, 0, PAGE_SIZE, PROT_READ, MAP_SHARED);
 	univ_doorbell_kill(f->ctx);
-	KUNIT_EXPECT_EQ(test, peek(f, addr), UNIV_RING_DEAD);
-	KUNIT_EXPECT_EQ(test, peek(f, again), UNIV_RING_DEAD);
-	unmap(f, addr, PAGE_SIZE);
-	unmap(f, again, PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, fixture_peek(f, addr), UNIV_RING_DEAD);
+	KUNIT_EXPECT_EQ(test, fixture_peek(f, again), UNIV_RING_DEAD);
+	fixture_unmap(f, addr, PAGE_SIZE);
+	fixture_unmap(f, again, PAGE_SIZE);
 }
 
 /* A doorbell that is first mapped after the device was removed shows the removal at once. */
@@ -176,10 +137,10 @@ static void region_doorbell_late(struct kunit *test)
 	unsigned long addr;
 
 	fixture_kill(f);
-	addr = map(f, 0, PAGE_SIZE, PROT_READ, MAP_SHARED);
+	addr = fixture_map(f, 0, PAGE_SIZE, PROT_READ, MAP_SHARED);
 	KUNIT_ASSERT_FALSE(test, IS_ERR_VALUE(addr));
-	KUNIT_EXPECT_EQ(test, peek(f, addr), UNIV_RING_DEAD);
-	unmap(f, addr, PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, fixture_peek(f, addr), UNIV_RING_DEAD);
+	fixture_unmap(f, addr, PAGE_SIZE);
 }
 
 static struct kunit_case region_cases[] = {
