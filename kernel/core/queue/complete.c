@@ -17,16 +17,19 @@ noinline void univ_cq_overrun(struct univ_cq *cq)
 }
 
 /*
- * Raises the event that the process armed the queue for. Context: cq->lock is
- * held.
+ * Raises the event that the process armed the queue for, or holds it back.
+ * Context: cq->lock is held.
  */
 noinline void univ_cq_fire(struct univ_cq *cq, u32 arm)
 {
 	lockdep_assert_held(&cq->lock);
+	if (unlikely(!cq->tell)) {
+		univ_cq_hold_event(cq, arm);
+		return;
+	}
 	cq->fired = arm;
 	WRITE_ONCE(cq->ring.head->kernel.fired, arm);
-	if (cq->channel)
-		univ_event_complete(&cq->channel->events, &cq->comp_events);
+	univ_event_complete(&cq->tell->events, &cq->comp_events);
 }
 
 static __always_inline bool queue_write(struct univ_cq *cq,

@@ -10,6 +10,7 @@
 #ifndef UNIV_QUEUES_H
 #define UNIV_QUEUES_H
 
+#include <linux/hrtimer.h>
 #include <linux/irq_work.h>
 #include <linux/ktime.h>
 #include <linux/list.h>
@@ -43,12 +44,28 @@ struct univ_ah {
 	struct univ_pd *pd;		/* dependant of it */
 };
 
+/*
+ * The moderation of a completion queue: an event is held back until @count
+ * completions have been written since the last event, or until @period has
+ * passed. Protected by univ_cq.lock, but for @timer.
+ */
+struct univ_cq_hold {
+	struct univ_cq *cq;
+	struct hrtimer timer;
+	u16 count;			/* 0: only the time counts */
+	u16 period;			/* microseconds; 0: not moderated */
+	bool pending;			/* an event is held back */
+	u32 arm;			/* the arm word that it answers */
+	u32 since;			/* univ_cq.index at the last event */
+};
+
 struct univ_cq {
 	struct univ_object obj;
 	struct ib_cq *ib;
 	struct pump_cq *pump;		/* the pump's own */
 	struct univ_channel *channel;	/* counted; NULL for none */
-	struct mutex resize;		/* region */
+	struct univ_cq_hold *hold;	/* NULL until it is moderated */
+	struct mutex resize;		/* region, moderation */
 	struct univ_region *region;
 	struct irq_work lost;		/* the device lost completions */
 	/*
@@ -66,6 +83,11 @@ struct univ_cq {
 	bool fresh;			/* written since the last look at arm */
 	bool fresh_solicited;
 	struct univ_event_source comp_events;	/* in the channel's queue */
+	/*
+	 * @channel if an event is raised at once; NULL if there is no channel,
+	 * or if @hold decides.
+	 */
+	struct univ_channel *tell;
 	struct univ_event_source async_events;	/* in the context's queue */
 };
 
@@ -130,6 +152,11 @@ void univ_queue_watch(struct univ_qp *qp);
 /* complete.c */
 void univ_cq_overrun(struct univ_cq *cq);
 void univ_cq_fire(struct univ_cq *cq, u32 arm);
+
+/* moderate.c */
+int univ_cq_moderate(struct univ_cq *cq, u16 count, u16 period);
+void univ_cq_moderate_end(struct univ_cq *cq);
+void univ_cq_hold_event(struct univ_cq *cq, u32 arm);
 
 /* kick.c */
 long univ_kick(struct univ_context *ctx, unsigned long arg);

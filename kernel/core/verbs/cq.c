@@ -95,6 +95,7 @@ static int cq_init_channel(struct univ_cq *cq, struct univ_cq_create *cmd,
 	if (IS_ERR(channel))
 		return PTR_ERR(channel);
 	cq->channel = channel;
+	cq->tell = channel;
 	return 0;
 }
 
@@ -277,6 +278,8 @@ static void cq_switch_ring(struct univ_cq *cq, struct univ_ring *ring,
 	WRITE_ONCE(ring->head->user.arm, READ_ONCE(cq->ring.head->user.arm));
 	WRITE_ONCE(ring->head->kernel.fired, cq->fired);
 	cq->ring = *ring;
+	if (cq->hold)
+		cq->hold->since += index - cq->index;
 	cq->index = index;
 }
 
@@ -397,6 +400,19 @@ int univ_cq_resize_ioctl(struct univ_call *call, void *arg)
 	return ret;
 }
 
+/*
+ * A device that moderates its own queue delays completions, not only events.
+ * The core cannot count the completions of a device that writes them itself.
+ */
+static int cq_moderate(struct univ_cq *cq, u16 count, u16 period)
+{
+	if (cq->ib->device->ops.modify_cq)
+		return rdma_set_cq_moderation(cq->ib, count, period);
+	if (univ_queue_can(cq->obj.ctx->dev, UNIV_QUEUE_WRITES_CQ))
+		return -EOPNOTSUPP;
+	return univ_cq_moderate(cq, count, period);
+}
+
 int univ_cq_moderate_ioctl(struct univ_call *call, void *arg)
 {
 	struct univ_cq_moderate *cmd = arg;
@@ -406,9 +422,15 @@ int univ_cq_moderate_ioctl(struct univ_call *call, void *arg)
 	cq = univ_cq_get(call->ctx, cmd->handle, &cmd->hdr);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
-	ret = rdma_set_cq_moderation(cq->ib, cmd->count, cmd->period);
+	ret = univ_call_lock(call, &cq->resize);
+	if (!ret) {
+		ret = cq_moderate(cq, cmd->count, cmd->period);
+		mutex_unlock(&cq->resize);
+		if (ret)
+			univ_explain_driver(&cmd->hdr, ret);
+	}
 	univ_object_put(&cq->obj);
-	return ret ? univ_explain_driver(&cmd->hdr, ret) : 0;
+	return ret;
 }
 
 /*
@@ -423,6 +445,7 @@ int univ_cq_destroy(struct univ_object *obj)
 	ret = cq_destroy_ib(cq);
 	if (ret)
 		return ret;
+	univ_cq_moderate_end(cq);
 	if (cq->channel)
 		univ_event_forget(&cq->channel->events, &cq->comp_events);
 	univ_event_forget(&ctx->events, &cq->async_events);

@@ -102,8 +102,22 @@ static void device_query_limits(struct univ_device_query *cmd,
 	cmd->max_srq_sge = min_t(u32, attr->max_srq_sge, UNIV_MAX_SGE);
 }
 
-static void device_query_extended(struct univ_device_query *cmd,
-				  const struct ib_device_attr *attr)
+/* See cq_moderate(). */
+static void device_query_moderation(struct univ_device_query *cmd,
+				    const struct univ_device *dev)
+{
+	const struct ib_device_attr *attr = &dev->ib->attrs;
+	u32 most = univ_queue_can(dev, UNIV_QUEUE_WRITES_CQ) ? 0 : U16_MAX;
+
+	cmd->cq_mod_max_count = most;
+	cmd->cq_mod_max_period = most;
+	if (dev->ib->ops.modify_cq) {
+		cmd->cq_mod_max_count = attr->cq_caps.max_cq_moderation_count;
+		cmd->cq_mod_max_period = attr->cq_caps.max_cq_moderation_period;
+	}
+}
+
+static void device_query_extended(struct univ_device_query *cmd)
 {
 	/* Timestamps are the kernel's clock: nanoseconds, 64 bits. */
 	cmd->hca_core_clock = 1000000;
@@ -118,8 +132,6 @@ static void device_query_extended(struct univ_device_query *cmd,
 	cmd->rss_max_rwq_indirection_tables = 0;
 	cmd->rss_max_rwq_indirection_table_size = 0;
 	cmd->rss_supported_qpts = 0;
-	cmd->cq_mod_max_count = attr->cq_caps.max_cq_moderation_count;
-	cmd->cq_mod_max_period = attr->cq_caps.max_cq_moderation_period;
 }
 
 int univ_device_query_ioctl(struct univ_call *call, void *arg)
@@ -162,7 +174,8 @@ int univ_device_query_ioctl(struct univ_call *call, void *arg)
 	cmd->phys_port_cnt = ib->phys_port_cnt;
 	cmd->num_comp_vectors = ib->num_comp_vectors;
 	device_query_limits(cmd, attr);
-	device_query_extended(cmd, attr);
+	device_query_extended(cmd);
+	device_query_moderation(cmd, call->ctx->dev);
 	return 0;
 }
 
