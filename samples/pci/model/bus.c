@@ -21,6 +21,7 @@
 #include "model.h"
 
 #define HEART_MS 200
+#define MAX_RAM (2ll << 30)	/* more would not be one range of addresses */
 
 struct guest guests[MAX_GUESTS];
 int num_guests;
@@ -76,8 +77,9 @@ static bool ram_map(struct guest *guest)
 
 	snprintf(path, sizeof(path), "%s.ram", guest->path);
 	fd = open(path, O_RDWR);
-	if (fd < 0 || fstat(fd, &stat)) {
-		perror(path);
+	if (fd < 0 || fstat(fd, &stat) || stat.st_size > MAX_RAM) {
+		fprintf(stderr, "%s is not the memory of a guest with at most 2 GiB\n", path);
+		close(fd);
 		return false;
 	}
 	guest->ram_size = (uint64_t)stat.st_size;
@@ -129,6 +131,8 @@ static void guest_arrive(struct guest *guest)
 		guest->bell[i] = event_fd();
 	for (i = 0; i < 2; i++)
 		guest->irq[i] = event_fd();
+	guest->event_tail = 0;
+	guest->cmd_done = 0;
 	memset(guest->mem, 0, sizeof(*guest->mem));
 	guest->mem->magic = UPCI_MAGIC;
 	guest->mem->lid = guest->lid;
@@ -182,11 +186,12 @@ void interrupt(struct guest *guest, int vector)
 static bool event_push(struct guest *guest, uint32_t type, uint32_t number)
 {
 	struct upci_mem *mem = guest->mem;
-	uint32_t tail = mem->event_tail;
+	uint32_t tail = guest->event_tail;
 
 	if (tail - __atomic_load_n(&mem->event_head, __ATOMIC_ACQUIRE) >= UPCI_EVENTS)
 		return false;
 	mem->events[tail % UPCI_EVENTS] = (struct upci_event) { type, number };
+	guest->event_tail = tail + 1;
 	__atomic_store_n(&mem->event_tail, tail + 1, __ATOMIC_RELEASE);
 	return true;
 }
@@ -224,7 +229,7 @@ void event_try(struct guest *guest)
 		struct qp *qp = &guest->qps[i];
 
 		if (cq->used && cq->fresh && !cq_event(guest, cq))
-			return;
+			break;
 		if (cq->used && cq->tell && event_push(guest, UPCI_EVENT_OVERRUN, i)) {
 			cq->tell = false;
 			told = true;
@@ -261,10 +266,10 @@ static void bells_hear(struct guest *guest)
 /* A client of the protocol says nothing; a descriptor that can be read has ended. */
 static void guest_hear(struct guest *guest, const struct pollfd *fd)
 {
+	if (guest->socket >= 0 && fd[1].revents)
+		guest_leave(guest);
 	if (fd[0].revents)
 		guest_arrive(guest);
-	else if (guest->socket >= 0 && fd[1].fd == guest->socket && fd[1].revents)
-		guest_leave(guest);
 	if (guest->socket >= 0)
 		bells_hear(guest);
 }
@@ -321,7 +326,7 @@ int main(int argc, char **argv)
 	printf("ready\n");
 	fflush(stdout);
 	for (;;) {
-		wait = engine_run() ? 0 : engine_timeout();
+		wait = engine_run();
 		wait_and_hear(wait < 0 || wait > HEART_MS ? HEART_MS : wait);
 		beat();
 	}

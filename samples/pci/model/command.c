@@ -20,7 +20,7 @@ static uint64_t *list_take(struct guest *guest, uint32_t *at, uint32_t count)
 		return NULL;
 	page = malloc(count * sizeof(*page));
 	for (i = 0; page && i < count; i++) {
-		page[i] = list[*at + i];
+		page[i] = __atomic_load_n(&list[*at + i], __ATOMIC_RELAXED);
 		if (!bus_ok(guest, page[i])) {
 			free(page);
 			return NULL;
@@ -30,13 +30,19 @@ static uint64_t *list_take(struct guest *guest, uint32_t *at, uint32_t count)
 	return page;
 }
 
+/*
+ * A page that is larger than UPCI_PAGE in the guest is listed once, so its ring has more bytes
+ * than the list has pages, and is refused.
+ */
 static bool ring_take(struct guest *guest, struct ring *ring, const struct upci_ring *at,
 		      uint32_t *list)
 {
 	uint64_t end = at->slots + (uint64_t)at->count * at->stride;
+	uint64_t bytes = (uint64_t)at->pages * UPCI_PAGE;
 
 	if (!at->count || (at->count & (at->count - 1)) || at->stride < 32 || at->stride % 32 ||
-	    at->head % 64 || at->head > UPCI_PAGE - 64 || end > (uint64_t)at->pages * UPCI_PAGE)
+	    at->slots % 64 || end > bytes || at->head % 64 || at->head > UPCI_PAGE - 64 ||
+	    at->head + sizeof(struct univ_ring_head) > bytes)
 		return false;
 	*ring = (struct ring) { .at = *at, .page = list_take(guest, list, at->pages) };
 	return ring->page;
@@ -47,7 +53,7 @@ static int create_cq(struct guest *guest, const struct upci_cmd *cmd)
 	struct cq *cq = &guest->cqs[cmd->number];
 	uint32_t list = 0;
 
-	if (cmd->number >= UPCI_MAX_QUEUES || cq->used)
+	if (cq->used)
 		return -EINVAL;
 	memset(cq, 0, sizeof(*cq));
 	if (cmd->ring.stride != sizeof(struct univ_cqe) ||
@@ -62,11 +68,8 @@ static int create_srq(struct guest *guest, const struct upci_cmd *cmd)
 	struct srq *srq = &guest->srqs[cmd->number];
 	uint32_t list = 0;
 
-	if (cmd->number >= UPCI_MAX_QUEUES || srq->used)
+	if (!cmd->number || srq->used || !ring_take(guest, &srq->ring, &cmd->ring, &list))
 		return -EINVAL;
-	if (!ring_take(guest, &srq->ring, &cmd->ring, &list))
-		return -EINVAL;
-	srq->pd = cmd->pd;
 	srq->used = true;
 	return 0;
 }
@@ -76,14 +79,33 @@ static struct cq *cq_find(struct guest *guest, uint32_t number)
 	return number < UPCI_MAX_QUEUES && guest->cqs[number].used ? &guest->cqs[number] : NULL;
 }
 
+static struct srq *srq_find(struct guest *guest, uint32_t number)
+{
+	return number < UPCI_MAX_QUEUES && guest->srqs[number].used ? &guest->srqs[number] : NULL;
+}
+
+static void destroy_qp(struct qp *qp)
+{
+	free(qp->send.page);
+	free(qp->recv.page);
+	memset(qp, 0, sizeof(*qp));
+}
+
+static bool qp_rings(struct guest *guest, struct qp *qp, const struct upci_cmd *cmd)
+{
+	uint32_t list = 0;
+
+	return cmd->ring.stride >= sizeof(struct univ_send_wr) &&
+	       ring_take(guest, &qp->send, &cmd->ring, &list) &&
+	       (!cmd->recv.count || ring_take(guest, &qp->recv, &cmd->recv, &list));
+}
+
 static int create_qp(struct guest *guest, const struct upci_cmd *cmd)
 {
 	struct qp *qp = &guest->qps[cmd->number];
-	uint32_t list = 0;
 
-	if (cmd->number >= UPCI_MAX_QUEUES || qp->used || cmd->srq >= UPCI_MAX_QUEUES)
+	if (qp->used || (cmd->type != IBV_QPT_RC && cmd->type != IBV_QPT_UD))
 		return -EINVAL;
-	memset(qp, 0, sizeof(*qp));
 	qp->number = cmd->number;
 	qp->pd = cmd->pd;
 	qp->type = cmd->type;
@@ -91,25 +113,20 @@ static int create_qp(struct guest *guest, const struct upci_cmd *cmd)
 	qp->max_sge = cmd->max_sge < UPCI_MAX_SGE ? cmd->max_sge : UPCI_MAX_SGE;
 	qp->send_cq = cq_find(guest, cmd->send_cq);
 	qp->recv_cq = cq_find(guest, cmd->recv_cq);
-	if (!qp->send_cq || !qp->recv_cq)
-		return -EINVAL;
-	if (cmd->srq)
-		qp->srq = &guest->srqs[cmd->srq];
-	if ((qp->srq && !qp->srq->used) || !ring_take(guest, &qp->send, &cmd->ring, &list))
-		return -EINVAL;
-	if (cmd->recv.count && !ring_take(guest, &qp->recv, &cmd->recv, &list)) {
-		free(qp->send.page);
-		return -EINVAL;
-	}
-	qp->used = true;
-	return 0;
+	qp->srq = srq_find(guest, cmd->srq);
+	qp->used = qp->send_cq && qp->recv_cq && (qp->srq || !cmd->srq) &&
+		   qp_rings(guest, qp, cmd);
+	if (qp->used)
+		return 0;
+	destroy_qp(qp);
+	return -EINVAL;
 }
 
 static int modify_qp(struct guest *guest, const struct upci_cmd *cmd)
 {
 	struct qp *qp = &guest->qps[cmd->number];
 
-	if (cmd->number >= UPCI_MAX_QUEUES || !qp->used)
+	if (!qp->used)
 		return -EINVAL;
 	if (cmd->mask & IBV_QP_DEST_QPN)
 		qp->dest_qpn = cmd->dest_qpn;
@@ -128,7 +145,7 @@ static int modify_qp(struct guest *guest, const struct upci_cmd *cmd)
 
 static int create_ah(struct guest *guest, const struct upci_cmd *cmd)
 {
-	if (cmd->number >= UPCI_MAX_AHS || guest->ahs[cmd->number].used)
+	if (guest->ahs[cmd->number].used)
 		return -EINVAL;
 	guest->ahs[cmd->number] = (struct ah) {
 		.used = true, .pd = cmd->pd, .handle = cmd->type, .dlid = cmd->dlid,
@@ -142,8 +159,7 @@ static int create_mr(struct guest *guest, const struct upci_cmd *cmd)
 	uint64_t bytes = (uint64_t)cmd->pages * UPCI_PAGE, first = cmd->iova % UPCI_PAGE;
 	uint32_t list = 0;
 
-	if (cmd->number >= UPCI_MAX_KEYS || mr->used || cmd->length > bytes ||
-	    first > bytes - cmd->length)
+	if (mr->used || cmd->length > bytes || first > bytes - cmd->length)
 		return -EINVAL;
 	*mr = (struct mr) {
 		.pd = cmd->pd, .access = cmd->access, .iova = cmd->iova, .length = cmd->length,
@@ -153,17 +169,22 @@ static int create_mr(struct guest *guest, const struct upci_cmd *cmd)
 	return mr->used ? 0 : -EINVAL;
 }
 
-static void destroy_qp(struct qp *qp)
+/* A queue pair has pointers to its completion queues and its shared receive queue. */
+static bool has_users(const struct guest *guest, const void *queue)
 {
-	free(qp->send.page);
-	free(qp->recv.page);
-	memset(qp, 0, sizeof(*qp));
+	const struct qp *qp;
+
+	for (qp = guest->qps; qp < guest->qps + UPCI_MAX_QUEUES; qp++)
+		if (qp->send_cq == queue || qp->recv_cq == queue || qp->srq == queue)
+			return true;
+	return false;
 }
 
 static int destroy(struct guest *guest, uint32_t op, uint32_t number)
 {
-	if (number >= (op == UPCI_DESTROY_MR ? UPCI_MAX_KEYS : UPCI_MAX_QUEUES))
-		return -EINVAL;
+	if ((op == UPCI_DESTROY_CQ && has_users(guest, &guest->cqs[number])) ||
+	    (op == UPCI_DESTROY_SRQ && has_users(guest, &guest->srqs[number])))
+		return -EBUSY;
 	switch (op) {
 	case UPCI_DESTROY_CQ:
 		free(guest->cqs[number].ring.page);
@@ -193,18 +214,25 @@ void guest_reset(struct guest *guest)
 {
 	uint32_t i;
 
+	for (i = 0; i < UPCI_MAX_QUEUES; i++)
+		destroy_qp(&guest->qps[i]);
 	for (i = 0; i < UPCI_MAX_QUEUES; i++) {
-		destroy(guest, UPCI_DESTROY_QP, i);
 		destroy(guest, UPCI_DESTROY_SRQ, i);
 		destroy(guest, UPCI_DESTROY_CQ, i);
-		destroy(guest, UPCI_DESTROY_AH, i);
 	}
+	memset(guest->ahs, 0, sizeof(guest->ahs));
 	for (i = 0; i < UPCI_MAX_KEYS; i++)
 		destroy(guest, UPCI_DESTROY_MR, i);
 }
 
+_Static_assert(UPCI_MAX_AHS == UPCI_MAX_QUEUES, "execute() checks both numbers alike");
+
 static int execute(struct guest *guest, const struct upci_cmd *cmd)
 {
+	bool region = cmd->op == UPCI_CREATE_MR || cmd->op == UPCI_DESTROY_MR;
+
+	if (cmd->number >= (region ? UPCI_MAX_KEYS : UPCI_MAX_QUEUES))
+		return -EINVAL;
 	switch (cmd->op) {
 	case UPCI_CREATE_CQ:
 		return create_cq(guest, cmd);
@@ -220,7 +248,8 @@ static int execute(struct guest *guest, const struct upci_cmd *cmd)
 		return create_mr(guest, cmd);
 	case UPCI_RESET:
 		guest_reset(guest);
-		guest->mem->event_tail = guest->mem->event_head;
+		guest->event_tail = __atomic_load_n(&guest->mem->event_head, __ATOMIC_RELAXED);
+		guest->mem->event_tail = guest->event_tail;
 		return 0;
 	default:
 		return destroy(guest, cmd->op, cmd->number);
@@ -233,9 +262,11 @@ void command_run(struct guest *guest)
 	uint32_t asked = __atomic_load_n(&mem->cmd_asked, __ATOMIC_ACQUIRE);
 	struct upci_cmd cmd;
 
-	if (asked == mem->cmd_done)
+	if (asked == guest->cmd_done)
 		return;
+	guest->cmd_done = asked;
 	memcpy(&cmd, &mem->cmd, sizeof(cmd));
+	__asm__ __volatile__("" ::: "memory");
 	mem->cmd_result = execute(guest, &cmd);
 	__atomic_store_n(&mem->cmd_done, asked, __ATOMIC_RELEASE);
 	interrupt(guest, UPCI_IRQ_COMMAND);

@@ -17,6 +17,14 @@
 #define GRH		40
 #define MAX_DATAGRAM	4096
 
+/*
+ * The work of one pass, between two looks at the commands. A step is a request, a receive,
+ * or a piece of memory of at most a page. The next pass goes on where this one ended.
+ */
+#define PASS_STEPS	16384
+
+static uint32_t steps;
+
 struct request {
 	struct univ_send_wr wr;		/* up to the list */
 	struct univ_sge sge[UPCI_MAX_SGE];
@@ -24,16 +32,20 @@ struct request {
 	uint32_t length;
 };
 
-/* Pieces of memory of one side of a transfer. */
+/* Pieces of memory of one side of a transfer, each within a page. */
 struct pieces {
 	struct iovec *iov;
 	uint32_t count;
 	uint32_t max;
 	uint64_t length;
+	uint64_t need;		/* bytes behind these are checked and not used */
 };
 
-static struct iovec ours_iov[2 * UPCI_MAX_SGE + UPCI_MAX_MSG / UPCI_PAGE];
-static struct iovec theirs_iov[2 * UPCI_MAX_SGE + UPCI_MAX_MSG / UPCI_PAGE];
+static struct iovec ours[2 * UPCI_MAX_SGE + UPCI_MAX_MSG / UPCI_PAGE];
+static struct iovec theirs[2 * UPCI_MAX_SGE + UPCI_MAX_MSG / UPCI_PAGE];
+
+#define PIECES(array) \
+	((struct pieces) { array, .max = sizeof(array) / sizeof(*(array)), .need = UINT64_MAX })
 
 uint64_t now_ms(void)
 {
@@ -134,26 +146,18 @@ static void qp_fail(struct guest *guest, struct qp *qp)
 {
 	if (qp->state == IBV_QPS_ERR)
 		return;
-	qp->tell = true;
 	qp_enter(guest, qp, IBV_QPS_ERR);
+	qp->tell = true;
 }
 
-static uint8_t wc_opcode(uint8_t opcode)
-{
-	switch (opcode) {
-	case UNIV_WR_RDMA_WRITE:
-	case UNIV_WR_RDMA_WRITE_WITH_IMM:
-		return IBV_WC_RDMA_WRITE;
-	case UNIV_WR_RDMA_READ:
-		return IBV_WC_RDMA_READ;
-	case UNIV_WR_ATOMIC_CMP_AND_SWP:
-		return IBV_WC_COMP_SWAP;
-	case UNIV_WR_ATOMIC_FETCH_AND_ADD:
-		return IBV_WC_FETCH_ADD;
-	default:
-		return IBV_WC_SEND;
-	}
-}
+/* IBV_WC_SEND is 0. */
+static const uint8_t wc_opcode[UINT8_MAX + 1] = {
+	[UNIV_WR_RDMA_WRITE] = IBV_WC_RDMA_WRITE,
+	[UNIV_WR_RDMA_WRITE_WITH_IMM] = IBV_WC_RDMA_WRITE,
+	[UNIV_WR_RDMA_READ] = IBV_WC_RDMA_READ,
+	[UNIV_WR_ATOMIC_CMP_AND_SWP] = IBV_WC_COMP_SWAP,
+	[UNIV_WR_ATOMIC_FETCH_AND_ADD] = IBV_WC_FETCH_ADD,
+};
 
 /* The slot is retired first, so that it is free when the process polls. */
 static void send_done(struct guest *guest, struct qp *qp, const struct request *r, uint8_t status,
@@ -162,7 +166,7 @@ static void send_done(struct guest *guest, struct qp *qp, const struct request *
 	struct univ_cqe cqe = {
 		.wr_id = r->wr.wr_id,
 		.status = status,
-		.opcode = wc_opcode(r->wr.opcode),
+		.opcode = wc_opcode[r->wr.opcode],
 		.byte_len = r->length,
 		.qp_num = qp->number,
 		.reason = reason,
@@ -182,6 +186,7 @@ static bool piece_add(struct pieces *p, void *base, uint64_t length)
 {
 	if (p->count == p->max)
 		return false;
+	steps++;
 	p->iov[p->count++] = (struct iovec) { base, length };
 	p->length += length;
 	return true;
@@ -203,6 +208,8 @@ static uint16_t pieces_add(const struct guest *guest, struct pieces *p, uint32_t
 	if (addr < mr->iova || addr - mr->iova > mr->length ||
 	    length > mr->length - (addr - mr->iova))
 		return UNIV_REASON_KEY_RANGE;
+	if (length > p->need - p->length)
+		length = p->need - p->length;
 	at = addr - mr->iova + mr->iova % UPCI_PAGE;
 	for (; length; length -= n, at += n) {
 		n = UPCI_PAGE - at % UPCI_PAGE;
@@ -256,16 +263,6 @@ static void pieces_copy(const struct pieces *to, const struct pieces *from)
 	}
 }
 
-static struct pieces pieces_ours(void)
-{
-	return (struct pieces) { ours_iov, 0, sizeof(ours_iov) / sizeof(*ours_iov), 0 };
-}
-
-static struct pieces pieces_theirs(void)
-{
-	return (struct pieces) { theirs_iov, 0, sizeof(theirs_iov) / sizeof(*theirs_iov), 0 };
-}
-
 /* ---- receives ------------------------------------------------------------ */
 
 struct receive {
@@ -274,17 +271,29 @@ struct receive {
 	bool bad;			/* the list does not fit its slot */
 };
 
+static struct ring *recv_ring(struct qp *qp)
+{
+	return qp->srq ? &qp->srq->ring : &qp->recv;
+}
+
+static bool recv_waits(struct guest *guest, struct qp *qp)
+{
+	int64_t n = ring_waiting(guest, recv_ring(qp));
+
+	if (n < 0)
+		qp_fail(guest, qp);
+	return n > 0;
+}
+
 /* Returns false if there is none. */
 static bool recv_take(struct guest *guest, struct qp *qp, struct receive *recv)
 {
 	const uint32_t head = offsetof(struct univ_recv_wr, sge);
-	struct ring *ring = qp->srq ? &qp->srq->ring : &qp->recv;
-	int64_t n = ring_waiting(guest, ring);
+	struct ring *ring = recv_ring(qp);
 
-	if (n < 0)
-		qp_fail(guest, qp);
-	if (n <= 0)
+	if (!recv_waits(guest, qp))
 		return false;
+	steps++;
 	ring_copy(guest, ring, ring->index, 0, &recv->wr, head);
 	recv->bad = recv->wr.count > UPCI_MAX_SGE ||
 		    recv->wr.count > (ring->at.stride - head) / sizeof(struct univ_sge);
@@ -303,12 +312,16 @@ static void recv_done(struct guest *guest, struct qp *qp, struct univ_cqe *cqe, 
 		qp_fail(guest, qp);
 }
 
+/* The process may post as fast as receives are flushed, so the turn has an end. */
 static void recv_flush(struct guest *guest, struct qp *qp)
 {
 	struct receive recv;
 	struct univ_cqe cqe;
+	int i;
 
-	while (!qp->srq && !qp->recv_cq->overrun && recv_take(guest, qp, &recv)) {
+	for (i = 0; i < TURN; i++) {
+		if (qp->srq || qp->recv_cq->overrun || !recv_take(guest, qp, &recv))
+			return;
 		cqe = (struct univ_cqe) {
 			.wr_id = recv.wr.wr_id,
 			.status = IBV_WC_WR_FLUSH_ERR,
@@ -316,6 +329,7 @@ static void recv_flush(struct guest *guest, struct qp *qp)
 		};
 		recv_done(guest, qp, &cqe, true);
 	}
+	qp->runnable = true;
 }
 
 /* ---- queue pairs --------------------------------------------------------- */
@@ -335,6 +349,7 @@ void qp_enter(struct guest *guest, struct qp *qp, uint32_t state)
 {
 	qp->state = state;
 	qp->runnable = true;
+	qp->tell = false;
 	qp->waits_until = 0;
 	if (state == IBV_QPS_RESET) {
 		qp_forget(guest, &qp->send);
@@ -378,8 +393,12 @@ struct link {
 	struct qp *peer;
 };
 
-static uint8_t rc_no_receive(struct qp *qp)
+static uint8_t rc_no_receive(struct link *l)
 {
+	struct qp *qp = l->qp;
+
+	if (l->peer->state == IBV_QPS_ERR)
+		return IBV_WC_REM_OP_ERR;
 	if (qp->rnr_retry == RNR_FOREVER)
 		qp_wait(qp, UINT32_MAX);
 	else if (qp_wait(qp, (1 + qp->rnr_retry) * RNR_MS))
@@ -396,6 +415,7 @@ static uint8_t recv_pieces(const struct guest *guest, const struct qp *qp,
 		cqe->reason = UNIV_REASON_WR_SGE;
 		return IBV_WC_LOC_QP_OP_ERR;
 	}
+	to->need = length;
 	cqe->reason = pieces_list(guest, to, qp->pd, recv->sge, recv->wr.count,
 				  IBV_ACCESS_LOCAL_WRITE);
 	if (cqe->reason)
@@ -410,7 +430,7 @@ static uint8_t recv_pieces(const struct guest *guest, const struct qp *qp,
 static uint8_t rc_receive(struct link *l, const struct request *r, const struct pieces *from)
 {
 	bool write = r->wr.opcode == UNIV_WR_RDMA_WRITE_WITH_IMM;
-	struct pieces to = pieces_theirs();
+	struct pieces to = PIECES(theirs);
 	struct receive recv;
 	struct univ_cqe cqe = {
 		.opcode = write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV,
@@ -418,7 +438,7 @@ static uint8_t rc_receive(struct link *l, const struct request *r, const struct 
 	};
 
 	if (!recv_take(l->far, l->peer, &recv))
-		return l->peer->state == IBV_QPS_ERR ? IBV_WC_REM_OP_ERR : rc_no_receive(l->qp);
+		return rc_no_receive(l);
 	cqe.wr_id = recv.wr.wr_id;
 	if (r->wr.opcode != UNIV_WR_SEND) {
 		cqe.wc_flags = IBV_WC_WITH_IMM;
@@ -449,11 +469,27 @@ static uint8_t rc_remote(struct link *l, const struct request *r, struct pieces 
 	return IBV_WC_REM_ACCESS_ERR;
 }
 
+/* A write that waits for a receive is not copied each time. */
+static uint8_t rc_write(struct link *l, const struct request *r, const struct pieces *local,
+			uint16_t *reason)
+{
+	bool receives = r->wr.opcode == UNIV_WR_RDMA_WRITE_WITH_IMM;
+	struct pieces remote = PIECES(theirs);
+	uint8_t status = rc_remote(l, r, &remote, local->length, IBV_ACCESS_REMOTE_WRITE, reason);
+
+	if (status)
+		return status;
+	if (receives && !recv_waits(l->far, l->peer))
+		return rc_no_receive(l);
+	pieces_copy(&remote, local);
+	return receives ? rc_receive(l, r, local) : IBV_WC_SUCCESS;
+}
+
 /* The processors of the guest may use the word at the same time. */
 static uint8_t rc_atomic(struct link *l, struct request *r, const struct pieces *local,
 			 uint16_t *reason)
 {
-	struct pieces remote = pieces_theirs(), result = pieces_theirs();
+	struct pieces remote = PIECES(theirs), result = PIECES(theirs);
 	uint8_t status = rc_remote(l, r, &remote, 8, IBV_ACCESS_REMOTE_ATOMIC, reason);
 	uint64_t *word, old = r->wr.atomic.compare_add;
 	struct iovec iov = { &old, sizeof(old) };
@@ -471,7 +507,7 @@ static uint8_t rc_atomic(struct link *l, struct request *r, const struct pieces 
 	else
 		__atomic_compare_exchange_n(word, &old, r->wr.atomic.swap, false, __ATOMIC_SEQ_CST,
 					    __ATOMIC_SEQ_CST);
-	result = (struct pieces) { &iov, 1, 1, sizeof(old) };
+	result = (struct pieces) { .iov = &iov, .count = 1, .length = sizeof(old) };
 	pieces_copy(local, &result);
 	return IBV_WC_SUCCESS;
 }
@@ -481,7 +517,7 @@ static uint8_t rc_perform(struct link *l, struct request *r, uint16_t *reason)
 	bool fetches = r->wr.opcode == UNIV_WR_RDMA_READ ||
 		       r->wr.opcode == UNIV_WR_ATOMIC_CMP_AND_SWP ||
 		       r->wr.opcode == UNIV_WR_ATOMIC_FETCH_AND_ADD;
-	struct pieces local = pieces_ours(), remote = pieces_theirs();
+	struct pieces local = PIECES(ours), remote = PIECES(theirs);
 	uint8_t status;
 
 	*reason = pieces_of(l->guest, &local, l->qp, r, fetches ? IBV_ACCESS_LOCAL_WRITE : 0);
@@ -494,11 +530,7 @@ static uint8_t rc_perform(struct link *l, struct request *r, uint16_t *reason)
 		return rc_receive(l, r, &local);
 	case UNIV_WR_RDMA_WRITE:
 	case UNIV_WR_RDMA_WRITE_WITH_IMM:
-		status = rc_remote(l, r, &remote, local.length, IBV_ACCESS_REMOTE_WRITE, reason);
-		if (!status)
-			pieces_copy(&remote, &local);
-		return status || r->wr.opcode == UNIV_WR_RDMA_WRITE ? status :
-								       rc_receive(l, r, &local);
+		return rc_write(l, r, &local, reason);
 	case UNIV_WR_RDMA_READ:
 		status = rc_remote(l, r, &remote, local.length, IBV_ACCESS_REMOTE_READ, reason);
 		if (!status)
@@ -538,7 +570,7 @@ static void ud_deliver(struct guest *guest, struct qp *qp, const struct request 
 {
 	struct guest *far = guest_find(dlid);
 	struct qp *peer = qp_find(far, r->wr.ud.remote_qpn);
-	struct pieces to = pieces_theirs(), body = *from;
+	struct pieces to = PIECES(theirs), body = *from;
 	struct iovec iov[1 + UPCI_MAX_SGE * 2];
 	static uint8_t grh[GRH];
 	struct receive recv;
@@ -571,7 +603,7 @@ static void ud_deliver(struct guest *guest, struct qp *qp, const struct request 
 static uint8_t ud_request(struct guest *guest, struct qp *qp, struct request *r, uint16_t *reason)
 {
 	const struct ah *ah = ah_find(guest, qp->pd, r->wr.ud.ah);
-	struct pieces from = pieces_ours();
+	struct pieces from = PIECES(ours);
 
 	if (!ah) {
 		*reason = UNIV_REASON_WR_AH;
@@ -606,6 +638,8 @@ static uint16_t request_load(struct guest *guest, struct qp *qp, struct request 
 	uint32_t room = qp->send.at.stride - head, opcodes, i;
 	uint64_t length = 0;
 
+	if (room > sizeof(r->data))
+		room = sizeof(r->data);
 	ring_copy(guest, &qp->send, qp->send.index, 0, &r->wr, head);
 	r->length = 0;
 	opcodes = qp->type == IBV_QPT_RC ? RC_OPCODES : UD_OPCODES;
@@ -638,9 +672,10 @@ static bool request_run(struct guest *guest, struct qp *qp)
 
 	if (!n)
 		return false;
+	steps++;
 	if (n < 0) {
 		/* The index is corrupt: one last completion. */
-		memset(&r.wr, 0, sizeof(r.wr));
+		memset(&r, 0, sizeof(r));
 		qp_forget(guest, &qp->send);
 		qp->send.index--;
 		send_done(guest, qp, &r, IBV_WC_LOC_QP_OP_ERR, UNIV_REASON_RING_CORRUPT);
@@ -673,49 +708,44 @@ static void qp_run(struct guest *guest, struct qp *qp)
 		recv_flush(guest, qp);
 	if (qp->state != IBV_QPS_RTS && qp->state != IBV_QPS_ERR)
 		return;
-	for (i = 0; i < TURN; i++)
+	for (i = 0; i < TURN && steps < PASS_STEPS; i++)
 		if (!request_run(guest, qp))
 			return;
 	qp->runnable = true;
 }
 
-static void guest_run(struct guest *guest, bool *more)
+/* A request that waits is tried again every millisecond. Returns -1 if there is none. */
+static int next_work(void)
 {
+	int ms = -1, g;
 	struct qp *qp;
 
-	for (qp = guest->qps; qp < guest->qps + UPCI_MAX_QUEUES; qp++) {
-		if (!qp->used || !(qp->runnable || qp->waits_until))
-			continue;
-		qp_run(guest, qp);
-		*more |= qp->runnable;
-	}
+	for (g = 0; g < num_guests; g++)
+		for (qp = guests[g].qps; qp < guests[g].qps + UPCI_MAX_QUEUES; qp++)
+			if (qp->used && qp->runnable)
+				return 0;
+			else if (qp->used && qp->waits_until)
+				ms = 1;
+	return ms;
 }
 
-bool engine_run(void)
+int engine_run(void)
 {
-	bool more = false;
+	static uint32_t next;		/* the queue pair that has the next turn */
+	uint32_t all = (uint32_t)num_guests * UPCI_MAX_QUEUES, i;
+	struct qp *qp;
 	int g;
 
-	for (g = 0; g < num_guests; g++)
-		if (guests[g].socket >= 0)
-			guest_run(&guests[g], &more);
+	steps = 0;
+	for (i = 0; i < all && steps < PASS_STEPS; i++, next = (next + 1) % all) {
+		qp = &guests[next / UPCI_MAX_QUEUES].qps[next % UPCI_MAX_QUEUES];
+		if (qp->used && (qp->runnable || qp->waits_until))
+			qp_run(&guests[next / UPCI_MAX_QUEUES], qp);
+	}
 	for (g = 0; g < num_guests; g++)
 		if (guests[g].socket >= 0)
 			event_try(&guests[g]);
-	return more;
-}
-
-/* A request that waits is tried again every millisecond. */
-int engine_timeout(void)
-{
-	uint32_t i;
-	int g;
-
-	for (g = 0; g < num_guests; g++)
-		for (i = 0; guests[g].socket >= 0 && i < UPCI_MAX_QUEUES; i++)
-			if (guests[g].qps[i].used && guests[g].qps[i].waits_until)
-				return 1;
-	return -1;
+	return next_work();
 }
 
 /* A bell says no more than that one of some queues may have requests. */

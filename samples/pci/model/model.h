@@ -23,6 +23,8 @@
 #include "univerbs.h"
 #include "univerbs_ring.h"
 
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers of guests are read as they are");
+
 #define MAX_GUESTS 8
 
 /* The ring of a queue in the memory of a guest, page by page. */
@@ -44,7 +46,6 @@ struct cq {
 
 struct srq {
 	bool used;
-	uint32_t pd;
 	struct ring ring;
 };
 
@@ -97,6 +98,8 @@ struct guest {
 	uint8_t *ram;
 	uint64_t ram_size;
 	struct upci_mem *mem;
+	uint32_t event_tail;	/* of the event ring; the guest can write to @mem */
+	uint32_t cmd_done;
 	uint32_t lid;
 	struct cq cqs[UPCI_MAX_QUEUES];
 	struct srq srqs[UPCI_MAX_QUEUES];
@@ -123,8 +126,7 @@ void command_run(struct guest *guest);
 void guest_reset(struct guest *guest);
 
 /* engine.c */
-bool engine_run(void);			/* whether something is to be done at once */
-int engine_timeout(void);		/* milliseconds until a wait ends, or -1 */
+int engine_run(void);			/* returns milliseconds until there is work, or -1 */
 void engine_bell(struct guest *guest, int vector);
 void qp_enter(struct guest *guest, struct qp *qp, uint32_t state);
 uint64_t now_ms(void);
