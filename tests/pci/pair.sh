@@ -3,7 +3,8 @@
 #
 # Inside each of two guests that have the device of samples/pci: unmodified programs between two hosts on its fabric.
 #   tests/vm/upci --pair -- tests/pci/pair.sh
-# The servers run one after another in one guest, each at a port of its own, and the clients in the other.
+# In one guest each server listens at a port of its own, again and again, so that a client can be repeated. One more
+# program tells the servers' guest that the clients are done.
 
 set -u
 UNIV_REPO=$(cd "$(dirname "$0")/../.." && pwd)
@@ -28,13 +29,35 @@ set_up() {
 		wait_until 20 test -e /dev/infiniband/univerbs0
 }
 
-# shellcheck disable=SC2086 # words
-serve() { univ timeout $((300 * ${UNIV_SLOW:-1})) $1 -p "$2"; }
+done_port=18650 done_program='ibv_rc_pingpong -d upci0 -n 10'
 
-# The server's guest may not have come so far.
+# shellcheck disable=SC2086 # words
+serve() { univ timeout $((100 * ${UNIV_SLOW:-1})) $1 -p "$2"; }
+
+serve_again() {
+	while :; do
+		serve "$@" || echo "the server ended with $?"
+		sleep 0.5
+	done
+}
+
+# serve_all: returns when the clients are done. tests/vm/pair ends this guest if the client's guest dies.
+serve_all() {
+	local i servers=()
+	for i in "${!programs[@]}"; do
+		serve_again "${programs[i]}" $((18600 + i)) >"$UNIV_LOGDIR/server.$i" 2>&1 &
+		servers+=($!)
+	done
+	until serve "$done_program" $done_port >"$UNIV_LOGDIR/server.done" 2>&1; do
+		sleep 0.5
+	done
+	kill "${servers[@]}"
+}
+
+# A client that comes too early, or that fails, is repeated.
 ask() {
-	local i
-	for ((i = 0; i < 300; i++)); do
+	local end=$((SECONDS + 300 * ${UNIV_SLOW:-1}))
+	while [ $SECONDS -lt $end ]; do
 		# shellcheck disable=SC2086 # words
 		! univ timeout $((100 * ${UNIV_SLOW:-1})) $1 -p "$2" $server || return 0
 		sleep 1
@@ -43,11 +66,12 @@ ask() {
 }
 
 run_test "upci, $ROLE: set up" 120 set_up
-for i in "${!programs[@]}"; do
-	if [ "$ROLE" = server ]; then
-		serve "${programs[i]}" $((18600 + i)) >"$UNIV_LOGDIR/server.$i" 2>&1 || echo "server $i ended with $?"
-	else
-		run_test "upci, two guests: ${programs[i]}" 400 ask "${programs[i]}" $((18600 + i))
-	fi
-done
+if [ "$ROLE" = server ]; then
+	serve_all
+else
+	for i in "${!programs[@]}"; do
+		run_test "upci, two guests: ${programs[i]}" 450 ask "${programs[i]}" $((18600 + i))
+	done
+	run_test "upci, two guests: the servers end" 450 ask "$done_program" $done_port
+fi
 finish_tests
