@@ -793,6 +793,7 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 {
 	struct pci_dev *pdev = to_upci(ib)->pdev;
 
+	attr->sys_image_guid = ib->node_guid;
 	attr->vendor_id = pdev->vendor;
 	attr->vendor_part_id = pdev->device;
 	attr->max_mr_size = (u64)UPCI_LIST_MAX * UPCI_PAGE;

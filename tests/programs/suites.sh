@@ -20,7 +20,7 @@ unpack_rdma_core() {
 # rdma_core REGEX: runs the tests whose names match.
 rdma_core() {
 	local skips=("$UNIV_REPO/tests/programs/rdma-core-skips") reasons=$UNIV_STATE/rdma-core/skips
-	[ "$UNIV_LINK" != rxe ] || skips+=("${skips[0]}.rxe")
+	[ ! -e "${skips[0]}.$UNIV_LINK" ] || skips+=("${skips[0]}.$UNIV_LINK")
 	# The stock stack's test of an atomic write fails instead of being skipped on rdma_rxe of 6.1, which has no
 	# atomic write.
 	[ "$STACK" != stock ] || set -- '^(?!.*test_qp_ex_rc_atomic_write)'
