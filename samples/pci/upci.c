@@ -707,8 +707,16 @@ static int qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	ret = command(to_upci(ib->device), &cmd);
 	if (ret)
 		return ret;
-	/* It stays in ERR if the device has put it there meanwhile. */
-	cmpxchg(&qp->state, now, next);
+	/*
+	 * It stays in ERR if the device has put it there meanwhile. A reset
+	 * ends this, so the errors of before are handled first.
+	 */
+	if (next == IB_QPS_RESET) {
+		events_handle(to_upci(ib->device));
+		WRITE_ONCE(qp->state, next);
+	} else {
+		cmpxchg(&qp->state, now, next);
+	}
 	qp_keep(qp, attr, mask);
 	return 0;
 }
