@@ -918,7 +918,7 @@ static void upci_init(struct upci_dev *dev, struct pci_dev *pdev)
 	ib_set_device_ops(&dev->ib, &upci_ops);
 }
 
-/* What pcim functions get ends with the binding of the driver. */
+/* The resources of pcim functions end with the binding of the driver. */
 static int upci_setup(struct upci_dev *dev, struct pci_dev *pdev)
 {
 	int ret = pcim_enable_device(pdev);

@@ -13,28 +13,7 @@
 
 #include "raw.h"
 #include "lasterror.h"
-
-#define ROUNDS 2000
-#define PATIENCE 2000000000u
-
-static int poll_one(struct ibv_cq *cq)
-{
-	struct ibv_wc wc;
-
-	for (unsigned int i = 0; i < PATIENCE; i++) {
-		int n = ibv_poll_cq(cq, 1, &wc);
-
-		if (n)
-			return n == 1 && wc.status == IBV_WC_SUCCESS ? 0 : 1;
-	}
-	return 1;
-}
-
-static int one_round(struct pair *p)
-{
-	return post_recv_at(p, 1, 1, 0, 64) || post_send_at(p, 0, 2, 0, 64, IBV_SEND_SIGNALED) ||
-	       ibv_req_notify_cq(p->cq[1], 0) || poll_one(p->cq[0]) || poll_one(p->cq[1]);
-}
+#include "rounds.h"
 
 /* In strict mode any system call but read, write and exit kills the process. */
 static void strict_child(void)
@@ -125,7 +104,7 @@ static void false_bells(void)
 	close(fd);
 }
 
-/* What was posted is told by the ioctl as well. */
+/* The ioctl announces posted requests as well as the bell does. */
 static void old_library(void)
 {
 	struct raw_self self;

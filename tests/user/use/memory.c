@@ -248,7 +248,7 @@ static void null_region(void)
 	mr = ibv_alloc_null_mr(p.pd);
 	NEED(mr, "alloc_null_mr: %s; %s", err_name(errno), why_text());
 	CHECK(mr->length == SIZE_MAX && !mr->rkey && mr->lkey && mr->pd == p.pd, "another region");
-	/* What is sent from it is zero, also after something was received into it. */
+	/* A send from the region carries zeros, also after a message was received into it. */
 	for (uint64_t at = 0; at < 3; at++) {
 		memset(p.buf[1], 0xff, SIZE);
 		near = (struct ibv_sge){ at * 0x7fffffffffff0000ull, SIZE, mr->lkey };
