@@ -8,8 +8,10 @@
 #include "raw.h"
 
 #define RACE_MS		3000
-#define COOKIE		0x600d
-#define NO_COOKIE	0xbad		/* Cookie of the objects whose creation fails. */
+#define COOKIE		0x600d0
+#define NO_COOKIE	0xbad0		/* Cookie of the objects whose creation fails. */
+
+_Static_assert(!((COOKIE | NO_COOKIE) & UNIV_COOKIE_NO_ASYNC), "the cookies refuse events");
 
 static int fd;
 static bool stop;
