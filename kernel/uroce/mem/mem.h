@@ -161,6 +161,19 @@ static inline void *uroce_mr_at(const struct uroce_mr *mr, u64 off, u32 *len,
 	return mr->pages[off >> PAGE_SHIFT] + offset_in_page(off);
 }
 
+/*
+ * The address at which @len bytes of a region can be written. NULL if the
+ * region has no pages, or if the bytes cross the end of a page.
+ */
+static inline void *uroce_mr_whole(const struct uroce_mr *mr, u64 off, u32 len)
+{
+	off += mr->offset;
+	if (unlikely(mr->kind != UROCE_MR_PAGES ||
+		     offset_in_page(off) + len > PAGE_SIZE))
+		return NULL;
+	return mr->pages[off >> PAGE_SHIFT] + offset_in_page(off);
+}
+
 static inline struct uroce_mr *to_umr(struct ib_mr *ib)
 {
 	return container_of(ib, struct uroce_mr, ib);

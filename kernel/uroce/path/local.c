@@ -23,34 +23,34 @@
 
 /* ---- the fast path ------------------------------------------------------- */
 
-static void let_go(struct turn *t)
+/*
+ * Drops the regions that the turn holds. A caller that continues the turn has
+ * to clear @own and @theirs.
+ */
+static void put_regions(const struct turn *t)
 {
 	if (t->own)
 		uroce_mr_put(t->own);
 	if (t->theirs)
 		uroce_mr_put(t->theirs);
-	t->own = NULL;
-	t->theirs = NULL;
 }
 
 /* Can the request be executed as a whole in this turn? */
-static __always_inline bool fits(const struct turn *t)
+static __always_inline bool fits(const struct turn *t, u32 len)
 {
-	const struct uroce_wqe *wqe = t->wqe;
-
-	return wqe->len && !wqe->done && wqe->len <= t->bytes;
+	return len && !t->wqe->done && len <= t->bytes;
 }
 
 /* The peer's memory that a write or a read names. */
-static __always_inline struct uroce_mr *remote_region(struct turn *t,
+static __always_inline struct uroce_mr *remote_region(struct turn *t, u32 len,
 						      u32 access)
 {
 	const struct univ_send_wr *wr = &t->wqe->wr;
 
-	if (!(uroce_qp_access(t->peer) & access) || !aims_at_srq(t))
+	if (!uroce_qp_allows(t->peer, access) || !aims_at_srq(t))
 		return NULL;
 	return turn_region(&t->theirs, t->peer, t->peer->resp.pd, wr->rkey,
-			   wr->remote_addr, t->wqe->len, access);
+			   wr->remote_addr, len, access);
 }
 
 /*
@@ -64,24 +64,24 @@ static __always_inline bool quick_write(struct turn *t)
 	struct uroce_wqe *wqe = t->wqe;
 	const struct univ_send_wr *wr = &wqe->wr;
 	struct uroce_mr *from, *to;
+	u32 len = wqe->len;
 	u64 off;
 
-	if (wr->opcode != UNIV_WR_RDMA_WRITE || !fits(t))
+	if (wr->opcode != UNIV_WR_RDMA_WRITE || !fits(t, len))
 		return false;
-	to = remote_region(t, IB_ACCESS_REMOTE_WRITE);
+	to = remote_region(t, len, IB_ACCESS_REMOTE_WRITE);
 	if (unlikely(!to))
 		return false;
 	off = wr->remote_addr - to->iova;
 	if (wqe->data) {
-		turn_inline(t, to, off);
+		turn_inline(to, off, wqe->data, len);
 	} else {
-		from = turn_own(t, 0);
+		from = turn_own(t, len, 0);
 		if (unlikely(!from))
 			return false;
-		uroce_mr_copy(to, off, from, wqe->sge->addr - from->iova,
-			      wqe->len);
+		uroce_mr_copy(to, off, from, wqe->sge->addr - from->iova, len);
 	}
-	t->bytes -= wqe->len;
+	t->bytes -= len;
 	return true;
 }
 
@@ -90,16 +90,17 @@ static __always_inline bool quick_read(struct turn *t)
 {
 	struct uroce_wqe *wqe = t->wqe;
 	struct uroce_mr *from, *to;
+	u32 len = wqe->len;
 
-	to = turn_own(t, IB_ACCESS_LOCAL_WRITE);
+	to = turn_own(t, len, IB_ACCESS_LOCAL_WRITE);
 	if (unlikely(!to))
 		return false;
-	from = remote_region(t, IB_ACCESS_REMOTE_READ);
+	from = remote_region(t, len, IB_ACCESS_REMOTE_READ);
 	if (unlikely(!from))
 		return false;
 	uroce_mr_copy(to, wqe->sge->addr - to->iova, from,
-		      wqe->wr.remote_addr - from->iova, wqe->len);
-	t->bytes -= wqe->len;
+		      wqe->wr.remote_addr - from->iova, len);
+	t->bytes -= len;
 	return true;
 }
 
@@ -109,7 +110,7 @@ static __always_inline bool quick_read(struct turn *t)
  */
 static __always_inline enum outcome quick_other(struct turn *t)
 {
-	if (unlikely(!fits(t)))
+	if (unlikely(!fits(t, t->wqe->len)))
 		return LOCAL_SLOW;
 	switch (t->wqe->wr.opcode) {
 	case UNIV_WR_SEND:
@@ -235,42 +236,38 @@ static void give_up(struct turn *t, enum outcome out)
  * Faults of the peer's side. Context: the lock of the peer, which is able to
  * answer.
  */
-static bool peer_faulty(struct turn *t, enum outcome *out)
+static enum outcome peer_fault(struct turn *t)
 {
 	bool takes = uroce_wr_is(t->wqe->wr.opcode, UROCE_WRF_RECV);
 
 	if (takes && uroce_fault(t->peer->dev, t->peer->num, UROCE_FAULT_RNR))
-		*out = LOCAL_RNR;
-	else if (uroce_fault(t->peer->dev, t->peer->num, UROCE_FAULT_REMOTE))
-		*out = uroce_local_refuse(t, takes ? IB_WC_REM_OP_ERR :
+		return LOCAL_RNR;
+	if (uroce_fault(t->peer->dev, t->peer->num, UROCE_FAULT_REMOTE))
+		return uroce_local_refuse(t, takes ? IB_WC_REM_OP_ERR :
 						     IB_WC_REM_ACCESS_ERR,
-			      IB_EVENT_QP_REQ_ERR);
-	else
-		return false;
-	return true;
+					  IB_EVENT_QP_REQ_ERR);
+	return LOCAL_SLOW;
 }
 
 /*
- * Faults on request; a message is delayed only once. Returns true if a fault
- * decides, with its outcome in @out.
+ * Faults on request; a message is delayed only once. Returns LOCAL_SLOW if no
+ * fault decides the outcome.
  */
-static bool faulty(struct turn *t, bool fresh, enum outcome *out)
+static noinline enum outcome fault_of(struct turn *t, bool fresh)
 {
 	struct uroce_dev *dev = t->qp->dev;
 	bool reliable = uroce_qp_is_reliable(t->qp);
 
 	if (t->wqe->done || uroce_wr_is(t->wqe->wr.opcode, UROCE_WRF_LOCAL))
-		return false;
+		return LOCAL_SLOW;
 	if (fresh && uroce_fault(dev, t->qp->num, UROCE_FAULT_DELAY))
-		*out = LOCAL_HELD;
-	else if (uroce_fault(dev, t->qp->num, UROCE_FAULT_COMPLETION))
-		*out = turn_fail(t, uroce_fault_status(dev));
-	else if (uroce_port_is_down(dev) ||
-		 (t->answers && uroce_port_is_down(t->peer->dev)))
-		*out = reliable ? LOCAL_SILENT : LOCAL_DONE;
-	else
-		return t->answers && reliable && peer_faulty(t, out);
-	return true;
+		return LOCAL_HELD;
+	if (uroce_fault(dev, t->qp->num, UROCE_FAULT_COMPLETION))
+		return turn_fail(t, uroce_fault_status(dev));
+	if (uroce_port_is_down(dev) ||
+	    (t->answers && uroce_port_is_down(t->peer->dev)))
+		return reliable ? LOCAL_SILENT : LOCAL_DONE;
+	return t->answers && reliable ? peer_fault(t) : LOCAL_SLOW;
 }
 
 /*
@@ -299,7 +296,7 @@ static bool syndrome(const struct turn *t, enum outcome out, u8 *says)
  * Shows the message to packet sockets, before the process sees its completion.
  * For datagrams deliver_to() does it.
  */
-static void show_to_taps(struct turn *t, enum outcome out)
+static noinline void show_to_taps(struct turn *t, enum outcome out)
 {
 	u8 says;
 
@@ -318,7 +315,9 @@ static void show_to_taps(struct turn *t, enum outcome out)
  */
 static enum outcome slow_path(struct turn *t)
 {
-	let_go(t);
+	put_regions(t);
+	t->own = NULL;
+	t->theirs = NULL;
 	return t->qp->av.dev_id ? uroce_local_request(t) :
 				  uroce_local_datagram(t);
 }
@@ -339,7 +338,7 @@ static inline enum outcome send_one(struct turn *t)
 {
 	struct uroce_qp *qp = t->qp;
 	bool fresh = !t->wqe->loaded;
-	enum outcome out;
+	enum outcome out = LOCAL_SLOW;
 
 	if (likely(fresh)) {
 		t->status =
@@ -347,12 +346,11 @@ static inline enum outcome send_one(struct turn *t)
 		if (unlikely(t->status))
 			return LOCAL_FAILED;
 	}
-	if (static_branch_unlikely(&uroce_faults_on) && faulty(t, fresh, &out))
-		;
-	else if (likely(t->quick && quick_write(t)))
-		out = LOCAL_DONE;
-	else
-		out = other_path(t);
+	if (static_branch_unlikely(&uroce_faults_on))
+		out = fault_of(t, fresh);
+	if (out == LOCAL_SLOW)
+		out = likely(t->quick && quick_write(t)) ? LOCAL_DONE :
+							   other_path(t);
 	if (static_branch_unlikely(&uroce_mirrors_on))
 		show_to_taps(t, out);
 	if (unlikely(out != LOCAL_DONE))
@@ -407,7 +405,7 @@ static __always_inline enum outcome send_batch_to(struct turn *t,
 	t->quick = t->answers &&
 		   (peer->resp.heard || peer->state != IB_QPS_RTR);
 	out = send_batch(t);
-	let_go(t);
+	put_regions(t);
 	if (unlikely(peer->state == IB_QPS_RTR))
 		established(t);
 	/*

@@ -102,27 +102,26 @@ turn_region(struct uroce_mr **held, const struct uroce_qp *qp,
 }
 
 /* The sender's memory, if the request has one segment and no inline data. */
-static __always_inline struct uroce_mr *turn_own(struct turn *t, u32 access)
+static __always_inline struct uroce_mr *turn_own(struct turn *t, u32 len,
+						 u32 access)
 {
 	const struct univ_sge *sge = t->wqe->sge;
 
 	if (unlikely(t->wqe->wr.count != 1))
 		return NULL;
 	return turn_region(&t->own, t->qp, t->qp->ib->pd, sge->lkey, sge->addr,
-			   t->wqe->len, access);
+			   len, access);
 }
 
 /* Copies inline data, which mostly has one or two words. */
-static __always_inline void turn_inline(const struct turn *t,
-					const struct uroce_mr *mr, u64 off)
+static __always_inline void turn_inline(const struct uroce_mr *mr, u64 off,
+					const void *from, u32 len)
 {
-	const void *from = t->wqe->data;
-	u32 len = t->wqe->len, run = len;
 	u64 head, tail;
 	void *to;
 
-	to = uroce_mr_at(mr, off, &run, true);
-	if (unlikely(run < len || len < 8 || len > 16)) {
+	to = uroce_mr_whole(mr, off, len);
+	if (unlikely(!to || len < 8 || len > 16)) {
 		uroce_mr_write(mr, off, from, len);
 		return;
 	}
@@ -136,13 +135,28 @@ static __always_inline void turn_inline(const struct turn *t,
 	memcpy(to + len - 8, &tail, 8);
 }
 
+static inline enum ib_qp_type peer_type(const struct uroce_qp *qp)
+{
+	return qp->type == IB_QPT_XRC_INI ? IB_QPT_XRC_TGT : qp->type;
+}
+
+/*
+ * Is the peer connected to @qp, and able to answer? Context: the peer's lock.
+ */
+static inline bool uroce_local_answers(const struct uroce_qp *qp,
+				       const struct uroce_qp *peer)
+{
+	return !peer->resp.dead && peer->state >= IB_QPS_RTR &&
+	       peer->state <= IB_QPS_SQE && peer->type == peer_type(qp) &&
+	       peer->attr.dest_qp_num == qp->num &&
+	       peer->av.dev_id == qp->dev->id;
+}
+
 /* perform.c. Context: sq.lock, and the peer's resp.lock if there is one */
 enum outcome uroce_local_request(struct turn *t);
 enum outcome uroce_local_send(struct turn *t);
 enum outcome uroce_local_refuse(struct turn *t, enum ib_wc_status status,
 				u32 event);
-bool uroce_local_answers(const struct uroce_qp *qp,
-			 const struct uroce_qp *peer);
 
 /* datagram.c. Context: sq.lock */
 enum outcome uroce_local_datagram(struct turn *t);

@@ -216,21 +216,21 @@ static inline enum outcome fill_recv(struct turn *t,
 	struct uroce_recv *r = &t->peer->resp.recv;
 	const struct uroce_wqe *wqe = t->wqe;
 	struct uroce_mr *to = NULL;
+	u32 len = wqe->len;
 	u64 off;
 
-	if (unlikely(wqe->len > r->len))
+	if (unlikely(len > r->len))
 		return refuse_short(t);
 	if (likely(r->count == 1))
 		to = turn_region(&t->theirs, t->peer, r->pd, r->sge->lkey,
-				 r->sge->addr, wqe->len, IB_ACCESS_LOCAL_WRITE);
+				 r->sge->addr, len, IB_ACCESS_LOCAL_WRITE);
 	if (unlikely(!to))
 		return scatter(t, from);
 	off = r->sge->addr - to->iova;
 	if (from)
-		uroce_mr_copy(to, off, from, wqe->sge->addr - from->iova,
-			      wqe->len);
+		uroce_mr_copy(to, off, from, wqe->sge->addr - from->iova, len);
 	else
-		turn_inline(t, to, off);
+		turn_inline(to, off, wqe->data, len);
 	return LOCAL_DONE;
 }
 
@@ -247,7 +247,7 @@ enum outcome uroce_local_send(struct turn *t)
 	if (unlikely(t->qp->type == IB_QPT_UC || !aims_at_srq(t)))
 		return LOCAL_SLOW;
 	if (!t->wqe->data) {
-		from = turn_own(t, 0);
+		from = turn_own(t, t->wqe->len, 0);
 		if (unlikely(!from))
 			return LOCAL_SLOW;
 	}
@@ -267,7 +267,7 @@ static enum outcome remote_memory(struct turn *t, struct uroce_seg *seg,
 {
 	const struct univ_send_wr *wr = &t->wqe->wr;
 
-	if (!(uroce_qp_access(t->peer) & access)) {
+	if (!uroce_qp_allows(t->peer, access)) {
 		/*
 		 * Refused by the access flags, or because max_dest_rd_atomic is
 		 * 0.
@@ -425,22 +425,6 @@ static enum outcome perform(struct turn *t)
 	default:
 		return send(t);
 	}
-}
-
-static enum ib_qp_type peer_type(const struct uroce_qp *qp)
-{
-	return qp->type == IB_QPT_XRC_INI ? IB_QPT_XRC_TGT : qp->type;
-}
-
-/*
- * Is the peer connected to @qp, and able to answer? Context: the peer's lock.
- */
-bool uroce_local_answers(const struct uroce_qp *qp, const struct uroce_qp *peer)
-{
-	return !peer->resp.dead && peer->state >= IB_QPS_RTR &&
-	       peer->state <= IB_QPS_SQE && peer->type == peer_type(qp) &&
-	       peer->attr.dest_qp_num == qp->num &&
-	       peer->av.dev_id == qp->dev->id;
 }
 
 static u32 local_access(u8 opcode)

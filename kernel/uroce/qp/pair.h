@@ -109,6 +109,18 @@ static inline u32 uroce_qp_access(const struct uroce_qp *qp)
 	return access;
 }
 
+/*
+ * Does @qp grant its peer this right, one of enum ib_access_flags? A write does
+ * not depend on max_dest_rd_atomic, so the fast path tests only the flag.
+ */
+static __always_inline bool uroce_qp_allows(const struct uroce_qp *qp,
+					    u32 right)
+{
+	if (right == IB_ACCESS_REMOTE_WRITE)
+		return qp->attr.qp_access_flags & right;
+	return uroce_qp_access(qp) & right;
+}
+
 /* Are requests acknowledged? The peer of an XRC target is an initiator. */
 static inline bool uroce_qp_is_reliable(const struct uroce_qp *qp)
 {
