@@ -912,6 +912,7 @@ static void upci_init(struct upci_dev *dev, struct pci_dev *pdev)
 	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC1);
 	xa_init_flags(&dev->ahs, XA_FLAGS_ALLOC1);
 	xa_init_flags(&dev->pds, XA_FLAGS_ALLOC1);
+	dev->ib.dev.parent = &pdev->dev;
 	dev->ib.node_type = RDMA_NODE_IB_CA;
 	dev->ib.phys_port_cnt = 1;
 	dev->ib.num_comp_vectors = 1;
