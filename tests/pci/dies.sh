@@ -4,24 +4,10 @@
 # The model of the device dies under traffic: a fatal event, and nothing hangs. tests/vm/upci kills the model when the
 # file $UNIV_LOGDIR/kill is made.
 
-# shellcheck source=tests/user/guest.sh
-. "$UNIV_REPO/tests/user/guest.sh"
-
-# shellcheck disable=SC2119
-load_univerbs || exit 1
-insmod "$UNIV_REPO/samples/pci/univ_upci.ko" && wait_until 20 test -e /dev/infiniband/univerbs0 || exit 1
-export UNIV_TEST_DEVICE=upci0
-
-cat >"$UNIV_STATE/kill" <<-'KILL'
-	#!/bin/bash
-	touch "$UNIV_LOGDIR/kill"
-	for ((i = 0; i < 600; i++)); do
-		[ -e /sys/class/infiniband/upci0 ] || exit 0
-		sleep 0.2
-	done
-	exit 1
-KILL
-chmod +x "$UNIV_STATE/kill"
+# shellcheck source=tests/pci/device.sh
+. "$UNIV_REPO/tests/pci/device.sh"
+upci_loads || exit 1
+command_until_gone kill "$UNIV_LOGDIR/kill"
 
 # The programs that wait for messages, by events and by polling, end as well.
 device_dies() {

@@ -4,13 +4,10 @@
 # More programs over the device of samples/pci, in one guest: rdma-core's own tests, datagrams of perftest, and processes
 # that overrun a completion queue or write rubbish over all rings.
 
-# shellcheck source=tests/user/guest.sh
-. "$UNIV_REPO/tests/user/guest.sh"
-
-# shellcheck disable=SC2119
-load_univerbs || exit 1
-insmod "$UNIV_REPO/samples/pci/univ_upci.ko" && wait_until 20 test -e /dev/infiniband/univerbs0 || exit 1
-export UNIV_TEST_DEVICE=upci0 DEVICE=upci0 UNIV_LINK=upci
+# shellcheck source=tests/pci/device.sh
+. "$UNIV_REPO/tests/pci/device.sh"
+upci_loads || exit 1
+export DEVICE=upci0 UNIV_LINK=upci
 # This runs no test of the suites, which need a network device.
 # shellcheck source=tests/programs/suites.sh
 . "$UNIV_REPO/tests/programs/suites.sh"
