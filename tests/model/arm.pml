@@ -47,7 +47,7 @@ inline raise()
 	interrupt = true
 }
 
-/* The interrupt handler of samples/pci/upci.c, univ_queue_raise() */
+/* The interrupt handler of samples/pci, univ_queue_raise() */
 active proctype driver()
 {
 	byte head, tail;

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Commands to the device, and its removal when it does not answer any more. */
+#include <linux/io.h>
+#include <linux/io-64-nonatomic-lo-hi.h>
+
+#include "compat.h"
+#include "upci.h"
+
+#define COMMAND_TIMEOUT	(60 * HZ)
+#define HEART_MISSES	10		/* periods without a beat */
+
+void upci_ring_model(struct upci_dev *dev, u32 vector)
+{
+	writel(UPCI_MODEL_ID << 16 | vector, dev->regs + UPCI_DOORBELL);
+}
+
+static bool is_dead(const struct upci_dev *dev)
+{
+	return test_bit(UPCI_DEAD, &dev->flags);
+}
+
+/*
+ * The device does not answer. A PCI device reaches no memory from here on, so
+ * that the destroying functions may free what it used. The model is a process
+ * beside the bus: it ends, or it writes to memory that is not its own any more.
+ * The watch takes the device away, once there is one.
+ */
+void upci_die(struct upci_dev *dev)
+{
+	struct ib_event event = {
+		.device = &dev->ib,
+		.event = IB_EVENT_DEVICE_FATAL,
+		.element.port_num = 1,
+	};
+
+	if (test_and_set_bit(UPCI_DEAD, &dev->flags))
+		return;
+	dev_err(&dev->pdev->dev, "the device does not answer\n");
+	pci_clear_master(dev->pdev);
+	wake_up_all(&dev->done);
+	if (!test_bit(UPCI_REGISTERED, &dev->flags))
+		return;
+	ib_dispatch_event(&event);
+	mod_delayed_work(system_long_wq, &dev->watch, 0);
+}
+
+/*
+ * The device writes the number of the command behind its result. An interrupt
+ * alone is no proof, since any process that maps BAR0 can raise one.
+ */
+static bool command_done(struct upci_dev *dev, u32 asked)
+{
+	return is_dead(dev) || readl(&dev->mem->cmd_done) == asked;
+}
+
+/*
+ * Executes a command; its list is in BAR2 already. A dead device has forgotten
+ * all objects, so a destruction succeeds. Context: the lock is held.
+ */
+int upci_command_locked(struct upci_dev *dev, const struct upci_cmd *cmd)
+{
+	u32 asked = readl(&dev->mem->cmd_asked) + 1;
+
+	lockdep_assert_held(&dev->lock);
+	if (is_dead(dev))
+		return cmd->op >= UPCI_DESTROY_CQ ? 0 : -EIO;
+	memcpy_toio(&dev->mem->cmd, cmd, sizeof(*cmd));
+	writel(asked, &dev->mem->cmd_asked);
+	upci_ring_model(dev, UPCI_BELL_COMMAND);
+	if (!wait_event_timeout(dev->done, command_done(dev, asked),
+				COMMAND_TIMEOUT))
+		upci_die(dev);
+	if (is_dead(dev))
+		return cmd->op >= UPCI_DESTROY_CQ ? 0 : -EIO;
+	return (int)readl(&dev->mem->cmd_result);
+}
+
+int upci_command(struct upci_dev *dev, const struct upci_cmd *cmd)
+{
+	int ret;
+
+	mutex_lock(&dev->lock);
+	ret = upci_command_locked(dev, cmd);
+	mutex_unlock(&dev->lock);
+	return ret;
+}
+
+int upci_destroy(struct upci_dev *dev, enum upci_op op, u32 number)
+{
+	struct upci_cmd cmd = { .op = op, .number = number };
+
+	return upci_command(dev, &cmd);
+}
+
+/* Appends the pages of a ring to the list. Returns the new end of the list. */
+static u32 list_ring(struct upci_dev *dev, u32 at, struct upci_ring *to,
+		     const struct univ_ring *ring,
+		     const struct univ_ring_dma *dma)
+{
+	void __iomem *list = (void __iomem *)dev->mem + UPCI_LIST;
+	u32 i;
+
+	*to = (struct upci_ring){
+		.head = dma->head,
+		.slots = dma->slots,
+		.count = ring->count,
+		.stride = ring->stride,
+		.pages = dma->count,
+	};
+	for (i = 0; i < dma->count; i++)
+		writeq(dma->page[i], list + (at + i) * 8);
+	return at + dma->count;
+}
+
+/* A command that creates a queue with one or two rings. */
+int upci_command_rings(struct upci_dev *dev, struct upci_cmd *cmd,
+		       const struct univ_ring *ring,
+		       const struct univ_ring_dma *dma,
+		       const struct univ_ring *recv,
+		       const struct univ_ring_dma *recv_dma)
+{
+	u32 at = 0;
+	int ret;
+
+	if (dma->count + (recv_dma ? recv_dma->count : 0) > UPCI_LIST_MAX)
+		return -ENOMEM;
+	mutex_lock(&dev->lock);
+	at = list_ring(dev, at, &cmd->ring, ring, dma);
+	if (recv_dma)
+		list_ring(dev, at, &cmd->recv, recv, recv_dma);
+	ret = upci_command_locked(dev, cmd);
+	mutex_unlock(&dev->lock);
+	return ret;
+}
+
+/*
+ * The device beats as long as it lives. When it is dead, the device is taken
+ * from all programs as if it had been pulled out.
+ */
+void upci_watch(struct work_struct *work)
+{
+	struct upci_dev *dev = container_of(to_delayed_work(work),
+					    struct upci_dev, watch);
+	u32 heart = readl(&dev->mem->heart);
+
+	dev->misses = heart == dev->heart ? dev->misses + 1 : 0;
+	dev->heart = heart;
+	if (dev->misses == HEART_MISSES)
+		upci_die(dev);
+	if (is_dead(dev))
+		ib_unregister_device(&dev->ib);
+	else
+		queue_delayed_work(system_long_wq, &dev->watch,
+				   UPCI_HEART_PERIOD);
+}
