@@ -6,7 +6,12 @@
 #ifndef LASTERROR_H
 #define LASTERROR_H
 
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <infiniband/univerbs.h>
+#include "check.h"
 
 static MAYBE_UNUSED bool why_known(void)
 {

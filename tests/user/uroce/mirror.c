@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 
 #define MTU		4096
-#define PSN		100		/* The first PSN that testlib.h sets. */
+#define PSN		100		/* The first PSN that state.h sets. */
 #define LONGEST		(300u << 10)
 #define SHOWN		(64u << 10)	/* The mirror shows this much of a longer message, and
 					 * its last packet. */
