@@ -17,7 +17,10 @@ user_test tutorial 30
 user_test api_device 120
 user_test api_list 120
 user_test api_cq 200
-user_test api_qp 300
+user_test api_qp 200
+user_test api_qp_ex 120
+user_test api_rc 300
+user_test api_ud 120
 user_test api_srq 120
 user_test api_event 120
 user_test api_rereg 60

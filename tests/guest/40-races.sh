@@ -29,7 +29,8 @@ together() {
 
 user_test threads 120
 user_test forked 60
-run_test "eight processes at once" 90 together 8 program api_qp rc_send rc_chain ud_message
+messages() { program api_rc rc_send rc_chain && program api_ud ud_message; }
+run_test "eight processes at once" 90 together 8 messages
 user_test many 200
 user_test races 90
 user_test half_made 100

@@ -109,7 +109,10 @@ run_test "uroce: memory of a queue pair that uses packets" 120 wire_memory
 user_test tutorial 30
 user_test api_device 120
 user_test api_cq 200
-user_test api_qp 300
+user_test api_qp 200
+user_test api_qp_ex 120
+user_test api_rc 300
+user_test api_ud 120
 user_test softirq 120
 user_test api_srq 120
 user_test api_event 120

@@ -64,7 +64,7 @@ with_tcpdump() {
 	tcpdump -lni seen-net udp port 4791 >"$out" 2>"$out.err" &
 	tap=$!
 	wait_until 10 grep -q listening "$out.err" || { cat "$out.err"; return 1; }
-	program api_qp rc_send >/dev/null
+	program api_rc rc_send >/dev/null
 	status=$?
 	wait_until 10 grep -q 4791 "$out"
 	kill $tap

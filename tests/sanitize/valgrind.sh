@@ -25,7 +25,8 @@ checked() {
 for name in $VALGRIND_PROGRAMS; do
 	run_test "$name under valgrind" 300 checked "$name"
 done
-run_test "api_qp under valgrind" 300 checked api_qp rc_send rc_chain ud_message
+run_test "api_rc under valgrind" 300 checked api_rc rc_send rc_chain
+run_test "api_ud under valgrind" 300 checked api_ud ud_message
 
 # Programs that use features which rdma_rxe lacks.
 UNIV_LINK=uroce setup_device u0 || exit 1

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Datagrams: messages of UD, to one queue pair and to a group. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include "testlib.h"
+#include <univerbs.h>
+
+/* An answer goes to the source of the header, and not to its destination: 192.0.2.7. */
+static void answers_go_back(struct pair *p, struct ibv_wc *wc)
+{
+	static const uint8_t source[4] = { 192, 0, 2, 7 };
+	struct ibv_ah_attr back;
+	uint8_t *ipv4 = p->buf[1] + 20;
+
+	if (p->dev.gid.raw[10] != 0xff || p->dev.gid.raw[11] != 0xff)
+		return;
+	memcpy(ipv4 + 12, source, sizeof(source));
+	CHECK_ERR(ibv_init_ah_from_wc(p->dev.ctx, PORT, wc, (void *)p->buf[1], &back), 0);
+	CHECK(!memcmp(&back.grh.dgid.raw[12], source, sizeof(source)), "to %u.%u.%u.%u",
+	      back.grh.dgid.raw[12], back.grh.dgid.raw[13], back.grh.dgid.raw[14],
+	      back.grh.dgid.raw[15]);
+	memcpy(ipv4 + 12, &p->dev.gid.raw[12], sizeof(source));
+}
+
+static void ud_message(void)
+{
+	struct pair_want want = { .type = IBV_QPT_UD };
+	struct ibv_ah_attr back;
+	struct ibv_ah *ah;
+	struct ibv_wc wc;
+	struct pair p;
+
+	pair_open(&p, &want);
+	CHECK(pair_works(&p), "messages over UD");
+	memset(p.buf[1], 0xee, 4096);
+	fill(p.buf[0], 500, 6);
+	CHECK_ERR(post_recv_at(&p, 1, 1, 0, 1024), 0);
+	CHECK_ERR(post_send_at(&p, 0, 2, 0, 500, IBV_SEND_SIGNALED), 0);
+	if (WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS)) {
+		CHECK(wc.byte_len == 540 && wc.wc_flags & IBV_WC_GRH &&
+		      wc.src_qp == p.qp[0]->qp_num, "len %u flags %#x src_qp %u", wc.byte_len,
+		      wc.wc_flags, wc.src_qp);
+		CHECK_BYTES(p.buf[1] + 40, 500, 6, "datagram");
+		CHECK_ERR(ibv_init_ah_from_wc(p.dev.ctx, PORT, &wc, (void *)p.buf[1], &back), 0);
+		CHECK(!memcmp(&back.grh.dgid, &p.dev.gid, 16), "the way back");
+		answers_go_back(&p, &wc);
+		ah = ibv_create_ah_from_wc(p.pd, &wc, (void *)p.buf[1], PORT);
+		CHECK(ah, "create_ah_from_wc: %s; %s", err_name(errno), why_text());
+		if (ah)
+			CHECK_ERR(ibv_destroy_ah(ah), 0);
+	}
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	pair_close(&p);
+}
+
+static void ud_imm(void)
+{
+	struct pair_want want = { .type = IBV_QPT_UD };
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_SEND_WITH_IMM,
+		.send_flags = IBV_SEND_SIGNALED,
+		.imm_data = htobe32(99),
+	};
+	struct ibv_wc wc;
+	struct pair p;
+
+	pair_open(&p, &want);
+	wr_address(&p, 0, &wr);
+	CHECK_ERR(post_recv_at(&p, 1, 1, 0, 40), 0);
+	CHECK_ERR(post_one(&p, 0, &wr), 0);
+	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	CHECK(wc.byte_len == 40 && wc.wc_flags & IBV_WC_WITH_IMM && wc.imm_data == htobe32(99),
+	      "len %u flags %#x", wc.byte_len, wc.wc_flags);
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	pair_close(&p);
+}
+
+/* A datagram with the wrong Q_Key is dropped silently. */
+static void ud_wrong_qkey(void)
+{
+	struct pair_want want = { .type = IBV_QPT_UD };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_wc wc;
+	struct pair p;
+
+	pair_open(&p, &want);
+	wr_address(&p, 0, &wr);
+	wr.wr.ud.remote_qkey = PAIR_QKEY + 1;
+	CHECK_ERR(post_recv_at(&p, 1, 1, 0, 64), 0);
+	CHECK_ERR(post_one(&p, 0, &wr), 0);
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	sleep_ms(100);
+	WANT_EMPTY(p.cq[1]);
+	pair_close(&p);
+}
+
+/* Join the group with a socket: otherwise the network does not loop a host's own datagrams back. */
+static int join_group(const struct test_dev *dev, const union ibv_gid *group)
+{
+	struct ip_mreqn req = { 0 };
+	struct ibv_gid_entry gid;
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	NEED_OK(ibv_query_gid_ex(dev->ctx, PORT, dev->gid_index, &gid, 0));
+	memcpy(&req.imr_multiaddr, group->raw + 12, 4);
+	req.imr_ifindex = gid.ndev_ifindex;
+	NEED(!setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &req, sizeof(req)),
+	     "IP_ADD_MEMBERSHIP: %s", err_name(errno));
+	return fd;
+}
+
+static void multicast(void)
+{
+	struct pair_want want = { .type = IBV_QPT_UD };
+	union ibv_gid group = { .raw = { [10] = 0xff, [11] = 0xff, 239, 1, 2, 3 } };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_ah_attr attr;
+	struct ibv_sge sge;
+	struct ibv_ah *ah;
+	struct ibv_wc wc;
+	struct pair p;
+	int member;
+
+	pair_open(&p, &want);
+	member = join_group(&p.dev, &group);
+	CHECK(ibv_attach_mcast(p.qp[0], &p.dev.gid, 0), "attached to a GID that is no group");
+	if (why_known())
+		CHECK(why_reason() == UNIV_REASON_NOT_MULTICAST, "explained as: %s", why_text());
+	for (int i = 0; i < 2; i++)
+		CHECK_ERR(ibv_attach_mcast(p.qp[i], &group, 0), 0);
+	ah_attr_to(&p.dev, &attr);
+	attr.grh.dgid = group;
+	ah = ibv_create_ah(p.pd, &attr);
+	NEED(ah, "create_ah of a group: %s; %s", err_name(errno), why_text());
+	for (int i = 0; i < 2; i++)
+		CHECK_ERR(post_recv_at(&p, i, 1, 4096, 1024), 0);
+	fill(p.buf[0], 300, 12);
+	sge = pair_sge(&p, 0, 0, 300);
+	wr.sg_list = &sge;
+	wr.num_sge = 1;
+	wr.wr.ud.ah = ah;
+	wr.wr.ud.remote_qpn = 0xffffff;
+	wr.wr.ud.remote_qkey = PAIR_QKEY;
+	CHECK_ERR(post_one(&p, 0, &wr), 0);
+	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	CHECK_BYTES(p.buf[1] + 4096 + 40, 300, 12, "datagram to a group");
+	for (int n = 0; n < 2; n++)
+		WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	for (int i = 0; i < 2; i++)
+		CHECK_ERR(ibv_detach_mcast(p.qp[i], &group, 0), 0);
+	CHECK(ibv_detach_mcast(p.qp[0], &group, 0), "detached twice");
+	/*
+	 * Ethernet has no LIDs, so another LID means the same group, and the queue pair can
+	 * be destroyed after one detach for each attach.
+	 */
+	CHECK_ERR(ibv_attach_mcast(p.qp[0], &group, 0xc001), 0);
+	CHECK_ERR(ibv_attach_mcast(p.qp[0], &group, 0xc002), 0);
+	CHECK_ERR(ibv_detach_mcast(p.qp[0], &group, 0xc002), 0);
+	CHECK(ibv_detach_mcast(p.qp[0], &group, 0xc001), "detached twice, by another LID");
+	CHECK_ERR(ibv_destroy_ah(ah), 0);
+	close(member);
+	pair_close(&p);
+}
+
+static const struct test_case cases[] = {
+	{ "ud_message", ud_message },
+	{ "ud_imm", ud_imm },
+	{ "ud_wrong_qkey", ud_wrong_qkey },
+	{ "multicast", multicast },
+};
+
+TEST_MAIN("api_ud", cases, 30)
