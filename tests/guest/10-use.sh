@@ -16,7 +16,9 @@ resources_mark
 user_test tutorial 30
 user_test api_device 120
 user_test api_list 120
+user_test api_channel 200
 user_test api_cq 200
+user_test api_cq_ex 120
 user_test api_qp 200
 user_test api_qp_ex 120
 user_test api_rc 300

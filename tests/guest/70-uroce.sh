@@ -108,7 +108,9 @@ run_test "uroce: memory of a queue pair" 60 qp_memory
 run_test "uroce: memory of a queue pair that uses packets" 120 wire_memory
 user_test tutorial 30
 user_test api_device 120
+user_test api_channel 200
 user_test api_cq 200
+user_test api_cq_ex 120
 user_test api_qp 200
 user_test api_qp_ex 120
 user_test api_rc 300

@@ -12,7 +12,7 @@ export UNIV_SLOW=3
 
 need_univerbs || exit 1
 
-: "${THREAD_PROGRAMS=threads api_event api_cq}"
+: "${THREAD_PROGRAMS=threads api_event api_channel api_cq api_cq_ex}"
 
 for name in $THREAD_PROGRAMS; do
 	run_test "$name with races of threads checked" 300 program "$name"
