@@ -12,7 +12,8 @@ fuzzers=$UNIV_REPO/build/fuzz
 corpus=$UNIV_REPO/tests/fuzz/corpus
 # Programs that check only objects of their own. The others would fail beside them: they count the machine's pinned
 # pages, fill limits that all processes share, or remove the device.
-programs=(ringabuse races killed flood cq_overrun mmaps bad_post bad_memory threads forked many poison api_srq)
+programs=(ringabuse races killed flood cq_overrun mmaps bad_post bad_requests bad_memory threads forked many poison
+	  api_srq)
 
 need_univerbs || exit 1
 resources_mark

@@ -38,7 +38,7 @@ silent() {
 # The line of a failed completion names the cause and the peer.
 completion() {
 	local err=$UNIV_STATE/explain.err
-	UNIVERBS_EXPLAIN=1 program bad_post nobody_there 2>"$err" >/dev/null
+	UNIVERBS_EXPLAIN=1 program bad_requests nobody_there 2>"$err" >/dev/null
 	grep -qi 'retries\|retry' "$err" && grep -q '10\.77\.\|ffff:0a4d\|ffff:10\.77' "$err" && return
 	echo "expected a line with the cause and the peer's address:"
 	cat "$err"

@@ -64,7 +64,7 @@ run_test "explain-stock: univerbs is not loaded" 10 no_module
 run_test "explain-stock: a missing attribute" 60 explained bad_modify rc_masks ibv_modify_qp "INIT.*RTR" PATH_MTU
 run_test "explain-stock: an invalid state transition" 60 explained bad_modify rc_states ibv_modify_qp "RESET" "RTS"
 run_test "explain-stock: a wrong value" 60 explained bad_modify bad_values ibv_modify_qp MAX_QP_RD_ATOMIC 255
-run_test "explain-stock: a failed completion is explained with its peer" 60 explained bad_post nobody_there "retries\|retry" "10\.77\."
+run_test "explain-stock: a failed completion is explained with its peer" 60 explained bad_requests nobody_there "retries\|retry" "10\.77\."
 for case in node_without_permission memlock_exceeded limit_exceeded remote_write_without_local_write; do
 	run_test "explain-stock: $case" 60 mistakes mistakes_calls $case
 done

@@ -78,7 +78,7 @@ refused_by_packets() {
 	local before
 	echo 0 >/sys/module/uroce/parameters/local
 	before=$(packets)
-	program bad_post remote_keys remote_rights receive_too_small && program api_event established && program api_rc uc_all ||
+	program bad_requests remote_keys remote_rights receive_too_small && program api_event established && program api_rc uc_all ||
 		return
 	[ "$before" != "$(packets)" ] || { echo "no packets were used"; return 1; }
 }

@@ -15,7 +15,7 @@ export UNIV_SLOW=2
 need_univerbs || exit 1
 
 : "${ADDRESS_PROGRAMS=tutorial api_device api_channel api_cq api_cq_ex api_qp api_qp_ex api_rc api_ud api_srq api_event
-	odd_memory bad_limits bad_memory bad_modify bad_post cq_overrun threads forked races many}"
+	odd_memory bad_limits bad_memory bad_modify bad_post bad_requests cq_overrun threads forked races many}"
 : "${ADDRESS_UROCE_PROGRAMS=api_rereg atomic_write windows bad_windows xrc bad_xrc}"
 
 for name in $ADDRESS_PROGRAMS; do
