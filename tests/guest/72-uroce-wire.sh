@@ -126,6 +126,7 @@ over "a tenth overtakes" 200 delay 1ms reorder 90% 50% -- sends writes reads ato
 over "a twentieth is damaged" 200 corrupt 5% -- sends writes reads atomics
 network
 run_test "uroce wire: packets (adv21)" 300 program packets
+run_test "uroce wire: packets, UD (adv21)" 150 program packets_ud
 run_test "uroce wire: packets, XRC (adv21)" 300 program packets_xrc
 # A response is sent again while the first one may still be queued, and one skb cannot be queued twice.
 twice() {

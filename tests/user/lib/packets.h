@@ -159,7 +159,7 @@ static void packet_fill(struct packet *p, uint32_t len, uint8_t value)
 	p->len += (len + 3) & ~3u;
 }
 
-static void packet_reth(struct packet *p, uint64_t va, uint32_t rkey, uint32_t len)
+static MAYBE_UNUSED void packet_reth(struct packet *p, uint64_t va, uint32_t rkey, uint32_t len)
 {
 	put64(p->byte + p->len, va);
 	put32(p->byte + p->len + 8, rkey);
@@ -197,7 +197,7 @@ static void packet_send(struct packet *p)
 	packet_send_from(p, "10.89.0.2", 0);
 }
 
-static bool is(const uint8_t *mem, size_t len, uint8_t value)
+static MAYBE_UNUSED bool is(const uint8_t *mem, size_t len, uint8_t value)
 {
 	for (size_t i = 0; i < len; i++)
 		if (mem[i] != value)
@@ -205,7 +205,7 @@ static bool is(const uint8_t *mem, size_t len, uint8_t value)
 	return true;
 }
 
-static uint32_t random_next(void)
+static MAYBE_UNUSED uint32_t random_next(void)
 {
 	static uint32_t x = 88172645;
 

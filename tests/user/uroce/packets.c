@@ -2,112 +2,10 @@
 /*
  * adv21. The peer of a queue pair sends forged packets. A packet that violates the
  * specification is dropped or refused, and it changes no memory that the peer may not
- * write. packets.h contains the peer; packets_xrc.c has the same tests for XRC.
+ * write. packets.h contains the peer; packets_ud.c has datagrams, and packets_xrc.c has the
+ * same tests for XRC.
  */
-#include "packets.h"
-
-#define PSN		0xfffffeu
-#define ROOM		4096		/* The memory that the peer may write. */
-#define CANARY		8192		/* On either side of that memory. */
-#define INBOX		8192		/* Receive buffers for the peer's sends. */
-
-static struct {
-	struct test_dev dev;
-	struct ibv_pd *pd;
-	struct ibv_cq *cq;
-	struct ibv_qp *qp;
-	struct ibv_mr *room;		/* Remotely accessible. */
-	struct ibv_mr *inbox;
-	uint8_t *mem;			/* Canary, room, canary, inbox. */
-	uint32_t psn;			/* The PSN that our queue pair expects. */
-} env;
-
-/* ---- Our side ------------------------------------------------------------ */
-
-static uint8_t *room(void)
-{
-	return env.mem + CANARY;
-}
-
-static uint8_t *inbox(void)
-{
-	return env.mem + CANARY + ROOM + CANARY;
-}
-
-static void post_inbox(void)
-{
-	struct ibv_sge sge = { (uintptr_t)inbox(), INBOX / 2, env.inbox->lkey };
-	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
-
-	for (int i = 0; i < 8; i++)
-		CHECK_ERR(ibv_post_recv(env.qp, &wr, &bad), 0);
-}
-
-/* Start again: reconnect, expect PSN, and fill the memory with its pattern. */
-static void restart(void)
-{
-	struct ibv_qp_attr a = {
-		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .dest_qp_num = PEER_QPN,
-		.rq_psn = PSN, .max_dest_rd_atomic = 2, .min_rnr_timer = 12,
-	};
-	struct ibv_wc wc;
-
-	packets_arrived();
-	NEED_OK(qp_to_state(env.qp, IBV_QPS_RESET));
-	while (ibv_poll_cq(env.cq, 1, &wc) > 0)
-		;
-	memset(env.mem, 0xc5, CANARY + ROOM + CANARY + INBOX);
-	ah_attr_to(&env.dev, &a.ah_attr);
-	a.ah_attr.grh.dgid.raw[15] = 2;
-	NEED_OK(qp_to_init(env.qp));
-	NEED_OK(ibv_modify_qp(env.qp, &a, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-			      IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-			      IBV_QP_MIN_RNR_TIMER));
-	a = (struct ibv_qp_attr){
-		.qp_state = IBV_QPS_RTS, .sq_psn = PSN, .timeout = 20, .retry_cnt = 7,
-		.rnr_retry = 7, .max_rd_atomic = 2,
-	};
-	NEED_OK(ibv_modify_qp(env.qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT |
-			      IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC));
-	post_inbox();
-	env.psn = PSN;
-}
-
-static void open_all(void)
-{
-	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .cap = { 8, 16, 1, 1, 64 } };
-
-	dev_open(&env.dev);
-	env.pd = ibv_alloc_pd(env.dev.ctx);
-	NEED_PTR(env.pd, "alloc_pd");
-	env.mem = mmap(NULL, CANARY + ROOM + CANARY + INBOX, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	NEED(env.mem != MAP_FAILED, "mmap: %s", err_name(errno));
-	env.room = ibv_reg_mr(env.pd, room(), ROOM, ALL_ACCESS);
-	NEED_PTR(env.room, "reg_mr");
-	env.inbox = ibv_reg_mr(env.pd, inbox(), INBOX, IBV_ACCESS_LOCAL_WRITE);
-	NEED_PTR(env.inbox, "reg_mr");
-	env.cq = ibv_create_cq(env.dev.ctx, 256, NULL, NULL, 0);
-	NEED_PTR(env.cq, "create_cq");
-	init.send_cq = env.cq;
-	init.recv_cq = env.cq;
-	env.qp = ibv_create_qp(env.pd, &init);
-	NEED_PTR(env.qp, "create_qp");
-	peer_open();
-	peer.qpn = env.qp->qp_num;
-	restart();
-}
-
-static void close_all(void)
-{
-	CHECK_ERR(ibv_destroy_qp(env.qp), 0);
-	CHECK_ERR(ibv_destroy_cq(env.cq), 0);
-	CHECK_ERR(ibv_dereg_mr(env.room), 0);
-	CHECK_ERR(ibv_dereg_mr(env.inbox), 0);
-	CHECK_ERR(ibv_dealloc_pd(env.pd), 0);
-	dev_close(&env.dev);
-	peer_close();
-}
+#include "endpoint.h"
 
 static bool in_error(void)
 {
@@ -152,8 +50,6 @@ static void want_refused(const char *what, unsigned int n)
 	CHECK(canaries() && is(room(), ROOM, 0xc5), "%s %u: memory has changed", what, n);
 	restart();
 }
-
-/* ---- Forged packets ------------------------------------------------------ */
 
 /* Opcodes that the RC service does not define are dropped, with any payload length. */
 static void opcodes(void)
@@ -452,70 +348,6 @@ static void forged_answers(void)
 	restart();
 }
 
-static void datagram_begin(struct packet *p, uint16_t pkey)
-{
-	packet_begin(p, SERVICE_UD | SEND_ONLY, 0, 8);
-	p->byte[2] = pkey >> 8;
-	p->byte[3] = pkey;
-	put32(p->byte + 12, PAIR_QKEY);
-	put32(p->byte + 16, PEER_QPN);
-	p->len += 8;
-	packet_fill(p, 8, 0x77);
-}
-
-/* Open a UD queue pair with receive requests, and direct the packet helpers to it. */
-static struct ibv_qp *datagram_open(void)
-{
-	struct ibv_qp_init_attr init = {
-		.qp_type = IBV_QPT_UD, .send_cq = env.cq, .recv_cq = env.cq, .cap = { 1, 8, 1, 1 },
-	};
-	struct ibv_sge sge = { (uintptr_t)inbox(), INBOX / 2, env.inbox->lkey };
-	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
-	struct ibv_qp *qp = ibv_create_qp(env.pd, &init);
-
-	NEED_PTR(qp, "create_qp");
-	NEED_OK(qp_to_init(qp));
-	NEED_OK(qp_to_state(qp, IBV_QPS_RTR));
-	for (int i = 0; i < 8; i++)
-		CHECK_ERR(ibv_post_recv(qp, &wr, &bad), 0);
-	peer.qpn = qp->qp_num;
-	return qp;
-}
-
-/*
- * A datagram with another P_Key or another Q_Key is dropped, and so is a datagram to a
- * multicast address with the number of a queue pair.
- */
-static void stray_datagrams(void)
-{
-	struct in_addr from = { inet_addr("10.89.0.2") };
-	struct ibv_qp *qp = datagram_open();
-	struct packet p;
-	struct ibv_wc wc;
-
-	NEED(!setsockopt(peer.sock, IPPROTO_IP, IP_MULTICAST_IF, &from, sizeof(from)),
-	     "IP_MULTICAST_IF: %s", err_name(errno));
-	datagram_begin(&p, 0x1234);
-	packet_send(&p);
-	CHECK(wait_wc(env.cq, &wc, 100) == 0, "another partition's datagram arrived");
-	datagram_begin(&p, 0xffff);
-	put32(p.byte + 12, PAIR_QKEY + 1);
-	packet_send(&p);
-	CHECK(wait_wc(env.cq, &wc, 100) == 0, "a datagram with another Q_Key arrived");
-	datagram_begin(&p, 0xffff);
-	/* Every host is a member of this group. */
-	packet_send_to(&p, "10.89.0.2", "224.0.0.1", 0);
-	CHECK(wait_wc(env.cq, &wc, 100) == 0, "a group's datagram arrived at a queue pair's number");
-	for (int full = 0; full < 2; full++) {
-		datagram_begin(&p, full ? 0xffff : 0x7fff);
-		packet_send(&p);
-		WANT_WC(env.cq, &wc, IBV_WC_SUCCESS);
-	}
-	CHECK_ERR(ibv_destroy_qp(qp), 0);
-	peer.qpn = env.qp->qp_num;
-	restart();
-}
-
 static uint64_t sent_packets(void)
 {
 	return hw_counter(dev_wanted(), "sent_pkts");
@@ -589,80 +421,6 @@ static void random_bytes(void)
 	restart();
 }
 
-static void send_datagram(uint32_t qpn, uint32_t qkey, uint32_t len)
-{
-	struct packet p;
-
-	packet_begin(&p, SERVICE_UD | SEND_ONLY, 0, len);
-	put32(p.byte + 4, qpn);
-	put32(p.byte + 12, qkey);
-	put32(p.byte + 16, PEER_QPN);
-	p.len = 20;
-	packet_fill(&p, len, 0x44);
-	packet_send(&p);
-}
-
-static bool gsi_works(void)
-{
-	char cmd[200];
-
-	snprintf(cmd, sizeof(cmd), "rdma resource show qp link %s/1 lqpn 1 | grep -q 'state RTS'",
-		 ibv_get_device_name(env.dev.ctx->device));
-	return !system(cmd);
-}
-
-/*
- * A single datagram from an arbitrary host must not break rdma_cm, which all users of the
- * device share.
- */
-static void too_long_for_gsi(void)
-{
-	CHECK(gsi_works(), "queue pair 1 is not in RTS before the test");
-	send_datagram(1, 0x80010000, 257);
-	send_datagram(1, 0x80010000, 300);
-	send_datagram(1, 0x80010000, 1024);
-	sleep_ms(100);
-	CHECK(gsi_works(), "queue pair 1 has failed by a datagram that is longer than its receives");
-}
-
-/* The number of datagrams that found no receive request. */
-static uint64_t out_of_buffer(void)
-{
-	return hw_counter(ibv_get_device_name(env.dev.ctx->device), "out_of_buffer");
-}
-
-static void too_long_for_ud(void)
-{
-	struct ibv_qp_init_attr init = {
-		.qp_type = IBV_QPT_UD, .cap = { 8, 8, 1, 1, 0 }, .send_cq = env.cq, .recv_cq = env.cq,
-	};
-	struct ibv_sge sge = { (uintptr_t)inbox(), 40 + 64, env.inbox->lkey };
-	struct ibv_recv_wr wr = { .wr_id = 7, .sg_list = &sge, .num_sge = 1 }, *bad;
-	struct ibv_qp *qp = ibv_create_qp(env.pd, &init);
-	unsigned long long before = out_of_buffer(), dropped;
-	struct ibv_wc wc;
-
-	NEED_PTR(qp, "create_qp");
-	NEED_OK(qp_to_init(qp));
-	NEED_OK(ibv_modify_qp(qp, &(struct ibv_qp_attr){ .qp_state = IBV_QPS_RTR }, IBV_QP_STATE));
-	CHECK_ERR(ibv_post_recv(qp, &wr, &bad), 0);
-	send_datagram(qp->qp_num, PAIR_QKEY, 65);
-	for (int i = 0; i < 20 && out_of_buffer() == before; i++)
-		sleep_ms(100);
-	dropped = out_of_buffer() - before;
-	CHECK(dropped == 1, "%llu datagrams were counted as dropped", dropped);
-	WANT_EMPTY(env.cq);
-	CHECK(qp_state_now(qp) == IBV_QPS_RTR, "state %d", qp_state_now(qp));
-	CHECK(is(inbox(), INBOX, 0xc5), "memory has changed");
-	/* The receive request was not consumed. */
-	send_datagram(qp->qp_num, PAIR_QKEY, 64);
-	if (WANT_WC(env.cq, &wc, IBV_WC_SUCCESS))
-		CHECK(wc.wr_id == 7 && wc.byte_len == 104, "id %d, %u bytes", (int)wc.wr_id,
-		      wc.byte_len);
-	CHECK_ERR(ibv_destroy_qp(qp), 0);
-	restart();
-}
-
 static const struct test_case cases[] = {
 	{ "open", open_all },
 	{ "opcodes", opcodes },
@@ -675,9 +433,6 @@ static const struct test_case cases[] = {
 	{ "wrong_psn", wrong_psn },
 	{ "strangers", strangers },
 	{ "forged_answers", forged_answers },
-	{ "too_long_for_gsi", too_long_for_gsi },
-	{ "too_long_for_ud", too_long_for_ud },
-	{ "stray_datagrams", stray_datagrams },
 	{ "read_ends", read_ends },
 	{ "random_bytes", random_bytes },
 	{ "close", close_all },
