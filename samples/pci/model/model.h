@@ -7,7 +7,10 @@
  *
  *	bus.c		guests: the ivshmem protocol, interrupts, memory
  *	command.c	objects: commands of the driver
- *	engine.c	work: rings, requests, completions
+ *	engine.c	work: queue pairs, requests and their turns
+ *	ring.c		rings and completions
+ *	memory.c	memory of processes, by key
+ *	message.c	messages: connections, datagrams, receives
  */
 #ifndef UPCI_MODEL_H
 #define UPCI_MODEL_H
