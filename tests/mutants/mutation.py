@@ -8,7 +8,7 @@ a tab and what it says:
             in      kernel/uroce/conn/comp.c comp_dispatch
             old     uroce_psn_diff(pkt->psn, req->high) >= 0
             new     uroce_psn_diff(pkt->psn, req->high) > 0
-            by      kunit uroce_conn
+            by      kunit uroce_loss
 
 in   the file and the function; old must occur there exactly once. Between words any space is as good as another.
 old  an expression, or statements when it ends in ; or }

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Answers that the responder keeps: atomics and reads, repeated and at once. */
+#include "uroce_end.h"
+
+static void conn_atomic_once(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	wire_post(w, IB_WR_ATOMIC_FETCH_AND_ADD, sizeof(u64));
+	wire_run(w);
+	wire_ask(w, -1);
+	wire_lose(&w->b.out, -1);
+	wire_expire(w);
+	wire_settle(w);
+	wire_expect_done(test, 1);
+	KUNIT_EXPECT_EQ(test, w->b.atomics, 1u);
+}
+
+static u64 value_there(struct wire *w)
+{
+	u64 value;
+
+	memcpy(&value, w->b.bytes + 8, sizeof(value));
+	return value;
+}
+
+/* The responder gets the requested operands, and the old value comes back. */
+static void conn_atomic_operands(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	const u64 before = value_there(w);
+
+	wire_post_atomic(w, IB_WR_ATOMIC_FETCH_AND_ADD, 0x100000003ull, 0);
+	wire_run(w);
+	wire_settle(w);
+	KUNIT_EXPECT_EQ(test, w->a.found, before);
+	KUNIT_EXPECT_EQ(test, value_there(w), before + 0x100000003ull);
+	wire_post_atomic(w, IB_WR_ATOMIC_CMP_AND_SWP, before, 7);
+	wire_run(w);
+	wire_settle(w);
+	KUNIT_EXPECT_EQ(test, w->a.found, before + 0x100000003ull);
+	KUNIT_EXPECT_EQ(test, value_there(w), before + 0x100000003ull);
+	wire_post_atomic(w, IB_WR_ATOMIC_CMP_AND_SWP, before + 0x100000003ull, 7);
+	wire_run(w);
+	wire_settle(w);
+	KUNIT_EXPECT_EQ(test, value_there(w), 7ull);
+	wire_expect_done(test, 3);
+}
+
+/* No more reads and atomics are outstanding than the responder keeps responses for. */
+static void conn_reads_at_once(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	wire_post(w, IB_WR_RDMA_READ, 1);
+	wire_post_atomic(w, IB_WR_ATOMIC_FETCH_AND_ADD, 1, 0);
+	wire_post(w, IB_WR_RDMA_READ, 1);
+	wire_run(w);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), w->a.conn.req.max_reads);
+	wire_settle(w);
+	wire_expect_done(test, 3);
+}
+
+/* Advance both ends as if @n packets had been sent, and their messages executed. */
+static void skip_packets(struct wire *w, u32 n)
+{
+	struct uroce_requester *req = &w->a.conn.req;
+
+	req->psn = uroce_psn_add(req->psn, n);
+	req->free = req->psn;
+	req->una = req->psn;
+	req->high = req->psn;
+	w->b.conn.resp.psn = req->psn;
+}
+
+/*
+ * After PSNs have wrapped, an atomic with the PSN of an old one does not get the old
+ * one's result.
+ */
+static void conn_atomic_forgotten(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	struct sk_buff *again;
+	struct uroce_packet pkt;
+	int i;
+
+	wire_post_atomic(w, IB_WR_ATOMIC_FETCH_AND_ADD, 1, 0);
+	wire_run(w);
+	again = skb_copy(skb_peek(&w->a.out), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, again);
+	wire_settle(w);
+	for (i = 0; i < 8; i++) {
+		skip_packets(w, 1 << 21);
+		wire_post(w, IB_WR_SEND, 0);
+		wire_run(w);
+		wire_settle(w);
+	}
+	KUNIT_EXPECT_EQ(test, w->a.completed, 9u);
+	KUNIT_EXPECT_EQ(test, w->b.received, 8u);
+	pkt = (struct uroce_packet){ .skb = again };
+	KUNIT_ASSERT_TRUE(test, uroce_packet_parse(&pkt, 0));
+	IN_BOTTOM_HALF(uroce_resp_receive(&w->b.conn, &pkt));
+	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->b.out));
+	kfree_skb(again);
+}
+
+/*
+ * The responder keeps as many responses as it has memory for. Growing the memory keeps
+ * those present.
+ */
+static void conn_more_reads(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	struct uroce_response *more = kunit_kcalloc(test, 8, sizeof(*more), GFP_KERNEL);
+	struct sk_buff *again;
+	struct uroce_packet pkt;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, more);
+	w->b.conn.resp.count = U32_MAX - 2;	/* wraps below */
+	wire_post_atomic(w, IB_WR_ATOMIC_FETCH_AND_ADD, 1, 0);
+	wire_run(w);
+	again = skb_copy(skb_peek(&w->a.out), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, again);
+	wire_settle(w);
+	KUNIT_EXPECT_PTR_EQ(test, uroce_resp_grow(&w->b.conn, more, 8),
+			    (struct uroce_response *)w->b.responses);
+	/* The response from before is still kept, and the rest of the room can be used. */
+	pkt = (struct uroce_packet){ .skb = again };
+	KUNIT_ASSERT_TRUE(test, uroce_packet_parse(&pkt, 0));
+	IN_BOTTOM_HALF(uroce_resp_receive(&w->b.conn, &pkt));
+	KUNIT_EXPECT_EQ(test, wire_lose(&w->b.out, 1), 0);
+	kfree_skb(again);
+	w->a.conn.req.max_reads = 8;
+	w->b.full = true;
+	for (i = 0; i < 7; i++)
+		wire_post(w, IB_WR_RDMA_READ, 2 * MTU);
+	wire_run(w);
+	wire_ask(w, -1);
+	w->b.full = false;
+	IN_BOTTOM_HALF(uroce_resp_run(&w->b.conn));
+	wire_settle(w);
+	wire_expect_done(test, 8);
+	KUNIT_EXPECT_EQ(test, w->b.atomics, 1u);
+}
+
+static struct kunit_case answer_cases[] = {
+	KUNIT_CASE(conn_atomic_once),
+	KUNIT_CASE(conn_atomic_operands),
+	KUNIT_CASE(conn_atomic_forgotten),
+	KUNIT_CASE(conn_more_reads),
+	KUNIT_CASE(conn_reads_at_once),
+	{}
+};
+
+static struct kunit_suite answer_suite = {
+	.name = "univ_uroce_answer",
+	.init = wire_init,
+	.exit = wire_exit,
+	.test_cases = answer_cases,
+};
+
+kunit_test_suite(answer_suite);

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The operations of two connected ends, which record their calls, and the wire between them. */
+#include <linux/string.h>
+
+#include "uroce_end.h"
+
+static struct end *end_of(struct uroce_conn *conn)
+{
+	return container_of(conn, struct end, conn);
+}
+
+static struct uroce_msg *end_msg(struct uroce_conn *conn, u32 index)
+{
+	return &end_of(conn)->msg[index % MSGS];
+}
+
+/* struct uroce_msg has no local key, so the remote address marks a request without memory. */
+static int end_gather(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
+		      void *to, u32 len)
+{
+	if (msg->va == BAD_SOURCE)
+		return IB_WC_LOC_PROT_ERR;
+	memcpy(to, end_of(conn)->bytes + offset, len);
+	return 0;
+}
+
+static int end_attach(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
+		      struct sk_buff *skb, u32 len)
+{
+	return -EOPNOTSUPP;
+}
+
+static int end_scatter(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
+		       const struct uroce_packet *pkt)
+{
+	const struct uroce_atomic_ack *ack;
+	struct end *end = end_of(conn);
+
+	if (uroce_msg_is_atomic(msg)) {
+		ack = (void *)((u8 *)(pkt->bth + 1) + sizeof(struct uroce_aeth));
+		end->found = be64_to_cpu(ack->orig);
+		return 0;
+	}
+	return skb_copy_bits(pkt->skb, pkt->payload, end->bytes + offset, pkt->len) ?
+		IB_WC_LOC_PROT_ERR : 0;
+}
+
+/* Invalidate a region, for a request of either end. */
+static int end_give_up(struct end *end)
+{
+	if (end->held) {
+		end->held--;
+		return -EAGAIN;
+	}
+	end->invalidated++;
+	return 0;
+}
+
+static int end_local(struct uroce_conn *conn, struct uroce_msg *msg)
+{
+	return end_give_up(end_of(conn));
+}
+
+static void end_done(struct uroce_conn *conn, struct uroce_msg *msg,
+		     enum ib_wc_status status)
+{
+	struct end *end = end_of(conn);
+
+	end->status[end->completed++ % MSGS] = status;
+}
+
+static int end_aim(struct uroce_conn *conn, u32 srqn)
+{
+	if (!srqn || srqn >= SRQS)
+		return IB_WC_REM_INV_REQ_ERR;
+	end_of(conn)->aimed = srqn;
+	return 0;
+}
+
+static int end_take(struct uroce_conn *conn)
+{
+	struct end *end = end_of(conn);
+
+	if (!end->recvs)
+		return -ENOENT;
+	end->recvs--;
+	end->taken[end->aimed]++;
+	return 0;
+}
+
+static int end_place(struct uroce_conn *conn, u32 offset,
+		     const struct uroce_packet *pkt)
+{
+	if (offset > BYTES || pkt->len > BYTES - offset)
+		return IB_WC_LOC_LEN_ERR;
+	skb_copy_bits(pkt->skb, pkt->payload, end_of(conn)->bytes + offset, pkt->len);
+	return 0;
+}
+
+static void end_received(struct uroce_conn *conn, const struct ib_wc *wc,
+			 bool solicited)
+{
+	end_of(conn)->received++;
+}
+
+static int end_check(struct uroce_conn *conn, u32 rkey, u64 va, u32 len, int access)
+{
+	return rkey != RKEY || va > BYTES || len > BYTES - va;
+}
+
+static int end_write(struct uroce_conn *conn, u32 rkey, u64 va,
+		     const struct uroce_packet *pkt)
+{
+	if (end_check(conn, rkey, va, pkt->len, IB_ACCESS_REMOTE_WRITE))
+		return IB_WC_REM_ACCESS_ERR;
+	return end_place(conn, va, pkt);
+}
+
+static int end_read(struct uroce_conn *conn, u32 rkey, u64 va, void *to, u32 len)
+{
+	if (end_check(conn, rkey, va, len, IB_ACCESS_REMOTE_READ))
+		return IB_WC_REM_ACCESS_ERR;
+	memcpy(to, end_of(conn)->bytes + va, len);
+	end_of(conn)->reads[end_of(conn)->aimed]++;
+	return 0;
+}
+
+static int end_atomic(struct uroce_conn *conn, u32 rkey, u64 va, bool swap,
+		      u64 compare, u64 operand, u64 *orig)
+{
+	struct end *end = end_of(conn);
+	u64 value;
+
+	if (end_check(conn, rkey, va, sizeof(value), IB_ACCESS_REMOTE_ATOMIC))
+		return IB_WC_REM_ACCESS_ERR;
+	memcpy(orig, end->bytes + va, sizeof(*orig));
+	value = swap ? operand : *orig + operand;
+	if (!swap || *orig == compare)
+		memcpy(end->bytes + va, &value, sizeof(value));
+	end->atomics++;
+	return 0;
+}
+
+static int end_invalidate(struct uroce_conn *conn, u32 rkey)
+{
+	return end_give_up(end_of(conn));
+}
+
+static void end_broken(struct uroce_conn *conn, u32 event)
+{
+	end_of(conn)->broken = true;
+	end_of(conn)->event = event;
+}
+
+static void end_established(struct uroce_conn *conn)
+{
+}
+
+static void end_count(struct uroce_conn *conn, enum uroce_counter what)
+{
+	end_of(conn)->counts[what]++;
+}
+
+static bool end_room(struct uroce_conn *conn, bool response)
+{
+	return end_of(conn)->together || !end_of(conn)->full;
+}
+
+static int end_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool response)
+{
+	skb_put_zero(skb, UROCE_ICRC_SIZE);
+	skb_queue_tail(&end_of(conn)->out, skb);
+	end_of(conn)->together = true;
+	return 0;
+}
+
+static int end_flush(struct uroce_conn *conn, bool response)
+{
+	end_of(conn)->together = false;
+	return 0;
+}
+
+static void end_rerun(struct uroce_conn *conn, bool response)
+{
+}
+
+static const struct uroce_conn_ops end_ops = {
+	.msg = end_msg,
+	.gather = end_gather,
+	.attach = end_attach,
+	.scatter = end_scatter,
+	.local = end_local,
+	.done = end_done,
+	.aim = end_aim,
+	.take = end_take,
+	.place = end_place,
+	.received = end_received,
+	.check = end_check,
+	.write = end_write,
+	.read = end_read,
+	.atomic = end_atomic,
+	.invalidate = end_invalidate,
+	.broken = end_broken,
+	.established = end_established,
+	.count = end_count,
+	.room = end_room,
+	.xmit = end_xmit,
+	.flush = end_flush,
+	.rerun = end_rerun,
+};
+
+static void end_init(struct end *end, u8 seed)
+{
+	struct uroce_conn *conn = &end->conn;
+
+	skb_queue_head_init(&end->out);
+	memset(end->bytes, seed, BYTES);
+	uroce_conn_init(conn, &end_ops, UROCE_RC);
+	conn->mtu = MTU;
+	conn->pkey = 0xffff;
+	conn->resp.limit = ARRAY_SIZE(end->responses);
+	conn->resp.responses = end->responses;
+	conn->resp.access = IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |
+			    IB_ACCESS_REMOTE_ATOMIC;
+	conn->req.retry_cnt = 2;
+	conn->req.rnr_retry = 2;
+	conn->req.max_reads = 2;
+	/* The timer never fires by itself. */
+	conn->req.timeout = MAX_JIFFY_OFFSET / 2;
+	uroce_req_start(conn, FIRST_PSN);
+	uroce_resp_start(conn, FIRST_PSN);
+}
+
+int wire_init(struct kunit *test)
+{
+	struct wire *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, w);
+	end_init(&w->a, 0xaa);
+	end_init(&w->b, 0xbb);
+	w->b.recvs = 2 * MSGS;
+	test->priv = w;
+	return 0;
+}
+
+void wire_exit(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	uroce_req_halt(&w->a.conn);
+	uroce_resp_halt(&w->b.conn);
+	uroce_conn_stop(&w->a.conn);
+	uroce_conn_stop(&w->b.conn);
+	skb_queue_purge(&w->a.out);
+	skb_queue_purge(&w->b.out);
+}
+
+void wire_run(struct wire *w)
+{
+	IN_BOTTOM_HALF(uroce_req_run(&w->a.conn, w->a.conn.req.posted));
+}
+
+struct uroce_msg *wire_post(struct wire *w, enum ib_wr_opcode op, u32 length)
+{
+	struct uroce_requester *req = &w->a.conn.req;
+	struct uroce_msg *msg = &w->a.msg[req->posted % MSGS];
+
+	*msg = (struct uroce_msg){ .op = op, .length = length, .rkey = RKEY };
+	req->posted++;
+	return msg;
+}
+
+struct uroce_msg *wire_post_atomic(struct wire *w, enum ib_wr_opcode op, u64 compare_add,
+				   u64 swap)
+{
+	struct uroce_msg *msg = wire_post(w, op, sizeof(u64));
+
+	msg->va = 8;
+	msg->compare_add = compare_add;
+	msg->swap = swap;
+	return msg;
+}
+
+/* Return the next packet of a queue, parsed, or NULL if there is none. */
+struct sk_buff *wire_next(struct sk_buff_head *queue, struct uroce_packet *pkt)
+{
+	*pkt = (struct uroce_packet){ .skb = skb_dequeue(queue) };
+	if (pkt->skb && !uroce_packet_parse(pkt, 0)) {
+		kfree_skb(pkt->skb);
+		pkt->skb = NULL;
+	}
+	return pkt->skb;
+}
+
+int wire_lose(struct sk_buff_head *queue, int n)
+{
+	struct uroce_packet pkt;
+
+	for (; n && wire_next(queue, &pkt); n--)
+		kfree_skb(pkt.skb);
+	return n;
+}
+
+/* Deliver up to @n requests to the other end; all of them if @n is -1. */
+void wire_ask(struct wire *w, int n)
+{
+	struct uroce_packet pkt;
+
+	for (; n && wire_next(&w->a.out, &pkt); n--) {
+		IN_BOTTOM_HALF(uroce_resp_receive(&w->b.conn, &pkt));
+		kfree_skb(pkt.skb);
+	}
+}
+
+/* Deliver up to @n responses to the requester; all of them if @n is -1. */
+void wire_tell(struct wire *w, int n)
+{
+	struct uroce_packet pkt;
+
+	for (; n && wire_next(&w->b.out, &pkt); n--) {
+		IN_BOTTOM_HALF(uroce_comp_receive(&w->a.conn, &pkt));
+		wire_run(w);
+		kfree_skb(pkt.skb);
+	}
+}
+
+void wire_settle(struct wire *w)
+{
+	int i;
+
+	for (i = 0; i < 100 && (!skb_queue_empty(&w->a.out) ||
+				!skb_queue_empty(&w->b.out)); i++) {
+		wire_ask(w, -1);
+		wire_tell(w, -1);
+	}
+}
+
+void wire_expire(struct wire *w)
+{
+	timer_delete_sync(&w->a.conn.req.timer);
+	w->a.conn.req.expired = true;
+	wire_run(w);
+}
+
+/* The wait after an RNR NAK is over. */
+void wire_end_wait(struct wire *w)
+{
+	hrtimer_cancel(&w->a.conn.req.soon);
+	w->a.conn.req.ready_at = 0;
+	wire_run(w);
+}
+
+/* On a slow machine the timer may have fired already, so check that it was ever started. */
+bool timer_was_started(const struct hrtimer *timer)
+{
+	return hrtimer_get_expires(timer) != 0;
+}
+
+void wire_expect_done(struct kunit *test, u32 n)
+{
+	struct wire *w = test->priv;
+	u32 i;
+
+	KUNIT_EXPECT_EQ(test, w->a.completed, n);
+	for (i = 0; i < n; i++)
+		KUNIT_EXPECT_EQ(test, (int)w->a.status[i], (int)IB_WC_SUCCESS);
+	KUNIT_EXPECT_FALSE(test, w->b.broken);
+}
+
+void wire_expect_packet(struct kunit *test, struct sk_buff_head *queue, u8 opcode,
+			u32 psn)
+{
+	struct uroce_packet pkt;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, wire_next(queue, &pkt));
+	KUNIT_EXPECT_EQ(test, (int)pkt.bth->opcode, (int)opcode);
+	KUNIT_EXPECT_EQ(test, pkt.psn, psn & UROCE_PSN_MASK);
+	kfree_skb(pkt.skb);
+}
+
+/* Drop every packet: as many are sent as there are retries, and then the request fails. */
+void wire_expect_tries(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	int sent = 0;
+
+	while (!w->a.completed && sent < 10) {
+		KUNIT_EXPECT_EQ(test, wire_lose(&w->a.out, 1), 0);
+		sent++;
+		wire_expire(w);
+	}
+	KUNIT_EXPECT_EQ(test, sent, 1 + w->a.conn.req.retry_cnt);
+	KUNIT_EXPECT_EQ(test, (int)w->a.status[0], (int)IB_WC_RETRY_EXC_ERR);
+}

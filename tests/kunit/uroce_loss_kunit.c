@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Packets that are lost or repeated: the requests that are sent again, and the ones that are not. */
+#include "uroce_end.h"
+
+static void conn_request_lost(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	wire_post(w, IB_WR_SEND, 4 * MTU);
+	wire_run(w);
+	wire_ask(w, 1);
+	wire_lose(&w->a.out, 1);
+	wire_ask(w, -1);
+	/* One response is sent for the two packets that arrived too early. */
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->b.out), 1u);
+	wire_tell(w, -1);
+	wire_expect_packet(test, &w->a.out, UROCE_SEND_MIDDLE, FIRST_PSN + 1);
+	wire_expire(w);
+	wire_settle(w);
+	wire_expect_done(test, 1);
+	KUNIT_EXPECT_EQ(test, w->b.received, 1u);
+}
+
+static void conn_answer_lost(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	wire_post(w, IB_WR_SEND, 2 * MTU);
+	wire_run(w);
+	wire_ask(w, -1);
+	wire_lose(&w->b.out, -1);
+	KUNIT_EXPECT_EQ(test, w->a.completed, 0u);
+	wire_expire(w);
+	wire_settle(w);
+	wire_expect_done(test, 1);
+	KUNIT_EXPECT_EQ(test, w->b.received, 1u);
+	KUNIT_EXPECT_EQ(test, w->b.counts[UROCE_CNT_DUPLICATES], 2u);
+}
+
+static void conn_tries(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	wire_post(w, IB_WR_SEND, 1);
+	wire_run(w);
+	wire_expect_tries(test);
+}
+
+static void conn_read_lost(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	wire_post(w, IB_WR_RDMA_READ, 5 * MTU);
+	wire_run(w);
+	wire_expect_packet(test, &w->a.out, UROCE_READ_REQUEST, FIRST_PSN);
+	wire_expire(w);
+	wire_ask(w, -1);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->b.out), 5u);
+	wire_tell(w, 2);
+	wire_lose(&w->b.out, 1);
+	wire_tell(w, -1);
+	/* The requester asks for the missing part, starting at the first missing packet. */
+	wire_ask(w, -1);
+	wire_expect_packet(test, &w->b.out, UROCE_READ_FIRST, FIRST_PSN + 2);
+	wire_expire(w);
+	wire_settle(w);
+	wire_expect_done(test, 1);
+	KUNIT_EXPECT_EQ(test, (int)w->a.bytes[5 * MTU - 1], 0xbb);
+	KUNIT_EXPECT_EQ(test, (int)w->a.bytes[5 * MTU], 0xaa);
+}
+
+/* Expect an ACK of the responder, and drop it. */
+static void expect_ack(struct kunit *test, u32 psn)
+{
+	struct wire *w = test->priv;
+	struct uroce_packet pkt;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, wire_next(&w->b.out, &pkt));
+	KUNIT_EXPECT_EQ(test, (int)pkt.bth->opcode, (int)UROCE_ACKNOWLEDGE);
+	KUNIT_EXPECT_EQ(test, pkt.psn, psn & UROCE_PSN_MASK);
+	kfree_skb(pkt.skb);
+}
+
+/*
+ * A write is repeated because its ACK was lost, and the response to the request behind
+ * it was lost as well. The new ACK must not carry the PSN of that later request,
+ * because rdma_rxe would take it for the response.
+ */
+static void conn_ack_spares(struct kunit *test, enum ib_wr_opcode op, u32 length)
+{
+	struct wire *w = test->priv;
+	int i;
+
+	wire_post(w, IB_WR_RDMA_WRITE, 1);
+	wire_post(w, op, length);
+	wire_run(w);
+	wire_ask(w, -1);
+	wire_lose(&w->b.out, -1);
+	wire_expire(w);
+	wire_ask(w, 1);
+	expect_ack(test, FIRST_PSN);
+	wire_lose(&w->a.out, -1);
+	for (i = 0; i < 2; i++) {
+		wire_expire(w);
+		wire_settle(w);
+	}
+	wire_expect_done(test, 2);
+}
+
+static void conn_ack_spares_read(struct kunit *test)
+{
+	conn_ack_spares(test, IB_WR_RDMA_READ, 2 * MTU);
+}
+
+static void conn_ack_spares_atomic(struct kunit *test)
+{
+	conn_ack_spares(test, IB_WR_ATOMIC_FETCH_AND_ADD, sizeof(u64));
+}
+
+/* An ACK of a PSN that was not sent yet completes nothing. */
+static void conn_ack_of_unsent(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	wire_post(w, IB_WR_SEND, 1);
+	wire_run(w);
+	wire_lose(&w->a.out, -1);
+	uroce_resp_ack(&w->b.conn, UROCE_AETH_NO_CREDIT, w->a.conn.req.high);
+	IN_BOTTOM_HALF(uroce_resp_run(&w->b.conn));
+	wire_tell(w, -1);
+	KUNIT_EXPECT_EQ(test, w->a.completed, 0u);
+	wire_expire(w);
+	wire_settle(w);
+	wire_expect_done(test, 1);
+}
+
+/* A read response that is repeated long after the read has completed causes no retry. */
+static void conn_answer_again(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	struct sk_buff *again;
+
+	wire_post(w, IB_WR_RDMA_READ, 3 * MTU);
+	wire_run(w);
+	wire_ask(w, -1);
+	again = skb_copy(skb_peek(&w->b.out), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, again);
+	wire_settle(w);
+	wire_post(w, IB_WR_SEND, 1);
+	wire_run(w);
+	skb_queue_tail(&w->b.out, again);
+	wire_tell(w, -1);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 1u);
+	KUNIT_EXPECT_EQ(test, w->a.conn.req.tries, w->a.conn.req.retry_cnt);
+	wire_settle(w);
+	wire_expect_done(test, 2);
+}
+
+static struct kunit_case loss_cases[] = {
+	KUNIT_CASE(conn_request_lost),
+	KUNIT_CASE(conn_answer_lost),
+	KUNIT_CASE(conn_tries),
+	KUNIT_CASE(conn_read_lost),
+	KUNIT_CASE(conn_ack_spares_read),
+	KUNIT_CASE(conn_ack_spares_atomic),
+	KUNIT_CASE(conn_ack_of_unsent),
+	KUNIT_CASE(conn_answer_again),
+	{}
+};
+
+static struct kunit_suite loss_suite = {
+	.name = "univ_uroce_loss",
+	.init = wire_init,
+	.exit = wire_exit,
+	.test_cases = loss_cases,
+};
+
+kunit_test_suite(loss_suite);

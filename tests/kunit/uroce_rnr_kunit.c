@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Receivers that are not ready: RNR NAKs, and the waits of the requester. */
+#include "uroce_end.h"
+
+static void conn_not_ready(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	w->b.recvs = 0;
+	wire_post(w, IB_WR_SEND, 1);
+	wire_run(w);
+	wire_settle(w);
+	KUNIT_EXPECT_TRUE(test, w->a.conn.req.waiting);
+	w->b.recvs = 1;
+	wire_end_wait(w);
+	wire_settle(w);
+	wire_expect_done(test, 1);
+}
+
+/*
+ * If the packet that the requester repeats after an RNR wait is lost, the responder
+ * sends a NAK at once.
+ */
+static void conn_not_ready_lost(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	w->b.recvs = 0;
+	w->b.conn.resp.rnr_timer = 0;	/* 655 ms */
+	wire_post(w, IB_WR_SEND, 3 * MTU);
+	wire_run(w);
+	wire_ask(w, 1);
+	w->b.conn.resp.patience = U64_MAX; /* never expires, however slow the machine is */
+	wire_ask(w, -1);
+	/* The two packets behind the first get no response: they were already under way. */
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->b.out), 1u);
+	wire_tell(w, -1);
+	w->b.recvs = 1;
+	w->b.conn.resp.patience = 1;	/* the wait is over */
+	wire_end_wait(w);
+	wire_lose(&w->a.out, 1);
+	wire_ask(w, -1);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->b.out), 1u);
+	wire_settle(w);
+	wire_expect_done(test, 1);
+	KUNIT_EXPECT_EQ(test, w->a.counts[UROCE_CNT_TIMEOUTS], 0u);
+}
+
+static void conn_never_ready(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	int i;
+
+	w->b.recvs = 0;
+	wire_post(w, IB_WR_SEND, 1);
+	wire_run(w);
+	for (i = 0; i < 10 && !w->a.completed; i++) {
+		wire_settle(w);
+		wire_end_wait(w);
+	}
+	KUNIT_EXPECT_EQ(test, w->b.counts[UROCE_CNT_RNR_SENT], 1u + w->a.conn.req.rnr_retry);
+	KUNIT_EXPECT_EQ(test, (int)w->a.status[0], (int)IB_WC_RNR_RETRY_EXC_ERR);
+}
+
+/* The wait is as long as the peer asks for, and the timer of a lost packet does not end it. */
+static void conn_not_ready_wait(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	struct uroce_requester *req = &w->a.conn.req;
+	u64 before = ktime_get_ns();
+
+	w->b.recvs = 0;
+	w->b.conn.resp.rnr_timer = 31;	/* 491.52 ms */
+	wire_post(w, IB_WR_SEND, 1);
+	wire_run(w);
+	wire_settle(w);
+	KUNIT_EXPECT_GE(test, req->ready_at, before + 491520000);
+	KUNIT_EXPECT_LE(test, req->ready_at, (u64)ktime_get_ns() + 491520000);
+	KUNIT_EXPECT_FALSE(test, timer_pending(&req->timer));
+	req->ready_at = U64_MAX;	/* never ends, however slow the machine is */
+	wire_expire(w);
+	KUNIT_EXPECT_TRUE(test, req->waiting);
+	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->a.out));
+	KUNIT_EXPECT_EQ(test, w->a.counts[UROCE_CNT_TIMEOUTS], 0u);
+	w->b.recvs = 1;
+	wire_end_wait(w);
+	wire_settle(w);
+	wire_expect_done(test, 1);
+}
+
+/* Without a limit of retries, waits of 10 microseconds grow until they last 1.28 ms. */
+static void conn_not_ready_grows(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	struct uroce_requester *req = &w->a.conn.req;
+	u64 before;
+	int i;
+
+	w->b.recvs = 0;
+	w->b.conn.resp.rnr_timer = 1;
+	req->rnr_retry = 7;
+	req->rnr_tries = 7;
+	wire_post(w, IB_WR_SEND, 1);
+	wire_run(w);
+	for (i = 0; i < 20; i++) {
+		before = ktime_get_ns();
+		wire_settle(w);
+		KUNIT_EXPECT_GE(test, req->ready_at, before + (10000 << min(i + 1, 7)));
+		KUNIT_EXPECT_LE(test, req->ready_at, (u64)ktime_get_ns() + 1280000);
+		wire_end_wait(w);
+	}
+	w->b.recvs = 1;
+	wire_settle(w);
+	wire_end_wait(w);
+	wire_settle(w);
+	wire_expect_done(test, 1);
+	KUNIT_EXPECT_EQ(test, req->rnr_waits, (u8)0);
+}
+
+static struct kunit_case rnr_cases[] = {
+	KUNIT_CASE(conn_not_ready),
+	KUNIT_CASE(conn_not_ready_lost),
+	KUNIT_CASE(conn_never_ready),
+	KUNIT_CASE(conn_not_ready_wait),
+	KUNIT_CASE(conn_not_ready_grows),
+	{}
+};
+
+static struct kunit_suite rnr_suite = {
+	.name = "univ_uroce_rnr",
+	.init = wire_init,
+	.exit = wire_exit,
+	.test_cases = rnr_cases,
+};
+
+kunit_test_suite(rnr_suite);
