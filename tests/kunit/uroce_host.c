@@ -370,3 +370,55 @@ void host_again(struct kunit *test, enum ib_qp_type type, u8 rnr_retry)
 	host_stale(&h->b.area);
 	host_connect(test, &h->a, &h->b, type, rnr_retry);
 }
+
+struct ib_sge host_piece(const struct side *side, u64 at, u32 len)
+{
+	return (struct ib_sge){ .addr = IOVA + at, .length = len, .lkey = side->area.mr->lkey };
+}
+
+int host_receive(struct host *h, struct side *side, u64 id, u64 at, u32 len)
+{
+	struct ib_sge sge = host_piece(side, at, len);
+	const struct ib_recv_wr wr = { .wr_id = id, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	return uroce_post_recv(&side->qp.ib, &wr, &bad);
+}
+
+int host_ask(struct host *h, u64 id, enum ib_wr_opcode opcode, u64 at, u64 to, u32 len)
+{
+	struct ib_sge sge = host_piece(&h->a, at, len);
+	const struct ib_rdma_wr wr = {
+		.wr = { .wr_id = id, .sg_list = &sge, .num_sge = 1, .opcode = opcode,
+			.send_flags = IB_SEND_SIGNALED },
+		.remote_addr = IOVA + to, .rkey = h->b.area.mr->rkey,
+	};
+	const struct ib_send_wr *bad;
+
+	return uroce_post_send(&h->a.qp.ib, &wr.wr, &bad);
+}
+
+void host_expect_wc(struct kunit *test, struct side *side, u64 id, enum ib_wc_status status)
+{
+	struct ib_wc wc = {};
+
+	KUNIT_ASSERT_EQ(test, uroce_cq_poll(&side->cq.ib, 1, &wc), 1);
+	KUNIT_EXPECT_EQ(test, wc.wr_id, id);
+	KUNIT_EXPECT_EQ(test, (int)wc.status, (int)status);
+}
+
+void host_expect_none(struct kunit *test, struct side *side)
+{
+	struct ib_wc wc;
+
+	KUNIT_EXPECT_EQ(test, uroce_cq_poll(&side->cq.ib, 1, &wc), 0);
+}
+
+enum ib_qp_state host_state(const struct side *side)
+{
+	return READ_ONCE(side->qp.qp->state);
+}
+
+bool host_is_stale(const struct side *side)
+{
+	return host_differs(&side->area, 0, 0, 0, 0) < 0;
+}

@@ -68,6 +68,17 @@ void host_connect(struct kunit *test, struct side *from, struct side *to,
 		  enum ib_qp_type type, u8 rnr_retry);
 void host_drop(struct side *side);
 
+/* Bytes @at.. of the memory of a side. */
+struct ib_sge host_piece(const struct side *side, u64 at, u32 len);
+int host_receive(struct host *h, struct side *side, u64 id, u64 at, u32 len);
+/* Post a request with @len bytes at @at of the first side's memory and @to of the second side's. */
+int host_ask(struct host *h, u64 id, enum ib_wr_opcode opcode, u64 at, u64 to, u32 len);
+/* Expect this as the next completion of a side. */
+void host_expect_wc(struct kunit *test, struct side *side, u64 id, enum ib_wc_status status);
+void host_expect_none(struct kunit *test, struct side *side);
+enum ib_qp_state host_state(const struct side *side);
+bool host_is_stale(const struct side *side);
+
 /* The port whose addresses belong to another host. */
 #define FAR_PORT 9
 

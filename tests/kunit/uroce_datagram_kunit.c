@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Datagrams and groups on one host: datagrams that are dropped, and the members of a group. */
+#include "uroce_host.h"
+
+static int datagram(struct host *h, u64 id, u32 len)
+{
+	struct uroce_ah ah = { .index = h->dev.id };
+	struct ib_sge sge = host_piece(&h->a, 0, len);
+	const struct ib_ud_wr wr = {
+		.wr = { .wr_id = id, .sg_list = &sge, .num_sge = 1, .opcode = IB_WR_SEND,
+			.send_flags = IB_SEND_SIGNALED },
+		.ah = &ah.ib, .remote_qpn = h->b.qp.ib.qp_num, .remote_qkey = QKEY,
+	};
+	const struct ib_send_wr *bad;
+
+	return uroce_post_send(&h->a.qp.ib, &wr.wr, &bad);
+}
+
+static u64 counted(const struct host *h, enum uroce_counter what)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += per_cpu_ptr(h->dev.counters, cpu)[what];
+	return sum;
+}
+
+/*
+ * A datagram that is too long is dropped. The receive request serves a datagram that
+ * fits, and the queue pair continues.
+ */
+static void local_datagram_too_long(struct kunit *test)
+{
+	struct host *h = test->priv;
+
+	h->dev.netdev->mtu = 1500;
+	host_again(test, IB_QPT_UD, 0);
+	KUNIT_ASSERT_EQ(test, host_receive(h, &h->b, 5, 0, 40 + 64), 0);
+	KUNIT_ASSERT_EQ(test, datagram(h, 1, 65), 0);
+	host_expect_wc(test, &h->a, 1, IB_WC_SUCCESS);
+	host_expect_none(test, &h->b);
+	KUNIT_EXPECT_EQ(test, (int)host_state(&h->b), (int)IB_QPS_RTS);
+	KUNIT_EXPECT_TRUE(test, host_is_stale(&h->b));
+	KUNIT_ASSERT_EQ(test, datagram(h, 2, 64), 0);
+	host_expect_wc(test, &h->a, 2, IB_WC_SUCCESS);
+	host_expect_wc(test, &h->b, 5, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, (int)*host_byte(&h->b.area, 40), (int)host_pattern(0, 1));
+	KUNIT_EXPECT_EQ(test, counted(h, UROCE_CNT_OUT_OF_BUFFER), 1ull);
+	/* No receive request is left. */
+	KUNIT_ASSERT_EQ(test, datagram(h, 3, 1), 0);
+	host_expect_wc(test, &h->a, 3, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, counted(h, UROCE_CNT_OUT_OF_BUFFER), 2ull);
+}
+
+/*
+ * A group has as many members as the device reports, and accepts another after a member
+ * has left.
+ */
+static void local_group_limit(struct kunit *test)
+{
+	struct uroce_qp *qps = kunit_kcalloc(test, UROCE_MAX_MEMBERS + 1, sizeof(*qps),
+					     GFP_KERNEL);
+	struct uroce_ibqp member = { .ib.device = NULL };
+	union ib_gid gid = { .raw = { [10] = 0xff, [11] = 0xff, 239, 1, 2, 3 } };
+	struct host *h = test->priv;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, qps);
+	for (i = 0; i <= UROCE_MAX_MEMBERS; i++) {
+		qps[i].dev = &h->dev;
+		member.qp = &qps[i];
+		KUNIT_EXPECT_EQ(test, uroce_mcast_attach(&member.ib, &gid, 0),
+				i < UROCE_MAX_MEMBERS ? 0 : -ENOMEM);
+	}
+	KUNIT_EXPECT_EQ(test, h->dev.group_count, 1u);
+	/* Attach a member that is attached already, then use the place of a member that leaves. */
+	member.qp = &qps[0];
+	KUNIT_EXPECT_EQ(test, uroce_mcast_attach(&member.ib, &gid, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, uroce_mcast_detach(&member.ib, &gid, 0), 0);
+	KUNIT_EXPECT_EQ(test, uroce_mcast_detach(&member.ib, &gid, 0), -EINVAL);
+	member.qp = &qps[UROCE_MAX_MEMBERS];
+	KUNIT_EXPECT_EQ(test, uroce_mcast_attach(&member.ib, &gid, 0), 0);
+	for (i = 1; i <= UROCE_MAX_MEMBERS; i++) {
+		member.qp = &qps[i];
+		KUNIT_EXPECT_EQ(test, uroce_mcast_detach(&member.ib, &gid, 0), 0);
+	}
+	KUNIT_EXPECT_EQ(test, h->dev.group_count, 0u);
+}
+
+static struct kunit_case datagram_cases[] = {
+	KUNIT_CASE(local_datagram_too_long),
+	KUNIT_CASE(local_group_limit),
+	{}
+};
+
+static struct kunit_suite datagram_suite = {
+	.name = "univ_uroce_datagram",
+	.init = host_init,
+	.exit = host_exit,
+	.test_cases = datagram_cases,
+};
+
+kunit_test_suite(datagram_suite);
