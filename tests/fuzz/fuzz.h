@@ -14,142 +14,19 @@
 #ifndef FUZZ_H
 #define FUZZ_H
 
-#include "raw.h"
-#include <dirent.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
+#include "coverage.h"
+#include "pool.h"
 
-#define INPUT_MAX 512
-#define POOL_MAX 2048
 #ifndef CHILD_RUNS
 #define CHILD_RUNS 300
 #endif
 /* A call takes up to a second on a kernel with many checks; a soak runs 13 other programs. */
 #define INPUT_SECONDS (30 * test_slowness())
 
-struct input {
-	uint32_t len;
-	uint8_t byte[INPUT_MAX];
-};
-
-/* The state that all children share. */
-struct fuzz_state {
-	uint64_t seed;
-	uint64_t runs;
-	uint32_t named;			/* named inputs at the start of the pool */
-	uint32_t next_named;
-	uint32_t pool_count;
-	uint32_t edges;
-	uint32_t kept;
-	struct input current;
-	struct input pool[POOL_MAX];
-	uint8_t edge[1 << 16];
-};
-
-static struct fuzz_state *fuzz;
-static const char *fuzz_out;
-
 /* Defined by each fuzzer: called once in each child, and for each input. */
 static void target_open(void);
 static void target_run(void);
-
-/* ---- Reading an input ---------------------------------------------------- */
-
-/* The position of one thread in the input that it runs. */
-struct reader {
-	uint32_t at;
-	uint32_t end;
-};
-
-static uint32_t take(struct reader *r, unsigned int bytes)
-{
-	uint32_t value = 0;
-
-	while (bytes--)
-		value = value << 8 | (r->at < r->end ? fuzz->current.byte[r->at++] : 0);
-	return value;
-}
-
-static bool more(const struct reader *r)
-{
-	return r->at < r->end;
-}
-
-/* Boundary values of fields. */
-static uint64_t take_value(struct reader *r)
-{
-	uint32_t how = take(r, 1);
-	uint64_t high;
-
-	switch (how % 8) {
-	case 0:
-		return take(r, 1);
-	case 1:
-		return take(r, 2);
-	case 2:
-		return take(r, 4);
-	case 3:
-		high = take(r, 4);
-		return high << 32 | take(r, 4);
-	case 4:
-		return 1ull << take(r, 1) % 64;
-	case 5:
-		return (1ull << take(r, 1) % 64) - 1;
-	case 6:
-		return -(uint64_t)take(r, 1);
-	default:
-		return how >> 3;
-	}
-}
-
-/* ---- Coverage ------------------------------------------------------------ */
-
-#define KCOV_INIT_TRACE _IOR('c', 1, unsigned long)
-#define KCOV_ENABLE _IO('c', 100)
-#define KCOV_WORDS (64 << 10)
-
-static unsigned long *kcov;
-
-/* For the calling thread. Without KCOV no input is preferred. */
-static void kcov_open(void)
-{
-	int fd = open("/sys/kernel/debug/kcov", O_RDWR | O_CLOEXEC);
-	void *mem;
-
-	if (fd < 0 || ioctl(fd, KCOV_INIT_TRACE, (unsigned long)KCOV_WORDS))
-		return;
-	mem = mmap(NULL, KCOV_WORDS * sizeof(*kcov), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (mem != MAP_FAILED && !ioctl(fd, KCOV_ENABLE, 0ul))
-		kcov = mem;
-}
-
-/* Returns how many edges (steps from one place in the code to another) were new. */
-static unsigned int kcov_take(void)
-{
-	unsigned long n, pc, last = 0;
-	unsigned int fresh = 0;
-	uint32_t hash;
-
-	if (!kcov)
-		return 0;
-	n = __atomic_load_n(&kcov[0], __ATOMIC_RELAXED);
-	for (unsigned long i = 0; i < n && i + 1 < KCOV_WORDS; i++) {
-		pc = kcov[i + 1];
-		hash = (uint32_t)((pc * 0x9e3779b97f4a7c15ull) >> 40) ^ (uint32_t)(last >> 1);
-		hash &= sizeof(fuzz->edge) - 1;
-		last = (pc * 0x9e3779b97f4a7c15ull) >> 40;
-		if (!fuzz->edge[hash]) {
-			fuzz->edge[hash] = 1;
-			fresh++;
-		}
-	}
-	fuzz->edges += fresh;
-	__atomic_store_n(&kcov[0], 0, __ATOMIC_RELAXED);
-	return fresh;
-}
-
-/* ---- Complaints of the kernel --------------------------------------------- */
 
 static int klog = -1;
 
@@ -182,8 +59,6 @@ static bool klog_complains(void)
 	return found;
 }
 
-/* ---- Checks of the fuzzer -------------------------------------------------- */
-
 #define EXIT_COMPLAINT 3
 #define EXIT_CONTRACT 4
 
@@ -200,143 +75,6 @@ static MAYBE_UNUSED void contract_broken(const char *format, ...)
 	printf("\n");
 	fflush(stdout);
 	_exit(EXIT_CONTRACT);
-}
-
-/* ---- Inputs -------------------------------------------------------------- */
-
-static void input_save(const struct input *in, const char *why, uint64_t number)
-{
-	char path[512];
-	FILE *f;
-
-	if (!fuzz_out)
-		return;
-	snprintf(path, sizeof(path), "%s/%s-%" PRIu64, fuzz_out, why, number);
-	f = fopen(path, "w");
-	if (!f)
-		return;
-	fwrite(in->byte, 1, in->len, f);
-	fclose(f);
-}
-
-/* The input is on disk before it runs, in case the kernel crashes. */
-static void input_running(void)
-{
-	static int fd = -1;
-	char path[512];
-
-	if (!fuzz_out)
-		return;
-	if (fd < 0) {
-		snprintf(path, sizeof(path), "%s/running", fuzz_out);
-		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	}
-	if (fd >= 0 && (pwrite(fd, fuzz->current.byte, fuzz->current.len, 0) < 0 ||
-			ftruncate(fd, fuzz->current.len)))
-		close(fd);
-}
-
-static void input_load(const char *path)
-{
-	struct input *in = &fuzz->pool[fuzz->pool_count];
-	FILE *f = fopen(path, "r");
-
-	NEED(f, "%s: %s", path, err_name(errno));
-	if (fuzz->pool_count < POOL_MAX) {
-		in->len = fread(in->byte, 1, INPUT_MAX, f);
-		fuzz->pool_count++;
-	}
-	fclose(f);
-}
-
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-	return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-static void inputs_load(const char *path)
-{
-	struct dirent **entry;
-	char name[512];
-	struct stat st;
-	int n;
-
-	if (!stat(path, &st) && !S_ISDIR(st.st_mode)) {
-		input_load(path);
-		return;
-	}
-	n = scandir(path, &entry, NULL, by_name);
-	NEED(n >= 0, "%s: %s", path, err_name(errno));
-	for (int i = 0; i < n; i++) {
-		if (entry[i]->d_name[0] != '.') {
-			snprintf(name, sizeof(name), "%s/%s", path, entry[i]->d_name);
-			input_load(name);
-		}
-		free(entry[i]);
-	}
-	free(entry);
-}
-
-static void change_once(struct input *in, uint64_t *seed)
-{
-	const struct input *other = &fuzz->pool[rnd(seed) % (fuzz->pool_count ? fuzz->pool_count : 1)];
-	uint32_t at = rnd(seed) % in->len, n = 1 + rnd(seed) % 16, from;
-
-	switch (rnd(seed) % 6) {
-	case 0:
-		in->byte[at] ^= 1 << rnd(seed) % 8;
-		break;
-	case 1:
-		in->byte[at] = rnd(seed);
-		break;
-	case 2:		/* remove a piece */
-		n = n < in->len - at ? n : in->len - at;
-		memmove(in->byte + at, in->byte + at + n, in->len - at - n);
-		in->len -= n;
-		break;
-	case 3:		/* insert random bytes */
-		if (in->len + n > INPUT_MAX)
-			break;
-		memmove(in->byte + at + n, in->byte + at, in->len - at);
-		for (uint32_t i = 0; i < n; i++)
-			in->byte[at + i] = rnd(seed);
-		in->len += n;
-		break;
-	case 4:		/* continue as another input */
-		if (!other->len)
-			break;
-		from = rnd(seed) % other->len;
-		n = other->len - from < INPUT_MAX - at ? other->len - from : INPUT_MAX - at;
-		memmove(in->byte + at, other->byte + from, n);
-		in->len = at + n;
-		break;
-	default:	/* repeat a piece */
-		n = n < in->len - at ? n : in->len - at;
-		if (in->len + n > INPUT_MAX)
-			break;
-		memmove(in->byte + at + n, in->byte + at, in->len - at);
-		in->len += n;
-	}
-}
-
-static void input_next(void)
-{
-	struct input *in = &fuzz->current;
-	uint64_t *seed = &fuzz->seed;
-
-	if (fuzz->next_named < fuzz->named) {
-		*in = fuzz->pool[fuzz->next_named++];
-		return;
-	}
-	if (fuzz->pool_count && rnd(seed) % 5) {
-		*in = fuzz->pool[rnd(seed) % fuzz->pool_count];
-	} else {
-		in->len = 8 + rnd(seed) % 200;
-		for (uint32_t i = 0; i < in->len; i++)
-			in->byte[i] = rnd(seed);
-	}
-	for (uint32_t n = 1 + rnd(seed) % 8; n && in->len; n--)
-		change_once(in, seed);
 }
 
 static void input_judge(void)
