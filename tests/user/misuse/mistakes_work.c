@@ -279,7 +279,8 @@ static void no_peer(void)
 	WANT_WC(p.cq[0], &wc, IBV_WC_RETRY_EXC_ERR);
 	SAYS("retries exceeded", "RTR", "path MTU", "hop_limit", "4791");
 	/* The sentence is not cut off in struct univerbs_error. */
-	CHECK(strstr(why_text(), "4791"), "the text ends with: %s", why_text());
+	if (why_known())
+		CHECK(strstr(why_text(), "4791"), "the text ends with: %s", why_text());
 	pair_close(&p);
 }
 
