@@ -54,14 +54,16 @@ serve_all() {
 	kill "${servers[@]}"
 }
 
-# A client that comes too early, or that fails, is repeated.
+# A client that comes before its server cannot connect, and is repeated. No other failure is forgiven.
 ask() {
-	local end=$((SECONDS + 300 * ${UNIV_SLOW:-1}))
+	local out end=$((SECONDS + 300 * ${UNIV_SLOW:-1}))
 	while [ $SECONDS -lt $end ]; do
 		# shellcheck disable=SC2086 # words
-		! univ timeout $((100 * ${UNIV_SLOW:-1})) $1 -p "$2" $server || return 0
+		out=$(univ timeout $((100 * ${UNIV_SLOW:-1})) $1 -p "$2" $server 2>&1) && return
+		grep -qi "couldn't connect" <<<"$out" || break
 		sleep 1
 	done
+	echo "$out"
 	return 1
 }
 
