@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Completion queues, shared receive queues, queue pairs, and their bells. */
 #include "compat.h"
+#include "qp_attr.h"
 #include "upci.h"
 
 struct upci_srq {
@@ -193,34 +194,6 @@ static int qp_destroy(struct ib_qp *ib, struct ib_udata *udata)
 	return 0;
 }
 
-static void qp_keep(struct upci_qp *qp, const struct ib_qp_attr *from, int mask)
-{
-	struct ib_qp_attr *to = &qp->attr;
-
-#define KEEP(bit, member)				\
-	do {						\
-		if (mask & (bit))			\
-			to->member = from->member;	\
-	} while (0)
-
-	KEEP(IB_QP_ACCESS_FLAGS, qp_access_flags);
-	KEEP(IB_QP_PKEY_INDEX, pkey_index);
-	KEEP(IB_QP_PORT, port_num);
-	KEEP(IB_QP_QKEY, qkey);
-	KEEP(IB_QP_AV, ah_attr);
-	KEEP(IB_QP_PATH_MTU, path_mtu);
-	KEEP(IB_QP_TIMEOUT, timeout);
-	KEEP(IB_QP_RETRY_CNT, retry_cnt);
-	KEEP(IB_QP_RNR_RETRY, rnr_retry);
-	KEEP(IB_QP_RQ_PSN, rq_psn);
-	KEEP(IB_QP_SQ_PSN, sq_psn);
-	KEEP(IB_QP_MAX_QP_RD_ATOMIC, max_rd_atomic);
-	KEEP(IB_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
-	KEEP(IB_QP_MIN_RNR_TIMER, min_rnr_timer);
-	KEEP(IB_QP_DEST_QPN, dest_qp_num);
-#undef KEEP
-}
-
 static int qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		     struct ib_udata *udata)
 {
@@ -259,7 +232,7 @@ static int qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	} else {
 		cmpxchg(&qp->state, now, next);
 	}
-	qp_keep(qp, attr, mask);
+	univ_qp_attr_keep(&qp->attr, attr, mask);
 	return 0;
 }
 

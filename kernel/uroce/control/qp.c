@@ -4,6 +4,7 @@
 #include <rdma/ib_addr.h>
 
 #include "control.h"
+#include "qp_attr.h"
 
 static void lose_way(struct uroce_qp *qp)
 {
@@ -158,29 +159,11 @@ static int check_attr(struct uroce_qp *qp, const struct ib_qp_attr *attr,
 	return 0;
 }
 
-#define TAKE(bit, field) do {			\
-	if (mask & (bit))			\
-		qp->attr.field = attr->field;	\
-} while (0)
-
 /* Context: both locks. */
 static void take_attr(struct uroce_qp *qp, const struct ib_qp_attr *attr,
 		      int mask)
 {
-	TAKE(IB_QP_ACCESS_FLAGS, qp_access_flags);
-	TAKE(IB_QP_PKEY_INDEX, pkey_index);
-	TAKE(IB_QP_PORT, port_num);
-	TAKE(IB_QP_QKEY, qkey);
-	TAKE(IB_QP_PATH_MTU, path_mtu);
-	TAKE(IB_QP_TIMEOUT, timeout);
-	TAKE(IB_QP_RETRY_CNT, retry_cnt);
-	TAKE(IB_QP_RNR_RETRY, rnr_retry);
-	TAKE(IB_QP_RQ_PSN, rq_psn);
-	TAKE(IB_QP_SQ_PSN, sq_psn);
-	TAKE(IB_QP_MAX_QP_RD_ATOMIC, max_rd_atomic);
-	TAKE(IB_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
-	TAKE(IB_QP_MIN_RNR_TIMER, min_rnr_timer);
-	TAKE(IB_QP_DEST_QPN, dest_qp_num);
+	univ_qp_attr_keep(&qp->attr, attr, mask);
 	if (mask & IB_QP_PATH_MTU)
 		qp->mtu = ib_mtu_enum_to_int(attr->path_mtu);
 	qp->sq.rnr_left = qp->attr.rnr_retry;
@@ -310,8 +293,6 @@ int uroce_qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	if (mask & IB_QP_AV) {
 		uroce_flow_release(&qp->av.flow);
 		qp->av = av;
-		qp->attr.ah_attr = attr->ah_attr;
-		qp->attr.ah_attr.grh.sgid_attr = NULL;
 	}
 	/* The flag applies to this transition only. */
 	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
