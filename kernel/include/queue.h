@@ -24,8 +24,8 @@
  * implementation sets the flags of receive rings, and with %UNIV_QUEUE_POLLS
  * those of send rings too.
  *
- * A driver of hardware lets the device work on the rings: univ_ring_dma_map()
- * gives the device their addresses, %UNIV_QUEUE_WRITES_CQ lets the device write
+ * A driver of hardware lets the device work on the rings: with %UNIV_QUEUE_DMA
+ * it gets their DMA addresses, %UNIV_QUEUE_WRITES_CQ lets the device write
  * completions, and @page_alloc gives each context a page in which the process
  * rings the device's doorbells.
  */
@@ -36,7 +36,6 @@
 
 #include "ring.h"
 
-struct device;
 struct ib_ah;
 struct ib_cq;
 struct ib_device;
@@ -77,6 +76,10 @@ struct univ_srq;
  *	The driver calls univ_queue_raise() and univ_queue_overrun() and none of
  *	the functions that write completions. These queues are not resized and
  *	have no timestamps
+ * @UNIV_QUEUE_DMA: the device reaches rings by itself, so they have DMA
+ *	addresses (univ_ring.dma). The DMA device must be coherent and must
+ *	reach the pages without a bounce buffer, otherwise no queue can be made
+ *	(%-EOPNOTSUPP); an IOMMU is respected
  */
 enum univ_queue_caps {
 	UNIV_QUEUE_WINDOWS = 1 << 0,
@@ -84,6 +87,7 @@ enum univ_queue_caps {
 	UNIV_QUEUE_ATOMIC_WRITE = 1 << 2,
 	UNIV_QUEUE_POLLS = 1 << 3,
 	UNIV_QUEUE_WRITES_CQ = 1 << 4,
+	UNIV_QUEUE_DMA = 1 << 5,
 };
 
 /*
@@ -213,23 +217,6 @@ struct univ_queue_ops {
 };
 
 /**
- * struct univ_ring_dma - where a device finds a ring
- * @dev: the DMA device
- * @head: bytes from the start of the first page to struct univ_ring_head
- * @slots: bytes from the start of the first page to slot 0, as if the pages
- *	were one row
- * @count: number of pages
- * @page: DMA address of each page of %PAGE_SIZE
- */
-struct univ_ring_dma {
-	struct device *dev;
-	u32 head;
-	u32 slots;
-	u32 count;
-	dma_addr_t page[];
-};
-
-/**
  * struct univ_queue_ah - an address handle that a request names
  * @ib: the device's
  * @held: the core's
@@ -251,10 +238,6 @@ void univ_queue_notify(struct univ_cq *cq);
 const struct univ_ring *univ_queue_cq_ring(struct univ_cq *cq);
 void univ_queue_raise(struct univ_cq *cq);
 void univ_queue_overrun(struct univ_cq *cq);
-
-struct univ_ring_dma *univ_ring_dma_map(struct ib_device *ib,
-					const struct univ_ring *ring);
-void univ_ring_dma_unmap(struct univ_ring_dma *dma);
 
 bool univ_queue_ah_get(struct univ_qp *qp, u32 handle,
 		       struct univ_queue_ah *ah);

@@ -13,10 +13,26 @@
 #include <linux/log2.h>
 #include <linux/stddef.h>
 #include <linux/string.h>
+#include <linux/types.h>
 #include <asm/barrier.h>
 
 #include "univerbs.h"
 #include "univerbs_ring.h"
+
+struct device;
+
+/**
+ * struct univ_ring_dma - the memory of rings as a device reaches it
+ * @dev: the DMA device
+ * @count: number of pages
+ * @page: DMA address of each page of %PAGE_SIZE; valid until the destroying
+ *	function of the queue has returned
+ */
+struct univ_ring_dma {
+	struct device *dev;
+	u32 count;
+	dma_addr_t page[];
+};
 
 /**
  * struct univ_ring - the kernel's private view of one ring
@@ -25,6 +41,10 @@
  * @count: slots, a power of two; 0 when there is no ring
  * @stride: bytes from slot to slot
  * @flags: the last value written to @head->kernel.flags
+ * @offset: bytes from the start of @dma's first page to @head, as if the pages
+ *	were one row; the first slot follows the head
+ * @dma: NULL if the device has no %UNIV_QUEUE_DMA. The two rings of a queue
+ *	pair lie in the same pages
  */
 struct univ_ring {
 	struct univ_ring_head *head;
@@ -32,6 +52,8 @@ struct univ_ring {
 	u32 count;
 	u32 stride;
 	u32 flags;
+	u32 offset;
+	const struct univ_ring_dma *dma;
 };
 
 /**
@@ -48,6 +70,8 @@ static inline void univ_ring_init(struct univ_ring *ring, void *base,
 	ring->count = map->slots;
 	ring->stride = map->stride;
 	ring->flags = 0;
+	ring->offset = map->head_offset;
+	ring->dma = NULL;
 }
 
 /**

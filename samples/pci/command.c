@@ -92,42 +92,37 @@ int upci_destroy(struct upci_dev *dev, enum upci_op op, u32 number)
 	return upci_command(dev, &cmd);
 }
 
-/* Appends the pages of a ring to the list. Returns the new end of the list. */
-static u32 list_ring(struct upci_dev *dev, u32 at, struct upci_ring *to,
-		     const struct univ_ring *ring,
-		     const struct univ_ring_dma *dma)
+static struct upci_ring ring_place(const struct univ_ring *ring)
+{
+	return (struct upci_ring){
+		.head = ring->offset,
+		.slots = ring->offset + sizeof(struct univ_ring_head),
+		.count = ring->count,
+		.stride = ring->stride,
+	};
+}
+
+/*
+ * A command that creates a queue with one or two rings, which lie in the same
+ * pages.
+ */
+int upci_command_rings(struct upci_dev *dev, struct upci_cmd *cmd,
+		       const struct univ_ring *ring,
+		       const struct univ_ring *recv)
 {
 	void __iomem *list = (void __iomem *)dev->mem + UPCI_LIST;
 	u32 i;
-
-	*to = (struct upci_ring){
-		.head = dma->head,
-		.slots = dma->slots,
-		.count = ring->count,
-		.stride = ring->stride,
-		.pages = dma->count,
-	};
-	for (i = 0; i < dma->count; i++)
-		writeq(dma->page[i], list + (at + i) * 8);
-	return at + dma->count;
-}
-
-/* A command that creates a queue with one or two rings. */
-int upci_command_rings(struct upci_dev *dev, struct upci_cmd *cmd,
-		       const struct univ_ring *ring,
-		       const struct univ_ring_dma *dma,
-		       const struct univ_ring *recv,
-		       const struct univ_ring_dma *recv_dma)
-{
-	u32 at = 0;
 	int ret;
 
-	if (dma->count + (recv_dma ? recv_dma->count : 0) > UPCI_LIST_MAX)
+	if (ring->dma->count > UPCI_LIST_MAX)
 		return -ENOMEM;
+	cmd->ring = ring_place(ring);
+	if (recv)
+		cmd->recv = ring_place(recv);
+	cmd->pages = ring->dma->count;
 	mutex_lock(&dev->lock);
-	at = list_ring(dev, at, &cmd->ring, ring, dma);
-	if (recv_dma)
-		list_ring(dev, at, &cmd->recv, recv, recv_dma);
+	for (i = 0; i < cmd->pages; i++)
+		writeq(ring->dma->page[i], list + i * 8);
 	ret = upci_command_locked(dev, cmd);
 	mutex_unlock(&dev->lock);
 	return ret;

@@ -7,7 +7,6 @@
 struct upci_srq {
 	struct ib_srq ib;
 	u32 number;
-	struct univ_ring_dma *dma;
 };
 
 static struct upci_qp *to_qp(struct ib_qp *ib)
@@ -36,16 +35,11 @@ static int cq_attach(struct ib_cq *ib, struct univ_cq *core)
 {
 	struct upci_cq *cq = container_of(ib, struct upci_cq, ib);
 	struct upci_cmd cmd = { .op = UPCI_CREATE_CQ, .number = cq->number };
-	const struct univ_ring *ring = univ_queue_cq_ring(core);
-	struct upci_dev *dev = to_upci(ib->device);
-	struct univ_ring_dma *dma = univ_ring_dma_map(ib->device, ring);
 
-	if (IS_ERR(dma))
-		return PTR_ERR(dma);
 	/* destroy_cq() follows in any case. */
-	cq->dma = dma;
 	WRITE_ONCE(cq->core, core);
-	return upci_command_rings(dev, &cmd, ring, dma, NULL, NULL);
+	return upci_command_rings(to_upci(ib->device), &cmd,
+				  univ_queue_cq_ring(core), NULL);
 }
 
 static int cq_destroy(struct ib_cq *ib, struct ib_udata *udata)
@@ -53,10 +47,8 @@ static int cq_destroy(struct ib_cq *ib, struct ib_udata *udata)
 	struct upci_cq *cq = container_of(ib, struct upci_cq, ib);
 	struct upci_dev *dev = to_upci(ib->device);
 
-	if (cq->dma)
-		upci_destroy(dev, UPCI_DESTROY_CQ, cq->number);
+	upci_destroy(dev, UPCI_DESTROY_CQ, cq->number);
 	upci_forget(dev, &dev->cqs, cq->number);
-	univ_ring_dma_unmap(cq->dma);
 	return 0;
 }
 
@@ -81,16 +73,11 @@ static int srq_attach(struct ib_srq *ib, const struct univ_ring *ring)
 		.number = srq->number,
 		.pd = upci_pd_number(ib->pd),
 	};
-	struct univ_ring_dma *dma = univ_ring_dma_map(ib->device, ring);
 	struct univ_ring view = *ring;
 
-	if (IS_ERR(dma))
-		return PTR_ERR(dma);
-	srq->dma = dma;
 	/* The device looks at the ring when a message arrives. */
 	univ_ring_set_flags(&view, 0);
-	return upci_command_rings(to_upci(ib->device), &cmd, ring, dma, NULL,
-				  NULL);
+	return upci_command_rings(to_upci(ib->device), &cmd, ring, NULL);
 }
 
 static int srq_destroy(struct ib_srq *ib, struct ib_udata *udata)
@@ -98,10 +85,8 @@ static int srq_destroy(struct ib_srq *ib, struct ib_udata *udata)
 	struct upci_srq *srq = container_of(ib, struct upci_srq, ib);
 	struct upci_dev *dev = to_upci(ib->device);
 
-	if (srq->dma)
-		upci_destroy(dev, UPCI_DESTROY_SRQ, srq->number);
+	upci_destroy(dev, UPCI_DESTROY_SRQ, srq->number);
 	xa_erase(&dev->srqs, srq->number);
-	univ_ring_dma_unmap(srq->dma);
 	return 0;
 }
 
@@ -128,23 +113,6 @@ static int qp_create(struct ib_qp *ib, struct ib_qp_init_attr *init,
 			XA_LIMIT(2, UPCI_MAX_QUEUES - 1), GFP_KERNEL);
 }
 
-static int qp_map(struct upci_qp *qp, const struct univ_queue_rings *rings)
-{
-	struct univ_ring_dma *dma;
-
-	dma = univ_ring_dma_map(qp->ib.device, &rings->send);
-	if (IS_ERR(dma))
-		return PTR_ERR(dma);
-	qp->send_dma = dma;
-	if (!rings->recv.count)
-		return 0;
-	dma = univ_ring_dma_map(qp->ib.device, &rings->recv);
-	if (IS_ERR(dma))
-		return PTR_ERR(dma);
-	qp->recv_dma = dma;
-	return 0;
-}
-
 static int qp_attach(struct ib_qp *ib, const struct univ_queue_rings *rings)
 {
 	struct upci_qp *qp = to_qp(ib);
@@ -158,13 +126,9 @@ static int qp_attach(struct ib_qp *ib, const struct univ_queue_rings *rings)
 		.sig_all = rings->sig_all,
 		.max_sge = qp->max_sge,
 	};
-	int ret;
 
 	if (!rings->send.count)
 		return -EINVAL;
-	ret = qp_map(qp, rings);
-	if (ret)
-		return ret;
 	if (ib->srq)
 		cmd.srq = container_of(ib->srq, struct upci_srq, ib)->number;
 	/*
@@ -175,22 +139,16 @@ static int qp_attach(struct ib_qp *ib, const struct univ_queue_rings *rings)
 	qp->recv = rings->recv;
 	if (qp->recv.count)
 		univ_ring_set_flags(&qp->recv, 0);
-	ret = upci_command_rings(to_upci(ib->device), &cmd, &rings->send,
-				 qp->send_dma, &rings->recv, qp->recv_dma);
-	qp->attached = !ret;
-	return ret;
+	return upci_command_rings(to_upci(ib->device), &cmd, &rings->send,
+				  &rings->recv);
 }
 
 static int qp_destroy(struct ib_qp *ib, struct ib_udata *udata)
 {
 	struct upci_dev *dev = to_upci(ib->device);
-	struct upci_qp *qp = to_qp(ib);
 
-	if (qp->attached)
-		upci_destroy(dev, UPCI_DESTROY_QP, ib->qp_num);
+	upci_destroy(dev, UPCI_DESTROY_QP, ib->qp_num);
 	upci_forget(dev, &dev->qps, ib->qp_num);
-	univ_ring_dma_unmap(qp->send_dma);
-	univ_ring_dma_unmap(qp->recv_dma);
 	return 0;
 }
 
@@ -312,7 +270,7 @@ static void srq_kick(struct ib_srq *ib)
 }
 
 const struct univ_queue_ops upci_queue_ops = {
-	.caps = UNIV_QUEUE_WRITES_CQ,
+	.caps = UNIV_QUEUE_WRITES_CQ | UNIV_QUEUE_DMA,
 	.cq_attach = cq_attach,
 	.qp_attach = qp_attach,
 	.srq_attach = srq_attach,

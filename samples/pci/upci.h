@@ -47,18 +47,14 @@ struct upci_cq {
 	struct ib_cq ib;
 	u32 number;
 	struct univ_cq *core;
-	struct univ_ring_dma *dma;
 };
 
 struct upci_qp {
 	struct ib_qp ib;
 	struct ib_qp_attr attr;		/* as modified; the state is @state */
 	enum ib_qp_state state;		/* the device changes it to ERR */
-	bool attached;
 	u32 max_sge;			/* of a send request */
 	struct univ_ring recv;
-	struct univ_ring_dma *send_dma;
-	struct univ_ring_dma *recv_dma;	/* NULL with a shared queue */
 };
 
 static inline struct upci_dev *to_upci(struct ib_device *ib)
@@ -79,9 +75,7 @@ int upci_command(struct upci_dev *dev, const struct upci_cmd *cmd);
 int upci_command_locked(struct upci_dev *dev, const struct upci_cmd *cmd);
 int upci_command_rings(struct upci_dev *dev, struct upci_cmd *cmd,
 		       const struct univ_ring *ring,
-		       const struct univ_ring_dma *dma,
-		       const struct univ_ring *recv,
-		       const struct univ_ring_dma *recv_dma);
+		       const struct univ_ring *recv);
 int upci_destroy(struct upci_dev *dev, enum upci_op op, u32 number);
 void upci_die(struct upci_dev *dev);
 void upci_watch(struct work_struct *work);

@@ -56,14 +56,12 @@ enum upci_op {
 	UPCI_RESET,
 };
 
-/* A ring of uapi/univerbs_ring.h. Its pages are the next @pages of the list. */
+/* A ring of uapi/univerbs_ring.h: offsets in the pages of the list. */
 struct upci_ring {
 	__u32 head;
 	__u32 slots;
 	__u32 count;
 	__u32 stride;
-	__u32 pages;
-	__u32 reserved;
 };
 
 /* The values of states, types, access flags and masks are those of verbs. */
@@ -85,7 +83,7 @@ struct upci_cmd {
 	__u32 access;
 	__u32 mask;		/* IB_QP_*: the members that are valid */
 	__u32 rnr_retry;
-	__u32 pages;		/* of a region, in the list */
+	__u32 pages;		/* in the list: of a region, or of both rings */
 	__u64 iova;
 	__u64 length;
 	struct upci_ring ring;	/* send, shared receive or completion ring */

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Regions: offsets, their mmap(), and lifetimes of regions and mappings (adv11, adv12). */
 #include <linux/file.h>
+#include <linux/dma-mapping.h>
 #include <linux/mman.h>
+#include <linux/platform_device.h>
 #include <linux/uaccess.h>
 
 #include "fixture.h"
@@ -18,7 +20,7 @@ static void region_offsets_unique(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(regions); i++) {
 		regions[i] = univ_region_create(f->ctx, 1 + i * 1000,
 						&hdr);
-		KUNIT_ASSERT_NOT_NULL(test, regions[i]);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, regions[i]);
 		KUNIT_EXPECT_EQ(test, regions[i]->size,
 				PAGE_ALIGN(1 + i * 1000));
 		KUNIT_EXPECT_NE(test, univ_region_offset(regions[i]), 0);
@@ -44,7 +46,7 @@ static void region_shared_memory(struct kunit *test)
 	u32 *words;
 	int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, region);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, region);
 	words = region->vaddr;
 	addr = fixture_map(f, univ_region_offset(region), region->size, RW, MAP_SHARED);
 	KUNIT_ASSERT_FALSE(test, IS_ERR_VALUE(addr));
@@ -88,7 +90,7 @@ static void region_wrong_mmaps(struct kunit *test)
 	unsigned long addr;
 	size_t i;
 
-	KUNIT_ASSERT_NOT_NULL(test, region);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, region);
 	at = univ_region_offset(region);
 	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
 		addr = fixture_map(f, at + wrong[i].offset, wrong[i].length,
@@ -143,12 +145,86 @@ static void region_doorbell_late(struct kunit *test)
 	fixture_unmap(f, addr, PAGE_SIZE);
 }
 
+/* The queue operations of the mock, with regions that its device reaches. */
+static struct univ_queue_ops dma_ops(struct fixture *f)
+{
+	struct univ_queue_ops ops = *f->ctx->dev->queue;
+
+	ops.caps |= UNIV_QUEUE_DMA;
+	return ops;
+}
+
+/* Without a DMA device no ring can be made, and nothing is left. */
+static void region_dma_refused(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	const struct univ_queue_ops *old = f->ctx->dev->queue;
+	struct univ_queue_ops ops = dma_ops(f);
+	struct univ_hdr hdr = {};
+
+	KUNIT_ASSERT_NULL(test, f->mock->ib.dma_device);
+	f->ctx->dev->queue = &ops;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(univ_region_create(f->ctx, PAGE_SIZE,
+							 &hdr)), -EOPNOTSUPP);
+	f->ctx->dev->queue = old;
+	KUNIT_EXPECT_EQ(test, hdr.reason, UNIV_REASON_UNSUPPORTED);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&f->ctx->regions));
+}
+
+/* A device reaches each page, whether the pages are one row or not. */
+static void expect_dma(struct kunit *test, size_t size)
+{
+	struct univ_ring_map map = { .head_offset = 192, .slot_offset = 320,
+				     .slots = 2, .stride = 64 };
+	struct fixture *f = test->priv;
+	struct univ_hdr hdr = {};
+	struct univ_region *region = univ_region_create(f->ctx, size, &hdr);
+	struct univ_ring ring;
+	size_t i;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(region));
+	univ_region_ring(region, &ring, &map);
+	KUNIT_EXPECT_EQ(test, ring.offset, 192);
+	KUNIT_EXPECT_PTR_EQ(test, ring.slots, region->vaddr + 320);
+	KUNIT_ASSERT_PTR_EQ(test, ring.dma, region->dma);
+	KUNIT_ASSERT_EQ(test, ring.dma->count, size / PAGE_SIZE);
+	for (i = 0; i < ring.dma->count; i++)
+		KUNIT_EXPECT_EQ(test, ring.dma->page[i],
+				page_to_phys(univ_region_page(region,
+							      i * PAGE_SIZE)));
+	univ_region_destroy(f->ctx, region);
+}
+
+static void region_dma(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	const struct univ_queue_ops *old = f->ctx->dev->queue;
+	struct univ_queue_ops ops = dma_ops(f);
+	struct platform_device *pdev;
+
+	pdev = platform_device_register_simple("univ_region_kunit",
+					       PLATFORM_DEVID_AUTO, NULL, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(pdev));
+	KUNIT_EXPECT_EQ(test, dma_coerce_mask_and_coherent(&pdev->dev,
+							   DMA_BIT_MASK(64)),
+			0);
+	f->mock->ib.dma_device = &pdev->dev;
+	f->ctx->dev->queue = &ops;
+	expect_dma(test, PAGE_SIZE);
+	expect_dma(test, 64 * PAGE_SIZE);
+	f->ctx->dev->queue = old;
+	f->mock->ib.dma_device = NULL;
+	platform_device_unregister(pdev);
+}
+
 static struct kunit_case region_cases[] = {
 	KUNIT_CASE(region_offsets_unique),
 	KUNIT_CASE(region_shared_memory),
 	KUNIT_CASE(region_wrong_mmaps),
 	KUNIT_CASE(region_doorbell),
 	KUNIT_CASE(region_doorbell_late),
+	KUNIT_CASE(region_dma_refused),
+	KUNIT_CASE(region_dma),
 	{}
 };
 

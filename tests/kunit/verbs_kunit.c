@@ -213,7 +213,7 @@ static void verbs_creation_untold(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, cq);
 	region = univ_region_create(f->ctx, PAGE_SIZE, &hdr);
-	KUNIT_ASSERT_NOT_NULL(test, region);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, region);
 	objects = table_size(f->ctx);
 	regions = regions_size(f->ctx);
 	born = atomic_read(&f->mock->objects);
@@ -247,7 +247,7 @@ static void verbs_untold_and_kept(struct kunit *test)
 	struct univ_hdr hdr = {};
 
 	region = univ_region_create(f->ctx, PAGE_SIZE, &hdr);
-	KUNIT_ASSERT_NOT_NULL(test, region);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, region);
 	objects = table_size(f->ctx);
 	creation_fill(&creations[1], f, pd, 0);
 	mock_fail(f->mock, MOCK_DEREG_MR, 1, -EBUSY);

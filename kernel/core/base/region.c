@@ -8,6 +8,7 @@
 #include "compat.h"
 #include "context.h"
 #include "limit.h"
+#include "queue.h"
 #include "reason.h"
 #include "region.h"
 #include "univerbs_ring.h"
@@ -51,7 +52,7 @@ static void region_free_pages(struct univ_region *region)
 		free_pages_exact(region->vaddr, region->size);
 }
 
-static struct page *region_page(struct univ_region *region, size_t offset)
+struct page *univ_region_page(struct univ_region *region, size_t offset)
 {
 	void *vaddr = region->vaddr + offset;
 
@@ -110,11 +111,26 @@ static struct univ_region *region_charged(struct univ_context *ctx, size_t size,
 	return NULL;
 }
 
+static int region_show(struct univ_context *ctx, struct univ_region *region)
+{
+	int ret = 0;
+
+	if (ctx->dev->queue->caps & UNIV_QUEUE_DMA)
+		ret = univ_region_dma_map(region, ctx->dev->ib);
+	if (ret)
+		return ret;
+	ret = xa_alloc(&ctx->regions, &region->id, region,
+		       XA_LIMIT(1, REGION_MAX_ID), GFP_KERNEL_ACCOUNT);
+	if (ret)
+		univ_region_dma_unmap(region);
+	return ret;
+}
+
 /*
- * Allocates @size bytes of zeroed memory that the process can map. They are
- * charged to the caller's memory cgroup and against the limits of limit.h until
- * the region and its last mapping are gone. May sleep. Returns NULL for ENOMEM,
- * with the reason in @hdr.
+ * Allocates @size bytes of zeroed memory that the process can map, and the
+ * device too if it has %UNIV_QUEUE_DMA. They are charged to the caller's memory
+ * cgroup and against the limits of limit.h until the region and its last
+ * mapping are gone. May sleep. Returns an ERR_PTR with the reason in @hdr.
  */
 struct univ_region *univ_region_create(struct univ_context *ctx, size_t size,
 				       struct univ_hdr *hdr)
@@ -122,29 +138,39 @@ struct univ_region *univ_region_create(struct univ_context *ctx, size_t size,
 	struct univ_region *region;
 	int ret;
 
-	if (size > REGION_MAX_SIZE) {
-		univ_explain(hdr, -ENOMEM, UNIV_REASON_NO_MEMORY, 0, size, 0);
-		return NULL;
-	}
+	if (size > REGION_MAX_SIZE)
+		return ERR_PTR(univ_explain(hdr, -ENOMEM,
+					    UNIV_REASON_NO_MEMORY, 0, size,
+					    0));
 	region = region_charged(ctx, PAGE_ALIGN(size), hdr);
 	if (!region)
-		return NULL;
-	ret = xa_alloc(&ctx->regions, &region->id, region,
-		       XA_LIMIT(1, REGION_MAX_ID), GFP_KERNEL_ACCOUNT);
+		return ERR_PTR(-ENOMEM);
+	ret = region_show(ctx, region);
 	if (!ret)
 		return region;
-	univ_explain_driver(hdr, -ENOMEM);
 	kref_put(&region->ref, region_release);
-	return NULL;
+	return ERR_PTR(univ_explain_driver(hdr, ret));
 }
 
-/* The region cannot be mapped any more. A mapping that exists keeps it. */
+/*
+ * The region cannot be mapped any more. A mapping that exists keeps it. The
+ * device has forgotten what was in it.
+ */
 void univ_region_destroy(struct univ_context *ctx, struct univ_region *region)
 {
 	if (!region)
 		return;
 	xa_erase(&ctx->regions, region->id);
+	univ_region_dma_unmap(region);
 	kref_put(&region->ref, region_release);
+}
+
+/* Describes a ring that lies in the region. */
+void univ_region_ring(struct univ_region *region, struct univ_ring *ring,
+		      const struct univ_ring_map *map)
+{
+	univ_ring_init(ring, region->vaddr, map);
+	ring->dma = region->dma;
 }
 
 u64 univ_region_offset(const struct univ_region *region)
@@ -227,7 +253,7 @@ static int region_insert(struct univ_region *region, struct vm_area_struct *vma)
 
 	for (done = 0; done < region->size; done += PAGE_SIZE) {
 		ret = vm_insert_page(vma, addr + done,
-				     region_page(region, done));
+				     univ_region_page(region, done));
 		if (ret)
 			return ret;
 	}

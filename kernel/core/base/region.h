@@ -7,9 +7,11 @@
 #include <linux/mm_types.h>
 #include <linux/types.h>
 
+#include "ring.h"
+
+struct ib_device;
 struct univ_context;
 struct univ_hdr;
-struct univ_ring_map;
 
 /**
  * struct univ_region - zeroed pages, mapped in the kernel and by the process
@@ -19,6 +21,7 @@ struct univ_ring_map;
  * @size: bytes, whole pages
  * @id: its number in mmap() offsets
  * @read_only: the process may not write
+ * @dma: addresses for a device with %UNIV_QUEUE_DMA, until the owner ends
  *
  * A mapping may outlive the queue that the region was made for, the end of the
  * context and the device. It never shows anything but the region's own bytes.
@@ -30,6 +33,7 @@ struct univ_region {
 	size_t size;
 	u32 id;
 	bool read_only;
+	struct univ_ring_dma *dma;
 };
 
 struct univ_region *univ_region_create(struct univ_context *ctx, size_t size,
@@ -37,6 +41,13 @@ struct univ_region *univ_region_create(struct univ_context *ctx, size_t size,
 void univ_region_destroy(struct univ_context *ctx, struct univ_region *region);
 u64 univ_region_offset(const struct univ_region *region);
 int univ_region_mmap(struct univ_context *ctx, struct vm_area_struct *vma);
+struct page *univ_region_page(struct univ_region *region, size_t offset);
+void univ_region_ring(struct univ_region *region, struct univ_ring *ring,
+		      const struct univ_ring_map *map);
+
+/* dma.c */
+int univ_region_dma_map(struct univ_region *region, struct ib_device *ib);
+void univ_region_dma_unmap(struct univ_region *region);
 
 size_t univ_ring_place(struct univ_ring_map *map, size_t offset, u32 slots,
 		       u32 stride);

@@ -205,11 +205,11 @@ int univ_cq_create_ioctl(struct univ_call *call, void *arg)
 	if (ret)
 		goto release;
 	cq->region = cq_ring_create(call->ctx, cmd->cqe, &map, &cmd->hdr);
-	if (!cq->region) {
-		ret = -ENOMEM;
+	if (IS_ERR(cq->region)) {
+		ret = PTR_ERR(cq->region);
 		goto put_channel;
 	}
-	univ_ring_init(&cq->ring, cq->region->vaddr, &map);
+	univ_region_ring(cq->region, &cq->ring, &map);
 	ret = cq_create_ib(cq, cmd);
 	if (ret)
 		goto destroy_region;
@@ -297,7 +297,7 @@ static bool cq_try_switch(struct univ_cq *cq, struct univ_region *region,
 	unsigned long flags;
 	bool fits, last;
 
-	univ_ring_init(&ring, region->vaddr, map);
+	univ_region_ring(region, &ring, map);
 	for (;;) {
 		spin_lock_irqsave(&cq->lock, flags);
 		*waiting = cq->index - oldest;
@@ -348,8 +348,8 @@ static int cq_resize(struct univ_cq *cq, struct univ_call *call,
 	    univ_queue_can(ctx->dev, UNIV_QUEUE_WRITES_CQ))
 		return univ_explain_driver(&cmd->hdr, -EOPNOTSUPP);
 	region = cq_ring_create(ctx, asked, &map, &cmd->hdr);
-	if (!region)
-		return -ENOMEM;
+	if (IS_ERR(region))
+		return PTR_ERR(region);
 	if (map.slots >= had)
 		ret = cq_resize_ib(cq, map.slots);
 	if (ret) {

@@ -47,10 +47,11 @@ static struct univ_dm *dm_create(struct univ_call *call,
 		return ERR_PTR(ret);
 	}
 	dm->region = univ_region_create(call->ctx, cmd->length, &cmd->hdr);
-	if (dm->region)
+	if (!IS_ERR(dm->region))
 		return dm;
+	ret = PTR_ERR(dm->region);
 	univ_object_release(&dm->obj);
-	return ERR_PTR(-ENOMEM);
+	return ERR_PTR(ret);
 }
 
 int univ_dm_alloc_ioctl(struct univ_call *call, void *arg)

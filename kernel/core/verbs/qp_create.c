@@ -150,7 +150,7 @@ static u32 ring_slots(u32 wr)
 static void ring_init(struct univ_ring *ring, struct univ_qp *qp,
 		      const struct univ_ring_map *map)
 {
-	univ_ring_init(ring, qp->region->vaddr, map);
+	univ_region_ring(qp->region, ring, map);
 	univ_ring_set_flags(ring, UNIV_RING_NEED_KICK);
 }
 
@@ -171,8 +171,8 @@ static int qp_create_rings(struct univ_qp *qp, struct univ_qp_create *cmd)
 	size = univ_ring_place(&cmd->rq, size, ring_slots(cmd->max_recv_wr),
 			       univ_recv_stride(cmd->max_recv_sge));
 	qp->region = univ_region_create(qp->obj.ctx, size, &cmd->hdr);
-	if (!qp->region)
-		return -ENOMEM;
+	if (IS_ERR(qp->region))
+		return PTR_ERR(qp->region);
 	ring_init(&qp->rings.send, qp, &cmd->sq);
 	ring_init(&qp->rings.recv, qp, &cmd->rq);
 	return 0;

@@ -119,9 +119,9 @@ static int srq_create_ring(struct univ_srq *srq, struct univ_srq_create *cmd)
 	size = univ_ring_place(&cmd->ring, 0, roundup_pow_of_two(cmd->max_wr),
 			       univ_recv_stride(sge));
 	srq->region = univ_region_create(ctx, size, &cmd->hdr);
-	if (!srq->region)
-		return -ENOMEM;
-	univ_ring_init(&srq->ring, srq->region->vaddr, &cmd->ring);
+	if (IS_ERR(srq->region))
+		return PTR_ERR(srq->region);
+	univ_region_ring(srq->region, &srq->ring, &cmd->ring);
 	univ_ring_set_flags(&srq->ring, UNIV_RING_NEED_KICK);
 	srq->max_sge = sge;
 	cmd->max_sge = sge;

@@ -202,11 +202,10 @@ static bool event_push(struct guest *guest, uint32_t type, uint32_t number)
  */
 static bool cq_event(struct guest *guest, struct cq *cq)
 {
-	struct univ_ring_head *head = (void *)(bus(guest, cq->ring.page[0]) + cq->ring.at.head);
 	uint32_t arm;
 
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	arm = __atomic_load_n(&head->user.arm, __ATOMIC_RELAXED);
+	arm = __atomic_load_n(&ring_user(guest, &cq->ring)->arm, __ATOMIC_RELAXED);
 	if (arm != cq->fired && (cq->solicited || !(arm & 1))) {
 		if (!event_push(guest, UPCI_EVENT_COMPLETION, (uint32_t)(cq - guest->cqs)))
 			return false;

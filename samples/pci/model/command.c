@@ -9,55 +9,57 @@
 
 #include "model.h"
 
-/* Reads the next @count addresses of the list. Returns NULL if one is not memory. */
-static uint64_t *list_take(struct guest *guest, uint32_t *at, uint32_t count)
+/* Reads the addresses of the list. Returns NULL if one of them is not memory. */
+static uint64_t *list_take(struct guest *guest, uint32_t count)
 {
 	const uint64_t *list = (const void *)((const char *)guest->mem + UPCI_LIST);
 	uint64_t *page;
 	uint32_t i;
 
-	if (!count || count > UPCI_LIST_MAX || *at > UPCI_LIST_MAX - count)
+	if (!count || count > UPCI_LIST_MAX)
 		return NULL;
 	page = malloc(count * sizeof(*page));
 	for (i = 0; page && i < count; i++) {
-		page[i] = __atomic_load_n(&list[*at + i], __ATOMIC_RELAXED);
+		page[i] = __atomic_load_n(&list[i], __ATOMIC_RELAXED);
 		if (!bus_ok(guest, page[i])) {
 			free(page);
 			return NULL;
 		}
 	}
-	*at += count;
 	return page;
 }
 
 /*
- * A page that is larger than UPCI_PAGE in the guest is listed once, so its ring has more bytes
- * than the list has pages, and is refused.
+ * Whether the ring lies in so many pages, none of its cache lines in two of them. A page that is
+ * larger than UPCI_PAGE in the guest is listed once, so its ring is refused.
  */
-static bool ring_take(struct guest *guest, struct ring *ring, const struct upci_ring *at,
-		      uint32_t *list)
+static bool ring_ok(const struct upci_ring *at, uint32_t pages)
 {
 	uint64_t end = at->slots + (uint64_t)at->count * at->stride;
-	uint64_t bytes = (uint64_t)at->pages * UPCI_PAGE;
+	uint64_t bytes = (uint64_t)pages * UPCI_PAGE;
 
-	if (!at->count || (at->count & (at->count - 1)) || at->stride < 32 || at->stride % 32 ||
-	    at->slots % 64 || end > bytes || at->head % 64 || at->head > UPCI_PAGE - 64 ||
-	    at->head + sizeof(struct univ_ring_head) > bytes)
+	return at->count && !(at->count & (at->count - 1)) && at->stride >= 32 &&
+	       !(at->stride % 32) && !(at->slots % 64) && end <= bytes && !(at->head % 64) &&
+	       at->head + sizeof(struct univ_ring_head) <= bytes;
+}
+
+static bool ring_take(struct guest *guest, struct ring *ring, const struct upci_cmd *cmd)
+{
+	if (!ring_ok(&cmd->ring, cmd->pages))
 		return false;
-	*ring = (struct ring) { .at = *at, .page = list_take(guest, list, at->pages) };
+	*ring = (struct ring) { .at = cmd->ring, .page = list_take(guest, cmd->pages) };
 	return ring->page;
 }
 
 static int create_cq(struct guest *guest, const struct upci_cmd *cmd)
 {
 	struct cq *cq = &guest->cqs[cmd->number];
-	uint32_t list = 0;
 
 	if (cq->used)
 		return -EINVAL;
 	memset(cq, 0, sizeof(*cq));
 	if (cmd->ring.stride != sizeof(struct univ_cqe) ||
-	    !ring_take(guest, &cq->ring, &cmd->ring, &list))
+	    !ring_take(guest, &cq->ring, cmd))
 		return -EINVAL;
 	cq->used = true;
 	return 0;
@@ -66,9 +68,8 @@ static int create_cq(struct guest *guest, const struct upci_cmd *cmd)
 static int create_srq(struct guest *guest, const struct upci_cmd *cmd)
 {
 	struct srq *srq = &guest->srqs[cmd->number];
-	uint32_t list = 0;
 
-	if (!cmd->number || srq->used || !ring_take(guest, &srq->ring, &cmd->ring, &list))
+	if (!cmd->number || srq->used || !ring_take(guest, &srq->ring, cmd))
 		return -EINVAL;
 	srq->used = true;
 	return 0;
@@ -86,18 +87,19 @@ static struct srq *srq_find(struct guest *guest, uint32_t number)
 
 static void destroy_qp(struct qp *qp)
 {
-	free(qp->send.page);
-	free(qp->recv.page);
+	free(qp->send.page);		/* the pages of both rings */
 	memset(qp, 0, sizeof(*qp));
 }
 
 static bool qp_rings(struct guest *guest, struct qp *qp, const struct upci_cmd *cmd)
 {
-	uint32_t list = 0;
-
-	return cmd->ring.stride >= sizeof(struct univ_send_wr) &&
-	       ring_take(guest, &qp->send, &cmd->ring, &list) &&
-	       (!cmd->recv.count || ring_take(guest, &qp->recv, &cmd->recv, &list));
+	if (cmd->ring.stride < sizeof(struct univ_send_wr) ||
+	    (cmd->recv.count && !ring_ok(&cmd->recv, cmd->pages)) ||
+	    !ring_take(guest, &qp->send, cmd))
+		return false;
+	if (cmd->recv.count)
+		qp->recv = (struct ring) { .at = cmd->recv, .page = qp->send.page };
+	return true;
 }
 
 static int create_qp(struct guest *guest, const struct upci_cmd *cmd)
@@ -157,13 +159,12 @@ static int create_mr(struct guest *guest, const struct upci_cmd *cmd)
 {
 	struct mr *mr = &guest->mrs[cmd->number];
 	uint64_t bytes = (uint64_t)cmd->pages * UPCI_PAGE, first = cmd->iova % UPCI_PAGE;
-	uint32_t list = 0;
 
 	if (mr->used || cmd->length > bytes || first > bytes - cmd->length)
 		return -EINVAL;
 	*mr = (struct mr) {
 		.pd = cmd->pd, .access = cmd->access, .iova = cmd->iova, .length = cmd->length,
-		.page = list_take(guest, &list, cmd->pages),
+		.page = list_take(guest, cmd->pages),
 	};
 	mr->used = mr->page;
 	return mr->used ? 0 : -EINVAL;

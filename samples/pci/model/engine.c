@@ -30,8 +30,7 @@ uint64_t now_ms(void)
 static void qp_forget(struct guest *guest, struct ring *ring)
 {
 	if (ring->page)
-		ring_retire(guest, ring,
-			    __atomic_load_n(&ring_head(guest, ring)->user.index, __ATOMIC_ACQUIRE));
+		ring_retire(guest, ring, ring_index(guest, ring));
 }
 
 /*

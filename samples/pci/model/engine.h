@@ -31,7 +31,7 @@ extern uint32_t steps;			/* of this pass */
 void qp_fail(struct guest *guest, struct qp *qp);
 
 /* ring.c */
-struct univ_ring_head *ring_head(const struct guest *guest, const struct ring *ring);
+uint32_t ring_index(const struct guest *guest, const struct ring *ring);
 void ring_copy(const struct guest *guest, const struct ring *ring, uint32_t index,
 	       uint32_t offset, void *to, uint32_t length);
 int64_t ring_waiting(const struct guest *guest, const struct ring *ring);

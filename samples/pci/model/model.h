@@ -124,6 +124,9 @@ static inline uint8_t *bus(const struct guest *guest, uint64_t addr)
 }
 bool bus_ok(const struct guest *guest, uint64_t addr);
 
+/* ring.c */
+struct univ_ring_user *ring_user(const struct guest *guest, const struct ring *ring);
+
 /* command.c */
 void command_run(struct guest *guest);
 void guest_reset(struct guest *guest);
