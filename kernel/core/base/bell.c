@@ -134,10 +134,12 @@ static void bell_vm_close(struct vm_area_struct *vma)
 	kref_put(&bell->ref, bell_release);
 }
 
+/* Unlike memory, a BAR is not encrypted, and vmf_insert_pfn() does not care. */
 static pgprot_t bell_prot(const struct univ_bell_page *bell, pgprot_t prot)
 {
-	return bell->page.write_combining ? pgprot_writecombine(prot) :
+	prot = bell->page.write_combining ? pgprot_writecombine(prot) :
 					    pgprot_noncached(prot);
+	return pgprot_decrypted(prot);
 }
 
 /*
