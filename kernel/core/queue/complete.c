@@ -141,9 +141,12 @@ void univ_queue_raise(struct univ_cq *cq)
 	u32 arm;
 
 	spin_lock_irqsave(&cq->lock, flags);
+	if (cq->closed)
+		goto unlock;
 	arm = READ_ONCE(cq->ring.head->user.arm);
-	if (!cq->closed && arm != cq->fired)
+	if (arm != cq->fired)
 		univ_cq_fire(cq, arm);
+unlock:
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
 EXPORT_SYMBOL_NS_GPL(univ_queue_raise, UNIVERBS_NS);

@@ -218,6 +218,9 @@ int univ_cq_create_ioctl(struct univ_call *call, void *arg)
 
 destroy_region:
 	irq_work_sync(&cq->lost);
+	/* A device may have raised events before it refused the queue. */
+	if (cq->channel)
+		univ_event_forget(&cq->channel->events, &cq->comp_events);
 	univ_event_forget(&call->ctx->events, &cq->async_events);
 	univ_region_destroy(call->ctx, cq->region);
 put_channel:
