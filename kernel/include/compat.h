@@ -64,18 +64,17 @@ static inline void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set,
 #endif
 
 /*
- * Before 6.10 dma_need_sync() is true behind every IOMMU that translates. There
- * the memory of a coherent device is neither copied nor flushed, as long as
- * whole pages are mapped.
+ * Behind an IOMMU that translates, dma_need_sync() is true for every device
+ * before 6.10, and from 6.10 on for a device that has not set its mask or of
+ * which one mapping was bounced. There the memory of a coherent device is
+ * neither copied nor flushed, as long as whole pages are mapped.
  */
 static inline bool univ_dma_need_sync(struct device *dev, dma_addr_t addr)
 {
-#ifndef UNIV_HAS_DMA_DEV_NEED_SYNC
 	struct iommu_domain *domain = iommu_get_domain_for_dev(dev);
 
 	if (domain && domain->type & __IOMMU_DOMAIN_PAGING)
 		return !dev_is_dma_coherent(dev);
-#endif
 	return dma_need_sync(dev, addr);
 }
 
