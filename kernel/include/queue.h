@@ -77,9 +77,10 @@ struct univ_srq;
  *	the functions that write completions. These queues are not resized and
  *	have no timestamps
  * @UNIV_QUEUE_DMA: the device reaches rings by itself, so they have DMA
- *	addresses (univ_ring.dma). The DMA device must be coherent and must
- *	reach the pages without a bounce buffer, otherwise no queue can be made
- *	(%-EOPNOTSUPP); an IOMMU is respected
+ *	addresses (univ_ring.dma), as device memory of @mr_memory has. The DMA
+ *	device must be coherent and must reach the pages without a bounce
+ *	buffer, otherwise no queue can be made (%-EOPNOTSUPP); an IOMMU is
+ *	respected
  */
 enum univ_queue_caps {
 	UNIV_QUEUE_WINDOWS = 1 << 0,
@@ -166,7 +167,9 @@ struct univ_queue_page {
  * @srq_bell: likewise
  * @ah_attach: the requests of datagrams in @ah's domain name it @handle
  *
- * The attaching functions may sleep, and return 0 or an errno.
+ * The attaching functions may sleep, and return 0 or an errno. If one of them
+ * or the function for bells fails, the core destroys the queue at once, and the
+ * driver must not refuse that: the ring is freed.
  *
  * The functions from @cq_resize to @srq_detach are optional. All of them but
  * @srq_limit may sleep. They are for an implementation with state of its own

@@ -43,8 +43,10 @@ int univ_region_dma_map(struct univ_region *region, struct ib_device *ib)
 		return -ENOMEM;
 	dma->dev = ib->dma_device;
 	region->dma = dma;
-	for (done = 0; done < region->size && !ret; done += PAGE_SIZE)
+	for (done = 0; done < region->size && !ret; done += PAGE_SIZE) {
 		ret = dma_map(dma, univ_region_page(region, done));
+		cond_resched();
+	}
 	if (ret)
 		univ_region_dma_unmap(region);
 	return ret;
@@ -61,8 +63,10 @@ void univ_region_dma_unmap(struct univ_region *region)
 	if (!dma)
 		return;
 	region->dma = NULL;
-	while (dma->count--)
+	while (dma->count--) {
 		dma_unmap_page(dma->dev, dma->page[dma->count], PAGE_SIZE,
 			       DMA_BIDIRECTIONAL);
+		cond_resched();
+	}
 	kvfree(dma);
 }
