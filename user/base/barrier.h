@@ -66,9 +66,10 @@ static inline void univ_mmio_store_after_memory(volatile uint32_t *reg, uint32_t
 	*reg = value;
 	__asm__ __volatile__("dsb st" ::: "memory");
 #elif defined(__riscv)
-	__asm__ __volatile__("fence w, o" ::: "memory");
+	/* A page that is mapped write-combining is memory to the fence. */
+	__asm__ __volatile__("fence ow, ow" ::: "memory");
 	*reg = value;
-	__asm__ __volatile__("fence o, w" ::: "memory");
+	__asm__ __volatile__("fence ow, ow" ::: "memory");
 #else
 	__sync_synchronize();
 	*reg = value;
