@@ -6,7 +6,7 @@
 #include "compat.h"
 #include "upci.h"
 
-#define COMMAND_TIMEOUT	(60 * HZ)
+#define COMMAND_LOOKS	600		/* ten in a second */
 #define HEART_MISSES	10		/* periods without a beat */
 
 void upci_ring_model(struct upci_dev *dev, u32 vector)
@@ -33,10 +33,11 @@ void upci_die(struct upci_dev *dev)
 		.element.port_num = 1,
 	};
 
+	/* First: memory is freed as soon as the device counts as dead. */
+	pci_clear_master(dev->pdev);
 	if (test_and_set_bit(UPCI_DEAD, &dev->flags))
 		return;
 	dev_err(&dev->pdev->dev, "the device does not answer\n");
-	pci_clear_master(dev->pdev);
 	wake_up_all(&dev->done);
 	if (!test_bit(UPCI_REGISTERED, &dev->flags))
 		return;
@@ -59,7 +60,7 @@ static bool command_done(struct upci_dev *dev, u32 asked)
  */
 int upci_command_locked(struct upci_dev *dev, const struct upci_cmd *cmd)
 {
-	u32 asked = readl(&dev->mem->cmd_asked) + 1;
+	u32 asked = readl(&dev->mem->cmd_asked) + 1, looks = COMMAND_LOOKS;
 
 	lockdep_assert_held(&dev->lock);
 	if (is_dead(dev))
@@ -67,8 +68,11 @@ int upci_command_locked(struct upci_dev *dev, const struct upci_cmd *cmd)
 	memcpy_toio(&dev->mem->cmd, cmd, sizeof(*cmd));
 	writel(asked, &dev->mem->cmd_asked);
 	upci_ring_model(dev, UPCI_BELL_COMMAND);
-	if (!wait_event_timeout(dev->done, command_done(dev, asked),
-				COMMAND_TIMEOUT))
+	/* A device that is no bus master yet cannot interrupt. */
+	while (looks && !wait_event_timeout(dev->done, command_done(dev, asked),
+					    HZ / 10))
+		looks--;
+	if (!looks)
 		upci_die(dev);
 	if (is_dead(dev))
 		return cmd->op >= UPCI_DESTROY_CQ ? 0 : -EIO;
@@ -85,11 +89,16 @@ int upci_command(struct upci_dev *dev, const struct upci_cmd *cmd)
 	return ret;
 }
 
-int upci_destroy(struct upci_dev *dev, enum upci_op op, u32 number)
+/*
+ * The memory of the object is freed next, so a device that does not forget the
+ * object must not go on.
+ */
+void upci_destroy(struct upci_dev *dev, enum upci_op op, u32 number)
 {
 	struct upci_cmd cmd = { .op = op, .number = number };
 
-	return upci_command(dev, &cmd);
+	if (upci_command(dev, &cmd))
+		upci_die(dev);
 }
 
 static struct upci_ring ring_place(const struct univ_ring *ring)

@@ -57,11 +57,13 @@ void upci_events_handle(struct upci_dev *dev)
 /*
  * The device has forgotten an object with events. Those that it wrote before
  * are handled, interrupt or not, so that none of them meets the object that
- * gets the number next. The interrupt may still have found this object.
+ * gets the number next. The interrupt, or another thread that handles events,
+ * may still have found this object.
  */
 void upci_forget(struct upci_dev *dev, struct xarray *table, u32 number)
 {
 	upci_events_handle(dev);
 	xa_erase(table, number);
-	synchronize_irq(pci_irq_vector(dev->pdev, UPCI_IRQ_EVENT));
+	spin_lock_irq(&dev->events_lock);
+	spin_unlock_irq(&dev->events_lock);
 }

@@ -99,10 +99,8 @@ static int mr_dereg(struct ib_mr *ib, struct ib_udata *udata)
 {
 	struct upci_mr *mr = container_of(ib, struct upci_mr, ib);
 	struct upci_dev *dev = to_upci(ib->device);
-	int ret = upci_destroy(dev, UPCI_DESTROY_MR, ib->lkey);
 
-	if (ret)
-		return ret;
+	upci_destroy(dev, UPCI_DESTROY_MR, ib->lkey);
 	xa_erase(&dev->mrs, ib->lkey);
 	ib_umem_release(mr->umem);
 	kfree(mr);

@@ -166,6 +166,7 @@ static int qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		.qkey = attr->qkey,
 		.access = attr->qp_access_flags,
 		.rnr_retry = attr->rnr_retry,
+		.psn = mask & IB_QP_RQ_PSN ? attr->rq_psn : attr->sq_psn,
 		.mask = mask,
 	};
 	int ret;
@@ -228,7 +229,7 @@ static int page_alloc(struct ib_device *ib, struct univ_queue_page *page)
 {
 	page->addr = pci_resource_start(to_upci(ib)->pdev, 0);
 	page->write_combining = false;
-	return PAGE_ALIGNED(page->addr) ? 0 : -ENOSPC;
+	return to_upci(ib)->whole_page ? 0 : -ENOSPC;
 }
 
 static void page_free(struct ib_device *ib, const struct univ_queue_page *page)

@@ -5,8 +5,8 @@
  * QEMU's ivshmem-doorbell with the program samples/pci/model behind it.
  * Documentation/driver.rst explains the code in "A device with doorbells".
  *
- * BAR0 of an ivshmem device is one page with one doorbell register, so all
- * contexts of a device get the same page. A process can therefore ring for
+ * BAR0 of an ivshmem device has one doorbell register, so all contexts of a
+ * device get the same page. A process can therefore ring for
  * queues of another one, which makes the device look at a ring in vain, and can
  * raise this guest's own interrupts. A device of your own has a page for each
  * context, and takes a doorbell only through the page of the queue's context.
@@ -136,6 +136,30 @@ static void upci_init(struct upci_dev *dev, struct pci_dev *pdev)
 	ib_set_device_ops(&dev->ib, &upci_queue_verbs);
 }
 
+/*
+ * BAR0 is smaller than the page that processes map, and another device may have
+ * a BAR behind it. Without the rest of the page, queues are kicked.
+ */
+static void page_reserve(struct upci_dev *dev)
+{
+	struct resource *bar = &dev->pdev->resource[0];
+
+	dev->rest = (struct resource){
+		.name = "upci",
+		.start = bar->end + 1,
+		.end = bar->start + PAGE_SIZE - 1,
+		.flags = bar->flags,
+	};
+	dev->whole_page = PAGE_ALIGNED(bar->start) &&
+			  !request_resource(bar->parent, &dev->rest);
+}
+
+static void page_release(struct upci_dev *dev)
+{
+	if (dev->whole_page)
+		release_resource(&dev->rest);
+}
+
 /* The resources of pcim functions end with the binding of the driver. */
 static int upci_setup(struct upci_dev *dev, struct pci_dev *pdev)
 {
@@ -156,7 +180,6 @@ static int upci_setup(struct upci_dev *dev, struct pci_dev *pdev)
 	    readl(&dev->mem->magic) != UPCI_MAGIC)
 		return -ENODEV;
 	dev->ib.node_guid = cpu_to_be64(readq(&dev->mem->guid));
-	pci_set_master(pdev);
 	ret = pci_alloc_irq_vectors(pdev, 2, 2, PCI_IRQ_MSIX);
 	if (ret < 0)
 		return ret;
@@ -176,6 +199,7 @@ static void upci_free(struct upci_dev *dev)
 {
 	pci_free_irq(dev->pdev, UPCI_IRQ_COMMAND, dev);
 	pci_free_irq(dev->pdev, UPCI_IRQ_EVENT, dev);
+	page_release(dev);
 	ib_dealloc_device(&dev->ib);
 }
 
@@ -194,9 +218,12 @@ static int upci_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		ib_dealloc_device(&dev->ib);
 		return ret;
 	}
+	page_reserve(dev);
 	ret = upci_command(dev, &reset);
 	if (ret)
 		goto free;
+	/* Only now: the device may have had queues in memory of before. */
+	pci_set_master(pdev);
 	ret = univ_queue_register(&dev->ib, &upci_queue_ops);
 	if (ret)
 		goto free;
@@ -228,6 +255,15 @@ static void upci_remove(struct pci_dev *pdev)
 	upci_free(dev);
 }
 
+/* The memory that the device knows will belong to the next kernel. */
+static void upci_shutdown(struct pci_dev *pdev)
+{
+	struct upci_cmd reset = { .op = UPCI_RESET };
+
+	upci_command(pci_get_drvdata(pdev), &reset);
+	pci_clear_master(pdev);
+}
+
 /* QEMU's ivshmem; one that is not upci has no UPCI_MAGIC in BAR2. */
 static const struct pci_device_id upci_ids[] = {
 	{ PCI_DEVICE(0x1af4, 0x1110) },
@@ -240,6 +276,7 @@ static struct pci_driver upci_driver = {
 	.id_table = upci_ids,
 	.probe = upci_probe,
 	.remove = upci_remove,
+	.shutdown = upci_shutdown,
 };
 module_pci_driver(upci_driver);
 

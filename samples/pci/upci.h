@@ -22,6 +22,8 @@ struct upci_dev {
 	struct ib_device ib;
 	struct pci_dev *pdev;
 	void __iomem *regs;		/* BAR0 */
+	struct resource rest;		/* of the page that it begins */
+	bool whole_page;		/* nothing else is in that page */
 	struct upci_mem __iomem *mem;	/* BAR2 */
 	struct mutex lock;		/* the command, and the list in BAR2 */
 	wait_queue_head_t done;		/* of the command */
@@ -76,7 +78,7 @@ int upci_command_locked(struct upci_dev *dev, const struct upci_cmd *cmd);
 int upci_command_rings(struct upci_dev *dev, struct upci_cmd *cmd,
 		       const struct univ_ring *ring,
 		       const struct univ_ring *recv);
-int upci_destroy(struct upci_dev *dev, enum upci_op op, u32 number);
+void upci_destroy(struct upci_dev *dev, enum upci_op op, u32 number);
 void upci_die(struct upci_dev *dev);
 void upci_watch(struct work_struct *work);
 

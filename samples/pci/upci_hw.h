@@ -75,7 +75,7 @@ struct upci_cmd {
 	__u32 srq;		/* 0: none */
 	__u32 sig_all;
 	__u32 max_sge;		/* of a send request */
-	__u32 reserved;
+	__u32 psn;		/* with IB_QP_RQ_PSN or IB_QP_SQ_PSN */
 	__u32 state;
 	__u32 dest_qpn;
 	__u32 dlid;		/* of a queue pair or an address handle */

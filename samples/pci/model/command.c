@@ -9,6 +9,8 @@
 
 #include "model.h"
 
+#define PSN_MASK 0xffffff
+
 /* Reads the addresses of the list. Returns NULL if one of them is not memory. */
 static uint64_t *list_take(struct guest *guest, uint32_t count)
 {
@@ -138,6 +140,10 @@ static int modify_qp(struct guest *guest, const struct upci_cmd *cmd)
 		qp->qkey = cmd->qkey;
 	if (cmd->mask & IBV_QP_ACCESS_FLAGS)
 		qp->access = cmd->access;
+	if (cmd->mask & IBV_QP_RQ_PSN)
+		qp->rq_psn = cmd->psn & PSN_MASK;
+	if (cmd->mask & IBV_QP_SQ_PSN)
+		qp->sq_psn = cmd->psn & PSN_MASK;
 	if (cmd->mask & IBV_QP_RNR_RETRY)
 		qp->rnr_retry = cmd->rnr_retry;
 	if (cmd->mask & IBV_QP_STATE)

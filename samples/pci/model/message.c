@@ -272,9 +272,10 @@ uint8_t rc_request(struct guest *guest, struct qp *qp, struct request *r, uint16
 {
 	struct link l = { .guest = guest, .qp = qp, .far = guest_find(qp->dlid) };
 
+	/* Another queue pair may have got the number of a peer that is gone: it has another PSN. */
 	l.peer = qp_find(l.far, qp->dest_qpn);
 	if (!l.peer || l.peer->type != IBV_QPT_RC || l.peer->dest_qpn != qp->number ||
-	    l.peer->dlid != guest->lid)
+	    l.peer->dlid != guest->lid || l.peer->rq_psn != qp->sq_psn)
 		return qp_wait(qp, PATIENCE_MS) ? IBV_WC_RETRY_EXC_ERR : WAIT;
 	return rc_perform(&l, r, reason);
 }

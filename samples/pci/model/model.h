@@ -65,6 +65,8 @@ struct qp {
 	uint32_t qkey;
 	uint32_t access;
 	uint32_t rnr_retry;
+	uint32_t sq_psn;	/* as modified: requests are not counted */
+	uint32_t rq_psn;
 	bool sig_all;
 	uint32_t max_sge;
 	uint64_t waits_until;	/* 0: the request at the head does not wait */
