@@ -11,7 +11,7 @@
  * feature  the feature that the device must have (enum univ_feature), or 0
  *
  * A new operation needs a row, and its ibv_wr_x(3) in ring/post_ex.c. ibv_post_send(3) posts it by
- * its traits. kernel/uroce/net/opcode.h lists the places in the kernel.
+ * its traits. Documentation/adding.rst lists the other files.
  */
 #ifndef UNIV_OPCODE_H
 #define UNIV_OPCODE_H

@@ -1,20 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The opcodes of send requests, in one table: services, packets, completion and
- * properties of an opcode are looked up in its row. A new opcode needs
- *
- *	1. UNIV_WR_x in uapi/univerbs_ring.h, with a number below 32, and its
- *	   row in opcode.c
- *	2. the code that executes it on this host, in path/perform.c
- *	3. for packets of a new kind: their rows in wire.c, and their execution
- *	   by the peer in conn/resp.c, or in conn/answer.c if they are answered
- *	   with data
- *	4. only if it changes keys of the requester's own: path/remote_ops.c
- *	5. for programs that use the library: its row in user/base/opcode.h
- *	6. its row in the table of opcodes of Documentation/uapi.rst, and tests
- *	   ("requests" in Documentation/testing.rst)
- *
- * An opcode with existing flags and packets needs neither 3 nor 4.
+ * properties of an opcode are looked up in its row. Documentation/adding.rst
+ * lists the other files of a new opcode.
  */
 #ifndef UROCE_OPCODE_H
 #define UROCE_OPCODE_H
