@@ -145,7 +145,8 @@ static const struct reason {
 enum { ROWS = 0
 #include "why/rows.h"
 };
-_Static_assert(ROWS == (int)UNIV_REASON_COUNT, "a reason without a row in reasons.def");
+_Static_assert(ROWS == (int)UNIV_REASON_COUNT,
+	       "each reason needs one row SENTENCE, EXPLAIN or NAMED in user/why/reasons.def");
 
 /* A completion is the only failure without an errno value. */
 void univ_explain(const struct univ_failure *failure, char *text, size_t size)
