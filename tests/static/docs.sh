@@ -144,12 +144,15 @@ paths_in() {
 	esac
 }
 
+# unbuilt PATH: what to do if PATH is a product of the build
+unbuilt() { ! git check-ignore -q "$1" 2>/dev/null || echo " (run make first)"; }
+
 check_paths() {
 	local file path
 	for file in "${texts[@]}" "${pages[@]}"; do
 		[ -e "$file" ] || { missing "$file: there is no such file"; continue; }
 		while read -r path; do
-			compgen -G "$path" >/dev/null || missing "$file: there is no $path"
+			compgen -G "$path" >/dev/null || missing "$file: there is no $path$(unbuilt "$path")"
 			checked=$((checked + 1))
 		done < <(paths_in "$file" | sort -u)
 	done

@@ -147,4 +147,4 @@ check_calls
 [ "${1:-}" != --arrows ] || sort "$work/arrows" | uniq -c
 echo "$checked arrows between ${#rooms[@]} rooms checked"
 [ $failed -eq 0 ] || exit 1
-[ -z "$unbuilt" ] || { echo "not built:$unbuilt"; exit 77; }
+[ -z "$unbuilt" ] || { echo "not built (run make first):$unbuilt"; exit 77; }
