@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Compares the tests with their descriptions: each script of tests/guest says what it needs and where it runs, and every
-# list that is named so is asked for; names of programs are used once; the table "Tests by noun" of
-# Documentation/testing.rst names every program, script and KUnit suite, and no file that is not there; its text about
-# tests/static names every script there, and no other.
+# list that is named so is asked for; names of programs are used once, and a script runs each program; the table "Tests by
+# noun" of Documentation/testing.rst names every program, script and KUnit suite, and no file that is not there; its text
+# about tests/static names every script there, and no other.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -66,8 +66,12 @@ named = set(re.findall(r"``([^`]+)``", rows))
 there = set(names("tests/guest/*.sh") + names("tests/kunit/*_kunit.c"))
 there.update(name for kind in ("use", "misuse", "hostile", "device", "uroce") for name in names("tests/user/%s/*.c" % kind))
 tools = set(names("tests/user/tools/*.c"))
-wrong += ["%s: no noun has the test %s" % (TABLE, name) for name in sorted(there - named)]
-wrong += ["%s: a noun has %s, which is not there" % (TABLE, name) for name in sorted(named - there - tools)]
+run = "".join(text(path) for path in glob.glob("tests/guest/*.sh") + glob.glob("tests/pci/*") + glob.glob("tests/sanitize/*")
+              if os.path.isfile(path))
+wrong += ["tests/user/*/%s: no script of tests/guest runs it" % name for name in sorted(there)
+          if name.endswith(".c") and not name.endswith("_kunit.c") and not re.search(r"\b%s\b" % name[:-2], run)]
+wrong += ["%s: the table \"Tests by noun\" does not name %s" % (TABLE, name) for name in sorted(there - named)]
+wrong += ["%s: the table \"Tests by noun\" names %s, which does not exist" % (TABLE, name) for name in sorted(named - there - tools)]
 
 checks = re.search(r"^``tests/static``\n(.*?)\n\n", text(TABLE), re.M | re.S)
 described = set(re.findall(r"[a-z-]+\.sh", checks.group(1) if checks else ""))
