@@ -10,7 +10,6 @@ checked=0 failed=0
 
 declare -A long=(
 	[uapi/univerbs.h]='the contract in one file, which programs include'
-	[uapi/check/layout.h]='one assertion for each field of the contract'
 	[user/include/infiniband/verbs.h]="rdma-core's public header, with all of its names"
 	[tests/user/lib/ioctl_table.h]='one row for each ioctl that needs special arguments'
 )

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause */
-/* The assertions of layout.h and ring_layout.h, which remain defined. */
+/* The assertions of layout.h and its parts, which remain defined. */
 #ifndef UNIV_CHECK_ASSERTS_H
 #define UNIV_CHECK_ASSERTS_H
 

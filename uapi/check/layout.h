@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause */
 /*
  * The layout of the contract as numbers: each size and each offset of
- * univerbs.h is asserted here, and of univerbs_ring.h in ring_layout.h.
+ * univerbs.h is asserted here, in memory_layout.h and in queue_layout.h, and of
+ * univerbs_ring.h in ring_layout.h.
+ *
  * kernel/core/base/layout.c and user/abi/layout.c include this file, so that
  * neither side can change the layout by accident, and neither side's compiler
  * can disagree. It is in uapi/ because the two sides share nothing else, and in
@@ -11,6 +13,8 @@
 #define UNIV_CHECK_LAYOUT_H
 
 #include "asserts.h"
+#include "memory_layout.h"
+#include "queue_layout.h"
 #include "ring_layout.h"
 #include "univerbs.h"
 
@@ -168,25 +172,6 @@ AT(univ_xrcd_open, oflags, 36);
 AT(univ_xrcd_open, handle, 40);
 AT(univ_xrcd_open, reserved, 44);
 
-SIZE(univ_mr_reg, 80);
-AT(univ_mr_reg, hdr, 0);
-AT(univ_mr_reg, pd, 32);
-AT(univ_mr_reg, access, 36);
-AT(univ_mr_reg, addr, 40);
-AT(univ_mr_reg, length, 48);
-AT(univ_mr_reg, iova, 56);
-AT(univ_mr_reg, handle, 64);
-AT(univ_mr_reg, lkey, 68);
-AT(univ_mr_reg, rkey, 72);
-AT(univ_mr_reg, reserved, 76);
-
-SIZE(univ_mw_alloc, 48);
-AT(univ_mw_alloc, hdr, 0);
-AT(univ_mw_alloc, pd, 32);
-AT(univ_mw_alloc, type, 36);
-AT(univ_mw_alloc, handle, 40);
-AT(univ_mw_alloc, rkey, 44);
-
 SIZE(univ_handle_query, 88);
 AT(univ_handle_query, hdr, 0);
 AT(univ_handle_query, handle, 32);
@@ -199,44 +184,6 @@ AT(univ_handle_query, length, 56);
 AT(univ_handle_query, iova, 64);
 AT(univ_handle_query, map_offset, 72);
 AT(univ_handle_query, map_length, 80);
-
-SIZE(univ_mr_null_alloc, 48);
-AT(univ_mr_null_alloc, hdr, 0);
-AT(univ_mr_null_alloc, pd, 32);
-AT(univ_mr_null_alloc, handle, 36);
-AT(univ_mr_null_alloc, lkey, 40);
-AT(univ_mr_null_alloc, reserved, 44);
-
-SIZE(univ_dm_alloc, 64);
-AT(univ_dm_alloc, hdr, 0);
-AT(univ_dm_alloc, length, 32);
-AT(univ_dm_alloc, log_align, 40);
-AT(univ_dm_alloc, handle, 44);
-AT(univ_dm_alloc, map_offset, 48);
-AT(univ_dm_alloc, map_length, 56);
-
-SIZE(univ_mr_dm_reg, 72);
-AT(univ_mr_dm_reg, hdr, 0);
-AT(univ_mr_dm_reg, pd, 32);
-AT(univ_mr_dm_reg, dm, 36);
-AT(univ_mr_dm_reg, offset, 40);
-AT(univ_mr_dm_reg, length, 48);
-AT(univ_mr_dm_reg, access, 56);
-AT(univ_mr_dm_reg, handle, 60);
-AT(univ_mr_dm_reg, lkey, 64);
-AT(univ_mr_dm_reg, rkey, 68);
-
-SIZE(univ_mr_rereg, 80);
-AT(univ_mr_rereg, hdr, 0);
-AT(univ_mr_rereg, handle, 32);
-AT(univ_mr_rereg, change, 36);
-AT(univ_mr_rereg, pd, 40);
-AT(univ_mr_rereg, access, 44);
-AT(univ_mr_rereg, addr, 48);
-AT(univ_mr_rereg, length, 56);
-AT(univ_mr_rereg, iova, 64);
-AT(univ_mr_rereg, lkey, 72);
-AT(univ_mr_rereg, rkey, 76);
 
 SIZE(univ_ah_attr, 32);
 AT(univ_ah_attr, dgid, 0);
@@ -262,163 +209,6 @@ SIZE(univ_channel_create, 40);
 AT(univ_channel_create, hdr, 0);
 AT(univ_channel_create, fd, 32);
 AT(univ_channel_create, reserved, 36);
-
-SIZE(univ_ring_map, 16);
-AT(univ_ring_map, head_offset, 0);
-AT(univ_ring_map, slot_offset, 4);
-AT(univ_ring_map, slots, 8);
-AT(univ_ring_map, stride, 12);
-
-SIZE(univ_cq_create, 96);
-AT(univ_cq_create, hdr, 0);
-AT(univ_cq_create, cqe, 32);
-AT(univ_cq_create, comp_vector, 36);
-AT(univ_cq_create, channel_fd, 40);
-AT(univ_cq_create, cq_flags, 44);
-AT(univ_cq_create, cookie, 48);
-AT(univ_cq_create, handle, 56);
-AT(univ_cq_create, reserved, 60);
-AT(univ_cq_create, map_offset, 64);
-AT(univ_cq_create, map_length, 72);
-AT(univ_cq_create, ring, 80);
-
-SIZE(univ_cq_resize, 72);
-AT(univ_cq_resize, hdr, 0);
-AT(univ_cq_resize, handle, 32);
-AT(univ_cq_resize, cqe, 36);
-AT(univ_cq_resize, map_offset, 40);
-AT(univ_cq_resize, map_length, 48);
-AT(univ_cq_resize, ring, 56);
-
-SIZE(univ_cq_moderate, 40);
-AT(univ_cq_moderate, hdr, 0);
-AT(univ_cq_moderate, handle, 32);
-AT(univ_cq_moderate, count, 36);
-AT(univ_cq_moderate, period, 38);
-
-SIZE(univ_bell, 8);
-AT(univ_bell, offset, 0);
-AT(univ_bell, value, 4);
-
-SIZE(univ_srq_create, 120);
-AT(univ_srq_create, hdr, 0);
-AT(univ_srq_create, pd, 32);
-AT(univ_srq_create, max_wr, 36);
-AT(univ_srq_create, max_sge, 40);
-AT(univ_srq_create, limit, 44);
-AT(univ_srq_create, cookie, 48);
-AT(univ_srq_create, handle, 56);
-AT(univ_srq_create, reserved, 60);
-AT(univ_srq_create, map_offset, 64);
-AT(univ_srq_create, map_length, 72);
-AT(univ_srq_create, ring, 80);
-AT(univ_srq_create, srq_type, 96);
-AT(univ_srq_create, cq, 100);
-AT(univ_srq_create, xrcd, 104);
-AT(univ_srq_create, srq_num, 108);
-AT(univ_srq_create, bell, 112);
-
-SIZE(univ_srq_modify, 48);
-AT(univ_srq_modify, hdr, 0);
-AT(univ_srq_modify, handle, 32);
-AT(univ_srq_modify, attr_mask, 36);
-AT(univ_srq_modify, max_wr, 40);
-AT(univ_srq_modify, limit, 44);
-
-SIZE(univ_srq_query, 48);
-AT(univ_srq_query, hdr, 0);
-AT(univ_srq_query, handle, 32);
-AT(univ_srq_query, max_wr, 36);
-AT(univ_srq_query, max_sge, 40);
-AT(univ_srq_query, limit, 44);
-
-SIZE(univ_qp_create, 168);
-AT(univ_qp_create, hdr, 0);
-AT(univ_qp_create, pd, 32);
-AT(univ_qp_create, send_cq, 36);
-AT(univ_qp_create, recv_cq, 40);
-AT(univ_qp_create, srq, 44);
-AT(univ_qp_create, qp_type, 48);
-AT(univ_qp_create, sq_sig_all, 52);
-AT(univ_qp_create, max_send_wr, 56);
-AT(univ_qp_create, max_recv_wr, 60);
-AT(univ_qp_create, max_send_sge, 64);
-AT(univ_qp_create, max_recv_sge, 68);
-AT(univ_qp_create, max_inline, 72);
-AT(univ_qp_create, create_flags, 76);
-AT(univ_qp_create, cookie, 80);
-AT(univ_qp_create, handle, 88);
-AT(univ_qp_create, qp_num, 92);
-AT(univ_qp_create, map_offset, 96);
-AT(univ_qp_create, map_length, 104);
-AT(univ_qp_create, sq, 112);
-AT(univ_qp_create, rq, 128);
-AT(univ_qp_create, xrcd, 144);
-AT(univ_qp_create, reserved, 148);
-AT(univ_qp_create, sq_bell, 152);
-AT(univ_qp_create, rq_bell, 160);
-
-SIZE(univ_qp_open, 56);
-AT(univ_qp_open, hdr, 0);
-AT(univ_qp_open, xrcd, 32);
-AT(univ_qp_open, qp_num, 36);
-AT(univ_qp_open, qp_type, 40);
-AT(univ_qp_open, handle, 44);
-AT(univ_qp_open, cookie, 48);
-
-SIZE(univ_qp_attr, 128);
-AT(univ_qp_attr, attr_mask, 0);
-AT(univ_qp_attr, qp_state, 4);
-AT(univ_qp_attr, cur_qp_state, 8);
-AT(univ_qp_attr, path_mtu, 12);
-AT(univ_qp_attr, path_mig_state, 16);
-AT(univ_qp_attr, qkey, 20);
-AT(univ_qp_attr, rq_psn, 24);
-AT(univ_qp_attr, sq_psn, 28);
-AT(univ_qp_attr, dest_qp_num, 32);
-AT(univ_qp_attr, qp_access_flags, 36);
-AT(univ_qp_attr, rate_limit, 40);
-AT(univ_qp_attr, pkey_index, 44);
-AT(univ_qp_attr, alt_pkey_index, 46);
-AT(univ_qp_attr, en_sqd_async_notify, 48);
-AT(univ_qp_attr, sq_draining, 49);
-AT(univ_qp_attr, max_rd_atomic, 50);
-AT(univ_qp_attr, max_dest_rd_atomic, 51);
-AT(univ_qp_attr, min_rnr_timer, 52);
-AT(univ_qp_attr, port_num, 53);
-AT(univ_qp_attr, timeout, 54);
-AT(univ_qp_attr, retry_cnt, 55);
-AT(univ_qp_attr, rnr_retry, 56);
-AT(univ_qp_attr, alt_port_num, 57);
-AT(univ_qp_attr, alt_timeout, 58);
-AT(univ_qp_attr, reserved, 59);
-AT(univ_qp_attr, ah, 64);
-AT(univ_qp_attr, alt_ah, 96);
-
-SIZE(univ_qp_modify, 168);
-AT(univ_qp_modify, hdr, 0);
-AT(univ_qp_modify, handle, 32);
-AT(univ_qp_modify, reserved, 36);
-AT(univ_qp_modify, attr, 40);
-
-SIZE(univ_qp_query, 192);
-AT(univ_qp_query, hdr, 0);
-AT(univ_qp_query, handle, 32);
-AT(univ_qp_query, attr_mask, 36);
-AT(univ_qp_query, attr, 40);
-AT(univ_qp_query, max_send_wr, 168);
-AT(univ_qp_query, max_recv_wr, 172);
-AT(univ_qp_query, max_send_sge, 176);
-AT(univ_qp_query, max_recv_sge, 180);
-AT(univ_qp_query, max_inline, 184);
-AT(univ_qp_query, sq_sig_all, 188);
-
-SIZE(univ_mcast, 56);
-AT(univ_mcast, hdr, 0);
-AT(univ_mcast, qp, 32);
-AT(univ_mcast, lid, 36);
-AT(univ_mcast, reserved, 38);
-AT(univ_mcast, gid, 40);
 
 SIZE(univ_event, 16);
 AT(univ_event, type, 0);

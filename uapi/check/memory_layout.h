@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause */
+/*
+ * The layout of the structs of memory regions, memory windows and device
+ * memory; see layout.h.
+ */
+#ifndef UNIV_CHECK_MEMORY_LAYOUT_H
+#define UNIV_CHECK_MEMORY_LAYOUT_H
+
+#include "asserts.h"
+#include "univerbs.h"
+
+SIZE(univ_mr_reg, 80);
+AT(univ_mr_reg, hdr, 0);
+AT(univ_mr_reg, pd, 32);
+AT(univ_mr_reg, access, 36);
+AT(univ_mr_reg, addr, 40);
+AT(univ_mr_reg, length, 48);
+AT(univ_mr_reg, iova, 56);
+AT(univ_mr_reg, handle, 64);
+AT(univ_mr_reg, lkey, 68);
+AT(univ_mr_reg, rkey, 72);
+AT(univ_mr_reg, reserved, 76);
+
+SIZE(univ_mw_alloc, 48);
+AT(univ_mw_alloc, hdr, 0);
+AT(univ_mw_alloc, pd, 32);
+AT(univ_mw_alloc, type, 36);
+AT(univ_mw_alloc, handle, 40);
+AT(univ_mw_alloc, rkey, 44);
+
+SIZE(univ_mr_null_alloc, 48);
+AT(univ_mr_null_alloc, hdr, 0);
+AT(univ_mr_null_alloc, pd, 32);
+AT(univ_mr_null_alloc, handle, 36);
+AT(univ_mr_null_alloc, lkey, 40);
+AT(univ_mr_null_alloc, reserved, 44);
+
+SIZE(univ_dm_alloc, 64);
+AT(univ_dm_alloc, hdr, 0);
+AT(univ_dm_alloc, length, 32);
+AT(univ_dm_alloc, log_align, 40);
+AT(univ_dm_alloc, handle, 44);
+AT(univ_dm_alloc, map_offset, 48);
+AT(univ_dm_alloc, map_length, 56);
+
+SIZE(univ_mr_dm_reg, 72);
+AT(univ_mr_dm_reg, hdr, 0);
+AT(univ_mr_dm_reg, pd, 32);
+AT(univ_mr_dm_reg, dm, 36);
+AT(univ_mr_dm_reg, offset, 40);
+AT(univ_mr_dm_reg, length, 48);
+AT(univ_mr_dm_reg, access, 56);
+AT(univ_mr_dm_reg, handle, 60);
+AT(univ_mr_dm_reg, lkey, 64);
+AT(univ_mr_dm_reg, rkey, 68);
+
+SIZE(univ_mr_rereg, 80);
+AT(univ_mr_rereg, hdr, 0);
+AT(univ_mr_rereg, handle, 32);
+AT(univ_mr_rereg, change, 36);
+AT(univ_mr_rereg, pd, 40);
+AT(univ_mr_rereg, access, 44);
+AT(univ_mr_rereg, addr, 48);
+AT(univ_mr_rereg, length, 56);
+AT(univ_mr_rereg, iova, 64);
+AT(univ_mr_rereg, lkey, 72);
+AT(univ_mr_rereg, rkey, 76);
+
+#endif

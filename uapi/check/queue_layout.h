@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause */
+/*
+ * The layout of the structs of completion queues, shared receive queues and
+ * queue pairs; see layout.h.
+ */
+#ifndef UNIV_CHECK_QUEUE_LAYOUT_H
+#define UNIV_CHECK_QUEUE_LAYOUT_H
+
+#include "asserts.h"
+#include "univerbs.h"
+
+SIZE(univ_ring_map, 16);
+AT(univ_ring_map, head_offset, 0);
+AT(univ_ring_map, slot_offset, 4);
+AT(univ_ring_map, slots, 8);
+AT(univ_ring_map, stride, 12);
+
+SIZE(univ_cq_create, 96);
+AT(univ_cq_create, hdr, 0);
+AT(univ_cq_create, cqe, 32);
+AT(univ_cq_create, comp_vector, 36);
+AT(univ_cq_create, channel_fd, 40);
+AT(univ_cq_create, cq_flags, 44);
+AT(univ_cq_create, cookie, 48);
+AT(univ_cq_create, handle, 56);
+AT(univ_cq_create, reserved, 60);
+AT(univ_cq_create, map_offset, 64);
+AT(univ_cq_create, map_length, 72);
+AT(univ_cq_create, ring, 80);
+
+SIZE(univ_cq_resize, 72);
+AT(univ_cq_resize, hdr, 0);
+AT(univ_cq_resize, handle, 32);
+AT(univ_cq_resize, cqe, 36);
+AT(univ_cq_resize, map_offset, 40);
+AT(univ_cq_resize, map_length, 48);
+AT(univ_cq_resize, ring, 56);
+
+SIZE(univ_cq_moderate, 40);
+AT(univ_cq_moderate, hdr, 0);
+AT(univ_cq_moderate, handle, 32);
+AT(univ_cq_moderate, count, 36);
+AT(univ_cq_moderate, period, 38);
+
+SIZE(univ_bell, 8);
+AT(univ_bell, offset, 0);
+AT(univ_bell, value, 4);
+
+SIZE(univ_srq_create, 120);
+AT(univ_srq_create, hdr, 0);
+AT(univ_srq_create, pd, 32);
+AT(univ_srq_create, max_wr, 36);
+AT(univ_srq_create, max_sge, 40);
+AT(univ_srq_create, limit, 44);
+AT(univ_srq_create, cookie, 48);
+AT(univ_srq_create, handle, 56);
+AT(univ_srq_create, reserved, 60);
+AT(univ_srq_create, map_offset, 64);
+AT(univ_srq_create, map_length, 72);
+AT(univ_srq_create, ring, 80);
+AT(univ_srq_create, srq_type, 96);
+AT(univ_srq_create, cq, 100);
+AT(univ_srq_create, xrcd, 104);
+AT(univ_srq_create, srq_num, 108);
+AT(univ_srq_create, bell, 112);
+
+SIZE(univ_srq_modify, 48);
+AT(univ_srq_modify, hdr, 0);
+AT(univ_srq_modify, handle, 32);
+AT(univ_srq_modify, attr_mask, 36);
+AT(univ_srq_modify, max_wr, 40);
+AT(univ_srq_modify, limit, 44);
+
+SIZE(univ_srq_query, 48);
+AT(univ_srq_query, hdr, 0);
+AT(univ_srq_query, handle, 32);
+AT(univ_srq_query, max_wr, 36);
+AT(univ_srq_query, max_sge, 40);
+AT(univ_srq_query, limit, 44);
+
+SIZE(univ_qp_create, 168);
+AT(univ_qp_create, hdr, 0);
+AT(univ_qp_create, pd, 32);
+AT(univ_qp_create, send_cq, 36);
+AT(univ_qp_create, recv_cq, 40);
+AT(univ_qp_create, srq, 44);
+AT(univ_qp_create, qp_type, 48);
+AT(univ_qp_create, sq_sig_all, 52);
+AT(univ_qp_create, max_send_wr, 56);
+AT(univ_qp_create, max_recv_wr, 60);
+AT(univ_qp_create, max_send_sge, 64);
+AT(univ_qp_create, max_recv_sge, 68);
+AT(univ_qp_create, max_inline, 72);
+AT(univ_qp_create, create_flags, 76);
+AT(univ_qp_create, cookie, 80);
+AT(univ_qp_create, handle, 88);
+AT(univ_qp_create, qp_num, 92);
+AT(univ_qp_create, map_offset, 96);
+AT(univ_qp_create, map_length, 104);
+AT(univ_qp_create, sq, 112);
+AT(univ_qp_create, rq, 128);
+AT(univ_qp_create, xrcd, 144);
+AT(univ_qp_create, reserved, 148);
+AT(univ_qp_create, sq_bell, 152);
+AT(univ_qp_create, rq_bell, 160);
+
+SIZE(univ_qp_open, 56);
+AT(univ_qp_open, hdr, 0);
+AT(univ_qp_open, xrcd, 32);
+AT(univ_qp_open, qp_num, 36);
+AT(univ_qp_open, qp_type, 40);
+AT(univ_qp_open, handle, 44);
+AT(univ_qp_open, cookie, 48);
+
+SIZE(univ_qp_attr, 128);
+AT(univ_qp_attr, attr_mask, 0);
+AT(univ_qp_attr, qp_state, 4);
+AT(univ_qp_attr, cur_qp_state, 8);
+AT(univ_qp_attr, path_mtu, 12);
+AT(univ_qp_attr, path_mig_state, 16);
+AT(univ_qp_attr, qkey, 20);
+AT(univ_qp_attr, rq_psn, 24);
+AT(univ_qp_attr, sq_psn, 28);
+AT(univ_qp_attr, dest_qp_num, 32);
+AT(univ_qp_attr, qp_access_flags, 36);
+AT(univ_qp_attr, rate_limit, 40);
+AT(univ_qp_attr, pkey_index, 44);
+AT(univ_qp_attr, alt_pkey_index, 46);
+AT(univ_qp_attr, en_sqd_async_notify, 48);
+AT(univ_qp_attr, sq_draining, 49);
+AT(univ_qp_attr, max_rd_atomic, 50);
+AT(univ_qp_attr, max_dest_rd_atomic, 51);
+AT(univ_qp_attr, min_rnr_timer, 52);
+AT(univ_qp_attr, port_num, 53);
+AT(univ_qp_attr, timeout, 54);
+AT(univ_qp_attr, retry_cnt, 55);
+AT(univ_qp_attr, rnr_retry, 56);
+AT(univ_qp_attr, alt_port_num, 57);
+AT(univ_qp_attr, alt_timeout, 58);
+AT(univ_qp_attr, reserved, 59);
+AT(univ_qp_attr, ah, 64);
+AT(univ_qp_attr, alt_ah, 96);
+
+SIZE(univ_qp_modify, 168);
+AT(univ_qp_modify, hdr, 0);
+AT(univ_qp_modify, handle, 32);
+AT(univ_qp_modify, reserved, 36);
+AT(univ_qp_modify, attr, 40);
+
+SIZE(univ_qp_query, 192);
+AT(univ_qp_query, hdr, 0);
+AT(univ_qp_query, handle, 32);
+AT(univ_qp_query, attr_mask, 36);
+AT(univ_qp_query, attr, 40);
+AT(univ_qp_query, max_send_wr, 168);
+AT(univ_qp_query, max_recv_wr, 172);
+AT(univ_qp_query, max_send_sge, 176);
+AT(univ_qp_query, max_recv_sge, 180);
+AT(univ_qp_query, max_inline, 184);
+AT(univ_qp_query, sq_sig_all, 188);
+
+SIZE(univ_mcast, 56);
+AT(univ_mcast, hdr, 0);
+AT(univ_mcast, qp, 32);
+AT(univ_mcast, lid, 36);
+AT(univ_mcast, reserved, 38);
+AT(univ_mcast, gid, 40);
+
+#endif
