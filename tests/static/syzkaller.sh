@@ -116,6 +116,12 @@ diff "$work/uapi" "$work/text" || { echo "$text: fields differ (< uapi, > descri
 for name in $(grep -oE 'flags\[univ_[a-z_]+' "$text" | sed 's/flags\[//' | sort -u); do
 	grep -qE "^$name = " "$text" || { echo "$text: there are no flags $name"; exit 1; }
 done
+# Each handle is a resource, so that syzkaller passes handles on; ibv_import_pd and its kin take one of any object
+while read -r name; do
+	grep -qE "^resource $name\\[" "$text" || { echo "$text: a handle is no resource: '$name'"; exit 1; }
+done < <(grep -oE 'univ_destroy\[[^]]*\]\]' "$text" | sed -E 's/.*\[(.*)\]\]/\1/'
+	awk '/^(type )?univ_[a-z_]+(\[[A-Z]+\])? \{$/ { s = $1 }
+	$1 == "handle" && $2 != "HANDLE" && s != "univ_handle_query" { print $2 }' "$text")
 awk '{ line = $0; o = gsub(/[\[({]/, "", line); c = gsub(/[\])}]/, "", line); depth += o - c }
 	depth < 0 || (/^}/ && depth) { print FILENAME ":" NR ": brackets"; exit 1 }
 	END { exit depth != 0 }' "$text" || { echo "$text: brackets do not match"; exit 1; }
