@@ -186,6 +186,10 @@
  *	domain.
  * @UNIV_REASON_DM_RANGE: Library: a copy to or from device memory is not
  *	possible. Value: offset. Bound: length.
+ * @UNIV_REASON_CNTR_STATE: A completion counter is attached to a queue pair
+ *	before it leaves INIT. Value: state of the queue pair.
+ * @UNIV_REASON_CNTR_TAKEN: The queue pair has a completion counter for some of
+ *	the operations. Value: these operations.
  * @UNIV_REASON_COUNT: Number of reasons; not a reason.
  *
  * "detail", "value" and "bound" in these descriptions are fields of struct
@@ -277,6 +281,8 @@ enum univ_reason {
 	UNIV_REASON_DOMAIN,
 	UNIV_REASON_NOT_PARENT,
 	UNIV_REASON_DM_RANGE,
+	UNIV_REASON_CNTR_STATE,
+	UNIV_REASON_CNTR_TAKEN,
 	UNIV_REASON_COUNT
 };
 
@@ -356,6 +362,11 @@ enum univ_limit {
  * @UNIV_FLAGS_REREG: flags of ibv_rereg_mr(3).
  * @UNIV_FLAGS_MR_MASK: comp_mask of ibv_reg_mr_ex(3).
  * @UNIV_FLAGS_ACCESS: access of ibv_reg_mr(3).
+ * @UNIV_FLAGS_CNTR_MASK: comp_mask of ibv_create_comp_cntr(3) and
+ *	ibv_qp_attach_comp_cntr(3).
+ * @UNIV_FLAGS_CNTR: flags of ibv_create_comp_cntr(3).
+ * @UNIV_FLAGS_CNTR_OPS: op_mask of ibv_qp_attach_comp_cntr(3); the kernel too
+ *	names this word.
  * @UNIV_FLAGS_COUNT: Number of words; not a word.
  */
 enum univ_flags {
@@ -371,6 +382,9 @@ enum univ_flags {
 	UNIV_FLAGS_REREG,
 	UNIV_FLAGS_MR_MASK,
 	UNIV_FLAGS_ACCESS,
+	UNIV_FLAGS_CNTR_MASK,
+	UNIV_FLAGS_CNTR,
+	UNIV_FLAGS_CNTR_OPS,
 	UNIV_FLAGS_COUNT
 };
 
@@ -387,6 +401,7 @@ enum univ_flags {
  * @UNIV_OBJECT_XRCD: XRC domain.
  * @UNIV_OBJECT_TD: Thread domain; only the library has such objects.
  * @UNIV_OBJECT_DM: Device memory.
+ * @UNIV_OBJECT_CNTR: Completion counter.
  * @UNIV_OBJECT_TYPES: Number of types; not a type.
  */
 enum univ_object_type {
@@ -401,6 +416,7 @@ enum univ_object_type {
 	UNIV_OBJECT_XRCD,
 	UNIV_OBJECT_TD,
 	UNIV_OBJECT_DM,
+	UNIV_OBJECT_CNTR,
 	UNIV_OBJECT_TYPES
 };
 
@@ -432,12 +448,15 @@ struct univ_hdr {
  * @UNIV_FEATURE_ATOMIC_WRITE: send rings take %UNIV_WR_ATOMIC_WRITE
  * @UNIV_FEATURE_DM: device memory and null regions: %UNIV_DM_ALLOC,
  *	%UNIV_MR_DM_REG and %UNIV_MR_NULL_ALLOC
+ * @UNIV_FEATURE_CNTRS: completion counters: %UNIV_CNTR_CREATE and
+ *	%UNIV_QP_CNTR
  */
 enum univ_feature {
 	UNIV_FEATURE_WINDOWS	= 1 << 0,
 	UNIV_FEATURE_XRC	= 1 << 1,
 	UNIV_FEATURE_ATOMIC_WRITE = 1 << 2,
 	UNIV_FEATURE_DM		= 1 << 3,
+	UNIV_FEATURE_CNTRS	= 1 << 4,
 };
 
 /**
@@ -1263,6 +1282,116 @@ struct univ_mcast {
 	__u8 gid[16];
 };
 
+/**
+ * enum univ_cntr_ops - operations whose completions a counter counts; values of
+ *	enum ibv_qp_attach_comp_cntr_op
+ * @UNIV_CNTR_SEND: sends
+ * @UNIV_CNTR_RECV: receive requests
+ * @UNIV_CNTR_READ: RDMA reads
+ * @UNIV_CNTR_PEER_READ: RDMA reads by the peer
+ * @UNIV_CNTR_WRITE: RDMA writes
+ * @UNIV_CNTR_PEER_WRITE: RDMA writes by the peer
+ */
+enum univ_cntr_ops {
+	UNIV_CNTR_SEND		= 1 << 0,
+	UNIV_CNTR_RECV		= 1 << 1,
+	UNIV_CNTR_READ		= 1 << 2,
+	UNIV_CNTR_PEER_READ	= 1 << 3,
+	UNIV_CNTR_WRITE		= 1 << 4,
+	UNIV_CNTR_PEER_WRITE	= 1 << 5,
+};
+
+/**
+ * enum univ_cntr_type - unit of a completion counter; values of enum
+ *	ibv_comp_cntr_type
+ * @UNIV_CNTR_WRS: work requests
+ * @UNIV_CNTR_BYTES: bytes
+ */
+enum univ_cntr_type {
+	UNIV_CNTR_WRS,
+	UNIV_CNTR_BYTES,
+};
+
+/**
+ * struct univ_cntr_query - ibv_query_comp_cntr_caps(3)
+ * @hdr: head
+ * @max_value: out: highest value; one more is 0
+ * @max_counters: out: most counters of a context, without other objects
+ * @ops: out: enum univ_cntr_ops that can be counted
+ *
+ * Errors: EOPNOTSUPP without %UNIV_FEATURE_CNTRS.
+ */
+struct univ_cntr_query {
+	struct univ_hdr hdr;
+	__aligned_u64 max_value;
+	__u32 max_counters;
+	__u32 ops;
+};
+
+/**
+ * struct univ_cntr_create - ibv_create_comp_cntr(3)
+ * @hdr: head
+ * @type: in: enum univ_cntr_type
+ * @handle: out
+ * @map_offset: out: mmap() offset of the values (read only), which are a struct
+ *	univ_cntr
+ * @map_length: out: mmap() length in bytes
+ */
+struct univ_cntr_create {
+	struct univ_hdr hdr;
+	__u32 type;
+	__u32 handle;
+	__aligned_u64 map_offset;
+	__aligned_u64 map_length;
+};
+
+/**
+ * enum univ_cntr_change - changes of a completion counter
+ * @UNIV_CNTR_SET: set the count of successful completions
+ * @UNIV_CNTR_SET_ERR: set the count of failed completions
+ * @UNIV_CNTR_INC: add to the count of successful completions
+ * @UNIV_CNTR_INC_ERR: add to the count of failed completions
+ */
+enum univ_cntr_change {
+	UNIV_CNTR_SET,
+	UNIV_CNTR_SET_ERR,
+	UNIV_CNTR_INC,
+	UNIV_CNTR_INC_ERR,
+};
+
+/**
+ * struct univ_cntr_modify - ibv_set_comp_cntr(3), ibv_set_err_comp_cntr(3),
+ *	ibv_inc_comp_cntr(3), ibv_inc_err_comp_cntr(3)
+ * @hdr: head
+ * @handle: in
+ * @change: in: enum univ_cntr_change
+ * @amount: in: value to set or to add
+ */
+struct univ_cntr_modify {
+	struct univ_hdr hdr;
+	__u32 handle;
+	__u32 change;
+	__aligned_u64 amount;
+};
+
+/**
+ * struct univ_qp_cntr - ibv_qp_attach_comp_cntr(3)
+ * @hdr: head
+ * @handle: in: queue pair, in RESET or INIT
+ * @cntr: in: handle of the counter
+ * @ops: in: enum univ_cntr_ops
+ * @reserved: zero
+ *
+ * The counter is attached until the queue pair is destroyed.
+ */
+struct univ_qp_cntr {
+	struct univ_hdr hdr;
+	__u32 handle;
+	__u32 cntr;
+	__u32 ops;
+	__u32 reserved;
+};
+
 /* univ_event.type of a completion channel. Nodes use enum ibv_event_type. */
 #define UNIV_EVENT_COMPLETION 0x100
 
@@ -1325,12 +1454,18 @@ struct univ_event {
 #define UNIV_QP_QUERY		UNIV_IO(0x32)	/* struct univ_qp_query */
 #define UNIV_QP_DESTROY		UNIV_IO(0x33)	/* struct univ_destroy */
 #define UNIV_QP_OPEN		UNIV_IO(0x34)	/* struct univ_qp_open */
+#define UNIV_QP_CNTR		UNIV_IO(0x35)	/* struct univ_qp_cntr */
 #define UNIV_MCAST_ATTACH	UNIV_IO(0x38)	/* struct univ_mcast */
 #define UNIV_MCAST_DETACH	UNIV_IO(0x39)	/* struct univ_mcast */
 #define UNIV_DM_ALLOC		UNIV_IO(0x40)	/* struct univ_dm_alloc */
 #define UNIV_DM_FREE		UNIV_IO(0x41)	/* struct univ_destroy */
 #define UNIV_MR_DM_REG		UNIV_IO(0x42)	/* struct univ_mr_dm_reg */
 #define UNIV_MR_NULL_ALLOC	UNIV_IO(0x43)	/* struct univ_mr_null_alloc */
+
+#define UNIV_CNTR_QUERY		UNIV_IO(0x50)	/* struct univ_cntr_query */
+#define UNIV_CNTR_CREATE	UNIV_IO(0x51)	/* struct univ_cntr_create */
+#define UNIV_CNTR_MODIFY	UNIV_IO(0x52)	/* struct univ_cntr_modify */
+#define UNIV_CNTR_DESTROY	UNIV_IO(0x53)	/* struct univ_destroy */
 
 /*
  * UNIV_KICK tells the kernel that a ring holds new requests. The argument is

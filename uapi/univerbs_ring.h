@@ -266,6 +266,19 @@ struct univ_cqe {
 	__u32 phase;
 };
 
+/**
+ * struct univ_cntr - values of a completion counter
+ * @done: successful completions, or their bytes
+ * @failed: failed completions
+ *
+ * Written by the kernel only. A completion is counted before it is shown in a
+ * completion ring.
+ */
+struct univ_cntr {
+	__aligned_u64 done;
+	__aligned_u64 failed;
+};
+
 /* The phase is 1 on even passes over the ring and 2 on odd passes. */
 #define UNIV_CQE_PHASE(index, slots) (1 + !!((index) & (slots)))
 

@@ -74,12 +74,18 @@
 	X(QP_QUERY, qp_query, qp_query, sq_sig_all, )			\
 	X(QP_DESTROY, qp_destroy, destroy, reserved,			\
 	  R(destroy, reserved))						\
+	X(QP_CNTR, qp_cntr, qp_cntr, reserved, R(qp_cntr, reserved))	\
 	X(MCAST_ATTACH, mcast_attach, mcast, gid, R(mcast, reserved))	\
 	X(MCAST_DETACH, mcast_detach, mcast, gid, R(mcast, reserved))	\
 	X(DM_ALLOC, dm_alloc, dm_alloc, map_length, )			\
 	X(DM_FREE, dm_free, destroy, reserved, R(destroy, reserved))	\
 	X(MR_DM_REG, mr_dm_reg, mr_dm_reg, rkey, )			\
 	X(MR_NULL_ALLOC, mr_null_alloc, mr_null_alloc, reserved,	\
-	  R(mr_null_alloc, reserved))
+	  R(mr_null_alloc, reserved))					\
+	X(CNTR_QUERY, cntr_query, cntr_query, ops, )			\
+	X(CNTR_CREATE, cntr_create, cntr_create, map_length, )		\
+	X(CNTR_MODIFY, cntr_modify, cntr_modify, amount, )		\
+	X(CNTR_DESTROY, cntr_destroy, destroy, reserved,		\
+	  R(destroy, reserved))
 
 #endif

@@ -32,6 +32,7 @@
 #ifndef UNIV_QUEUE_H
 #define UNIV_QUEUE_H
 
+#include <linux/atomic.h>
 #include <linux/types.h>
 
 #include "ring.h"
@@ -98,6 +99,37 @@ enum univ_queue_caps {
 #define UNIV_CAP_ATOMIC_WRITE (1ull << 40)
 
 /**
+ * struct univ_queue_cntr - a completion counter, attached to a queue pair
+ * @done: in memory that the process can read
+ * @failed: likewise
+ * @bytes: @done counts bytes
+ */
+struct univ_queue_cntr {
+	atomic64_t *done;
+	atomic64_t *failed;
+	bool bytes;
+};
+
+/**
+ * univ_queue_count() - count a completion
+ * @cntr: from the attaching of the counter
+ * @ok: the request has succeeded
+ * @bytes: length of its message
+ *
+ * Called before the completion is written. Release: the message is in memory
+ * before it is counted; the library's univ_load_acquire_64() acquires it. Any
+ * context.
+ */
+static inline void univ_queue_count(const struct univ_queue_cntr *cntr, bool ok,
+				    u64 bytes)
+{
+	if (ok)
+		atomic64_fetch_add_release(cntr->bytes ? bytes : 1, cntr->done);
+	else
+		atomic64_fetch_inc_release(cntr->failed);
+}
+
+/**
  * struct univ_queue_rings - the rings of a queue pair
  * @core: for univ_queue_ah_get(); stays until the queue pair was destroyed
  * @send: requests to send
@@ -130,6 +162,8 @@ struct univ_queue_page {
 /**
  * struct univ_queue_ops - an implementation of queues
  * @caps: enum univ_queue_caps
+ * @cntr_ops: enum univ_cntr_ops that completion counters count; 0: the device
+ *	has no completion counters
  * @cq_attach: completions go to @core from now on, until destroy_cq
  * @qp_attach: requests come from @rings, whose struct is copied; its memory
  *	stays until destroy_qp has returned. The queue pair is in RESET. Both of
@@ -139,6 +173,10 @@ struct univ_queue_page {
  * @qp_kick: requests were published; @which is %UNIV_KICK_SEND,
  *	%UNIV_KICK_RECV or both. Process context, bottom halves on.
  * @srq_kick: likewise
+ * @qp_cntr: count the completions of @ops, which are among @cntr_ops and not
+ *	counted yet, in @cntr, whose struct is copied; its memory stays until
+ *	destroy_qp has returned. The queue pair is in RESET or INIT. Return 0 or
+ *	an errno. Needed with @cntr_ops
  * @cq_resize: the process has room for @cqe entries; return 0 or an errno
  * @cq_close: no completion is written any more; the device's queue will be
  *	destroyed
@@ -185,12 +223,15 @@ struct univ_queue_page {
  */
 struct univ_queue_ops {
 	u32 caps;
+	u32 cntr_ops;
 	int (*cq_attach)(struct ib_cq *cq, struct univ_cq *core);
 	int (*qp_attach)(struct ib_qp *qp,
 			 const struct univ_queue_rings *rings);
 	int (*srq_attach)(struct ib_srq *srq, const struct univ_ring *ring);
 	void (*qp_kick)(struct ib_qp *qp, unsigned long which);
 	void (*srq_kick)(struct ib_srq *srq);
+	int (*qp_cntr)(struct ib_qp *qp, u32 ops,
+		       const struct univ_queue_cntr *cntr);
 
 	int (*cq_resize)(struct univ_cq *core, u32 cqe);
 	void (*cq_close)(struct univ_cq *core);

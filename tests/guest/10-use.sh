@@ -32,5 +32,6 @@ user_test api_newer 100
 user_test domains 150
 user_test import 120
 user_test memory 200
+user_test api_cntr 150
 
 run_test "nothing is left behind" 20 resources_unchanged

@@ -146,6 +146,12 @@ static int end_invalidate(struct uroce_conn *conn, u32 rkey)
 	return end_give_up(end_of(conn));
 }
 
+static void end_served(struct uroce_conn *conn, bool read, u32 len)
+{
+	end_of(conn)->served++;
+	end_of(conn)->served_bytes += len;
+}
+
 static void end_broken(struct uroce_conn *conn, u32 event)
 {
 	end_of(conn)->broken = true;
@@ -200,6 +206,7 @@ static const struct uroce_conn_ops end_ops = {
 	.read = end_read,
 	.atomic = end_atomic,
 	.invalidate = end_invalidate,
+	.served = end_served,
 	.broken = end_broken,
 	.established = end_established,
 	.count = end_count,

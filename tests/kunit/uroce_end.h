@@ -42,6 +42,8 @@ struct end {
 	u32 aimed;			/* XRC: SRQ number of the latest request */
 	u32 taken[SRQS];		/* indexed by SRQ number */
 	u32 reads[SRQS];
+	u32 served;			/* counted reads and writes of the peer */
+	u32 served_bytes;
 	u32 counts[UROCE_COUNTERS];
 };
 

@@ -108,6 +108,7 @@ static void local_rights(struct kunit *test)
 	expect_refused(test, IB_WC_REM_INV_REQ_ERR, IB_EVENT_QP_REQ_ERR);
 	/* A responder with max_dest_rd_atomic 0 accepts no read, as on hardware. */
 	h->b.qp.qp->attr.max_dest_rd_atomic = 0;
+	uroce_qp_grant(h->b.qp.qp);
 	KUNIT_ASSERT_EQ(test, host_ask(h, 1, IB_WR_RDMA_WRITE, 0, 0, 8), 0);
 	host_expect_wc(test, &h->a, 1, IB_WC_SUCCESS);
 	host_stale(&h->b.area);

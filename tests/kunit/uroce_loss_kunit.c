@@ -156,6 +156,28 @@ static void conn_answer_again(struct kunit *test)
 	wire_expect_done(test, 2);
 }
 
+/* A read is counted when its last response was sent, and once if it is repeated. */
+static void conn_read_counted(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	w->b.conn.resp.counted = true;
+	wire_post(w, IB_WR_RDMA_READ, 3 * MTU);
+	wire_run(w);
+	w->b.full = true;
+	wire_ask(w, -1);
+	KUNIT_EXPECT_EQ(test, w->b.served, 0u);
+	w->b.full = false;
+	IN_BOTTOM_HALF(uroce_resp_run(&w->b.conn));
+	KUNIT_EXPECT_EQ(test, w->b.served, 1u);
+	KUNIT_EXPECT_EQ(test, w->b.served_bytes, 3u * MTU);
+	wire_lose(&w->b.out, -1);
+	wire_expire(w);
+	wire_settle(w);
+	wire_expect_done(test, 1);
+	KUNIT_EXPECT_EQ(test, w->b.served, 1u);
+}
+
 static struct kunit_case loss_cases[] = {
 	KUNIT_CASE(conn_request_lost),
 	KUNIT_CASE(conn_answer_lost),
@@ -165,6 +187,7 @@ static struct kunit_case loss_cases[] = {
 	KUNIT_CASE(conn_ack_spares_atomic),
 	KUNIT_CASE(conn_ack_of_unsent),
 	KUNIT_CASE(conn_answer_again),
+	KUNIT_CASE(conn_read_counted),
 	{}
 };
 

@@ -1,13 +1,39 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause */
 /*
- * The layout of the structs of completion queues, shared receive queues and
- * queue pairs; see layout.h.
+ * The layout of the structs of completion queues, shared receive queues, queue
+ * pairs and completion counters; see layout.h.
  */
 #ifndef UNIV_CHECK_QUEUE_LAYOUT_H
 #define UNIV_CHECK_QUEUE_LAYOUT_H
 
 #include "asserts.h"
 #include "univerbs.h"
+
+SIZE(univ_cntr_query, 48);
+AT(univ_cntr_query, hdr, 0);
+AT(univ_cntr_query, max_value, 32);
+AT(univ_cntr_query, max_counters, 40);
+AT(univ_cntr_query, ops, 44);
+
+SIZE(univ_cntr_create, 56);
+AT(univ_cntr_create, hdr, 0);
+AT(univ_cntr_create, type, 32);
+AT(univ_cntr_create, handle, 36);
+AT(univ_cntr_create, map_offset, 40);
+AT(univ_cntr_create, map_length, 48);
+
+SIZE(univ_cntr_modify, 48);
+AT(univ_cntr_modify, hdr, 0);
+AT(univ_cntr_modify, handle, 32);
+AT(univ_cntr_modify, change, 36);
+AT(univ_cntr_modify, amount, 40);
+
+SIZE(univ_qp_cntr, 48);
+AT(univ_qp_cntr, hdr, 0);
+AT(univ_qp_cntr, handle, 32);
+AT(univ_qp_cntr, cntr, 36);
+AT(univ_qp_cntr, ops, 40);
+AT(univ_qp_cntr, reserved, 44);
 
 SIZE(univ_ring_map, 16);
 AT(univ_ring_map, head_offset, 0);

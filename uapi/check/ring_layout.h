@@ -71,4 +71,8 @@ AT(univ_cqe, wallclock, 48);
 AT(univ_cqe, reserved, 56);
 AT(univ_cqe, phase, 60);
 
+SIZE(univ_cntr, 16);
+AT(univ_cntr, done, 0);
+AT(univ_cntr, failed, 8);
+
 #endif

@@ -129,28 +129,7 @@ NO_NEWER_OBJECT(ibv_alloc_dmah, struct ibv_dmah, struct ibv_context *context,
 		struct ibv_dmah_init_attr *attr)
 NO_NEWER_CALL(ibv_dealloc_dmah, struct ibv_dmah *dmah)
 
-NO_NEWER_OBJECT(ibv_create_comp_cntr, struct ibv_comp_cntr, struct ibv_context *context,
-		struct ibv_comp_cntr_init_attr *attr)
-NO_NEWER_CALL(ibv_destroy_comp_cntr, struct ibv_comp_cntr *counter)
-NO_NEWER_CALL(ibv_set_comp_cntr, struct ibv_comp_cntr *counter, uint64_t value)
-NO_NEWER_CALL(ibv_set_err_comp_cntr, struct ibv_comp_cntr *counter, uint64_t value)
-NO_NEWER_CALL(ibv_inc_comp_cntr, struct ibv_comp_cntr *counter, uint64_t amount)
-NO_NEWER_CALL(ibv_inc_err_comp_cntr, struct ibv_comp_cntr *counter, uint64_t amount)
-NO_NEWER_CALL(ibv_read_comp_cntr, struct ibv_comp_cntr *counter, uint64_t *value)
-NO_NEWER_CALL(ibv_read_err_comp_cntr, struct ibv_comp_cntr *counter, uint64_t *value)
-NO_NEWER_CALL(ibv_qp_attach_comp_cntr, struct ibv_qp *qp, struct ibv_comp_cntr *counter,
-	      struct ibv_qp_attach_comp_cntr_attr *attr)
-
 #pragma GCC diagnostic pop
-
-/* ibv_devinfo calls it for every device, and reads the struct even after a failure. */
-UNIV_EXPORT int _ibv_query_comp_cntr_caps(struct ibv_context *context,
-					  struct ibv_comp_cntr_caps *caps, size_t size)
-{
-	(void)context;
-	memset(caps, 0, size);
-	return univ_fail_probe("ibv_query_comp_cntr_caps");
-}
 
 /* Returns a file descriptor, or -1 with errno. */
 UNIV_EXPORT int ibv_dm_export_dmabuf_fd(struct ibv_dm *dm)

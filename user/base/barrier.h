@@ -15,6 +15,29 @@
 /* Stores of the other side before its release are visible after this load. */
 #define univ_load_acquire(ptr) __atomic_load_n(ptr, __ATOMIC_ACQUIRE)
 
+/*
+ * The same for 64 bits, which the other side stores at once. A 32-bit program loads
+ * the halves, because its 64-bit atomic load may write to the memory, which may be read
+ * only. The lower half belongs to the upper one if the upper one is the same after it.
+ */
+static inline uint64_t univ_load_acquire_64(const void *ptr)
+{
+#if __SIZEOF_POINTER__ == 8
+	return univ_load_acquire((const uint64_t *)ptr);
+#else
+	const uint32_t *half = ptr;
+	int upper = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+	uint32_t high, low, again = univ_load_acquire(&half[upper]);
+
+	do {
+		high = again;
+		low = univ_load_acquire(&half[!upper]);
+		again = univ_load_acquire(&half[upper]);
+	} while (again != high);
+	return (uint64_t)high << 32 | low;
+#endif
+}
+
 /* An access that is not torn and orders nothing. */
 #define univ_load_relaxed(ptr) __atomic_load_n(ptr, __ATOMIC_RELAXED)
 #define univ_store_relaxed(ptr, value) __atomic_store_n(ptr, value, __ATOMIC_RELAXED)

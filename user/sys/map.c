@@ -6,15 +6,27 @@
 #include "sys/sys.h"
 #include "why/why.h"
 
-int univ_map_ring(const char *verb, int fd, struct univ_map *map, uint64_t offset, uint64_t length)
+static int map_shared(const char *verb, int fd, struct univ_map *map, uint64_t offset,
+		      uint64_t length, int prot)
 {
-	void *base = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+	void *base = mmap(NULL, length, prot, MAP_SHARED, fd, (off_t)offset);
 
 	if (base == MAP_FAILED)
 		return univ_fail_kernel_memory(verb, errno, length);
 	map->base = base;
 	map->length = length;
 	return 0;
+}
+
+int univ_map_ring(const char *verb, int fd, struct univ_map *map, uint64_t offset, uint64_t length)
+{
+	return map_shared(verb, fd, map, offset, length, PROT_READ | PROT_WRITE);
+}
+
+int univ_map_read_only(const char *verb, int fd, struct univ_map *map, uint64_t offset,
+		       uint64_t length)
+{
+	return map_shared(verb, fd, map, offset, length, PROT_READ);
 }
 
 void univ_unmap_ring(struct univ_map *map)

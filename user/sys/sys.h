@@ -57,6 +57,14 @@
 	COMMAND(qp_open, UNIV_QP_OPEN, univ_qp_open, "ibv_open_qp")				\
 	COMMAND(qp_query, UNIV_QP_QUERY, univ_qp_query, "ibv_query_qp")				\
 	DESTROY(qp_destroy, UNIV_QP_DESTROY, "ibv_destroy_qp")					\
+	COMMAND(qp_cntr, UNIV_QP_CNTR, univ_qp_cntr, "ibv_qp_attach_comp_cntr")			\
+	COMMAND(cntr_query, UNIV_CNTR_QUERY, univ_cntr_query, "ibv_query_comp_cntr_caps")	\
+	COMMAND(cntr_create, UNIV_CNTR_CREATE, univ_cntr_create, "ibv_create_comp_cntr")	\
+	COMMAND(cntr_set, UNIV_CNTR_MODIFY, univ_cntr_modify, "ibv_set_comp_cntr")		\
+	COMMAND(cntr_set_err, UNIV_CNTR_MODIFY, univ_cntr_modify, "ibv_set_err_comp_cntr")	\
+	COMMAND(cntr_inc, UNIV_CNTR_MODIFY, univ_cntr_modify, "ibv_inc_comp_cntr")		\
+	COMMAND(cntr_inc_err, UNIV_CNTR_MODIFY, univ_cntr_modify, "ibv_inc_err_comp_cntr")	\
+	DESTROY(cntr_destroy, UNIV_CNTR_DESTROY, "ibv_destroy_comp_cntr")			\
 	COMMAND(mcast_attach, UNIV_MCAST_ATTACH, univ_mcast, "ibv_attach_mcast")		\
 	COMMAND(mcast_detach, UNIV_MCAST_DETACH, univ_mcast, "ibv_detach_mcast")		\
 	COMMAND(pd_import, UNIV_HANDLE_QUERY, univ_handle_query, "ibv_import_pd")		\
@@ -90,6 +98,9 @@ struct univ_map {
 
 int univ_map_ring(const char *verb, int fd, struct univ_map *map, uint64_t offset,
 		  uint64_t length);
+/* Memory that only the kernel writes. */
+int univ_map_read_only(const char *verb, int fd, struct univ_map *map, uint64_t offset,
+		       uint64_t length);
 void univ_unmap_ring(struct univ_map *map);
 
 /* netlink.c: a device and its node, as the kernel's RDMA netlink describes them. */

@@ -89,6 +89,7 @@ const char *univ_object_name(uint32_t type)
 		[UNIV_OBJECT_XRCD] = "XRC domain",
 		[UNIV_OBJECT_TD] = "thread domain",
 		[UNIV_OBJECT_DM] = "device memory",
+		[UNIV_OBJECT_CNTR] = "completion counter",
 	};
 
 	return pick(names, UNIV_COUNT(names), type, "object");
@@ -107,6 +108,7 @@ const char *univ_object_users(uint32_t type)
 		[UNIV_OBJECT_XRCD] = "destroy its queue pairs and shared receive queues first",
 		[UNIV_OBJECT_TD] = "deallocate its parent domains first",
 		[UNIV_OBJECT_DM] = "deregister its memory regions first",
+		[UNIV_OBJECT_CNTR] = "destroy the queue pairs that it is attached to first",
 	};
 
 	return pick(users, UNIV_COUNT(users), type, NULL);
@@ -225,6 +227,17 @@ static const struct flag access_flags[] = {
 	{},
 };
 
+static const struct flag cntr_ops[] = {
+	FLAG(IBV_QP_ATTACH_COMP_CNTR_OP_SEND), FLAG(IBV_QP_ATTACH_COMP_CNTR_OP_RECV),
+	FLAG(IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_READ),
+	FLAG(IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ),
+	FLAG(IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE),
+	FLAG(IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE),
+	{},
+};
+
+static const struct flag no_flags[] = { {} };
+
 static const struct {
 	const char *name;
 	const struct flag *flags;	/* up to the first value without a name */
@@ -240,6 +253,9 @@ static const struct {
 	[UNIV_FLAGS_REREG] = { "flags", rereg_flags },
 	[UNIV_FLAGS_MR_MASK] = { "comp_mask", mr_mask_flags },
 	[UNIV_FLAGS_ACCESS] = { "access", access_flags },
+	[UNIV_FLAGS_CNTR_MASK] = { "comp_mask", no_flags },
+	[UNIV_FLAGS_CNTR] = { "flags", no_flags },
+	[UNIV_FLAGS_CNTR_OPS] = { "op_mask", cntr_ops },
 };
 
 const char *univ_flags_word(uint32_t word)

@@ -309,6 +309,18 @@ void univ_explain_cur_state(struct univ_line *line, const struct univ_failure *f
 		 univ_state_name((uint32_t)f->value), univ_state_name((uint32_t)f->bound));
 }
 
+void univ_explain_cntr_state(struct univ_line *line, const struct univ_failure *f)
+{
+	univ_say(line, "a completion counter is attached in state RESET or INIT, and the queue pair "
+		 "is in state %s", univ_state_name((uint32_t)f->value));
+}
+
+void univ_explain_cntr_taken(struct univ_line *line, const struct univ_failure *f)
+{
+	univ_say(line, "the queue pair has a completion counter already for ");
+	say_bits(line, UNIV_FLAGS_CNTR_OPS, f->value);
+}
+
 void univ_explain_gid_index(struct univ_line *line, const struct univ_failure *f)
 {
 	univ_say(line, "there is no GID at index %llu", (ull)f->value);

@@ -67,6 +67,14 @@ static u64 limit_device(void)
 	return (u64)totalram_pages() << PAGE_SHIFT >> 2;
 }
 
+/* Returns how many pages of ring memory a context may have. */
+u32 univ_limit_ring_pages(void)
+{
+	u64 bytes = min(limit_bytes(READ_ONCE(max_ring_mib)), limit_device());
+
+	return min_t(u64, bytes >> PAGE_SHIFT, U32_MAX);
+}
+
 /*
  * Adds @size to @used unless the sum passes @limit. Two callers that race for
  * the last bytes may both be refused.

@@ -16,6 +16,7 @@ struct univ_hdr;
 
 bool univ_limit_context(const struct univ_device *dev);
 u32 univ_limit_objects(void);
+u32 univ_limit_ring_pages(void);
 int univ_limit_charge_rings(struct univ_context *ctx, size_t size,
 			    struct univ_hdr *hdr);
 void univ_limit_uncharge_rings(struct univ_context *ctx, size_t size);

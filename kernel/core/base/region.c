@@ -126,14 +126,8 @@ static int region_show(struct univ_context *ctx, struct univ_region *region)
 	return ret;
 }
 
-/*
- * Allocates @size bytes of zeroed memory that the process can map, and the
- * device too if it has %UNIV_QUEUE_DMA. They are charged to the caller's memory
- * cgroup and against the limits of limit.h until the region and its last
- * mapping are gone. May sleep. Returns an ERR_PTR with the reason in @hdr.
- */
-struct univ_region *univ_region_create(struct univ_context *ctx, size_t size,
-				       struct univ_hdr *hdr)
+static struct univ_region *region_create(struct univ_context *ctx, size_t size,
+					 bool read_only, struct univ_hdr *hdr)
 {
 	struct univ_region *region;
 	int ret;
@@ -145,11 +139,32 @@ struct univ_region *univ_region_create(struct univ_context *ctx, size_t size,
 	region = region_charged(ctx, PAGE_ALIGN(size), hdr);
 	if (!region)
 		return ERR_PTR(-ENOMEM);
+	region->read_only = read_only;
 	ret = region_show(ctx, region);
 	if (!ret)
 		return region;
 	kref_put(&region->ref, region_release);
 	return ERR_PTR(univ_explain_driver(hdr, ret));
+}
+
+/*
+ * Allocates @size bytes of zeroed memory that the process can map, and the
+ * device too if it has %UNIV_QUEUE_DMA. They are charged to the caller's memory
+ * cgroup and against the limits of limit.h until the region and its last
+ * mapping are gone. May sleep. Returns an ERR_PTR with the reason in @hdr.
+ */
+struct univ_region *univ_region_create(struct univ_context *ctx, size_t size,
+				       struct univ_hdr *hdr)
+{
+	return region_create(ctx, size, false, hdr);
+}
+
+/* The same for memory that the process cannot write. */
+struct univ_region *univ_region_create_read_only(struct univ_context *ctx,
+						 size_t size,
+						 struct univ_hdr *hdr)
+{
+	return region_create(ctx, size, true, hdr);
 }
 
 /*

@@ -38,6 +38,9 @@ struct univ_region {
 
 struct univ_region *univ_region_create(struct univ_context *ctx, size_t size,
 				       struct univ_hdr *hdr);
+struct univ_region *univ_region_create_read_only(struct univ_context *ctx,
+						 size_t size,
+						 struct univ_hdr *hdr);
 void univ_region_destroy(struct univ_context *ctx, struct univ_region *region);
 u64 univ_region_offset(const struct univ_region *region);
 int univ_region_mmap(struct univ_context *ctx, struct vm_area_struct *vma);

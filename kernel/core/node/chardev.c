@@ -109,6 +109,7 @@ static const struct {
 	int (*destroy)(struct univ_object *obj);
 } teardown[] = {
 	{ UNIV_OBJECT_QP, univ_qp_destroy },
+	{ UNIV_OBJECT_CNTR, univ_cntr_destroy },
 	{ UNIV_OBJECT_SRQ, univ_srq_destroy },
 	{ UNIV_OBJECT_CQ, univ_cq_destroy },
 	{ UNIV_OBJECT_AH, univ_ah_destroy },

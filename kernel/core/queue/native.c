@@ -23,12 +23,15 @@ static DEFINE_MUTEX(drivers_lock);	/* drivers */
  * @ib: before ib_register_device()
  * @ops: must stay until univ_queue_unregister()
  *
- * Return: 0 or -ENOMEM
+ * Return: 0, -ENOMEM, or -EINVAL if @ops counts completions without a qp_cntr()
  */
 int univ_queue_register(struct ib_device *ib, const struct univ_queue_ops *ops)
 {
-	struct queue_driver *driver = kmalloc(sizeof(*driver), GFP_KERNEL);
+	struct queue_driver *driver;
 
+	if (WARN_ON(ops->cntr_ops && !ops->qp_cntr))
+		return -EINVAL;
+	driver = kmalloc(sizeof(*driver), GFP_KERNEL);
 	if (!driver)
 		return -ENOMEM;
 	driver->ib = ib;

@@ -24,6 +24,7 @@
 struct pump_cq;
 struct pump_qp;
 struct pump_srq;
+struct univ_cntr_use;
 struct univ_poller;
 struct univ_xrcd;
 
@@ -134,6 +135,7 @@ struct univ_qp {
 	struct univ_region *region;
 	struct univ_queue_rings rings;
 	struct ib_qp_cap cap;
+	struct univ_cntr_use *cntrs;	/* attached to it; under @mutex */
 
 	struct mutex mutex;		/* state, groups, modify and query */
 	enum ib_qp_state state;

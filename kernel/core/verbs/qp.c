@@ -220,6 +220,7 @@ int univ_qp_destroy(struct univ_object *obj)
 	univ_event_forget(&obj->ctx->events, &qp->events);
 	obj->async_events = qp->events.delivered_async;
 	univ_region_destroy(obj->ctx, qp->region);
+	univ_cntrs_detach(qp);
 	univ_qp_depend(qp, univ_object_undepend);
 	return 0;
 }

@@ -54,6 +54,8 @@ static u32 context_features(const struct univ_device *dev)
 		features |= UNIV_FEATURE_ATOMIC_WRITE;
 	if (univ_dm_offered(dev))
 		features |= UNIV_FEATURE_DM;
+	if (dev->queue->cntr_ops)
+		features |= UNIV_FEATURE_CNTRS;
 	return features;
 }
 

@@ -85,6 +85,9 @@ int univ_xrcd_destroy(struct univ_object *obj);
 struct univ_srq *univ_srq_get(struct univ_context *ctx, u32 handle,
 			      struct univ_hdr *hdr);
 int univ_srq_destroy(struct univ_object *obj);
+int univ_cntr_destroy(struct univ_object *obj);
+/* The queue pair is destroyed: it counts nothing any more. */
+void univ_cntrs_detach(struct univ_qp *qp);
 void univ_qp_flush(struct univ_object *obj);
 int univ_qp_destroy(struct univ_object *obj);
 

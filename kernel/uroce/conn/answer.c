@@ -158,6 +158,16 @@ static bool read_packet(struct uroce_conn *conn, struct uroce_response *res)
 }
 
 /*
+ * A response has been sent completely. A read that is repeated afterwards is
+ * not counted again.
+ */
+static void read_sent(struct uroce_conn *conn, const struct uroce_response *res)
+{
+	if (res->op == UROCE_OP_READ && !res->again)
+		conn->ops->served(conn, true, res->len);
+}
+
+/*
  * Sends as much of one response as there is room for. Returns true if it is
  * complete.
  */
@@ -177,6 +187,8 @@ static bool send_read(struct uroce_conn *conn, struct uroce_response *res,
 	}
 	if (res->psn != from)
 		conn->resp.stuck = 0;
+	if (unlikely(conn->resp.counted) && !res->pending)
+		read_sent(conn, res);
 	/* A response that was refused is complete as well. */
 	return !res->pending || !conn->resp.waiting;
 }
@@ -381,6 +393,7 @@ enum resp_step uroce_resp_read(struct uroce_conn *conn,
 		return step;
 	read_aim(res, reth);
 	res->srqn = resp_srqn(conn, pkt);
+	res->len = be32_to_cpu(reth->len);
 	response_keep(&conn->resp, res, UROCE_OP_READ, packets);
 	return RESP_OK;
 }

@@ -47,6 +47,8 @@ struct uroce_conn;
  * @atomic_write: store the 64 bits of @value at once
  * @invalidate: invalidate a key for the peer; -EAGAIN: not now, the packet is
  *	treated as lost
+ * @served: a read or a write of the peer, of so many bytes, was executed;
+ *	called if uroce_responder.counted is set
  * @broken: a request of the peer was refused: move the queue pair to the error
  *	state and raise @event, an enum ib_event_type, or none if it is 0
  * @count: count an event
@@ -90,6 +92,7 @@ struct uroce_conn_ops {
 	int (*atomic_write)(struct uroce_conn *conn, u32 rkey, u64 va,
 			    u64 value);
 	int (*invalidate)(struct uroce_conn *conn, u32 rkey);
+	void (*served)(struct uroce_conn *conn, bool read, u32 len);
 	void (*broken)(struct uroce_conn *conn, u32 event);
 	void (*established)(struct uroce_conn *conn);
 
@@ -203,6 +206,7 @@ struct uroce_requester {
  * @va: address of the first byte of the packet @from
  * @from: the sequence number that @va belongs to
  * @end: address behind the last byte
+ * @len: bytes of the whole read
  * @msn: message sequence number
  * @orig: value that an atomic returned
  */
@@ -219,6 +223,7 @@ struct uroce_response {
 	u64 va;
 	u32 from;
 	u64 end;
+	u32 len;
 	u32 msn;
 	u64 orig;
 };
@@ -226,6 +231,7 @@ struct uroce_response {
 /**
  * struct uroce_responder - the responder
  * @running: may receive
+ * @counted: the owner counts the peer's reads and writes
  * @told: the peer was told to go back; no further NAK until it did or until
  *	@patience is over
  * @heard: a packet has arrived
@@ -263,6 +269,7 @@ struct uroce_response {
  */
 struct uroce_responder {
 	bool running;
+	bool counted;
 	bool told;
 	bool heard;
 	bool has_recv;

@@ -214,6 +214,8 @@ static void message_end(struct uroce_conn *conn, const struct uroce_packet *pkt)
 {
 	struct uroce_responder *resp = &conn->resp;
 
+	if (unlikely(resp->counted) && resp->op == UROCE_OP_WRITE)
+		conn->ops->served(conn, false, resp->length);
 	if (pkt->op->flags & UROCE_OP_RECV)
 		recv_complete(conn, pkt, IB_WC_SUCCESS);
 	resp->op = 0;

@@ -88,7 +88,7 @@ static void qp_fill(struct uroce_qp *qp, struct ib_qp *ib,
 	qp->sq.max_inline = max_t(u32, init->cap.max_inline_data,
 				  init->cap.max_send_sge *
 				  sizeof(struct univ_sge));
-	qp->sq.sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	qp->sq.signal = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->rq.max_sge = init->cap.max_recv_sge;
 	qp->mtu = 4096;
 	INIT_LIST_HEAD(&qp->windows);
@@ -164,6 +164,7 @@ static void take_attr(struct uroce_qp *qp, const struct ib_qp_attr *attr,
 		      int mask)
 {
 	univ_qp_attr_keep(&qp->attr, attr, mask);
+	uroce_qp_grant(qp);
 	if (mask & IB_QP_PATH_MTU)
 		qp->mtu = ib_mtu_enum_to_int(attr->path_mtu);
 	qp->sq.rnr_left = qp->attr.rnr_retry;
@@ -201,6 +202,7 @@ static void enter_state(struct uroce_qp *qp, enum ib_qp_state state)
 	if (state == IB_QPS_RESET) {
 		uroce_queue_reset(qp);
 		qp->attr = (struct ib_qp_attr){ .cap = qp->attr.cap };
+		uroce_qp_grant(qp);
 		qp->sq.tell_drained = false;
 	}
 	if (state == IB_QPS_ERR)
@@ -341,8 +343,8 @@ int uroce_qp_query(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	init->recv_cq = ib->recv_cq;
 	init->srq = ib->srq;
 	init->cap = qp->attr.cap;
-	init->sq_sig_type = qp->sq.sig_all ? IB_SIGNAL_ALL_WR :
-					     IB_SIGNAL_REQ_WR;
+	init->sq_sig_type = uroce_signals_all(&qp->sq) ? IB_SIGNAL_ALL_WR :
+							 IB_SIGNAL_REQ_WR;
 	init->qp_type = ib->qp_type;
 	return 0;
 }

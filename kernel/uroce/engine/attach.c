@@ -17,7 +17,7 @@ static int qp_attach(struct ib_qp *ib, const struct univ_queue_rings *rings)
 
 	qp->core = rings->core;
 	qp->sq.ring = rings->send;
-	qp->sq.sig_all = rings->sig_all;
+	qp->sq.signal = rings->sig_all;
 	qp->sq.attached = true;
 	qp->rq.ring = rings->recv;
 	qp->rq.attached = true;
@@ -65,10 +65,14 @@ static void srq_kick(struct ib_srq *ib)
 
 const struct univ_queue_ops uroce_queue_ops = {
 	.caps = UNIV_QUEUE_WINDOWS | UNIV_QUEUE_XRC | UNIV_QUEUE_ATOMIC_WRITE,
+	.cntr_ops = UNIV_CNTR_SEND | UNIV_CNTR_RECV | UNIV_CNTR_READ |
+		    UNIV_CNTR_PEER_READ | UNIV_CNTR_WRITE |
+		    UNIV_CNTR_PEER_WRITE,
 	.cq_attach = cq_attach,
 	.qp_attach = qp_attach,
 	.srq_attach = srq_attach,
 	.qp_kick = qp_kick,
 	.srq_kick = srq_kick,
 	.mr_memory = uroce_mr_memory,
+	.qp_cntr = uroce_cntr_attach,
 };

@@ -47,7 +47,7 @@ static __always_inline struct uroce_mr *remote_region(struct turn *t, u32 len,
 {
 	const struct univ_send_wr *wr = &t->wqe->wr;
 
-	if (!uroce_qp_allows(t->peer, access) || !aims_at_srq(t))
+	if (!(t->peer->resp.quick & access) || !aims_at_srq(t))
 		return NULL;
 	return turn_region(&t->theirs, t->peer, t->peer->resp.pd, wr->rkey,
 			   wr->remote_addr, len, access);

@@ -267,7 +267,7 @@ static enum outcome remote_memory(struct turn *t, struct uroce_seg *seg,
 {
 	const struct univ_send_wr *wr = &t->wqe->wr;
 
-	if (!uroce_qp_allows(t->peer, access)) {
+	if (!(t->peer->resp.access & access)) {
 		/*
 		 * Refused by the access flags, or because max_dest_rd_atomic is
 		 * 0.
@@ -329,11 +329,12 @@ static enum outcome rdma(struct turn *t, bool read)
 	wqe->done += n;
 	if (wqe->done < wqe->len)
 		return LOCAL_MORE;
-	if (!takes)
-		return LOCAL_DONE;
-	if (!t->peer->resp.recv.taken)
+	if (takes && !t->peer->resp.recv.taken)
 		return LOCAL_SILENT;
-	complete_recv(t, IB_WC_RECV_RDMA_WITH_IMM);
+	if (unlikely(t->peer->resp.access != t->peer->resp.quick))
+		uroce_cntrs_served(t->peer, read, wqe->len);
+	if (takes)
+		complete_recv(t, IB_WC_RECV_RDMA_WITH_IMM);
 	return LOCAL_DONE;
 }
 

@@ -262,7 +262,7 @@ static void take_request(struct uroce_remote *w, const struct uroce_packet *pkt)
 {
 	const struct ib_qp_attr *attr = &w->qp->attr;
 
-	w->conn.resp.access = uroce_qp_access(w->qp);
+	w->conn.resp.access = w->qp->resp.access;
 	w->conn.resp.rnr_timer = attr->min_rnr_timer;
 	if (pkt->ce)
 		uroce_resp_congested(&w->conn);
@@ -455,6 +455,7 @@ int uroce_remote_begin(struct uroce_qp *qp)
 	w->conn.peer = qp->attr.dest_qp_num;
 	w->conn.pkey = UROCE_PKEY;
 	w->conn.mtu = qp->mtu;
+	w->conn.resp.counted = uroce_cntrs_served_by(qp);
 	take_way(w);
 	uroce_resp_start(&w->conn, qp->attr.rq_psn & UROCE_PSN_MASK);
 	uroce_remote_end(qp);

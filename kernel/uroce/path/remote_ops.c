@@ -331,6 +331,11 @@ static int op_invalidate(struct uroce_conn *conn, u32 rkey)
 	return uroce_invalidate(wire_of(conn)->qp, rkey);
 }
 
+static void op_served(struct uroce_conn *conn, bool read, u32 len)
+{
+	uroce_cntrs_served(wire_of(conn)->qp, read, len);
+}
+
 static void op_broken(struct uroce_conn *conn, u32 event)
 {
 	uroce_qp_fail(wire_of(conn)->qp, event);
@@ -423,6 +428,7 @@ const struct uroce_conn_ops uroce_remote_ops = {
 	.atomic = op_atomic,
 	.atomic_write = op_atomic_write,
 	.invalidate = op_invalidate,
+	.served = op_served,
 	.broken = op_broken,
 	.established = op_established,
 	.count = op_count,

@@ -18,6 +18,7 @@
 #include "sendq.h"
 #include "xrc.h"
 
+struct uroce_cntrs;
 struct uroce_remote;
 
 /**
@@ -26,6 +27,9 @@ struct uroce_remote;
  *	uroce_qp.state
  * @srq: XRC target: the shared receive queue of the current request
  * @pd: protection domain for the peer's keys; NULL: none is valid
+ * @access: rights of the peer
+ * @quick: @access without the requests that are counted
+ * @counted: receive requests are counted
  * @wanted: the peer, on this host, waits for a receive request, and the thread
  *	that posts one runs the peer's send queue
  * @heard: a message has arrived in RTR, and the owner was notified
@@ -35,6 +39,9 @@ struct uroce_resp {
 	bool dead;
 	bool wanted;
 	bool heard;
+	bool counted;
+	u32 access;
+	u32 quick;
 	struct uroce_srq *srq;
 	struct ib_pd *pd;
 	struct uroce_recv recv;
@@ -76,6 +83,7 @@ struct uroce_qp {
 	struct uroce_resp resp;
 
 	struct list_head windows;	/* of type 2, bound by it */
+	struct uroce_cntrs *cntrs;	/* NULL for none */
 
 	/*
 	 * The connection over packets (path/remote.c); NULL until one is
@@ -93,32 +101,6 @@ struct uroce_ibqp {
 static inline struct uroce_qp *to_uqp(struct ib_qp *ib)
 {
 	return container_of(ib, struct uroce_ibqp, ib)->qp;
-}
-
-/*
- * The rights of the peer. A queue pair whose max_dest_rd_atomic is 0 refuses
- * reads and atomics but accepts writes, as mlx5 does.
- */
-static inline u32 uroce_qp_access(const struct uroce_qp *qp)
-{
-	u32 access = qp->attr.qp_access_flags;
-
-	if (!qp->attr.max_dest_rd_atomic)
-		access &=
-			~(u32)(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC);
-	return access;
-}
-
-/*
- * Does @qp grant its peer this right, one of enum ib_access_flags? A write does
- * not depend on max_dest_rd_atomic, so the fast path tests only the flag.
- */
-static __always_inline bool uroce_qp_allows(const struct uroce_qp *qp,
-					    u32 right)
-{
-	if (right == IB_ACCESS_REMOTE_WRITE)
-		return qp->attr.qp_access_flags & right;
-	return uroce_qp_access(qp) & right;
 }
 
 /* Are requests acknowledged? The peer of an XRC target is an initiator. */
@@ -208,5 +190,7 @@ void uroce_queue_reset(struct uroce_qp *qp);
  */
 void uroce_qp_fail(struct uroce_qp *qp, u32 event);
 void uroce_send_failed(struct uroce_qp *qp, u16 reason);
+/* Attributes or counters have changed that the peer's rights depend on. */
+void uroce_qp_grant(struct uroce_qp *qp);
 
 #endif

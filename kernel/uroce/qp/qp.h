@@ -39,6 +39,7 @@
 #define UROCE_QP_H
 
 #include "ah.h"
+#include "cntr.h"
 #include "cq.h"
 #include "mcast.h"
 #include "mw.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Receive requests: taken out of their ring, and completed. */
+#include "cntr.h"
 #include "recv.h"
 #include "send.h"
 #include "sges.h"
@@ -120,14 +121,17 @@ void uroce_recv_done(struct uroce_qp *qp, struct univ_cqe *cqe,
 {
 	struct uroce_recv *r = &qp->resp.recv;
 
-	if (unlikely(status))
+	if (unlikely(status)) {
 		cqe->reason = recv_why(r, status);
-
+		solicited = true;
+	}
+	if (unlikely(qp->resp.counted))
+		uroce_cntrs_received(qp, !status, cqe->byte_len);
 	r->taken = false;
 	cqe->wr_id = r->wr_id;
 	cqe->status = status;
 	cqe->qp_num = qp->num;
-	if (uroce_cq_add(r->cq, qp, cqe, solicited || status))
+	if (uroce_cq_add(r->cq, qp, cqe, solicited))
 		return;
 	WRITE_ONCE(qp->lost, true);
 	uroce_send_later(qp);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Send requests: taken out of their ring, and completed. */
 #include "compat.h"
+#include "cntr.h"
 #include "send.h"
 #include "sges.h"
 
@@ -167,6 +168,15 @@ void uroce_send_complete(struct uroce_qp *qp, const struct uroce_wqe *wqe,
 		send_lost(qp);
 }
 
+void uroce_send_counted(struct uroce_qp *qp, const struct uroce_wqe *wqe,
+			bool last)
+{
+	uroce_cntrs_sent(qp, wqe->wr.opcode, true, wqe->len);
+	if (qp->sq.signal == UROCE_SIGNAL_COUNTED_ALL ||
+	    wqe->wr.flags & UNIV_WR_SIGNALED)
+		uroce_send_complete(qp, wqe, last);
+}
+
 /*
  * The reason why local memory is not accessible, as far as a request can tell.
  */
@@ -192,6 +202,9 @@ static void send_complete_error(struct uroce_qp *qp,
 		.reason = reason,
 	};
 
+	/* No request was taken out of a corrupt ring. */
+	if (reason != UNIV_REASON_RING_CORRUPT)
+		uroce_cntrs_sent(qp, wqe->wr.opcode, false, 0);
 	if (status == IB_WC_LOC_PROT_ERR && !reason)
 		cqe.reason = send_why(qp, wqe);
 	qp->sq.untold = true;

@@ -16,7 +16,9 @@
  * request is bad, @reason says why, as far as it is known. uroce_send_map()
  * maps its memory with the given access. uroce_send_done() completes the
  * request at sq.head and advances the head; with an error it moves the queue
- * pair to ERR or SQE. uroce_send_later() schedules a run of the queue.
+ * pair to ERR or SQE. uroce_send_counted() counts a request that has succeeded,
+ * and completes it if that is visible. uroce_send_later() schedules a run of
+ * the queue.
  */
 enum ib_wc_status uroce_send_load(struct uroce_qp *qp, u32 index,
 				  struct uroce_wqe *wqe, u16 *reason);
@@ -26,6 +28,8 @@ void uroce_send_done(struct uroce_qp *qp, struct uroce_wqe *wqe,
 		     enum ib_wc_status status, u16 reason);
 void uroce_send_complete(struct uroce_qp *qp, const struct uroce_wqe *wqe,
 			 bool last);
+void uroce_send_counted(struct uroce_qp *qp, const struct uroce_wqe *wqe,
+			bool last);
 /* The opcodes that the queue pair may send, as bits by enum univ_wr_opcode. */
 u32 uroce_send_opcodes(const struct uroce_qp *qp);
 void uroce_send_later(struct uroce_qp *qp);
@@ -55,7 +59,11 @@ static inline void uroce_send_success(struct uroce_qp *qp,
 	struct uroce_sendq *sq = &qp->sq;
 
 	uroce_send_retire(sq, wqe);
-	if (sq->sig_all || wqe->wr.flags & UNIV_WR_SIGNALED)
+	if (!sq->signal && !(wqe->wr.flags & UNIV_WR_SIGNALED))
+		return;
+	if (unlikely(sq->signal < 0))
+		uroce_send_counted(qp, wqe, last);
+	else
 		uroce_send_complete(qp, wqe, last);
 }
 

@@ -42,6 +42,17 @@ struct uroce_wqe {
 	bool loaded;
 };
 
+/*
+ * Which requests complete visibly. The sign tells apart, with one comparison,
+ * whether completions are counted as well.
+ */
+enum uroce_signal {
+	UROCE_SIGNAL_COUNTED_ALL	= -2,
+	UROCE_SIGNAL_COUNTED		= -1,
+	UROCE_SIGNAL_ASKED		= 0,	/* those that ask for it */
+	UROCE_SIGNAL_ALL		= 1,
+};
+
 enum uroce_wait {
 	UROCE_WAIT_NONE,
 	UROCE_WAIT_RNR,			/* for a receive request of the peer */
@@ -96,7 +107,7 @@ struct uroce_sendq {
 	u8 retry_left;
 	u32 max_sge;
 	u32 max_inline;
-	bool sig_all;
+	s8 signal;			/* enum uroce_signal */
 	bool untold;
 	bool draining;
 	bool tell_drained;
@@ -114,5 +125,11 @@ struct uroce_sendq {
 	u32 tail;
 	void *memory;			/* of a private ring */
 };
+
+static inline bool uroce_signals_all(const struct uroce_sendq *sq)
+{
+	return sq->signal == UROCE_SIGNAL_ALL ||
+	       sq->signal == UROCE_SIGNAL_COUNTED_ALL;
+}
 
 #endif

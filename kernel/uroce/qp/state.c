@@ -5,6 +5,7 @@
  */
 #include <linux/slab.h>
 
+#include "cntr.h"
 #include "pair.h"
 #include "recv.h"
 #include "send.h"
@@ -55,6 +56,7 @@ int uroce_queue_init(struct uroce_qp *qp)
 /* The queue pair is idle. */
 void uroce_queue_free(struct uroce_qp *qp)
 {
+	kfree(qp->cntrs);
 	kfree(qp->sq.wqe.sge);
 	kfree(qp->sq.wqe.vec.seg);
 	kfree(qp->resp.recv.sge);
@@ -85,6 +87,21 @@ void uroce_queue_reset(struct uroce_qp *qp)
 		univ_ring_retire(&qp->rq.ring, qp->rq.head);
 		univ_ring_set_flags(&qp->rq.ring, 0);
 	}
+}
+
+/*
+ * A queue pair whose max_dest_rd_atomic is 0 refuses reads and atomics but
+ * accepts writes, as mlx5 does. Context: both locks.
+ */
+void uroce_qp_grant(struct uroce_qp *qp)
+{
+	u32 access = qp->attr.qp_access_flags;
+
+	if (!qp->attr.max_dest_rd_atomic)
+		access &=
+			~(u32)(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC);
+	qp->resp.access = access;
+	qp->resp.quick = access & ~uroce_cntrs_served_by(qp);
 }
 
 /* ---- failures ------------------------------------------------------------ */

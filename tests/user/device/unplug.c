@@ -28,6 +28,7 @@ static struct {
 	struct xrc x;
 	unsigned long xrc_rounds;
 	int xrc_end;		/* As traffic_end. */
+	struct ibv_comp_cntr *cntr;	/* Counts the sends of @p; NULL if not offered. */
 	int sleepers;		/* Number of threads that have not returned yet. */
 } u;
 
@@ -197,6 +198,24 @@ static void check_sleepers(void)
 	printf("XRC ended after %lu rounds by %s\n", u.xrc_rounds, how_it_ended(u.xrc_end));
 }
 
+/* The traffic is counted if the device has completion counters. */
+static void open_counted(struct pair *p, struct pair_want *want)
+{
+	struct ibv_comp_cntr_init_attr init = { .type = IBV_COMP_CNTR_TYPE_WRS };
+	struct ibv_qp_attach_comp_cntr_attr attr = {
+		.op_mask = IBV_QP_ATTACH_COMP_CNTR_OP_SEND,
+	};
+
+	want->stay_reset = 1;
+	pair_open(p, want);
+	u.cntr = ibv_create_comp_cntr(p->dev.ctx, &init);
+	NEED(u.cntr || errno == EOPNOTSUPP, "create_comp_cntr: %s", why_text());
+	if (u.cntr)
+		NEED_OK(ibv_qp_attach_comp_cntr(p->qp[0], u.cntr, &attr));
+	for (int i = 0; i < 2; i++)
+		qp_connect(&p->dev, p->qp[i], p->qp[!i]->qp_num, &p->want);
+}
+
 #define GONE(call) do {								\
 	int __err;								\
 	errno = 0;								\
@@ -227,6 +246,16 @@ static void check_verbs(void)
 	GONE(ibv_query_qp(u.p.qp[0], &qa, IBV_QP_STATE, &init));
 	GONE(qp_to_state(u.p.qp[0], IBV_QPS_ERR));
 	GONE(ibv_resize_cq(u.p.cq[0], 500));
+}
+
+/* The values stay readable, and count what completed before. */
+static void check_cntr(void)
+{
+	uint64_t value = 0;
+
+	CHECK_ERR(ibv_read_comp_cntr(u.cntr, &value), 0);
+	CHECK(value >= u.rounds, "%" PRIu64 " sends counted of %lu", value, u.rounds);
+	GONE(ibv_set_comp_cntr(u.cntr, 0));
 }
 
 static void check_xrc(void)
@@ -294,10 +323,12 @@ static void check_raw(void)
 	CHECK(!__err || __err == ENODEV, "%s: %s", #call, err_name(__err));	\
 } while (0)
 
-static void close_pair(struct pair *p)
+static void close_pair(struct pair *p, struct ibv_comp_cntr *cntr)
 {
 	for (int i = 0; i < 2; i++)
 		AWAY(ibv_destroy_qp(p->qp[i]));
+	if (cntr)
+		AWAY(ibv_destroy_comp_cntr(cntr));
 	for (int i = 0; i < 2; i++)
 		AWAY(ibv_destroy_cq(p->cq[i]));
 	if (p->srq)
@@ -337,7 +368,7 @@ int main(int argc, char **argv)
 	test_program = "unplug (adv07)";
 	NEED(argc == 2, "usage: unplug COMMAND");
 	test_limit(60);
-	pair_open(&u.p, &want);
+	open_counted(&u.p, &want);
 	pair_open(&u.idle, &srq);
 	open_raw();
 	u.has_xrc = is_offered();
@@ -367,6 +398,8 @@ int main(int argc, char **argv)
 	check_sleepers();
 	test_now = "verbs";
 	check_verbs();
+	if (u.cntr)
+		check_cntr();
 	if (u.has_xrc)
 		check_xrc();
 	test_now = "data path";
@@ -374,8 +407,8 @@ int main(int argc, char **argv)
 	test_now = "raw";
 	check_raw();
 	test_now = "close";
-	close_pair(&u.p);
-	close_pair(&u.idle);
+	close_pair(&u.p, u.cntr);
+	close_pair(&u.idle, NULL);
 	if (u.has_xrc)
 		close_xrc(&u.x);
 	raw_unmap(&u.raw.map);

@@ -168,7 +168,8 @@ static void device_answers(void)
 	NEED_OK(raw_call(fd, UNIV_CONTEXT_QUERY, &c));
 	CHECK(c.abi_version == UNIV_ABI_VERSION &&
 	      !(c.features & ~(UNIV_FEATURE_WINDOWS | UNIV_FEATURE_XRC |
-			       UNIV_FEATURE_ATOMIC_WRITE | UNIV_FEATURE_DM)),
+			       UNIV_FEATURE_ATOMIC_WRITE | UNIV_FEATURE_DM |
+			       UNIV_FEATURE_CNTRS)),
 	      "CONTEXT_QUERY: version %u features %#x", c.abi_version, c.features);
 	close(fd);
 }

@@ -33,6 +33,8 @@ static struct {
 	uint32_t dm;		/* 0 if device memory is not supported. */
 	uint32_t target;
 	uint32_t target_num;
+	uint32_t cntr;		/* 0 if completion counters are not supported. */
+	uint32_t bare;		/* The queue pair of fill_qp_cntr(), or 0. */
 	uint8_t *mem;
 	struct univ_gid_entry gids[64];
 } env;
@@ -201,6 +203,29 @@ static void fill_qp_modify(void *arg)
 	a->attr.qp_state = IBV_QPS_RESET;
 }
 
+/* A counter is attached to a queue pair once, so each call gets a new queue pair. */
+static void fresh_qp(void)
+{
+	struct univ_qp_create a = { 0 };
+
+	if (env.bare)
+		raw_destroy(env.fd, UNIV_QP_DESTROY, env.bare);
+	raw_qp_arg(&a, IBV_QPT_RC, env.pd, env.cq.handle, 0);
+	NEED_OK(raw_call(env.fd, UNIV_QP_CREATE, &a));
+	env.bare = a.handle;
+}
+
+static void fill_qp_cntr(void *arg)
+{
+	struct univ_qp_cntr *a = arg;
+
+	if (!env.cntr)
+		return;
+	fresh_qp();
+	a->handle = env.bare;
+	a->ops = UNIV_CNTR_SEND;
+}
+
 static void fill_mcast(void *arg)
 {
 	static const uint8_t group[16] = { [10] = 0xff, [11] = 0xff, 239, 7, 7, 7 };
@@ -261,6 +286,7 @@ static const struct special {
 	  .feature = UNIV_FEATURE_XRC, .reserved = "create_flags" },
 	{ UNIV_QP_OPEN, .fill = fill_qp_open, .feature = UNIV_FEATURE_XRC },
 	{ UNIV_QP_MODIFY, .fill = fill_qp_modify },
+	{ UNIV_QP_CNTR, .fill = fill_qp_cntr, .feature = UNIV_FEATURE_CNTRS },
 	{ UNIV_MCAST_ATTACH, .fill = fill_mcast },
 	{ UNIV_MCAST_DETACH, .fill = fill_mcast },
 	{ UNIV_DM_ALLOC, .fill = fill_dm },
@@ -278,7 +304,8 @@ static uint32_t kind_feature(enum univ_object_type type)
 {
 	return type == UNIV_OBJECT_MW ? UNIV_FEATURE_WINDOWS :
 	       type == UNIV_OBJECT_XRCD ? UNIV_FEATURE_XRC :
-	       type == UNIV_OBJECT_DM ? UNIV_FEATURE_DM : 0;
+	       type == UNIV_OBJECT_DM ? UNIV_FEATURE_DM :
+	       type == UNIV_OBJECT_CNTR ? UNIV_FEATURE_CNTRS : 0;
 }
 
 /* The structs of these calls return an answer in bytes that are reserved in other calls. */
@@ -380,6 +407,8 @@ static uint32_t env_handle(enum univ_object_type type)
 		return env.xrcd;
 	case UNIV_OBJECT_DM:
 		return env.dm;
+	case UNIV_OBJECT_CNTR:
+		return env.cntr;
 	default:
 		return 0;
 	}
@@ -457,6 +486,18 @@ static void set_up_dm(void)
 	env.dm = dm.handle;
 }
 
+static void set_up_cntr(void)
+{
+	struct univ_cntr_create create = { .type = UNIV_CNTR_WRS };
+
+	env.cntr = 0;
+	env.bare = 0;
+	if (!raw_offers(env.fd, UNIV_FEATURE_CNTRS))
+		return;
+	NEED_OK(raw_call(env.fd, UNIV_CNTR_CREATE, &create));
+	env.cntr = create.handle;
+}
+
 static void set_up_objects(void)
 {
 	struct univ_qp_attr a;
@@ -475,6 +516,7 @@ static void set_up_objects(void)
 	NEED_OK(raw_modify(env.fd, env.ud.handle, &a));
 	set_up_xrc();
 	set_up_dm();
+	set_up_cntr();
 	build_rules();
 }
 

@@ -286,6 +286,8 @@ static void fault_leaves_nothing(void)
 		munmap(page, 2 * PAGE);
 		CHECK_ERR(raw_destroy(env.fd, UNIV_QP_DESTROY, env.qp.handle), 0);
 		CHECK_ERR(raw_destroy(env.fd, UNIV_QP_DESTROY, env.ud.handle), 0);
+		if (env.bare)
+			CHECK_ERR(raw_destroy(env.fd, UNIV_QP_DESTROY, env.bare), 0);
 		CHECK_ERR(raw_destroy(env.fd, UNIV_SRQ_DESTROY, env.srq.handle), 0);
 		CHECK_ERR(raw_destroy(env.fd, UNIV_MR_DEREG, env.mr.handle), 0);
 		CHECK_ERR(raw_destroy(env.fd, UNIV_CQ_DESTROY, env.cq.handle), 0);
@@ -295,6 +297,8 @@ static void fault_leaves_nothing(void)
 		}
 		if (env.dm)
 			CHECK_ERR(raw_destroy(env.fd, UNIV_DM_FREE, env.dm), 0);
+		if (env.cntr)
+			CHECK_ERR(raw_destroy(env.fd, UNIV_CNTR_DESTROY, env.cntr), 0);
 		err = raw_destroy(env.fd, UNIV_PD_DEALLOC, env.pd);
 		CHECK(!err, "after a faulted %s its domain cannot go: %s", r->name, err_name(err));
 		keep = count_handles(r->destroy, 1000);
