@@ -82,6 +82,9 @@ struct univ_srq;
  *	device must be coherent and must reach the pages without a bounce
  *	buffer, otherwise no queue can be made (%-EOPNOTSUPP); an IOMMU is
  *	respected
+ * @UNIV_QUEUE_DEVICE_CQ: completions pass through the device's own queue, which
+ *	kernel verbs resize together with the ring (@cq_resize). If they cannot,
+ *	the completion queue is not resized
  */
 enum univ_queue_caps {
 	UNIV_QUEUE_WINDOWS = 1 << 0,
@@ -90,6 +93,7 @@ enum univ_queue_caps {
 	UNIV_QUEUE_POLLS = 1 << 3,
 	UNIV_QUEUE_WRITES_CQ = 1 << 4,
 	UNIV_QUEUE_DMA = 1 << 5,
+	UNIV_QUEUE_DEVICE_CQ = 1 << 6,
 };
 
 /*

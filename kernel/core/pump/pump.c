@@ -326,7 +326,7 @@ static int pump_cq_resize(struct univ_cq *core, u32 cqe)
  * a name there since 6.2, but drivers do not take it from users in the kernel.
  */
 static const struct univ_queue_ops pump_ops = {
-	.caps = UNIV_QUEUE_POLLS,
+	.caps = UNIV_QUEUE_POLLS | UNIV_QUEUE_DEVICE_CQ,
 	.cq_attach = univ_pump_comp_attach,
 	.qp_attach = pump_qp_attach,
 	.srq_attach = pump_srq_attach,

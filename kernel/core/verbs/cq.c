@@ -321,6 +321,15 @@ static bool cq_try_switch(struct univ_cq *cq, struct univ_region *region,
 	}
 }
 
+static bool cq_can_resize(const struct univ_cq *cq)
+{
+	const struct univ_device *dev = cq->obj.ctx->dev;
+
+	if (univ_queue_can(dev, UNIV_QUEUE_DEVICE_CQ))
+		return univ_can_resize_cq(cq->ib);
+	return !univ_queue_can(dev, UNIV_QUEUE_WRITES_CQ);
+}
+
 static int cq_resize_ib(struct univ_cq *cq, u32 slots)
 {
 	struct univ_device *dev = cq->obj.ctx->dev;
@@ -347,8 +356,7 @@ static int cq_resize(struct univ_cq *cq, struct univ_call *call,
 	u32 waiting;
 	int ret = 0;
 
-	if ((ctx->dev->queue->cq_resize && !univ_can_resize_cq(cq->ib)) ||
-	    univ_queue_can(ctx->dev, UNIV_QUEUE_WRITES_CQ))
+	if (!cq_can_resize(cq))
 		return univ_explain_driver(&cmd->hdr, -EOPNOTSUPP);
 	region = cq_ring_create(ctx, asked, &map, &cmd->hdr);
 	if (IS_ERR(region))
