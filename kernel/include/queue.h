@@ -116,7 +116,7 @@ struct univ_queue_cntr {
 
 /**
  * univ_queue_count() - count a completion
- * @cntr: from the attaching of the counter
+ * @cntr: as passed to univ_queue_ops.qp_cntr()
  * @ok: the request has succeeded
  * @bytes: length of its message
  *
@@ -203,11 +203,13 @@ struct univ_queue_page {
  * @page_alloc: a context begins: fill in its page. -ENOSPC: no page is left,
  *	and the queues of this context are kicked. Other errors fail open(2)
  * @page_free: the context has ended and no process can reach the page
- * @qp_bells: after @qp_attach, for a context with a page: where and what a
- *	process stores to ring for each ring of the queue pair. The device obeys
- *	a bell of this queue pair only if it comes through @page
+ * @qp_bells: after @qp_attach, for a context with a page: fill in the bells of
+ *	both rings, the offset in @page and the value that a process stores
+ *	there. The device obeys a bell of this queue pair only if it comes
+ *	through @page
  * @srq_bell: likewise
- * @ah_attach: the requests of datagrams in @ah's domain name it @handle
+ * @ah_attach: datagram requests in the protection domain of @ah refer to it by
+ *	@handle
  *
  * The attaching functions may sleep, and return 0 or an errno. If one of them
  * or the function for bells fails, the core destroys the queue at once, and the

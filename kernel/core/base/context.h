@@ -18,6 +18,10 @@
  *	feed locks of rings > (the device's own) > univ_cq.lock
  *	> univ_recv_queue.retire_lock, univ_event_queue.lock
  *
+ * A native driver writes completions under locks of its own. The pump polls and
+ * arms the device under univ_cq.lock, so the device's locks for that come after
+ * univ_cq.lock; see pump_queue.h for the device's completion handlers.
+ *
  * univ_device.lock is held around the device's lists and the charge for a
  * context. univ_device.events_lock and univ_context.channels_lock are held
  * around lists and the locks of event queues. univ_device.domains_lock is held
@@ -76,11 +80,12 @@ struct univ_device {
  * A queue that is kicked again and again, which a kick finds without a look
  * into the table (kicked.c). @obj is set under the lock of univ_context.objects
  * while the object is in that table, and cleared when the object is taken out.
- * It is read under RCU.
+ * It is read under RCU. @last is the handle of the last kick that did not find
+ * its queue in @obj.
  */
 struct univ_kicked {
 	struct univ_object *obj;
-	u32 last;			/* handle that last missed @obj */
+	u32 last;
 };
 
 #define UNIV_KICKED 16

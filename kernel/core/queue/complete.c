@@ -55,7 +55,7 @@ static __always_inline bool queue_write(struct univ_cq *cq,
 
 /**
  * univ_queue_complete() - write a completion
- * @cq: from the attaching of a completion queue
+ * @cq: the core's queue, as passed to univ_queue_ops.cq_attach()
  * @cqe: what to write; times, phase and reserved words are filled in here
  * @solicited: wakes a process that waits for solicited completions; so do
  *	errors
@@ -114,7 +114,7 @@ EXPORT_SYMBOL_NS_GPL(univ_queue_notify, UNIVERBS_NS);
 
 /**
  * univ_queue_cq_ring() - the ring of a completion queue
- * @cq: from the attaching of a completion queue
+ * @cq: the core's queue, as passed to univ_queue_ops.cq_attach()
  *
  * For a device that writes completions (%UNIV_QUEUE_WRITES_CQ). The device
  * writes slots, with the phase last, and nothing in the head.

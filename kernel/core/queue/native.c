@@ -19,7 +19,7 @@ static LIST_HEAD(drivers);
 static DEFINE_MUTEX(drivers_lock);	/* drivers */
 
 /**
- * univ_queue_register() - a device takes rings itself
+ * univ_queue_register() - register a device that works on the rings itself
  * @ib: before ib_register_device()
  * @ops: must stay until univ_queue_unregister()
  *
@@ -55,7 +55,7 @@ static struct queue_driver *queue_find(struct ib_device *ib)
 }
 
 /**
- * univ_queue_unregister() - the device is gone
+ * univ_queue_unregister() - undo univ_queue_register()
  * @ib: after ib_unregister_device(); may never have been registered
  */
 void univ_queue_unregister(struct ib_device *ib)
@@ -88,7 +88,7 @@ const struct univ_queue_ops *univ_queue_ops(struct ib_device *ib)
 
 /**
  * univ_queue_ah_get() - the address handle that a request names
- * @qp: from the attaching of the queue pair
+ * @qp: univ_queue_rings.core, as passed to univ_queue_ops.qp_attach()
  * @handle: of the request
  * @ah: out; stays until univ_queue_ah_put(), which is to follow soon
  *

@@ -72,8 +72,9 @@ struct univ_cq {
 	/*
 	 * Protects everything below, the index up to which the sends that
 	 * complete here are retired, and the order of completions. It is taken
-	 * in interrupt context. Only the locks of event queues are taken inside
-	 * it.
+	 * in interrupt context. Locks of event queues are taken inside it, and
+	 * by the pump also retire_lock of receive queues and the device's
+	 * locks for polling.
 	 */
 	spinlock_t lock;
 	struct univ_ring ring;
