@@ -14,10 +14,10 @@
  * struct univ_bell_page - the page in which a context rings
  * @ref: one for the context, one for each mapping
  * @lock: protects @gone, and orders the faults before or behind its change
- * @page: the driver's
+ * @page: filled in by the driver
  * @sink: memory that is mapped instead when the device is gone, so that a store
- *	of a process has no effect. It is the context's own: a shared one would
- *	be memory between processes
+ *	of a process has no effect. Each context has its own: processes could
+ *	exchange data through a shared one
  * @gone: the page may not be mapped any more
  */
 struct univ_bell_page {
@@ -54,8 +54,9 @@ static struct univ_bell_page *bell_alloc(void)
 }
 
 /*
- * The context begins. A context for which the driver has no page left is kicked
- * by the ioctl. Context: the device stays.
+ * The context begins. If the driver has no page left (-ENOSPC), the context has
+ * no bells, and its process reports requests by the ioctl UNIV_KICK.
+ * Context: the device stays.
  */
 int univ_bell_open(struct univ_context *ctx)
 {
@@ -134,7 +135,10 @@ static void bell_vm_close(struct vm_area_struct *vma)
 	kref_put(&bell->ref, bell_release);
 }
 
-/* Unlike memory, a BAR is not encrypted, and vmf_insert_pfn() does not care. */
+/*
+ * A BAR is not encrypted, so its mapping must not be either. Unlike
+ * io_remap_pfn_range(), vmf_insert_pfn() does not see to that.
+ */
 static pgprot_t bell_prot(const struct univ_bell_page *bell, pgprot_t prot)
 {
 	prot = bell->page.write_combining ? pgprot_writecombine(prot) :

@@ -15,7 +15,8 @@ struct univ_hdr;
  * @ctx: its context, live for the whole call
  * @hdr: the kernel's copy of the struct, also handed to the handler
  * @uarg: the process's copy of the struct
- * @size: bytes that both know
+ * @size: bytes of the struct that both sides know: the smaller one of the
+ *   process's and the kernel's size
  * @replied: the result has been copied out
  * @faulted: the copy would have to wait for a page; the handler has undone its
  *   work

@@ -72,8 +72,8 @@ static void event_append(struct univ_event_source *source, u8 type)
 }
 
 /*
- * Raises an asynchronous event, enum ib_event_type, if the source wants such.
- * Any context.
+ * Raises an asynchronous event, enum ib_event_type, unless the cookie of the
+ * source has UNIV_COOKIE_NO_ASYNC. Any context.
  */
 void univ_event_raise(struct univ_event_queue *queue,
 		      struct univ_event_source *source, u32 type)
@@ -138,7 +138,10 @@ void univ_event_queue_destroy(struct univ_event_queue *queue)
 	cancel_work_sync(&queue->sigio);
 }
 
-/* Returns the source that has waited longest, or NULL. */
+/*
+ * Takes one event out of the source that has waited longest. Returns the
+ * source, or NULL if there is no event.
+ */
 static struct univ_event_source *event_next(struct univ_event_queue *queue,
 					    struct univ_event *event)
 {

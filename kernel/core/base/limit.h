@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Limits of the memory and the objects that processes make the kernel hold.
- * They are module parameters and count from the next call on. There are other
- * limits beside them: RLIMIT_MEMLOCK for registered memory, the rdma and memory
- * cgroups, and the device's own.
+ * They are module parameters; a change takes effect from the next call on.
+ * Other limits apply as well: RLIMIT_MEMLOCK for registered memory, the rdma
+ * and memory cgroups, and the device's own limits.
  */
 #ifndef UNIV_LIMIT_H
 #define UNIV_LIMIT_H

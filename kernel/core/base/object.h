@@ -8,7 +8,10 @@
  *	get/put by calls; depend/undepend by the objects that are built on it
  *	unpublish (no call finds it any more, the last call has left)
  *	... destroyed by its noun's file ...
- *	free
+ *	release (handle and charge given back, memory freed by RCU)
+ *
+ * If the device goes, an object whose events were read is buried instead of
+ * released: it stays until the context is freed, see univ_object_bury().
  */
 #ifndef UNIV_OBJECT_H
 #define UNIV_OBJECT_H
@@ -34,6 +37,7 @@ struct rdma_cgroup;
  * @idle: completed when @users falls to zero
  * @comp_events: set on destruction: completion events that were read
  * @async_events: likewise: asynchronous events that were read
+ * @cg: the rdma cgroup that is charged for the object
  * @rcu: look-ups run under RCU, so the memory goes after a grace period
  */
 struct univ_object {

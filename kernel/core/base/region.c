@@ -168,8 +168,9 @@ struct univ_region *univ_region_create_read_only(struct univ_context *ctx,
 }
 
 /*
- * The region cannot be mapped any more. A mapping that exists keeps it. The
- * device has forgotten what was in it.
+ * Removes the region from the table of mmap(), so that no new mapping can be
+ * made. Existing mappings keep the memory.
+ * Context: the device does not use the region any more.
  */
 void univ_region_destroy(struct univ_context *ctx, struct univ_region *region)
 {
@@ -350,8 +351,9 @@ put:
 
 /*
  * Lays out a ring at @offset of a mapping: the head, then the slots. Returns
- * where the next thing may begin. @slots of 0 makes no ring. A size that @map
- * could not hold is too large for univ_region_create() as well.
+ * where the next ring may begin. @slots of 0 makes no ring. The offsets in @map
+ * have 32 bits. A layout that does not fit in them exceeds REGION_MAX_SIZE, so
+ * univ_region_create() refuses it.
  */
 size_t univ_ring_place(struct univ_ring_map *map, size_t offset, u32 slots,
 		       u32 stride)
