@@ -101,8 +101,8 @@ static int univ_open(struct inode *inode, struct file *file)
 }
 
 /*
- * The order of destruction: no remaining object is built on an object of an
- * earlier row.
+ * The order of destruction: each type comes before the types that its objects
+ * are built on.
  */
 static const struct {
 	enum univ_object_type type;

@@ -108,7 +108,10 @@ static int client_show(struct ib_device *ib, struct univ_device *dev)
 	return 0;
 }
 
-/* The queues of a device are those of its driver, or the pump's. */
+/*
+ * A driver that has called univ_queue_register() serves its device itself. The
+ * pump serves all other devices.
+ */
 static int client_add(struct ib_device *ib)
 {
 	const struct univ_queue_ops *queue = univ_queue_ops(ib);
