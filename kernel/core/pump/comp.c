@@ -63,7 +63,7 @@ static bool comp_is_send(const struct ib_wc *wc)
 	return wc->wr_id >> 32 == UNIV_SEND_TAG;
 }
 
-/* Fills a completion that tells no more than the status. */
+/* Fills the members that every completion has, and zeroes the others. */
 static void comp_fill(struct univ_cqe *cqe, const struct pump_qp *qp, u64 wr_id,
 		      u8 status, u8 opcode, u32 byte_len)
 {
@@ -337,8 +337,8 @@ static void mark_run(struct tasklet_struct *mark)
 
 /*
  * A processor runs its tasklets in the order in which they were scheduled
- * there. A thread of that processor schedules the mark, since a thread cannot
- * run in the middle of that, as an interrupt can.
+ * there. The mark is scheduled by a thread of that processor and not by an
+ * interrupt, which could come while the processor is running tasklets.
  */
 static long comp_pass_here(void *unused)
 {
@@ -405,13 +405,14 @@ void univ_pump_comp_end(struct univ_cq *core)
 }
 
 /*
- * The process is about to learn of a completion. Some programs have one channel
- * for their send and their receive queue, wait for "the" event of a send, and
- * take the event of the peer's answer for it. That works with a device that
- * writes completions into the process's memory by itself, since the older
- * completion is there as well. So this takes the completions that the device
- * has for the send queue of the queue pair that received last. It does so for
- * no other one, since a channel may have thousands.
+ * The process is about to read a completion event. Some programs have one
+ * channel for their send and their receive queue. They wait for the event of a
+ * send, mistake the event of the peer's answer for it, and poll the send queue.
+ * With hardware that works: the device has written the completion of the send
+ * to the process's memory before that of the answer. So this function takes the
+ * completions that the device has for the send queue of the queue pair that
+ * received last. It takes those of no other queue, since a channel may have
+ * thousands of queues.
  * Context: an RCU section, which keeps the partner; pump_table_remove() clears
  * it.
  */

@@ -17,9 +17,9 @@
 /**
  * struct univ_driver - the properties of a driver
  * @id: ib_device_ops.driver_id
- * @polls_in_handler: holds no lock when it calls a completion handler, neither
- *	of those that its poll and notify functions take nor of those that its
- *	functions to post receives take, so a handler may call them
+ * @polls_in_handler: completion handlers may poll and arm completion queues and
+ *	post receives, because the driver holds none of the locks of these
+ *	functions when it calls a handler
  * @frees_under_tasklet: calls completion handlers from a tasklet, and destroys
  *	a completion queue without waiting for it
  */

@@ -7,7 +7,7 @@
 #include "pump.h"
 #include "pump_queue.h"
 
-/* The rnr_retry that means without end. */
+/* The value of rnr_retry that means to retry without limit. */
 #define QP_RNR_FOREVER 7
 
 /*
@@ -273,7 +273,10 @@ static int pump_srq_attach(struct ib_srq *ib, const struct univ_ring *ring)
 	srq->core = core;
 	univ_recv_queue_init(&srq->rq, ring, core->max_sge);
 	srq->rq.srq = ib;
-	/* Release: the event handler of the device may look for it already. */
+	/*
+	 * Release: the device's event handler may already call
+	 * pump_srq_limit(), whose acquire this pairs with.
+	 */
 	smp_store_release(&core->pump, srq);
 	univ_poller_add(core->obj.ctx, &srq->rq.feed.polled);
 	return 0;
@@ -321,9 +324,11 @@ static int pump_cq_resize(struct univ_cq *core, u32 cqe)
 }
 
 /*
- * Kernel verbs can neither make a memory window nor post the request that binds
- * one, and they carry no number of a shared receive queue. An atomic write has
- * a name there since 6.2, but drivers do not take it from users in the kernel.
+ * The pump lacks three capabilities. UNIV_QUEUE_WINDOWS: kernel verbs can
+ * neither make a memory window nor post the request that binds one.
+ * UNIV_QUEUE_XRC: requests of kernel verbs carry no number of a shared receive
+ * queue. UNIV_QUEUE_ATOMIC_WRITE: kernel verbs have an opcode since 6.2, but
+ * drivers do not accept it from users in the kernel.
  */
 static const struct univ_queue_ops pump_ops = {
 	.caps = UNIV_QUEUE_POLLS | UNIV_QUEUE_DEVICE_CQ,

@@ -113,7 +113,7 @@ struct univ_recv_queue {
  * struct pump_device - the pump's state of a device
  * @polls_in_handler: see driver.h
  * @frees_under_tasklet: see driver.h
- * @qps: the queue pairs by the device's own; see pump_qp_find()
+ * @qps: the queue pairs by struct pump_qp_key; see pump_qp_find()
  */
 struct pump_device {
 	bool polls_in_handler;
@@ -123,14 +123,14 @@ struct pump_device {
 
 /**
  * struct pump_cq - the pump's state of a completion queue
- * @core: the core's
+ * @core: the core's completion queue
  * @soon: an interrupt of our own, which takes completions
  * @later: a worker, which goes on where @soon has done enough
  *
  * The rest is protected by the lock of @core:
  * @used: the device has completed something
- * @partner: a send queue's completion queue on the same channel as this one, of
- *	the queue pair that received last; NULL for none
+ * @partner: the send completion queue of the queue pair that received last, if
+ *	it is another queue on the same channel; NULL otherwise
  * @last_ib: the device's queue pair of the last pump_qp_find()
  * @last_qp: its result
  * @wc: completions that were taken
@@ -173,10 +173,10 @@ struct pump_qp_key {
 
 /**
  * struct pump_qp - the pump's state of a queue pair
- * @core: the core's
- * @ib: the device's, which may be gone
- * @key: in pump_device.qps
- * @by_ib: in that table
+ * @core: the core's queue pair
+ * @ib: the device's queue pair, which may be gone
+ * @key: key in pump_device.qps
+ * @by_ib: entry in pump_device.qps
  * @partner: the send completion queue, if it is another one than that of
  *	receives and has the same channel; NULL otherwise
  * @datagrams: the type is UD
@@ -188,7 +188,8 @@ struct pump_qp_key {
  *	alike.
  * @sq: requests to send
  * @rq: requests to receive; no slots with a shared receive queue
- * @error_work: moves the queue pair to the error state, for interrupts
+ * @error_work: moves the queue pair to the error state, for callers that cannot
+ *	sleep
  * @retry_work: feeds both rings when the device was full
  * @rcu: a completion feeds the receive queue without a lock
  * @records: of send requests, by slot; written before the request is posted and
