@@ -99,7 +99,10 @@ static int cq_init_channel(struct univ_cq *cq, struct univ_cq_create *cmd,
 	return 0;
 }
 
-/* The device is asked for as many entries as the ring takes, if it can. */
+/*
+ * Returns the number of entries to request from the device: one for each slot
+ * of the ring, but at most the device's maximum.
+ */
 static u32 cq_device_size(const struct univ_device *dev, u32 slots)
 {
 	return min_t(u32, slots, dev->ib->attrs.max_cqe);

@@ -41,7 +41,7 @@ static int mr_query(struct univ_call *call, struct univ_handle_query *cmd)
 	if (IS_ERR(obj))
 		return PTR_ERR(obj);
 	mr = container_of(obj, struct univ_mr, obj);
-	/* The lock is only tried, as in univ_mr_rereg_ioctl(). */
+	/* The lock is only tried, as in mr_rereg_locked() of mr.c. */
 	if (mutex_trylock(&mr->change)) {
 		ret = mr_answer(mr, cmd);
 		mutex_unlock(&mr->change);

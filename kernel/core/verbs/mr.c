@@ -97,9 +97,9 @@ static int mr_explain(struct univ_hdr *hdr, const struct mr_range *range,
 }
 
 /*
- * Where univerbs offers no windows, only processes of other stacks could use
- * the flag: rdma_rxe of some kernels (6.1 and 7.2, not 6.12) lets a window be
- * bound to a region of another domain.
+ * Drops IB_ACCESS_MW_BIND if univerbs offers no windows on the device. Only a
+ * process of another stack could then bind a window to the region, and rdma_rxe
+ * of some kernels (6.1 and 7.2, not 6.12) lets it do so from another domain.
  */
 static u32 mr_access(const struct univ_device *dev, u32 access)
 {

@@ -108,7 +108,7 @@ put:
 	return ret;
 }
 
-/* A bound window is unbound by that, as ibv_dealloc_mw(3) says. */
+/* Destroying a bound window unbinds it, as ibv_dealloc_mw(3) says. */
 int univ_mw_destroy(struct univ_object *obj)
 {
 	struct univ_mw *mw = container_of(obj, struct univ_mw, obj);

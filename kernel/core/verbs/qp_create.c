@@ -300,8 +300,8 @@ static struct univ_qp *qp_alloc(const struct univ_qp_create *cmd,
 }
 
 /*
- * An XRC initiator gets a queue to complete receives on, so that there always
- * is one.
+ * An XRC initiator receives nothing. Its send completion queue is its receive
+ * completion queue as well, so that univ_qp.recv_cq is not NULL.
  */
 static void qp_receives_nothing(struct univ_qp_create *cmd)
 {

@@ -182,9 +182,9 @@ int univ_device_query_ioctl(struct univ_call *call, void *arg)
 }
 
 /*
- * Bit 26 is one of the specification's that no kernel passed on. ib_uverbs uses
- * it to report that GIDs are made of IP addresses, and programs know it as
- * IBV_PORT_IP_BASED_GIDS.
+ * The specification uses bit 26 for another capability, which no kernel passes
+ * on. ib_uverbs uses the bit to report that GIDs are made of IP addresses, and
+ * programs know it as IBV_PORT_IP_BASED_GIDS.
  */
 static u32 port_cap_flags(const struct ib_port_attr *attr)
 {
