@@ -36,7 +36,10 @@
 #define UNIVERBS_NS UNIVERBS
 #endif
 
-/* 6.9. A compiler that lacks the attribute needs no request to omit it. */
+/*
+ * 6.9. A compiler without the attribute cannot initialize automatic variables
+ * either, so nothing has to be switched off.
+ */
 #ifndef __uninitialized
 #if __has_attribute(__uninitialized__)
 #define __uninitialized __attribute__((__uninitialized__))
@@ -80,7 +83,7 @@ static inline bool univ_dma_need_sync(struct device *dev, dma_addr_t addr)
 
 /* Verbs */
 
-/* Where it exists, it has the iterators that ib_umem.h and ib_verbs.h had. */
+/* rdma/iter.h, where it exists, has iterators of ib_umem.h and ib_verbs.h. */
 #ifdef UNIV_HAS_RDMA_ITER
 #include <rdma/iter.h>
 #endif
