@@ -146,7 +146,9 @@ struct uroce_care {
  * @reads: reads and atomics in flight
  * @max_reads: maximum of @reads that the peer accepts
  * @tries: retries left, of @retry_cnt
- * @rnr_tries: RNR retries left, of @rnr_retry; 7 means no limit
+ * @retry_cnt: attribute of the queue pair
+ * @rnr_tries: RNR retries left, of @rnr_retry
+ * @rnr_retry: attribute of the queue pair; 7 means no limit
  * @rnr_waits: RNR NAKs since the last acknowledgement; not counted beyond the
  *	longest wait
  * @ready_at: end of the wait after an RNR NAK, in nanoseconds of the monotonic

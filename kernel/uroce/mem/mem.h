@@ -24,6 +24,7 @@ struct uroce_packet;
 
 /**
  * struct uroce_mr_table - regions by the index in their keys, under RCU
+ * @rcu: freed after a grace period, when a larger table has replaced it
  * @size: number of entries of @slot
  * @slot: region of each index, or NULL
  *
@@ -51,16 +52,20 @@ enum uroce_mr_kind {
 /**
  * struct uroce_mr - registered memory
  * @ib: first member; @ib.lkey and @ib.rkey are index << 8 | variant
+ * @rcu: freed after a grace period, since a look-up may still use it
  * @ref: references: one of the owner, and one of each copy that runs
  * @idle: completed when the last reference is dropped
  * @umem: pinned pages of a process, or NULL
  * @pages: address of each page; NULL for kernel addresses; of a null region a
  *	page that takes what is written
+ * @npages: number of entries of @pages in use
+ * @max_pages: fast registration: entries that @pages has room for; otherwise 0
  * @iova: address of the first byte, as requests name it
  * @length: in bytes
  * @offset: offset of the first byte in @pages[0]
  * @access: enum ib_access_flags
  * @kind: enum uroce_mr_kind
+ * @valid: requests may use the key; see uroce_mr_hold()
  * @windows: number of windows bound to the region; negative when no more may be
  *	bound
  */

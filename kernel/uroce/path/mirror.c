@@ -9,7 +9,7 @@
 #include "datagram.h"
 #include "remote.h"
 
-/* A longer message is shown up to here, and its last packet. */
+/* Of a longer message, only the first bytes and the last packet are shown. */
 #define SHOWN_BYTES (64u << 10)
 
 DEFINE_STATIC_KEY_FALSE(uroce_mirrors_on);
@@ -19,7 +19,7 @@ static DEFINE_MUTEX(mirrors_lock);
 
 /**
  * struct show - packets of one request
- * @conn: the fields from which req.c builds packets
+ * @conn: the fields from which conn/build.c builds packets
  * @qp: the queue pair of the request
  * @wqe: the request, mapped
  * @to: the device of the peer

@@ -119,6 +119,7 @@ int uroce_cq_destroy(struct ib_cq *ib, struct ib_udata *udata)
 	return 0;
 }
 
+/* Returns false if the completion is lost. */
 bool uroce_cq_add_private(struct uroce_cq *cq, struct uroce_qp *qp,
 			  const struct univ_cqe *cqe, bool solicited)
 {
@@ -146,7 +147,6 @@ bool uroce_cq_add_private(struct uroce_cq *cq, struct uroce_qp *qp,
 	return fits;
 }
 
-/* Returns false if the completion is lost. */
 int uroce_cq_poll(struct ib_cq *ib, int count, struct ib_wc *wc)
 {
 	struct uroce_cq *cq = to_ucq(ib);

@@ -25,6 +25,7 @@ struct uroce_remote;
  * struct uroce_resp - the responder
  * @lock: protects this struct, the queue pair's own receive queue, and
  *	uroce_qp.state
+ * @dead: the queue pair is being destroyed, and no work is done in it any more
  * @srq: XRC target: the shared receive queue of the current request
  * @pd: protection domain for the peer's keys; NULL: none is valid
  * @access: rights of the peer
@@ -33,6 +34,7 @@ struct uroce_remote;
  * @wanted: the peer, on this host, waits for a receive request, and the thread
  *	that posts one runs the peer's send queue
  * @heard: a message has arrived in RTR, and the owner was notified
+ * @recv: the receive request that the current message is written to
  */
 struct uroce_resp {
 	spinlock_t lock;

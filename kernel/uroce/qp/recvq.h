@@ -23,6 +23,7 @@
  * @tail: tail of a private ring
  * @max_sge: maximum number of segments of a request
  * @attached: the ring belongs to a process
+ * @memory: memory of a private ring
  */
 struct uroce_recvq {
 	spinlock_t lock;
@@ -32,7 +33,7 @@ struct uroce_recvq {
 	u32 tail;
 	u32 max_sge;
 	bool attached;
-	void *memory;			/* of a private ring */
+	void *memory;
 };
 
 struct uroce_srq {
@@ -61,6 +62,7 @@ struct uroce_srq {
  * @len: total length
  * @vec: its memory, between uroce_recv_map() and uroce_vec_put()
  * @done: bytes written so far
+ * @attached: it was taken from the ring of a process
  * @taken: a request is held
  * @surplus: its scatter list is longer than the queue permits
  */

@@ -43,13 +43,13 @@ struct uroce_wqe {
 };
 
 /*
- * Which requests complete visibly. The sign tells apart, with one comparison,
- * whether completions are counted as well.
+ * Which successful requests get a completion. A negative value says that
+ * requests are counted as well, so that one comparison finds it.
  */
 enum uroce_signal {
 	UROCE_SIGNAL_COUNTED_ALL	= -2,
 	UROCE_SIGNAL_COUNTED		= -1,
-	UROCE_SIGNAL_ASKED		= 0,	/* those that ask for it */
+	UROCE_SIGNAL_ASKED		= 0,	/* with UNIV_WR_SIGNALED */
 	UROCE_SIGNAL_ALL		= 1,
 };
 
@@ -62,13 +62,16 @@ enum uroce_wait {
 /**
  * struct uroce_sendq - the requester
  * @lock: protects this struct
- * @again: more work has arrived; see uroce_send_run()
+ * @again: more work has arrived; see send_run() in engine/runner.c
+ * @dead: the queue pair is being destroyed, and no work is done in it any more
  * @ring: shared with a process, or private
  * @head: the first request that is not complete
  * @wqe: the request at @head, of a queue pair without a connection over packets
  * @peer: the last result of uroce_qp_peer()
  * @peer_seen: value of uroce_qp_ends at that time; if it has changed, the
  *	look-up is repeated
+ * @wait: enum uroce_wait
+ * @due: the timer has fired
  * @word: a receive request was posted that the peer's responder waited for; set
  *	by the thread that posted it, cleared under the peer's uroce_resp.lock
  * @early: the request at the head is tried because of @word, before the timer
@@ -76,16 +79,27 @@ enum uroce_wait {
  * @tried: the request at the head was tried before
  * @waits: number of waits for the shared receive queue of an XRC target, or for
  *	room in the queues below, up to a limit
+ * @rnr_left: RNR retries that are left
+ * @retry_left: waits for an answer that are left, one more than retries
+ * @max_sge: maximum number of segments of a request
+ * @max_inline: maximum number of bytes of inline data
+ * @signal: enum uroce_signal
  * @opcodes: opcodes that the queue pair may send, as bits by enum
  *	univ_wr_opcode
  * @untold: uroce_cq_notify() is due
  * @draining: in SQD, with requests that have begun
  * @tell_drained: raise an event when @draining ends
+ * @attached: the ring belongs to a process
+ * @datagrams: the type of the queue pair is UD or GSI
  * @shown_psn: mirror: sequence number of the next packet
  * @shown_msn: mirror: sequence number of the next message
+ * @timer: ends a wait
  * @task: handles events that were found under locks, and the timer
  * @rest: continues after a caller has used up its turns
- * @tail: tail of a private ring, under @post
+ * @rcu: frees the queue pair after a grace period; @rest is not used any more
+ * @post: protects @tail and the private ring's slots
+ * @tail: tail of a private ring
+ * @memory: memory of a private ring
  */
 struct uroce_sendq {
 	spinlock_t lock;
@@ -98,7 +112,7 @@ struct uroce_sendq {
 	u64 peer_seen;
 	u32 opcodes;
 	enum uroce_wait wait;
-	bool due;			/* the timer has fired */
+	bool due;
 	bool word;
 	bool early;
 	bool tried;
@@ -107,7 +121,7 @@ struct uroce_sendq {
 	u8 retry_left;
 	u32 max_sge;
 	u32 max_inline;
-	s8 signal;			/* enum uroce_signal */
+	s8 signal;
 	bool untold;
 	bool draining;
 	bool tell_drained;
@@ -119,11 +133,11 @@ struct uroce_sendq {
 	struct tasklet_struct task;
 	union {
 		struct work_struct rest;
-		struct rcu_head rcu;	/* the queue pair is idle then */
+		struct rcu_head rcu;
 	};
 	spinlock_t post;
 	u32 tail;
-	void *memory;			/* of a private ring */
+	void *memory;
 };
 
 static inline bool uroce_signals_all(const struct uroce_sendq *sq)

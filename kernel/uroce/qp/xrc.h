@@ -13,6 +13,7 @@ struct uroce_srq;
 
 /**
  * struct uroce_xrcd - an XRC domain
+ * @ib: first member
  * @srqs: shared receive queues of the domain by number, under RCU; see xrc.c
  * @lock: protects @targets; taken before a uroce_resp.lock
  * @targets: targets of the domain, by uroce_qp.target
