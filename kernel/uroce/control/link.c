@@ -18,7 +18,7 @@
 /* The key of all memory, for users in the kernel. No region has index 0. */
 #define LOCAL_DMA_LKEY 0xa5
 
-/* The RDMA core has set up its GID table. */
+/* The RDMA core has set up the GID table of the device. */
 int uroce_dev_enable(struct ib_device *ib)
 {
 	struct uroce_dev *dev = to_udev(ib);
@@ -117,7 +117,7 @@ static bool dev_missed_event(struct uroce_dev *dev)
 	       dev->net != dev_net(dev->netdev);
 }
 
-/* Others can see the device already, and may unregister it. */
+/* The device is registered, so a user or a notifier may unregister it. */
 static int dev_settle(struct uroce_dev *dev)
 {
 	int ret = 0;

@@ -231,9 +231,10 @@ static bool needs_wire(const struct uroce_qp *qp, enum ib_qp_state next)
 }
 
 /*
- * Takes both locks, when no request that was posted before remains to be
- * flushed in SQE. A process learns of a failure before the state changes to
- * SQE, so that may happen meanwhile.
+ * Takes both locks. In SQE it first flushes the requests that were posted
+ * before this call. A process can see the failed completion and call modify
+ * before the state changes to SQE, so the state is looked at again under the
+ * locks, and flushing is repeated if necessary.
  */
 static void lock_flushed(struct uroce_qp *qp)
 	__acquires(&qp->sq.lock) __acquires(&qp->resp.lock)
@@ -252,8 +253,8 @@ static void lock_flushed(struct uroce_qp *qp)
 }
 
 /*
- * The way to the error state never fails, since kernel users rely on it when
- * they clean up.
+ * No fault is injected into a transition to the error state, since users in the
+ * kernel rely on it when they clean up.
  */
 static int modify_fault(struct uroce_qp *qp, const struct ib_qp_attr *attr,
 			int mask)
@@ -334,7 +335,7 @@ int uroce_qp_query(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	uroce_remote_psns(qp, attr);
 	spin_unlock(&qp->resp.lock);
 	spin_unlock_bh(&qp->sq.lock);
-	/* A kick that found the lock taken has set @again and returned. */
+	/* A kick that found sq.lock taken has set sq.again and returned. */
 	uroce_send_run(qp);
 	attr->path_mig_state = IB_MIG_MIGRATED;
 	init->event_handler = ib->event_handler;

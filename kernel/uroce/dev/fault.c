@@ -66,7 +66,7 @@ bool uroce_fault_roll(struct uroce_dev *dev, u32 qpn, enum uroce_fault what)
 	return true;
 }
 
-/* Also without a lock. */
+/* Takes no lock, like uroce_fault_roll(). */
 int uroce_fault_call(struct uroce_dev *dev, enum uroce_verb verb)
 {
 	struct uroce_verb_rule *rule = &dev->faults.verb;

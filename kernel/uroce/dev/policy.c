@@ -11,7 +11,7 @@
  * Only root of the initial namespace can write there. The pairs of a namespace
  * are removed when it ends, since its number may be given to another one. The
  * policy is applied when a queue pair is connected; later changes do not affect
- * it.
+ * that queue pair.
  */
 #include <linux/capability.h>
 #include <linux/moduleparam.h>

@@ -14,7 +14,7 @@ static const struct rdma_stat_desc descs[UROCE_COUNTERS] = {
 	[UROCE_CNT_RETRY_EXCEEDED].name = "retry_exceeded_err",
 	[UROCE_CNT_NAKS].name = "rcvd_nak",
 	[UROCE_CNT_NAKS_SENT].name = "send_nak",
-	/* The names that mlx5 uses. */
+	/* mlx5 uses the names of the next four. */
 	[UROCE_CNT_OUT_OF_BUFFER].name = "out_of_buffer",
 	[UROCE_CNT_ECN_MARKED].name = "np_ecn_marked_roce_packets",
 	[UROCE_CNT_CNP_SENT].name = "np_cnp_sent",

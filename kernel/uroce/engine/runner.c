@@ -14,8 +14,9 @@
 #define TURNS		16
 #define TASK_TURNS	4
 /*
- * Peers that one call, and one task, run when receive requests are posted to a
- * shared receive queue. Each peer may copy 256 KiB in each of TASK_TURNS.
+ * The maximum number of waiting peers that one call of uroce_srq_posted(), and
+ * one call of srq_task(), runs. Each peer may copy 256 KiB in each of
+ * TASK_TURNS.
  */
 #define WAITERS		4
 #define TASK_WAITERS	1
@@ -97,8 +98,8 @@ void uroce_send_flush(struct uroce_qp *qp, u32 tail)
 }
 
 /*
- * Is the wait over? The word of a receiver ends it before the timer fires, and
- * the timer keeps running.
+ * Is the wait over? A receive request of the peer (@word) ends it before the
+ * timer fires, and the timer keeps running.
  */
 static bool send_may_go_on(struct uroce_sendq *sq)
 {

@@ -77,9 +77,10 @@ static struct sk_buff *gro_find(struct list_head *head,
 }
 
 /*
- * A packet that arrived by a veth is still charged to its sender, each for its
- * own size, and only packets of one sender are combined. The first packet's
- * size grows, so either its charge grows as well or it is dropped.
+ * A packet that arrived by a veth is still charged to the sender's socket, by
+ * its truesize. gro_append() adds the truesize of @skb to that of @p. If both
+ * are charged to one socket, the charge of @p then covers both, so that of @skb
+ * is not released on its own. Otherwise both packets are uncharged.
  */
 static void gro_charge(struct sk_buff *p, struct sk_buff *skb)
 {

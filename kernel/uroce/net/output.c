@@ -183,11 +183,11 @@ static bool has_neighbour(struct sk_buff *skb)
 }
 
 /*
- * The socket that a packet is charged to, whose route is set; NULL while the
- * device leaves its namespace. The kernel queues packets to a neighbour that
- * does not answer for seconds, in a short queue. A few such neighbours would
- * use up the whole limit, so packets to them are charged only until half of it
- * is used. Context: RCU.
+ * Returns the socket to which @skb is charged, or NULL while the device leaves
+ * its namespace. The route of @skb is set. The kernel keeps packets for a
+ * neighbour that does not answer in a short queue, for seconds. A few such
+ * neighbours would use up the whole limit, so NULL is also returned for packets
+ * to them when half of the limit is used. Context: RCU.
  */
 struct sock *uroce_output_payer(struct net_device *dev, struct sk_buff *skb)
 {

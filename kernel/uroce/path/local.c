@@ -105,7 +105,7 @@ static __always_inline bool quick_read(struct turn *t)
 }
 
 /*
- * The same for reads and sends. Returns LOCAL_SLOW if the slow path has to
+ * The fast path for reads and sends. Returns LOCAL_SLOW if the slow path has to
  * execute the request.
  */
 static __always_inline enum outcome quick_other(struct turn *t)
@@ -158,9 +158,10 @@ static u64 rnr_patience_ns(struct uroce_sendq *sq, bool asked)
 }
 
 /*
- * The peer has no receive request. A try that the word of a receiver has caused
- * is not counted: another sender may have taken the request of a shared receive
- * queue, and rnr_retry limits how often the timer expires.
+ * The peer has no receive request. A try before the timer fires, which a posted
+ * receive request has caused (@early), is not counted: another sender may have
+ * taken that request of a shared receive queue, and rnr_retry limits how often
+ * the timer expires.
  */
 static void not_ready(struct uroce_qp *qp, u8 timer, bool asked)
 {

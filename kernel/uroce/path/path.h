@@ -24,9 +24,9 @@ bool uroce_local_step(struct uroce_qp *qp, u32 tail);
  * modify (it may sleep) once the address of a peer on another host is known,
  * and for datagrams; uroce_remote_end() by destroy and reset.
  * uroce_remote_step() runs the requester under sq.lock, and
- * uroce_remote_flush() drops what has arrived for it. uroce_remote_receive()
- * handles a packet, under RCU, and returns true if the send queue has to be
- * run.
+ * uroce_remote_flush() drops the answers that are queued.
+ * uroce_remote_receive() handles a packet, under RCU, and returns true if the
+ * send queue has to be run.
  */
 int uroce_remote_begin(struct uroce_qp *qp);
 void uroce_remote_end(struct uroce_qp *qp);

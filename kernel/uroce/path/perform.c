@@ -292,7 +292,7 @@ static enum outcome remote_memory(struct turn *t, struct uroce_seg *seg,
 	return LOCAL_DONE;
 }
 
-/* An atomic operation that has not eight bytes or is not aligned to eight. */
+/* The length of an atomic operation is not 8, or its address not aligned. */
 static enum outcome askew(struct turn *t)
 {
 	t->reason = UNIV_REASON_ATOMIC;

@@ -440,7 +440,7 @@ int uroce_remote_remember(struct uroce_qp *qp)
 }
 
 /*
- * Called once the way to the peer is known; may sleep. Datagrams need no
+ * Called once the address of the peer is known; may sleep. Datagrams need no
  * connection.
  */
 int uroce_remote_begin(struct uroce_qp *qp)

@@ -89,8 +89,8 @@ static int attach(struct uroce_dev *dev, struct member *new)
 }
 
 /*
- * Removes a member from the group and returns it, for the caller to free; NULL
- * if it was none.
+ * Removes the queue pair from the group. Returns its entry, which the caller
+ * frees, or NULL if the queue pair was not a member.
  */
 static struct member *detach(struct uroce_dev *dev, const struct uroce_qp *qp,
 			     const union ib_gid *gid)

@@ -11,8 +11,8 @@ struct uroce_qp;
 #define UROCE_MCAST_QPN 0xffffff
 #define UROCE_MAX_GROUPS 8192
 /*
- * A limit like that of hardware, since each datagram to a group is copied so
- * often.
+ * The maximum number of members of a group, like that of hardware. A datagram
+ * to the group is copied once for each member.
  */
 #define UROCE_MAX_MEMBERS 240
 int uroce_mcast_init(struct uroce_dev *dev);

@@ -17,8 +17,8 @@
  * maps its memory with the given access. uroce_send_done() completes the
  * request at sq.head and advances the head; with an error it moves the queue
  * pair to ERR or SQE. uroce_send_counted() counts a request that has succeeded,
- * and completes it if that is visible. uroce_send_later() schedules a run of
- * the queue.
+ * and writes its completion if the request is signaled. uroce_send_later()
+ * schedules a run of the queue.
  */
 enum ib_wc_status uroce_send_load(struct uroce_qp *qp, u32 index,
 				  struct uroce_wqe *wqe, u16 *reason);

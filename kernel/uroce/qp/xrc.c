@@ -81,7 +81,11 @@ bool uroce_target_aim(struct uroce_qp *qp, u32 srqn)
 	return srq;
 }
 
-/* A message begins: it completes where its receive request is taken from. */
+/*
+ * A message begins. Its receive request comes from the shared receive queue
+ * that uroce_target_aim() has selected, and completes in the completion queue
+ * of that queue.
+ */
 struct uroce_srq *uroce_target_take(struct uroce_qp *qp)
 {
 	struct uroce_recv *r = &qp->resp.recv;
