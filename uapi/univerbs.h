@@ -1471,8 +1471,8 @@ struct univ_event {
  * UNIV_KICK tells the kernel that a ring holds new requests. The argument is
  * the handle of a queue pair or a shared receive queue, or'ed with the bit of
  * the ring (UNIV_KICK_SEND, UNIV_KICK_RECV). It is not a struct, because this
- * is the only call on the data path. EINVAL: the handle has another type.
- * ENODEV: the device was removed.
+ * is the only call on the data path. EINVAL: the handle does not exist, or its
+ * object has no such ring. ENODEV: the device was removed.
  */
 #define UNIV_KICK UNIV_IO(0x3f)
 #define UNIV_KICK_SEND		(1u << 30)

@@ -60,7 +60,8 @@ struct univ_ring_user {
 };
 
 /**
- * struct univ_ring_kernel - cache line of a ring, written by the kernel
+ * struct univ_ring_kernel - cache line of a ring, written by the kernel or the
+ *	device
  * @index: send, receive, shared receive: number of retired requests. The
  *	process may reuse a slot once @index has passed it. Completion queue:
  *	unused.
@@ -78,7 +79,8 @@ struct univ_ring_kernel {
 /**
  * struct univ_ring_head - head of each ring
  * @user: written by the process only
- * @kernel: written by the kernel only
+ * @kernel: written by the kernel only; by the device instead, if it takes
+ *	requests out of the ring itself
  *
  * The slots follow at the offset that the creating ioctl returned.
  */
