@@ -2,8 +2,8 @@
 /*
  * Tells valgrind about memory that the kernel wrote during a call whose arguments do not show it.
  * The structs of ioctls are initialized before the call, rings are mappings, and valgrind knows
- * read(); the other cases are marked. None of them is on a path where the few instructions of an
- * unanswered client request count.
+ * read(); the other cases are marked. None of them is on the data path, so the few instructions
+ * that a mark costs without valgrind do not matter.
  *
  * The marks are compiled in if valgrind's header is installed and NVALGRIND is
  * not defined.

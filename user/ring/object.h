@@ -48,9 +48,9 @@ struct univ_watch_ops {
 };
 
 /*
- * How the queues of a context are told that requests were published: by the kick, or
- * by a store to a register of the device. A context has one of the two from its start,
- * so that neither has to ask.
+ * The functions that post. There are two sets: one tells the device by the kick that requests
+ * were published, the other by a store to a register of the device. A context gets one of the
+ * sets when it is opened, so that no function has to test for it.
  */
 struct univ_post_ops {
 	int (*send)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
@@ -60,7 +60,7 @@ struct univ_post_ops {
 	int (*complete)(struct ibv_qp_ex *ex);
 };
 
-/* The register that rings for a ring, and what is stored there. */
+/* The doorbell register of a ring, and the value that is stored there. */
 struct univ_bell_at {
 	volatile uint32_t *reg;
 	uint32_t value;
@@ -150,7 +150,7 @@ struct univ_qp {
 	struct univ_map map;
 	struct ibv_qp_cap cap;
 
-	/* For explanations; under univ_context.table_lock. */
+	/* Up to @dropped: for explanations; under univ_context.table_lock. */
 	struct univ_qp *next;
 	struct univ_qp **link;
 	union ibv_gid peer_gid;

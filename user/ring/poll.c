@@ -112,8 +112,9 @@ static __attribute__((noinline)) int poll_wake(struct univ_cq *cq, int taken)
 }
 
 /*
- * Takes one successful completion if the caller wants one or the queue has one. Most polls that
- * find completions are of this kind. All other cases are left to functions that are called last.
+ * Takes one successful completion if the caller wants only one or the queue has only one. Most
+ * polls that find completions are of this kind. All other cases are left to functions that are
+ * called last.
  */
 static __attribute__((noinline)) int poll_some(struct univ_cq *cq, int max, struct ibv_wc *wc)
 {

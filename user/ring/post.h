@@ -50,8 +50,8 @@ int univ_wr_complete(struct ibv_qp_ex *ex);
 int univ_wr_complete_bell(struct ibv_qp_ex *ex);
 
 /*
- * Rings. A request that was published before the device went counts as posted, as after a
- * kick: a completion may report it as flushed. The next post fails with ENODEV.
+ * Stores to the doorbell register. Does not fail when the device is gone: the published requests
+ * count as posted, as after a kick, and may complete as flushed. The next post fails with ENODEV.
  */
 static inline int univ_bell_ring(const struct univ_bell_at *bell)
 {

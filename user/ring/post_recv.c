@@ -135,7 +135,10 @@ static __attribute__((noinline)) int qp_recv_rest_bell(struct ibv_qp *ibv, struc
 typedef int qp_recv_rests(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad,
 			  unsigned int rest);
 
-/* The queue pair has no receive queue, takes no requests now, or has requests without pieces. */
+/*
+ * For univ_qp.takes_recv == 0 (the queue pair is in RESET, or has no receive queue, or a
+ * max_recv_sge of 0), and if the device is gone.
+ */
 static inline __attribute__((always_inline)) int
 recv_slowly(struct univ_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad,
 	    qp_recv_rests *slow)

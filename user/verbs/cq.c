@@ -11,11 +11,11 @@
 
 /*
  * The least number of entries of a new queue; ibv_create_cq(3) allows more than was
- * asked for. Programs that expect one completion at a time ask for one entry, and
- * some then take the event of a receive for the event of their send, so that two
- * completions wait for a moment (perftest's ib_send_lat -e). A page holds this
- * many. ibv_resize_cq(3) keeps to the program's number, since it must fail if more
- * completions wait.
+ * asked for. Programs that expect one completion at a time ask for one entry. Some
+ * of them (perftest's ib_send_lat -e) mistake the event of a receive for the event
+ * of their send, so that two completions wait for a moment. A ring of this many
+ * entries fits in a page. ibv_resize_cq(3) keeps to the program's number, since it
+ * must fail if more completions wait.
  */
 #define SLOTS_MIN 32
 

@@ -74,7 +74,7 @@ static void say_opcode(struct univ_line *line, const struct univ_failure *f)
 	univ_say(line, "%s", univ_opcode_name((uint32_t)f->value));
 }
 
-/* Without its prefix, as in the name of a flag. */
+/* Writes the opcode without "IBV_WR_", as it is part of the name of a flag. */
 static void say_op(struct univ_line *line, const struct univ_failure *f)
 {
 	univ_say(line, "%s", univ_opcode_name((uint32_t)f->value) + sizeof("IBV_WR_") - 1);

@@ -1988,7 +1988,7 @@ const char *ibv_event_type_str(enum ibv_event_type event);
 
 /* ---- Domains: functions ------------------------------------------------------------------- */
 
-/* Dealloc gives EBUSY while something was made in the domain. */
+/* ibv_dealloc_pd() returns EBUSY while objects of the domain exist. */
 struct ibv_pd *ibv_alloc_pd(struct ibv_context *context);
 int ibv_dealloc_pd(struct ibv_pd *pd);
 
@@ -2132,7 +2132,7 @@ static inline int ibv_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice adv
 	return __verbs_call(pd->context, advise_mr, pd, advice, flags, sg_list, num_sge);
 }
 
-/* Reads from the region return undefined data, writes to it are dropped. */
+/* Requests read zeros from the region. Bytes that they write to it are lost. */
 static inline struct ibv_mr *ibv_alloc_null_mr(struct ibv_pd *pd)
 {
 	return __verbs_make(pd->context, alloc_null_mr, pd);
@@ -2233,7 +2233,7 @@ static inline uint16_t ibv_flow_label_to_udp_sport(uint32_t fl)
 	return (uint16_t)(IB_ROCE_UDP_ENCAP_VALID_PORT_MIN | folded);
 }
 
-/* In multiples of 2.5 Gbit/s, and in Mbit/s; -1, or IBV_RATE_MAX, for what is not in the enum. */
+/* In multiples of 2.5 Gbit/s, and in Mbit/s; -1, or IBV_RATE_MAX, for a rate outside the enum. */
 int ibv_rate_to_mult(enum ibv_rate rate) __attribute__((const));
 enum ibv_rate mult_to_ibv_rate(int mult) __attribute__((const));
 int ibv_rate_to_mbps(enum ibv_rate rate) __attribute__((const));
@@ -2449,7 +2449,7 @@ static inline int ibv_post_srq_ops(struct ibv_srq *srq, struct ibv_ops_wr *op,
 
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *qp_init_attr);
 
-/* With a protection domain and nothing else it is what ibv_create_qp() makes. */
+/* If comp_mask has only IBV_QP_INIT_ATTR_PD, this is ibv_create_qp(). */
 static inline struct ibv_qp *ibv_create_qp_ex(struct ibv_context *context,
 					      struct ibv_qp_init_attr_ex *qp_init_attr_ex)
 {
