@@ -20,10 +20,11 @@ static bool is_dead(const struct upci_dev *dev)
 }
 
 /*
- * The device does not answer. A PCI device reaches no memory from here on, so
- * that the destroying functions may free what it used. The model is a process
- * beside the bus: it ends, or it writes to memory that is not its own any more.
- * The watch takes the device away, once there is one.
+ * The device does not answer. A PCI device that is not a bus master reaches no
+ * memory, so the destroying functions may free the memory that it used. This
+ * does not stop the model, which is a process beside the bus: a model that
+ * hangs and goes on later still writes to that memory. A registered device is
+ * unregistered by upci_watch().
  */
 void upci_die(struct upci_dev *dev)
 {

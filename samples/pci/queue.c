@@ -36,7 +36,7 @@ static int cq_attach(struct ib_cq *ib, struct univ_cq *core)
 	struct upci_cq *cq = container_of(ib, struct upci_cq, ib);
 	struct upci_cmd cmd = { .op = UPCI_CREATE_CQ, .number = cq->number };
 
-	/* destroy_cq() follows in any case. */
+	/* Stays set on failure: the core then calls destroy_cq(). */
 	WRITE_ONCE(cq->core, core);
 	return upci_command_rings(to_upci(ib->device), &cmd,
 				  univ_queue_cq_ring(core), NULL);
@@ -182,8 +182,9 @@ static int qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	if (ret)
 		return ret;
 	/*
-	 * It stays in ERR if the device has put it there meanwhile. A reset
-	 * ends this, so the errors of before are handled first.
+	 * If the device has moved the queue pair to ERR meanwhile, it stays in
+	 * ERR. Only a reset ends that state, so events of errors before the
+	 * reset are handled first.
 	 */
 	if (next == IB_QPS_RESET) {
 		upci_events_handle(to_upci(ib->device));

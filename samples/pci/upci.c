@@ -194,7 +194,7 @@ static int upci_setup(struct upci_dev *dev, struct pci_dev *pdev)
 	return ret;
 }
 
-/* The interrupts use @dev. */
+/* The handlers of the interrupts use @dev, so the interrupts go first. */
 static void upci_free(struct upci_dev *dev)
 {
 	pci_free_irq(dev->pdev, UPCI_IRQ_COMMAND, dev);
@@ -222,7 +222,10 @@ static int upci_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	ret = upci_command(dev, &reset);
 	if (ret)
 		goto free;
-	/* Only now: the device may have had queues in memory of before. */
+	/*
+	 * After the reset: the device may have known queues in memory of an
+	 * earlier driver or kernel.
+	 */
 	pci_set_master(pdev);
 	ret = univ_queue_register(&dev->ib, &upci_queue_ops);
 	if (ret)
@@ -255,7 +258,10 @@ static void upci_remove(struct pci_dev *pdev)
 	upci_free(dev);
 }
 
-/* The memory that the device knows will belong to the next kernel. */
+/*
+ * Makes the device forget all addresses: after kexec the memory there belongs
+ * to the next kernel.
+ */
 static void upci_shutdown(struct pci_dev *pdev)
 {
 	struct upci_cmd reset = { .op = UPCI_RESET };

@@ -22,8 +22,8 @@ struct upci_dev {
 	struct ib_device ib;
 	struct pci_dev *pdev;
 	void __iomem *regs;		/* BAR0 */
-	struct resource rest;		/* of the page that it begins */
-	bool whole_page;		/* nothing else is in that page */
+	struct resource rest;		/* of the page that BAR0 begins */
+	bool whole_page;		/* @rest is reserved for this device */
 	struct upci_mem __iomem *mem;	/* BAR2 */
 	struct mutex lock;		/* the command, and the list in BAR2 */
 	wait_queue_head_t done;		/* of the command */

@@ -217,7 +217,7 @@ static bool cq_event(struct guest *guest, struct cq *cq)
 	return true;
 }
 
-/* Reports what is not reported yet. If the driver left no room, it stays for the next time. */
+/* Reports completions, overruns and errors. Those without room in the event ring wait. */
 void event_try(struct guest *guest)
 {
 	bool told = false;
@@ -262,7 +262,7 @@ static void bells_hear(struct guest *guest)
 	}
 }
 
-/* A client of the protocol says nothing; a descriptor that can be read has ended. */
+/* A client of the protocol sends nothing, so a socket that can be read was closed. */
 static void guest_hear(struct guest *guest, const struct pollfd *fd)
 {
 	if (guest->socket >= 0 && fd[1].revents)

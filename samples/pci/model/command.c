@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Commands. The driver is trusted as far as it is with every device: it names
- * addresses. A command that makes no sense gets an errno.
+ * Commands. As with every bus master, the driver is trusted to name addresses
+ * that the device may use. A command that makes no sense gets an errno.
  */
 #include <errno.h>
 #include <stdlib.h>

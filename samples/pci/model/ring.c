@@ -25,7 +25,7 @@ static uint64_t ring_slot(const struct ring *ring, uint32_t index)
 	return ring->at.slots + (uint64_t)(index & (ring->at.count - 1)) * ring->at.stride;
 }
 
-/* How far the process is. */
+/* Returns the number of requests published, or of completions polled, by the process. */
 uint32_t ring_index(const struct guest *guest, const struct ring *ring)
 {
 	return __atomic_load_n(&ring_user(guest, ring)->index, __ATOMIC_ACQUIRE);
