@@ -434,7 +434,8 @@ static int mock_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
 		if (!ret && !mock->send_room)
 			ret = -ENOMEM;
 		if (ret) {
-			*bad = wr;
+			if (!mock->nameless)
+				*bad = wr;
 			return ret;
 		}
 		mock->send_room--;
@@ -455,7 +456,8 @@ static int post_recvs(struct ib_device *ib, enum mock_op op,
 		if (!ret && !mock->recv_room)
 			ret = -ENOMEM;
 		if (ret) {
-			*bad = wr;
+			if (!mock->nameless)
+				*bad = wr;
 			return ret;
 		}
 		mock->recv_room--;

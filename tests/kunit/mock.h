@@ -88,6 +88,8 @@ struct mock {
 	u32 polls;
 	/* It completes right before the next queue is armed, and raises no event. */
 	const struct ib_wc *late;
+	/* A post that fails does not name the request that was refused. */
+	bool nameless;
 	/* Destroying a queue pair drops its completions. */
 	bool drops;
 	struct mock_cq *cqs[4];

@@ -234,6 +234,26 @@ static void pump_recv_tail_lies(struct kunit *test)
 	}
 }
 
+/* A driver that fails a batch without saying where has taken nothing of it. */
+static void pump_recv_refused_nameless(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	struct univ_cqe *cqe;
+	u32 i;
+
+	p->mock->nameless = true;
+	mock_fail(p->mock, MOCK_POST_RECV, 1, -EINVAL);
+	for (i = 0; i < 4; i++)
+		pump_recv_next(p, 70 + i);
+	KUNIT_EXPECT_EQ(test, pump_recv_kick(p), 0);
+	cqe = pump_poll(p);
+	KUNIT_ASSERT_NOT_NULL(test, cqe);
+	KUNIT_EXPECT_EQ(test, cqe->wr_id, 70);
+	KUNIT_EXPECT_EQ(test, cqe->reason, UNIV_REASON_WR_REFUSED);
+	flush_delayed_work(&p->qp->pump->error_work);
+	KUNIT_EXPECT_EQ(test, p->qp->pump->rq.fed, 4);
+}
+
 static void pump_recv_device_full(struct kunit *test)
 {
 	struct pump *p = pump_rc(test);
@@ -346,6 +366,7 @@ static struct kunit_case pump_recv_cases[] = {
 	KUNIT_CASE(pump_recv_becomes_eager),
 	KUNIT_CASE(pump_recv_need_kick),
 	KUNIT_CASE(pump_recv_refused),
+	KUNIT_CASE(pump_recv_refused_nameless),
 	KUNIT_CASE(pump_recv_tail_lies),
 	KUNIT_CASE(pump_recv_device_full),
 	KUNIT_CASE(pump_shared_recv),

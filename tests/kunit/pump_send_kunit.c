@@ -296,6 +296,28 @@ static void pump_send_fails_at_each(struct kunit *test)
 	}
 }
 
+/* A driver that fails a batch without saying where has taken nothing of it. */
+static void pump_send_refused_nameless(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	struct univ_cqe *cqe;
+	u32 i;
+
+	p->mock->nameless = true;
+	mock_fail(p->mock, MOCK_POST_SEND, 1, -EINVAL);
+	for (i = 0; i < 4; i++)
+		pump_send_next(p, 70 + i);
+	KUNIT_EXPECT_EQ(test, pump_send_kick(p), 0);
+	flush_delayed_work(&p->qp->pump->error_work);
+	cqe = pump_poll(p);
+	KUNIT_ASSERT_NOT_NULL(test, cqe);
+	KUNIT_EXPECT_EQ(test, cqe->wr_id, 70);
+	KUNIT_EXPECT_EQ(test, cqe->reason, UNIV_REASON_WR_REFUSED);
+	/* The others are posted again, in the error state. */
+	KUNIT_EXPECT_EQ(test, p->mock->num_sends, 3);
+	KUNIT_EXPECT_EQ(test, p->qp->pump->sq.fed, 4);
+}
+
 /* A full device is no error: waiting requests are posted when a request has completed. */
 static void pump_send_device_full(struct kunit *test)
 {
@@ -438,6 +460,7 @@ static struct kunit_case pump_send_cases[] = {
 	KUNIT_CASE(pump_send_refused_by_us_between),
 	KUNIT_CASE(pump_send_refused_by_device_between),
 	KUNIT_CASE(pump_send_fails_at_each),
+	KUNIT_CASE(pump_send_refused_nameless),
 	KUNIT_CASE(pump_send_device_full),
 	KUNIT_CASE(pump_send_tail_lies),
 	KUNIT_CASE(pump_send_tail_lies_later),

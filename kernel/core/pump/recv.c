@@ -66,6 +66,7 @@ static u16 recv_add(struct univ_recv_queue *rq, struct recv_batch *batch,
 	return 0;
 }
 
+/* See send_taken(). */
 static u32 recv_taken(const struct recv_batch *batch,
 		      const struct ib_recv_wr *bad)
 {
@@ -73,8 +74,8 @@ static u32 recv_taken(const struct recv_batch *batch,
 
 	for (i = 0; i < batch->count; i++)
 		if (&batch->wr[i] == bad)
-			break;
-	return i;
+			return i;
+	return 0;
 }
 
 /*

@@ -308,7 +308,10 @@ static u16 send_add(struct pump_qp *qp, struct send_batch *batch, u32 index,
 	return 0;
 }
 
-/* Returns how many of the batch the device took before it failed at @bad. */
+/*
+ * Returns how many of the batch the device took before it failed at @bad. A
+ * driver that fails without naming a request of the batch has taken none.
+ */
 static u32 send_taken(const struct send_batch *batch,
 		      const struct ib_send_wr *bad)
 {
@@ -316,8 +319,8 @@ static u32 send_taken(const struct send_batch *batch,
 
 	for (i = 0; i < batch->count; i++)
 		if (&batch->wr[i].send == bad)
-			break;
-	return i;
+			return i;
+	return 0;
 }
 
 /* The pump or the device refuses the request at sq->fed. */
