@@ -38,7 +38,7 @@ for name in ioctl rings; do
 	[ "${FUZZ_ONLY:-$name}" = "$name" ] || continue
 	run_test "fuzz $name over $UNIV_LINK (adv03 adv04 adv13)" $((FUZZ_SECONDS * 2 + 120)) fuzz "$name"
 	# Print the amount of work for the reader.
-	note "$name: $(tail -n 1 "$UNIV_LOGDIR/$name-$UNIV_LINK/log")"
+	note "$name, seed $FUZZ_SEED: $(tail -n 1 "$UNIV_LOGDIR/$name-$UNIV_LINK/log")"
 	run_test "a fresh process works after fuzz $name over $UNIV_LINK" 20 still_works
 done
 

@@ -265,7 +265,7 @@ why_failed() {
 # neither. again_as is the name of the test for make t, UNIV_SCRIPT the script that runs, UNIV_K the kernel, or "other";
 # UNIV_AGAIN is the command itself.
 again() {
-	local what=${again_as:-} script=${UNIV_SCRIPT:-}
+	local what=${again_as:-} script=${UNIV_SCRIPT:-} seed
 	[ -z "${UNIV_AGAIN:-}" ] || { printf '# again: %s\n' "$UNIV_AGAIN"; return; }
 	[ "${UNIV_K:-}" != other ] || return 0
 	if [ -n "$what" ]; then
@@ -278,7 +278,8 @@ again() {
 	else
 		return 0
 	fi
-	printf "# again: make t T='%s' LINK=%s K=%s\n" "$what" "$UNIV_LINK" "${UNIV_K:-stock}"
+	seed=$(sed -nE 's/^seed: (UNIV_TEST_SEED=[0-9]+)$/\1/p' "$1" | head -n 1)
+	printf "# again: %smake t T='%s' LINK=%s K=%s\n" "${seed:+$seed }" "$what" "$UNIV_LINK" "${UNIV_K:-stock}"
 }
 
 # say_why STATUS OUTPUT KLOG: prints the last lines of a failed test.

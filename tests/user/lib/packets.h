@@ -7,6 +7,7 @@
 #ifndef PACKETS_H
 #define PACKETS_H
 
+#include "random.h"
 #include "testlib.h"
 #include <arpa/inet.h>
 #include <netinet/ip.h>
@@ -207,11 +208,13 @@ static MAYBE_UNUSED bool is(const uint8_t *mem, size_t len, uint8_t value)
 
 static MAYBE_UNUSED uint32_t random_next(void)
 {
-	static uint32_t x = 88172645;
+	static uint64_t state;
+	static bool seeded;
 
-	x ^= x << 13;
-	x ^= x >> 17;
-	return x ^= x << 5;
+	if (!seeded)
+		state = rnd_seed();
+	seeded = true;
+	return rnd(&state);
 }
 
 #endif

@@ -4,6 +4,7 @@
  * required attribute left out, each attribute added where it is not allowed, and each with
  * an invalid value. Every refusal must name the attribute.
  */
+#include "random.h"
 #include "testlib.h"
 #include <univerbs.h>
 
@@ -465,11 +466,9 @@ static void random_masks(void)
 {
 	static const enum ibv_qp_state states[] = { IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR,
 		IBV_QPS_RTS, IBV_QPS_SQD, IBV_QPS_ERR };
-	const char *text = getenv("UNIV_TEST_SEED");
-	uint64_t seed = text ? strtoull(text, NULL, 0) : now_ns();
+	uint64_t seed = rnd_seed();
 	struct ibv_qp_attr a;
 
-	printf("seed: UNIV_TEST_SEED=%" PRIu64 "\n", seed);
 	open_pair(IBV_QPT_RC);
 	for (int round = 0; round < 2000; round++) {
 		enum ibv_qp_state to;
