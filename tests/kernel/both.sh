@@ -9,9 +9,11 @@ for kind in ${LINKS_UNDER_TEST:-uroce rxe}; do
 	(
 		# shellcheck disable=SC2034 # read by the scripts that are run here
 		FUZZ_SECONDS=15
-		for script in tests/vm/lib.sh tests/fuzz/guest.sh tests/guest/60-failnth.sh; do
+		. "$UNIV_REPO/tests/vm/lib.sh"
+		for script in tests/fuzz/guest.sh tests/guest/60-failnth.sh; do
 			# shellcheck disable=SC1090
 			. "$UNIV_REPO/$script"
+			no_leaks "no memory is lost in $script over $kind"
 		done
 	) || exit
 done
