@@ -5,6 +5,13 @@
 
 host_results=0 host_failed=0
 
+# host_reason STATUS OUTPUT: the line that tells most, as why_failed() of tests/vm/lib.sh: the first error, or the last line
+host_reason() {
+	[ "$1" != 124 ] || { echo "it did not end in time"; return; }
+	[ -n "$2" ] || { echo "exit status $1, and it said nothing"; return; }
+	grep -am 1 -E '(^|[: ])(fatal )?(error|warning): |\*\*\*' <<<"$2" || grep -av '^[[:space:]]*$' <<<"$2" | tail -n 1
+}
+
 # host_test NAME SECONDS COMMAND...: 0 passes, 77 skips with its last line as the reason
 host_test() {
 	local name=$1 limit=$2 out status start=$SECONDS
@@ -18,6 +25,7 @@ host_test() {
 	*)
 		printf 'not ok %s - %s # exit status %s\n' $host_results "$name" $status
 		tail -n 60 <<<"$out" | sed 's/^/#   /'
+		printf '# reason: %s\n' "$(host_reason $status "$out")"
 		host_failed=$((host_failed + 1))
 		;;
 	esac
