@@ -49,6 +49,13 @@ static MAYBE_UNUSED bool on_uroce(void)
 	return link && !strcmp(link, "uroce");
 }
 
+/* uroce fails with the status of the specification, and rdma_rxe often with another one. */
+static MAYBE_UNUSED bool failed_as(enum ibv_wc_status got, enum ibv_wc_status status,
+				   enum ibv_wc_status other)
+{
+	return got == status || (got == other && !on_uroce());
+}
+
 static MAYBE_UNUSED bool rxe_since(int major, int minor)
 {
 	const char *link = getenv("UNIV_LINK");

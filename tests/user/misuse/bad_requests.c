@@ -37,7 +37,7 @@ static void want_failure(struct pair *p, struct ibv_send_wr *wr, enum ibv_wc_sta
 	CHECK(!post_one(p, 0, wr), "%s: refused: %s", what, why_text());
 	if (!CHECK(wait_wc(p->cq[0], &wc, WC_TIMEOUT) == 1, "%s: no completion", what))
 		return;
-	CHECK(wc.status == status || wc.status == other || flushed_instead(wc.status, status),
+	CHECK(failed_as(wc.status, status, other) || flushed_instead(wc.status, status),
 	      "%s: %s, expected %s", what, ibv_wc_status_str(wc.status), ibv_wc_status_str(status));
 	CHECK(wc.wr_id == wr->wr_id && wc.qp_num == p->qp[0]->qp_num, "%s: wr_id %" PRIu64, what,
 	      wc.wr_id);
@@ -53,9 +53,12 @@ static void want_failure(struct pair *p, struct ibv_send_wr *wr, enum ibv_wc_sta
 
 static struct ibv_send_wr write_wr(struct pair *p, struct ibv_sge *sge)
 {
+	/* Each request has a number of its own, so that the explanation of another one is noticed. */
+	static uint64_t wr_id = 4711;
+
 	*sge = pair_sge(p, 0, 0, 64);
 	return (struct ibv_send_wr){
-		.wr_id = 4711,
+		.wr_id = wr_id++,
 		.sg_list = sge,
 		.num_sge = 1,
 		.opcode = IBV_WR_RDMA_WRITE,
@@ -204,7 +207,6 @@ static void after_a_good_one(void)
 
 	pair_open(&p, NULL);
 	wr = write_wr(&p, &sge);
-	wr.wr_id = 4712;
 	wr.wr.rdma.rkey ^= 0x55;
 	want_second_failure(&p, &wr, "a wrong key after a right one");
 	wr.wr.rdma.rkey = p.mr->rkey;
@@ -237,8 +239,8 @@ static void remote_rights(void)
 	wr = write_wr(&p, &sge);
 	CHECK_ERR(post_one(&p, 0, &wr), 0);
 	if (CHECK(wait_wc(p.cq[0], &wc, WC_TIMEOUT) == 1, "no completion"))
-		CHECK(wc.status == IBV_WC_REM_ACCESS_ERR || wc.status == IBV_WC_REM_INV_REQ_ERR,
-		      "%s", ibv_wc_status_str(wc.status));
+		CHECK(failed_as(wc.status, IBV_WC_REM_INV_REQ_ERR, IBV_WC_REM_ACCESS_ERR), "%s",
+		      ibv_wc_status_str(wc.status));
 	pair_close(&p);
 }
 
@@ -253,11 +255,11 @@ static void receive_too_small(void)
 	CHECK_ERR(post_recv_at(&p, 1, 3, 0, 63), 0);
 	CHECK_ERR(post_send_at(&p, 0, 4, 0, 64, IBV_SEND_SIGNALED), 0);
 	if (CHECK(wait_wc(p.cq[1], &wc, WC_TIMEOUT) == 1, "the receiver sees nothing"))
-		CHECK((wc.status == IBV_WC_LOC_LEN_ERR || wc.status == IBV_WC_LOC_QP_OP_ERR) &&
+		CHECK(failed_as(wc.status, IBV_WC_LOC_LEN_ERR, IBV_WC_LOC_QP_OP_ERR) &&
 		      wc.wr_id == 3, "receiver: %s",
 		      ibv_wc_status_str(wc.status));
 	if (CHECK(wait_wc(p.cq[0], &wc, WC_TIMEOUT) == 1, "the sender sees nothing"))
-		CHECK((wc.status == IBV_WC_REM_INV_REQ_ERR || wc.status == IBV_WC_REM_OP_ERR) &&
+		CHECK(failed_as(wc.status, IBV_WC_REM_INV_REQ_ERR, IBV_WC_REM_OP_ERR) &&
 		      wc.wr_id == 4, "sender: %s",
 		      ibv_wc_status_str(wc.status));
 	CHECK(p.buf[1][63] == 0xee, "a byte behind the receive buffer was written");
@@ -277,7 +279,7 @@ static void receive_wrong_key(void)
 	CHECK_ERR(post_recv(&p, 1, 3, &sge, 1), 0);
 	CHECK_ERR(post_send_at(&p, 0, 4, 0, 64, IBV_SEND_SIGNALED), 0);
 	if (CHECK(wait_wc(p.cq[1], &wc, WC_TIMEOUT) == 1, "the receiver sees nothing"))
-		CHECK(wc.status == IBV_WC_LOC_PROT_ERR || wc.status == IBV_WC_LOC_QP_OP_ERR,
+		CHECK(failed_as(wc.status, IBV_WC_LOC_PROT_ERR, IBV_WC_LOC_QP_OP_ERR),
 		      "receiver: %s", ibv_wc_status_str(wc.status));
 	if (CHECK(wait_wc(p.cq[0], &wc, WC_TIMEOUT) == 1, "the sender sees nothing"))
 		CHECK(wc.status != IBV_WC_SUCCESS, "sender: success");
