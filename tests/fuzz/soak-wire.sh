@@ -26,7 +26,7 @@ resources_mark
 
 # wire_round SEED: runs a program for each kind of message, all at the same time, and one program of perftest.
 wire_round() {
-	local seed=$1 name failed=0 jobs=()
+	local seed=$1 name failed=0 jobs=() had
 	for name in "${cases[@]}"; do
 		LOSSY_MESSAGES=${SOAK_MESSAGES:-400} program lossy "$name" >"$UNIV_STATE/soak.$name" 2>&1 &
 		jobs+=("$!:$name")
@@ -36,6 +36,9 @@ wire_round() {
 	for name in "${jobs[@]}"; do
 		wait "${name%%:*}" || { failed=1; echo "${name#*:}:"; tail -n 12 "$UNIV_STATE/soak.${name#*:}"; }
 	done
+	# Rounds on a network that does nothing to packets would prove nothing.
+	read -r had _ < <(netem_had)
+	[ "$had" -gt 0 ] || { failed=1; echo "netem had no packet"; }
 	return $failed
 }
 

@@ -53,6 +53,14 @@ network() {
 	done
 }
 
+# netem_had: prints the number of packets that netem has got in both namespaces since network, and how many it dropped
+netem_had() {
+	local ns
+	for ns in w-near w-far; do
+		tc -n $ns -s qdisc show dev $ns
+	done | awk '/netem/ { getline; gsub(/[^0-9 ]/, " "); had += $2; dropped += $3 } END { print had + 0, dropped + 0 }'
+}
+
 # between COMMAND...: a server in the other namespace, and its client here
 between() {
 	local server status limit=$((50 * ${UNIV_SLOW:-1}))
