@@ -114,6 +114,7 @@ user_test api_cq_ex 120
 user_test api_qp 200
 user_test api_qp_ex 120
 user_test api_rc 300
+user_test many 200 queue_pairs
 user_test api_ud 120
 user_test softirq 120
 user_test api_srq 120
