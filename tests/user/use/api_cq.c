@@ -117,6 +117,27 @@ out:
 	pair_close(&p);
 }
 
+/* A poll for more completions than there are takes those that are there. */
+static void fewer_than_asked(void)
+{
+	struct ibv_wc wc[8];
+	uint64_t end;
+	struct pair p;
+	int n;
+
+	pair_open(&p, NULL);
+	for (uint64_t k = 0; k < 3; k++) {
+		CHECK_ERR(post_rdma(&p, 0, k, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+		end = deadline_ms(WC_TIMEOUT);
+		do
+			n = ibv_poll_cq(p.cq[0], 8, wc);
+		while (!n && now_ns() < end);
+		CHECK(n == 1 && wc[0].status == IBV_WC_SUCCESS && wc[0].wr_id == k,
+		      "round %" PRIu64 ": %d completions", k, n);
+	}
+	pair_close(&p);
+}
+
 /* Each round wraps the ring many times. */
 static void wraps(void)
 {
@@ -159,6 +180,7 @@ static const struct test_case cases[] = {
 	{ "resize_below_waiting", resize_below_waiting },
 	{ "wraps", wraps },
 	{ "wraps_in_lists", wraps_in_lists },
+	{ "fewer_than_asked", fewer_than_asked },
 	{ "one_holds_two", one_holds_two },
 };
 
