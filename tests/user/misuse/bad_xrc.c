@@ -115,6 +115,37 @@ static void another_protection_domain(void)
 	xrc_close(&x);
 }
 
+/* A device that keeps the region of the last request still checks the domain of each request. */
+static void domains_in_a_list(void)
+{
+	struct ibv_send_wr wr[2];
+	struct ibv_sge sge;
+	struct ibv_srq *srq;
+	struct ibv_pd *pd;
+	uint32_t srqn;
+	struct xrc x;
+
+	xrc_open(&x, -1);
+	pd = ibv_alloc_pd(x.dev.ctx);
+	NEED_PTR(pd, "alloc_pd");
+	srq = srq_of(pd, x.xrcd, x.rcq[1], &srqn);
+	memset(x.buf[0], 0x5a, 64);
+	memset(x.buf[1], 0, 128);
+	sge = xrc_sge(&x, 0, 0, 64);
+	wr[0] = request(&x, IBV_WR_RDMA_WRITE, x.srqn[0], 0, &sge);
+	wr[1] = request(&x, IBV_WR_RDMA_WRITE, srqn, 64, &sge);
+	wr[0].next = &wr[1];
+	post(x.ini, wr);
+	finish(&x, IBV_WC_SUCCESS);
+	finish(&x, IBV_WC_REM_ACCESS_ERR);
+	CHECK(!memcmp(x.buf[1], x.buf[0], 64) && all_zero(x.buf[1] + 64, 64),
+	      "what was written");
+	want_event(x.dev.ctx, IBV_EVENT_QP_ACCESS_ERR, &x);
+	CHECK_ERR(ibv_destroy_srq(srq), 0);
+	CHECK_ERR(ibv_dealloc_pd(pd), 0);
+	xrc_close(&x);
+}
+
 static void too_long(void)
 {
 	struct ibv_wc wc;
@@ -373,6 +404,7 @@ static const struct test_case cases[] = {
 	{ "destroyed_queue", destroyed_queue },
 	{ "another_domain", another_domain },
 	{ "another_protection_domain", another_protection_domain },
+	{ "domains_in_a_list", domains_in_a_list },
 	{ "too_long", too_long },
 	{ "dependants", dependants },
 	{ "wrong_side", wrong_side },
