@@ -93,15 +93,44 @@ static void access_flags(void)
 	tear_down();
 }
 
+/*
+ * Return the number of objects in the protection domains of this process, as the kernel
+ * counts them. Its list has the process as "comm [NAME:PID]" or as "pid PID".
+ */
+static uint64_t listed_users(void)
+{
+	char line[512], ours[2][32];
+	const char *users;
+	uint64_t sum = 0;
+	FILE *list;
+
+	snprintf(ours[0], sizeof(ours[0]), ":%d]", getpid());
+	snprintf(ours[1], sizeof(ours[1]), " pid %d ", getpid());
+	list = popen("rdma resource show pd", "r");
+	NEED_PTR(list, "rdma resource");
+	while (fgets(line, sizeof(line), list)) {
+		users = strstr(line, " users ");
+		if (users && (strstr(line, ours[0]) || strstr(line, ours[1])))
+			sum += strtoull(users + strlen(" users "), NULL, 10);
+	}
+	pclose(list);
+	return sum;
+}
+
 static void domain(void)
 {
 	struct ibv_pd *other;
+	uint64_t users;
 
 	set_up(ALL_ACCESS);
 	other = ibv_alloc_pd(p.dev.ctx);
 	NEED_PTR(other, "alloc_pd");
+	users = listed_users();
+	CHECK(users, "rdma resource lists no object of this process");
 	REREG(IBV_REREG_MR_CHANGE_PD, other, NULL, 0, 0);
 	CHECK(mr->pd == other, "mr->pd");
+	CHECK(listed_users() == users, "the domains had %" PRIu64 " users and have %" PRIu64,
+	      users, listed_users());
 	write_to(mem[0], 1, IBV_WC_REM_ACCESS_ERR);
 	CHECK_ERR(ibv_dealloc_pd(other), EBUSY);
 	REREG(IBV_REREG_MR_CHANGE_PD, p.pd, NULL, 0, 0);
