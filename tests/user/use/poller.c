@@ -227,6 +227,23 @@ static void falls_asleep(void)
 	tear_down();
 }
 
+/* Return whether the kernel thread of this process's poller exists. */
+static bool thread_exists(void)
+{
+	char command[80];
+
+	snprintf(command, sizeof(command), "grep -qs '^univ-poll/%d' /proc/[0-9]*/comm", getpid());
+	return !system(command);
+}
+
+static void ends_with_its_context(void)
+{
+	set_up(0);
+	CHECK(thread_exists(), "the poller is no kernel thread");
+	tear_down();
+	CHECK(!thread_exists(), "the thread is still there after the file was closed");
+}
+
 /* The script has set max_pollers to 2. */
 static void too_many(void)
 {
@@ -265,6 +282,7 @@ static const struct test_case cases[] = {
 	{ "no_system_calls", no_system_calls },
 	{ "sleeps_and_wakes", sleeps_and_wakes },
 	{ "falls_asleep", falls_asleep },
+	{ "ends_with_its_context", ends_with_its_context },
 	{ "too_many", too_many },
 	{ "goes_without", goes_without },
 };
