@@ -84,12 +84,23 @@ goes_with_its_namespace() {
 
 no_pairs() { [ -z "$(cat $across)" ]; }
 
+# While another pair is allowed, this one sends packets.
+another_pair() {
+	local status other
+	ip netns add a-other || return
+	other="${pair% *} $(stat -Lc %i /run/netns/a-other)"
+	echo "$other" >$across && by_packets ib_write_bw -x 1 -F -s 4096 -n 100
+	status=$?
+	echo "-$other" >$across && ip netns del a-other && return $status
+}
+
 forbidden_again() {
 	forbid_pair && by_packets ib_write_bw -x 1 -F -s 4096 -n 100
 }
 
 run_test "two namespaces: by packets" 60 by_packets ib_write_bw -x 1 -F -s 4096 -n 100
 run_test "two namespaces: text that is not a pair is refused" 30 nonsense_is_refused
+run_test "two namespaces: another pair is allowed" 60 another_pair
 run_test "two namespaces: a pair is allowed" 10 allow_pair
 for tool in "ib_write_bw -s 65536 -n 200" "ib_read_bw -s 65536 -n 200" "ib_send_bw -s 64 -n 500" "ib_send_bw -c UD -s 1024 -n 200"; do
 	# shellcheck disable=SC2086 # options
