@@ -154,6 +154,7 @@ exclusive() {
 		ip netns add blue && ip -n blue link set lo up && setup_device m2 || return
 	ip link set m2-net netns blue && wait_until 20 rdma dev set m2 netns blue && wait_until 20 moved blue m2 &&
 		! rdma link | grep -q m2 && ! "$UNIV_LIBDIR/uroce-fault" show m2 &&
+		! "$UNIV_LIBDIR/uroce-fault" show | grep m2 && in_blue "$UNIV_LIBDIR/uroce-fault" show | grep m2 &&
 		in_blue "$UNIV_LIBDIR/uroce-fault" set m2 drop 0 &&
 		ip -n blue addr replace 10.94.0.1/24 dev m2-net && ip -n blue link set m2-net up &&
 		wait_until 10 in_blue grep -q 0a5e:0001 /sys/class/infiniband/m2/ports/1/gids/1 && talks_in blue m2 &&
