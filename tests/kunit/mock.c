@@ -429,6 +429,8 @@ static int mock_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
 	int ret;
 
 	mock->batches++;
+	if (mock->posting)
+		mock->posting(mock);
 	for (; wr; wr = wr->next) {
 		ret = called(qp->device, MOCK_POST_SEND);
 		if (!ret && !mock->send_room)
@@ -451,6 +453,8 @@ static int post_recvs(struct ib_device *ib, enum mock_op op,
 	struct mock_wr *kept;
 	int ret;
 
+	if (mock->posting)
+		mock->posting(mock);
 	for (; wr; wr = wr->next) {
 		ret = called(ib, op);
 		if (!ret && !mock->recv_room)

@@ -198,6 +198,48 @@ static void pump_recv_need_kick(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kernel->flags & UNIV_RING_NEED_KICK);
 }
 
+/* Publish a receive as a process does if the ring asks for no kick. */
+static void publish_quietly(struct pump *p, u64 id)
+{
+	pump_recv_next(p, id);
+	smp_store_release(&p->qp->rings.recv.head->user.index, p->recv_tail);
+}
+
+static void publish_meanwhile(struct mock *mock)
+{
+	mock->posting = NULL;
+	publish_quietly(mock->posting_data, 9);
+}
+
+/*
+ * The device runs low on receives, and the process publishes one before the pump sets
+ * the flag of the ring. That receive is posted, although no kick follows.
+ */
+static void pump_recv_before_flag(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	struct ib_wc wc = { .status = IB_WC_SUCCESS, .opcode = IB_WC_RECV,
+			    .qp = p->qp->ib };
+	struct univ_ring_kernel *kernel = &p->qp->rings.recv.head->kernel;
+	int i;
+
+	pump_rnr_retry(test, p, 7);
+	for (i = 0; i < WR / 2; i++)
+		pump_recv_next(p, i);
+	KUNIT_EXPECT_EQ(test, pump_recv_kick(p), 0);
+	KUNIT_EXPECT_FALSE(test, kernel->flags & UNIV_RING_NEED_KICK);
+	publish_quietly(p, 8);
+	p->mock->posting_data = p;
+	p->mock->posting = publish_meanwhile;
+	for (i = 0; i < 3; i++) {
+		wc.wr_id = i;
+		mock_complete_quietly(p->cq->ib, &wc);
+	}
+	pump_recv_complete(p, 3, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, p->mock->num_recvs, WR / 2 + 2);
+	KUNIT_EXPECT_TRUE(test, kernel->flags & UNIV_RING_NEED_KICK);
+}
+
 static void pump_recv_refused(struct kunit *test)
 {
 	struct pump *p = pump_rc(test);
@@ -365,6 +407,7 @@ static struct kunit_case pump_recv_cases[] = {
 	KUNIT_CASE(pump_recv_eager),
 	KUNIT_CASE(pump_recv_becomes_eager),
 	KUNIT_CASE(pump_recv_need_kick),
+	KUNIT_CASE(pump_recv_before_flag),
 	KUNIT_CASE(pump_recv_refused),
 	KUNIT_CASE(pump_recv_refused_nameless),
 	KUNIT_CASE(pump_recv_tail_lies),

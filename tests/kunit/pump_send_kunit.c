@@ -449,6 +449,34 @@ static void pump_send_dma_key(struct kunit *test)
 	flush_delayed_work(&p->qp->pump->error_work);
 }
 
+/* The process publishes a request, without a kick since the ring asks for none. */
+static void publish_meanwhile(struct mock *mock)
+{
+	struct pump *p = mock->posting_data;
+
+	mock->posting = NULL;
+	pump_send_next(p, 2);
+	pump_send_publish(p);
+}
+
+/*
+ * The flag of the ring is still clear, because a poller was awake. A request that is
+ * published before the pump sets the flag is posted, too.
+ */
+static void pump_send_before_flag(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+
+	univ_ring_set_flags(&p->qp->pump->sq.ring, 0);
+	p->mock->posting_data = p;
+	p->mock->posting = publish_meanwhile;
+	pump_send_next(p, 1);
+	KUNIT_EXPECT_EQ(test, pump_send_kick(p), 0);
+	KUNIT_EXPECT_EQ(test, p->mock->num_sends, 2);
+	KUNIT_EXPECT_TRUE(test, p->qp->rings.send.head->kernel.flags &
+				UNIV_RING_NEED_KICK);
+}
+
 static struct kunit_case pump_send_cases[] = {
 	KUNIT_CASE(pump_send_translated),
 	KUNIT_CASE(pump_send_atomic_room),
@@ -466,6 +494,7 @@ static struct kunit_case pump_send_cases[] = {
 	KUNIT_CASE(pump_send_tail_lies_later),
 	KUNIT_CASE(pump_send_stray_completions),
 	KUNIT_CASE(pump_send_dma_key),
+	KUNIT_CASE(pump_send_before_flag),
 	{}
 };
 
