@@ -2,6 +2,7 @@
 /* Tests of the feed of a ring: which thread runs it, and for how long. */
 #include <kunit/test.h>
 #include <linux/delay.h>
+#include <linux/preempt.h>
 #include <linux/workqueue.h>
 
 #include "feed.h"
@@ -16,6 +17,7 @@ struct supply {
 	u32 asked;		/* steps that found the ring empty */
 	struct task_struct *caller;
 	u32 by_caller;
+	bool bottom_halves_off;
 };
 
 static bool supply_step(struct univ_feed *feed)
@@ -147,6 +149,30 @@ static void feed_turn_sees_word(struct kunit *test)
 	univ_feed_close(&s->feed);
 }
 
+static bool looking_step(struct univ_feed *feed)
+{
+	struct supply *s = container_of(feed, struct supply, feed);
+
+	s->bottom_halves_off = in_softirq();
+	return false;
+}
+
+/*
+ * The tasklets that a software device schedules in a step run here as soon as the kick
+ * is over, since it enables bottom halves then.
+ */
+static void feed_bottom_halves_off(struct kunit *test)
+{
+	struct supply *s = supply_new(test, 1);
+
+	s->feed.step = looking_step;
+	KUNIT_ASSERT_FALSE(test, in_softirq());
+	univ_feed_kick(&s->feed);
+	KUNIT_EXPECT_TRUE(test, s->bottom_halves_off);
+	KUNIT_EXPECT_FALSE(test, in_softirq());
+	univ_feed_close(&s->feed);
+}
+
 /* After the close the feed does not run, not even later in a worker. */
 static void feed_closed(struct kunit *test)
 {
@@ -173,6 +199,7 @@ static struct kunit_case feed_cases[] = {
 	KUNIT_CASE(feed_worker_begins_early),
 	KUNIT_CASE(feed_one_turn),
 	KUNIT_CASE(feed_turn_sees_word),
+	KUNIT_CASE(feed_bottom_halves_off),
 	KUNIT_CASE(feed_closed),
 	{}
 };
