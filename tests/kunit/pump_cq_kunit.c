@@ -128,6 +128,38 @@ static void pump_event_settles(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, p->cq->pump->partner, NULL);
 }
 
+/*
+ * The device may create a queue pair at the address of a destroyed one. A completion
+ * queue that still remembered the latter would take completions for it.
+ */
+static void pump_destroy_forgets(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	struct univ_cq *send_cq = fixture_cq(p->f, 8);
+	struct ib_wc wc = { .status = IB_WC_SUCCESS, .opcode = IB_WC_SEND };
+
+	KUNIT_ASSERT_NOT_NULL(test, send_cq);
+	p->qp = fixture_qp_of_two(p->f, IB_QPT_RC, p->pd, send_cq, p->cq, NULL,
+				  WR);
+	KUNIT_ASSERT_NOT_NULL(test, p->qp);
+	fixture_qp_state(p->qp, IB_QPS_RTS);
+	mock_reset(p->mock);
+	pump_send_next(p, 1);
+	pump_send_kick(p);
+	pump_recv_next(p, 2);
+	pump_recv_kick(p);
+	wc.wr_id = p->mock->sends[0].wr_id;
+	wc.qp = p->qp->ib;
+	pump_complete(send_cq, &wc);
+	pump_recv_complete(p, 2, IB_WC_SUCCESS);
+	KUNIT_EXPECT_PTR_EQ(test, send_cq->pump->last_qp, p->qp->pump);
+	KUNIT_EXPECT_PTR_EQ(test, p->cq->pump->last_qp, p->qp->pump);
+	KUNIT_EXPECT_EQ(test, fixture_destroy(p->f, UNIV_QP_DESTROY,
+					      p->qp->obj.handle), 0);
+	KUNIT_EXPECT_PTR_EQ(test, send_cq->pump->last_qp, NULL);
+	KUNIT_EXPECT_PTR_EQ(test, p->cq->pump->last_qp, NULL);
+}
+
 /* A wrong head index makes the queue overrun itself, and has no other effect. */
 static void pump_cq_head_lies(struct kunit *test)
 {
@@ -177,6 +209,22 @@ static void pump_cq_resized(struct kunit *test)
 	for (i = 2; i < 7; i++)
 		pump_expect_cqe(test, p, i, IB_WC_SUCCESS);
 	pump_expect_no_cqe(test, p);
+}
+
+/* A queue that is armed when it is resized raises its event from the new ring. */
+static void pump_cq_resized_armed(struct kunit *test)
+{
+	struct pump *p = pump_new(test, IB_QPT_RC, 8);
+	struct univ_cq_resize arg = { .handle = p->cq->obj.handle, .cqe = 32 };
+
+	pump_recv_next(p, 0);
+	pump_recv_kick(p);
+	p->cq->ring.head->user.arm = 2;
+	KUNIT_EXPECT_EQ(test, fixture_call(p->f, UNIV_CQ_RESIZE, &arg,
+					   sizeof(arg)), 0);
+	KUNIT_EXPECT_EQ(test, p->cq->ring.head->kernel.fired, 0);
+	pump_recv_complete(p, 0, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, p->cq->ring.head->kernel.fired, 2);
 }
 
 /* If the device cannot shrink its queue, it has more room than needed, which is fine. */
@@ -348,8 +396,10 @@ static struct kunit_case pump_cq_cases[] = {
 	KUNIT_CASE(pump_destroy_with_overrun),
 	KUNIT_CASE(pump_cq_arm),
 	KUNIT_CASE(pump_event_settles),
+	KUNIT_CASE(pump_destroy_forgets),
 	KUNIT_CASE(pump_cq_head_lies),
 	KUNIT_CASE(pump_cq_resized),
+	KUNIT_CASE(pump_cq_resized_armed),
 	KUNIT_CASE(pump_cq_shrunk),
 	KUNIT_CASE(pump_cq_moved),
 	KUNIT_CASE(pump_cq_sizes),
