@@ -238,6 +238,25 @@ static void verbs_creation_untold(struct kunit *test)
 	univ_region_destroy(f->ctx, region);
 }
 
+/*
+ * The reply ends on a page that was only read so far. No handler waits for a page, since a
+ * process can withhold it: the object is destroyed again, and the call is repeated after
+ * the page was brought in.
+ */
+static void verbs_reply_waits_for_no_page(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	unsigned long page = f->user + FIXTURE_USER_SIZE / 2;
+	unsigned long at = page - offsetof(struct univ_pd_alloc, handle);
+
+	KUNIT_ASSERT_TRUE(test, fixture_poke(f, at, sizeof(arg.pd)));
+	KUNIT_EXPECT_EQ(test, fixture_call_at(f, UNIV_PD_ALLOC, at), 0);
+	KUNIT_EXPECT_EQ(test, mock_calls(f->mock, MOCK_ALLOC_PD), 2);
+	KUNIT_EXPECT_EQ(test, mock_calls(f->mock, MOCK_DEALLOC_PD), 1);
+	KUNIT_EXPECT_EQ(test, fixture_destroy(f, UNIV_PD_DEALLOC,
+					      fixture_peek(f, page)), 0);
+}
+
 /* A window was bound to the region first, so the region is freed only with its context. */
 static void verbs_untold_and_kept(struct kunit *test)
 {
@@ -448,6 +467,7 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(verbs_mr_takes_no_window),
 	KUNIT_CASE(verbs_creation_refused),
 	KUNIT_CASE(verbs_creation_untold),
+	KUNIT_CASE(verbs_reply_waits_for_no_page),
 	KUNIT_CASE(verbs_untold_and_kept),
 	KUNIT_CASE(verbs_destruction_refused),
 	KUNIT_CASE(verbs_dependants),
