@@ -3,6 +3,9 @@
  * Messages between queue pairs of one host: the memory that the copy may touch, the keys, and
  * the bounds of the copy.
  */
+#include <linux/kthread.h>
+
+#include "bh.h"
 #include "uroce_host.h"
 
 /*
@@ -224,6 +227,43 @@ static void local_keys_differ(struct kunit *test)
 	}
 }
 
+struct closer {
+	struct ib_mr *mr;
+	struct completion done;
+};
+
+static int closer_thread(void *data)
+{
+	struct closer *c = data;
+
+	uroce_mr_dereg(c->mr, NULL);
+	complete(&c->done);
+	return 0;
+}
+
+/* Deregistration waits for a copy that uses the region. */
+static void local_dereg_waits(struct kunit *test)
+{
+	struct host *h = test->priv;
+	struct closer c = { .mr = h->b.area.mr };
+	struct task_struct *task;
+	struct uroce_mr *copied;
+	unsigned long early;
+
+	init_completion(&c.done);
+	IN_BOTTOM_HALF(copied = uroce_mr_get(&h->pd, c.mr->lkey, IOVA, 8, 0));
+	KUNIT_ASSERT_NOT_NULL(test, copied);
+	task = kthread_run(closer_thread, &c, "univ-kunit");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	h->b.area.mr = NULL;
+	early = wait_for_completion_timeout(&c.done, msecs_to_jiffies(200));
+	KUNIT_EXPECT_EQ(test, early, 0ul);
+	if (early)
+		return;
+	uroce_mr_put(copied);
+	wait_for_completion(&c.done);
+}
+
 static struct kunit_case local_cases[] = {
 	KUNIT_CASE(local_edges),
 	KUNIT_CASE(local_bounds),
@@ -232,6 +272,7 @@ static struct kunit_case local_cases[] = {
 	KUNIT_CASE(local_keys_differ),
 	KUNIT_CASE(local_receives),
 	KUNIT_CASE(local_nothing),
+	KUNIT_CASE(local_dereg_waits),
 	{}
 };
 
