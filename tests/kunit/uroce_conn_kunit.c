@@ -149,7 +149,25 @@ static void conn_held_here(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->b.received, 1u);
 }
 
-/* The same at the responder: the message is delivered once, when it is repeated. */
+/* A local operation that waits is not complete when the request before it is. */
+static void conn_held_behind(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	w->a.held = 100;
+	wire_post(w, IB_WR_SEND, 1);
+	wire_post(w, IB_WR_LOCAL_INV, 0);
+	wire_run(w);
+	wire_settle(w);
+	wire_expect_done(test, 1);
+	KUNIT_EXPECT_EQ(test, w->a.invalidated, 0u);
+	w->a.held = 0;
+	wire_run(w);
+	wire_expect_done(test, 2);
+	KUNIT_EXPECT_EQ(test, w->a.invalidated, 1u);
+}
+
+/* A message waits at the responder: it is delivered once, when it is repeated. */
 static void conn_held_there(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -237,6 +255,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_unreliable_hole),
 	KUNIT_CASE(conn_refused),
 	KUNIT_CASE(conn_held_here),
+	KUNIT_CASE(conn_held_behind),
 	KUNIT_CASE(conn_held_there),
 	KUNIT_CASE(conn_gathers),
 	KUNIT_CASE(conn_gathers_not),
