@@ -178,6 +178,54 @@ static void conn_read_counted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->b.served, 1u);
 }
 
+/* A read that is repeated, but for more than it asked for before, gets no response. */
+static void conn_read_grows(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	struct uroce_packet pkt;
+	struct uroce_reth *reth;
+	struct sk_buff *again;
+
+	wire_post(w, IB_WR_RDMA_READ, 2 * MTU);
+	wire_run(w);
+	again = skb_copy(skb_peek(&w->a.out), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, again);
+	wire_settle(w);
+	wire_expect_done(test, 1);
+	pkt = (struct uroce_packet){ .skb = again };
+	KUNIT_ASSERT_TRUE(test, uroce_packet_parse(&pkt, 0));
+	reth = (void *)(pkt.bth + 1);
+	reth->len = cpu_to_be32(3 * MTU);
+	IN_BOTTOM_HALF(uroce_resp_receive(&w->b.conn, &pkt));
+	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->b.out));
+	kfree_skb(again);
+}
+
+/* A response to a read does not acknowledge a send. */
+static void conn_answer_to_send(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	struct uroce_bth *bth;
+	struct sk_buff *again;
+
+	wire_post(w, IB_WR_RDMA_READ, 0);
+	wire_run(w);
+	wire_ask(w, -1);
+	again = skb_copy(skb_peek(&w->b.out), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, again);
+	wire_settle(w);
+	wire_expect_done(test, 1);
+	wire_post(w, IB_WR_SEND, 1);
+	wire_run(w);
+	wire_lose(&w->a.out, -1);
+	bth = (void *)again->data;
+	bth->psn = cpu_to_be32((FIRST_PSN + 1) & UROCE_PSN_MASK);
+	skb_queue_tail(&w->b.out, again);
+	wire_tell(w, -1);
+	KUNIT_EXPECT_EQ(test, w->a.completed, 2u);
+	KUNIT_EXPECT_EQ(test, (int)w->a.status[1], (int)IB_WC_BAD_RESP_ERR);
+}
+
 static struct kunit_case loss_cases[] = {
 	KUNIT_CASE(conn_request_lost),
 	KUNIT_CASE(conn_answer_lost),
@@ -187,6 +235,8 @@ static struct kunit_case loss_cases[] = {
 	KUNIT_CASE(conn_ack_spares_atomic),
 	KUNIT_CASE(conn_ack_of_unsent),
 	KUNIT_CASE(conn_answer_again),
+	KUNIT_CASE(conn_answer_to_send),
+	KUNIT_CASE(conn_read_grows),
 	KUNIT_CASE(conn_read_counted),
 	{}
 };
