@@ -61,6 +61,54 @@ netem_had() {
 	done | awk '/netem/ { getline; gsub(/[^0-9 ]/, " "); had += $2; dropped += $3 } END { print had + 0, dropped + 0 }'
 }
 
+# over NAME SECONDS NETWORK -- CASE...: runs the cases over NETWORK, as the test NAME.
+over() {
+	local name=$1 limit=$2 bad=()
+	shift 2
+	while [ "$1" != -- ]; do
+		bad+=("$1")
+		shift
+	done
+	shift
+	network "${bad[@]}" || { report "not ok" "$name"; return; }
+	if [ ${#bad[@]} -eq 0 ]; then
+		run_test "$name" "$limit" program lossy "$@"
+	else
+		run_test "$name" "$limit" faulty_network "${bad[0]}" "$@"
+	fi
+}
+
+# A bad network without an effect proves nothing: check that netem had packets, and that the devices' counters show its
+# effect.
+faulty_network() {
+	local kind=$1 noticed=() before had dropped
+	case $kind in
+	# Queue pairs that are destroyed do not wait for a response. A loss is detected by the next packet, if there is
+	# one.
+	loss) [ "$*" = "loss destroyed" ] || noticed=(ack_timeout out_of_seq_request duplicate_request) ;;
+	duplicate) noticed=(duplicate_request) ;;
+	delay) ;;
+	corrupt) noticed=(rcvd_icrc_err) ;;
+	*) echo "nobody knows what $kind is noticed by"; return 1 ;;
+	esac
+	shift
+	before=$(noticed_by_both)
+	program lossy "$@" || return
+	read -r had dropped < <(netem_had)
+	echo "netem: $had packets, $dropped dropped; ${noticed[*]}: $before before, $(noticed_by_both) now"
+	[ $had -gt 0 ] || return
+	[ "$kind" != loss ] || [ $dropped -gt 0 ] || return
+	[ ${#noticed[@]} -eq 0 ] || [ "$(noticed_by_both)" -gt "$before" ]
+}
+
+noticed_by_both() {
+	local sum=0 name
+	for name in ${noticed[@]+"${noticed[@]}"}; do
+		sum=$((sum + $(hw_counter w-near "$name") + $(hw_counter w-far "$name")))
+	done
+	echo $sum
+}
+
 # between COMMAND...: a server in the other namespace, and its client here
 between() {
 	local server status limit=$((50 * ${UNIV_SLOW:-1}))
