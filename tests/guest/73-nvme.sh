@@ -6,7 +6,7 @@
 # invalidates it with its response (SEND_WITH_INV), or else the host does (LOCAL_INV).
 #
 # needs: uroce
-# runs in: guest test-kernel-networks
+# runs in: networks test-kernel-networks
 
 for module in nvmet-rdma nvme-rdma brd; do
 	modinfo -k "$(uname -r)" $module >/dev/null 2>&1 || exit 77

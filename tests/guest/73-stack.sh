@@ -5,7 +5,7 @@
 # connection tracking, queues. 72-uroce-wire.sh tests the messages themselves.
 #
 # needs: uroce
-# runs in: guest test-kernel-networks
+# runs in: networks test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"

@@ -5,7 +5,7 @@
 # free for other modules.
 #
 # needs: uroce
-# runs in: test-kernel-networks
+# runs in: networks test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
