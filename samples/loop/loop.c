@@ -567,7 +567,7 @@ static void __exit loop_exit(void)
 module_init(loop_init);
 module_exit(loop_exit);
 
-MODULE_DESCRIPTION("Sample of a driver that takes the rings itself");
+MODULE_DESCRIPTION("Sample of a driver that serves the rings itself");
 MODULE_AUTHOR("univerbs maintainers");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS(UNIVERBS_NS);
