@@ -157,6 +157,9 @@ script_refused() {
 	[ "$(fault_tool show f0)" = "f0 $quiet" ]
 }
 
+rping_listens() { rdma resource show cm_id | grep -q 'LISTEN.*rping'; }
+port_active() { grep -q ACTIVE "/sys/class/infiniband/$1/ports/1/state" && gid_ready "$1"; }
+
 # Failover: rping over a device whose peer went silent fails in bounded time, and its caller reaches the server over the
 # second device. Then the first device is reachable again.
 failover() {
@@ -167,13 +170,13 @@ failover() {
 	univ rping -s -P -a 0.0.0.0 >"$UNIV_LOGDIR/failover-server" 2>&1 &
 	local server=$!
 	reach() { univ timeout 8 rping -c -C 3 -a "$1" >>"$UNIV_LOGDIR/failover-client" 2>&1; }
-	wait_until 20 reach "$address" || { cat "$UNIV_LOGDIR/failover-client"; return 1; }
+	wait_until 20 rping_listens && reach "$address" || { cat "$UNIV_LOGDIR/failover-client"; return 1; }
 	fault_tool set f0 port_down 1 || return
 	for path in "$address" "$other"; do
 		reach "$path" && break
 	done
 	[ "$path" = "$other" ] || { echo "the first device was reachable, or no device was"; return 1; }
-	fault_tool set f0 port_down 0 && wait_until 20 reach "$address" || return
+	fault_tool set f0 port_down 0 && wait_until 20 port_active f0 && reach "$address" || return
 	kill $server
 	wait $server 2>/dev/null
 	remove_device f1

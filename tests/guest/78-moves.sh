@@ -40,20 +40,32 @@ talks_in() {
 	wait $server && return $status
 }
 
-# settled NAMESPACE: true if the device m1 works there. Before the move begins, the old device looks like the new one,
-# and is removed while this runs.
-settled() { moved "$1" m1 && addressed "$1" m1 && talks_in "$1" m1; }
+arrived() { moved "$1" m1 && addressed "$1" m1; }
+
+index_in() { ip netns exec "$1" rdma dev show m1 | cut -d: -f1; }
+
+# settled NAMESPACE: the device m1 arrives there, and works. Before the move begins, the old device looks like the new
+# one, and is removed while the program runs; no other failure of the program is forgiven.
+settled() {
+	local index
+	while wait_until 60 arrived "$1"; do
+		index=$(index_in "$1")
+		! talks_in "$1" m1 || return 0
+		[ "$(index_in "$1")" != "$index" ] || return
+	done
+	return 1
+}
 
 # A program that uses the device sees its removal, as with an unplug; the new device is in the namespace of the net
 # device, and works.
 goes_along() {
 	setup_device m1 || return
 	UNIV_TEST_DEVICE=m1 program unplug "ip link set m1-net netns blue" || return
-	wait_until 60 settled blue
+	settled blue
 }
 
 comes_back() {
-	ip -n blue link set m1-net netns first && wait_until 60 settled first
+	ip -n blue link set m1-net netns first && settled first
 }
 
 # Move faster than devices can be created; in the end one device is left.
@@ -63,7 +75,7 @@ to_and_fro() {
 	while ((n-- > 0)); do
 		ip link set m1-net netns blue && ip -n blue link set m1-net netns first || return
 	done
-	wait_until 60 settled first || return
+	settled first || return
 	[ "$(rdma link | grep -c m1)" = 1 ]
 }
 
@@ -79,7 +91,7 @@ with_others() {
 		ip -n blue link set m1-net netns first
 		rdma link add m1 type uroce netdev m1-net 2>/dev/null
 	done
-	wait_until 60 there_or_made && wait_until 60 settled first
+	wait_until 60 there_or_made && settled first
 }
 
 # The net device returns to the first namespace when its namespace ends; its RDMA device was destroyed with that
