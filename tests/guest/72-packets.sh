@@ -31,7 +31,7 @@ run_test "uroce packets: each packet arrives twice (faults)" 100 twice
 network delay 300ms
 run_test "uroce packets: in the error state no response is sent" 60 program packets open read_ends close
 network
-over "uroce packets: lost, duplicated and damaged at once" 200 loss 3% duplicate 3% corrupt 3% -- sends writes reads atomics
+over "uroce packets: lost, duplicated and damaged at once" 200 loss 3% duplicate 3% corrupt 3% -- sends reads
 network
 
 run_test "uroce packets: nothing is left behind" 20 resources_unchanged
