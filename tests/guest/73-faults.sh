@@ -169,7 +169,7 @@ failover() {
 	other=$(ip -4 -o addr show dev f1-net | awk '{ sub("/.*", "", $4); print $4 }')
 	univ rping -s -P -a 0.0.0.0 >"$UNIV_LOGDIR/failover-server" 2>&1 &
 	local server=$!
-	reach() { univ timeout 8 rping -c -C 3 -a "$1" >>"$UNIV_LOGDIR/failover-client" 2>&1; }
+	reach() { univ timeout $((8 * ${UNIV_SLOW:-1})) rping -c -C 3 -a "$1" >>"$UNIV_LOGDIR/failover-client" 2>&1; }
 	wait_until 20 rping_listens && reach "$address" || { cat "$UNIV_LOGDIR/failover-client"; return 1; }
 	fault_tool set f0 port_down 1 || return
 	for path in "$address" "$other"; do

@@ -40,17 +40,15 @@ talks_in() {
 	wait $server && return $status
 }
 
-arrived() { moved "$1" m1 && addressed "$1" m1; }
-
 index_in() { ip netns exec "$1" rdma dev show m1 | cut -d: -f1; }
 
 # settled NAMESPACE: the device m1 arrives there, and works. Before the move begins, the old device looks like the new
 # one, and is removed while the program runs; no other failure of the program is forgiven.
 settled() {
 	local index
-	while wait_until 60 arrived "$1"; do
+	while wait_until 60 moved "$1" m1; do
 		index=$(index_in "$1")
-		! talks_in "$1" m1 || return 0
+		! { addressed "$1" m1 && talks_in "$1" m1; } || return 0
 		[ "$(index_in "$1")" != "$index" ] || return
 	done
 	return 1

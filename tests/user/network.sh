@@ -53,7 +53,7 @@ network() {
 	done
 }
 
-# netem_had: prints the number of packets that netem has got in both namespaces since network, and how many it dropped
+# netem_had: prints the number of packets that netem has got in both namespaces since the last call of network(), and how many it dropped
 netem_had() {
 	local ns
 	for ns in w-near w-far; do
@@ -74,39 +74,44 @@ over() {
 	if [ ${#bad[@]} -eq 0 ]; then
 		run_test "$name" "$limit" program lossy "$@"
 	else
-		run_test "$name" "$limit" faulty_network "${bad[0]}" "$@"
+		run_test "$name" "$limit" faulty_network "${bad[*]}" "$@"
 	fi
 }
 
-# A bad network without an effect proves nothing: check that netem had packets, and that the devices' counters show its
-# effect.
-faulty_network() {
-	local kind=$1 noticed=() before had dropped
-	case $kind in
-	# Queue pairs that are destroyed do not wait for a response. A loss is detected by the next packet, if there is
-	# one.
-	loss) [ "$*" = "loss destroyed" ] || noticed=(ack_timeout out_of_seq_request duplicate_request) ;;
-	duplicate) noticed=(duplicate_request) ;;
-	delay) ;;
-	corrupt) noticed=(rcvd_icrc_err) ;;
-	*) echo "nobody knows what $kind is noticed by"; return 1 ;;
+# noticed KIND: the sum of the counters of both devices that packets of this kind raise. A loss is noticed by the next
+# packet, if there is one.
+noticed() {
+	local sum=0 name names=()
+	case $1 in
+	loss) names=(ack_timeout out_of_seq_request duplicate_request) ;;
+	duplicate) names=(duplicate_request) ;;
+	corrupt) names=(rcvd_icrc_err) ;;
 	esac
-	shift
-	before=$(noticed_by_both)
-	program lossy "$@" || return
-	read -r had dropped < <(netem_had)
-	echo "netem: $had packets, $dropped dropped; ${noticed[*]}: $before before, $(noticed_by_both) now"
-	[ $had -gt 0 ] || return
-	[ "$kind" != loss ] || [ $dropped -gt 0 ] || return
-	[ ${#noticed[@]} -eq 0 ] || [ "$(noticed_by_both)" -gt "$before" ]
-}
-
-noticed_by_both() {
-	local sum=0 name
-	for name in ${noticed[@]+"${noticed[@]}"}; do
+	for name in "${names[@]}"; do
 		sum=$((sum + $(hw_counter w-near "$name") + $(hw_counter w-far "$name")))
 	done
 	echo $sum
+}
+
+# faulty_network NETWORK CASE...: runs the cases. A network without an effect proves nothing, so netem must have had
+# packets, and the counters of the devices must show each kind of fault. Queue pairs that are destroyed do not wait for a
+# response, so they notice no loss.
+faulty_network() {
+	local had dropped kind now
+	local -A before=()
+	for kind in $1; do
+		[[ $kind = @(loss|duplicate|corrupt) ]] && [ "${*:2}" != destroyed ] && before[$kind]=$(noticed "$kind")
+	done
+	program lossy "${@:2}" || return
+	read -r had dropped < <(netem_had)
+	echo "netem: $had packets, $dropped dropped"
+	[ "$had" -gt 0 ] || return
+	[[ " $1 " != *" loss "* ]] || [ "$dropped" -gt 0 ] || return
+	for kind in "${!before[@]}"; do
+		now=$(noticed "$kind")
+		echo "$kind: ${before[$kind]} noticed before, $now now"
+		[ "$now" -gt "${before[$kind]}" ] || return
+	done
 }
 
 # between COMMAND...: a server in the other namespace, and its client here
