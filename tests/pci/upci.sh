@@ -51,7 +51,7 @@ run_test "upci: ib_send_lat" 120 perf send_lat -n 50
 run_test "upci: ib_send_lat with events" 120 perf send_lat -n 50 -e
 run_test "upci: ib_atomic_lat" 120 perf atomic_lat -n 50
 run_test "upci: ib_atomic_bw with events" 120 perf atomic_bw -n 50 -e
-user_test ring_lies 120
+UNIV_LINK=upci user_test ring_lies 120
 run_test "upci: bells after the driver has gone" 120 program bells gone 'rmmod univ_upci'
 run_test "upci: loads again" 60 upci_loads
 run_test "upci: taken from its bus under traffic (adv07)" 200 taken_from_bus

@@ -21,7 +21,7 @@ static void tear_down(void)
 	raw_self_close(&env);
 }
 
-/* Expect a completion with one of two statuses. With the first, its reason must be @reason. */
+/* Expect a completion with this status and this reason. */
 static void want_error(const char *what, uint8_t status, uint16_t reason)
 {
 	struct univ_cqe cqe;
@@ -106,11 +106,11 @@ static void recv_tail(void)
 	env.qp.rq.index = env.qp.rq.count;
 	raw_publish(env.fd, &env.qp.rq, env.qp.handle, UNIV_KICK_RECV);
 	send_to_ourselves();
-	if (on_uroce())
-		want_error("one receive more than there are slots", IBV_WC_REM_OP_ERR, 0);
-	else
+	if (on_rxe())
 		want_error("one receive more than there are slots", IBV_WC_LOC_QP_OP_ERR,
 			   UNIV_REASON_RING_CORRUPT);
+	else
+		want_error("one receive more than there are slots", IBV_WC_REM_OP_ERR, 0);
 	tear_down();
 }
 

@@ -49,6 +49,14 @@ static MAYBE_UNUSED bool on_uroce(void)
 	return link && !strcmp(link, "uroce");
 }
 
+/* rdma_rxe is the device of tests that name none. */
+static MAYBE_UNUSED bool on_rxe(void)
+{
+	const char *link = getenv("UNIV_LINK");
+
+	return !link || !strcmp(link, "rxe");
+}
+
 /* uroce fails with the status of the specification, and rdma_rxe often with another one. */
 static MAYBE_UNUSED bool failed_as(enum ibv_wc_status got, enum ibv_wc_status status,
 				   enum ibv_wc_status other)
