@@ -229,6 +229,7 @@ static void local_keys_differ(struct kunit *test)
 
 struct closer {
 	struct ib_mr *mr;
+	struct completion begun;
 	struct completion done;
 };
 
@@ -236,6 +237,7 @@ static int closer_thread(void *data)
 {
 	struct closer *c = data;
 
+	complete(&c->begun);
 	uroce_mr_dereg(c->mr, NULL);
 	complete(&c->done);
 	return 0;
@@ -250,12 +252,18 @@ static void local_dereg_waits(struct kunit *test)
 	struct uroce_mr *copied;
 	unsigned long early;
 
+	init_completion(&c.begun);
 	init_completion(&c.done);
 	IN_BOTTOM_HALF(copied = uroce_mr_get(&h->pd, c.mr->lkey, IOVA, 8, 0));
 	KUNIT_ASSERT_NOT_NULL(test, copied);
 	task = kthread_run(closer_thread, &c, "univ-kunit");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	if (IS_ERR(task)) {
+		uroce_mr_put(copied);
+		KUNIT_FAIL(test, "no thread");
+		return;
+	}
 	h->b.area.mr = NULL;
+	wait_for_completion(&c.begun);
 	early = wait_for_completion_timeout(&c.done, msecs_to_jiffies(200));
 	KUNIT_EXPECT_EQ(test, early, 0ul);
 	if (early)

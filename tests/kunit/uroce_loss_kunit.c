@@ -202,7 +202,7 @@ static void conn_read_grows(struct kunit *test)
 }
 
 /* A response to a read does not acknowledge a send. */
-static void conn_answer_to_send(struct kunit *test)
+static void conn_read_response_to_send(struct kunit *test)
 {
 	struct wire *w = test->priv;
 	struct uroce_bth *bth;
@@ -235,7 +235,7 @@ static struct kunit_case loss_cases[] = {
 	KUNIT_CASE(conn_ack_spares_atomic),
 	KUNIT_CASE(conn_ack_of_unsent),
 	KUNIT_CASE(conn_answer_again),
-	KUNIT_CASE(conn_answer_to_send),
+	KUNIT_CASE(conn_read_response_to_send),
 	KUNIT_CASE(conn_read_grows),
 	KUNIT_CASE(conn_read_counted),
 	{}

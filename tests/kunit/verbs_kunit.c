@@ -239,7 +239,7 @@ static void verbs_creation_untold(struct kunit *test)
 }
 
 /*
- * The reply ends on a page that was only read so far. No handler waits for a page, since a
+ * The reply ends on a page that is mapped read-only, since it was never written. No handler waits for a page, since a
  * process can withhold it: the object is destroyed again, and the call is repeated after
  * the page was brought in.
  */
