@@ -9,7 +9,7 @@ host_results=0 host_failed=0
 host_reason() {
 	[ "$1" != 124 ] || { echo "it did not end in time"; return; }
 	[ -n "$2" ] || { echo "exit status $1, and it said nothing"; return; }
-	grep -am 1 -E '(^|[: ])(fatal )?(error|warning): |\*\*\*' <<<"$2" || grep -av '^[[:space:]]*$' <<<"$2" | tail -n 1
+	grep -am 1 -E '(^|[: ])(fatal )?error: |\*\*\*' <<<"$2" || grep -av '^[[:space:]]*$' <<<"$2" | tail -n 1
 }
 
 # host_test NAME SECONDS COMMAND...: 0 passes, 77 skips with its last line as the reason

@@ -19,9 +19,9 @@ program() {
 user_test() {
 	local name=$1 limit=$2 rows again_as=
 	shift 2
-	# The device that make t has
+	# The devices that make t has
 	# shellcheck disable=SC2034 # read by again
-	[ "$UNIV_TEST_DEVICE" != rxe0 ] || again_as=$name${*:+ $*}
+	[[ $UNIV_TEST_DEVICE != @(rxe0|w-near) ]] || again_as=$name${*:+ $*}
 	rows=$(grep -ao 'adv[0-9][0-9]' "$UNIV_REPO/tests/user/"*"/$name.c" 2>/dev/null | sort -u | tr '\n' ' ')
 	run_test "$name${*:+ $*}${rows:+ (${rows% })}" "$limit" program "$name" "$@"
 }

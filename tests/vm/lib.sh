@@ -327,7 +327,7 @@ skip() { echo "$*"; exit 77; }
 finish_tests() {
 	local passed failed
 	lockdep_check || report "not ok" "lockdep looked to the end"
-	no_leaks "no memory is lost in the end"
+	no_leaks "no memory is lost in ${UNIV_SCRIPT:-the end}"
 	klog_check || report "not ok" "the kernel log says nothing more"
 	counted forgiven
 	[ "$counted" -eq 0 ] || note "$counted tests ran a second time for a symptom of perftest's own"
