@@ -88,20 +88,16 @@ static void pump_cq_arm(struct kunit *test)
 }
 
 /*
- * The device has completed a send that the pump has not polled yet. A process that
- * reads the event of the receive queue finds the send completed as well.
+ * Give @p a queue pair whose sends complete to a queue of their own, which is returned.
+ * A send and a receive are under way, and @wc is the completion of the send.
  */
-static void pump_event_settles(struct kunit *test)
+static struct univ_cq *two_cqs(struct kunit *test, struct pump *p,
+			       enum ib_qp_type type, struct ib_wc *wc)
 {
-	struct pump *p = pump_rc(test);
 	struct univ_cq *send_cq = fixture_cq(p->f, 8);
-	struct univ_event_source *source = &p->cq->comp_events;
-	struct univ_cqe *cqe;
-	struct ib_wc wc = { .status = IB_WC_SUCCESS, .opcode = IB_WC_SEND };
 
 	KUNIT_ASSERT_NOT_NULL(test, send_cq);
-	p->qp = fixture_qp_of_two(p->f, IB_QPT_UC, p->pd, send_cq, p->cq, NULL,
-				  WR);
+	p->qp = fixture_qp_of_two(p->f, type, p->pd, send_cq, p->cq, NULL, WR);
 	KUNIT_ASSERT_NOT_NULL(test, p->qp);
 	fixture_qp_state(p->qp, IB_QPS_RTS);
 	mock_reset(p->mock);
@@ -109,8 +105,24 @@ static void pump_event_settles(struct kunit *test)
 	pump_send_kick(p);
 	pump_recv_next(p, 2);
 	pump_recv_kick(p);
-	wc.wr_id = p->mock->sends[0].wr_id;
-	wc.qp = p->qp->ib;
+	wc->wr_id = p->mock->sends[0].wr_id;
+	wc->qp = p->qp->ib;
+	return send_cq;
+}
+
+/*
+ * The device has completed a send that the pump has not polled yet. A process that
+ * reads the event of the receive queue finds the send completed as well.
+ */
+static void pump_event_settles(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	struct univ_cq *send_cq;
+	struct univ_event_source *source = &p->cq->comp_events;
+	struct univ_cqe *cqe;
+	struct ib_wc wc = { .status = IB_WC_SUCCESS, .opcode = IB_WC_SEND };
+
+	send_cq = two_cqs(test, p, IB_QPT_UC, &wc);
 	mock_complete_quietly(send_cq->ib, &wc);
 	pump_recv_complete(p, 2, IB_WC_SUCCESS);
 	cqe = univ_ring_slot(&send_cq->ring, 0);
@@ -135,21 +147,10 @@ static void pump_event_settles(struct kunit *test)
 static void pump_destroy_forgets(struct kunit *test)
 {
 	struct pump *p = pump_rc(test);
-	struct univ_cq *send_cq = fixture_cq(p->f, 8);
+	struct univ_cq *send_cq;
 	struct ib_wc wc = { .status = IB_WC_SUCCESS, .opcode = IB_WC_SEND };
 
-	KUNIT_ASSERT_NOT_NULL(test, send_cq);
-	p->qp = fixture_qp_of_two(p->f, IB_QPT_RC, p->pd, send_cq, p->cq, NULL,
-				  WR);
-	KUNIT_ASSERT_NOT_NULL(test, p->qp);
-	fixture_qp_state(p->qp, IB_QPS_RTS);
-	mock_reset(p->mock);
-	pump_send_next(p, 1);
-	pump_send_kick(p);
-	pump_recv_next(p, 2);
-	pump_recv_kick(p);
-	wc.wr_id = p->mock->sends[0].wr_id;
-	wc.qp = p->qp->ib;
+	send_cq = two_cqs(test, p, IB_QPT_RC, &wc);
 	pump_complete(send_cq, &wc);
 	pump_recv_complete(p, 2, IB_WC_SUCCESS);
 	KUNIT_EXPECT_PTR_EQ(test, send_cq->pump->last_qp, p->qp->pump);

@@ -66,11 +66,10 @@ static MAYBE_UNUSED bool failed_as(enum ibv_wc_status got, enum ibv_wc_status st
 
 static MAYBE_UNUSED bool rxe_since(int major, int minor)
 {
-	const char *link = getenv("UNIV_LINK");
 	int has_major, has_minor;
 	struct utsname u;
 
-	return (!link || !strcmp(link, "rxe")) && !uname(&u) &&
+	return on_rxe() && !uname(&u) &&
 	       sscanf(u.release, "%d.%d", &has_major, &has_minor) == 2 &&
 	       (has_major > major || (has_major == major && has_minor >= minor));
 }
