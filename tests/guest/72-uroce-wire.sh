@@ -68,6 +68,7 @@ over "uroce wire: a tenth is lost, of many atomics at once" 100 loss 10% -- more
 over "uroce wire: a tenth comes twice" 200 duplicate 10% -- sends writes reads atomics
 over "uroce wire: a tenth overtakes" 200 delay 1ms reorder 90% 50% -- sends writes reads atomics
 over "uroce wire: a twentieth is damaged" 200 corrupt 5% -- sends writes reads atomics
+over "uroce wire: lost, duplicated and damaged at once" 200 loss 3% duplicate 3% corrupt 3% -- sends reads
 network
 over "uroce wire: attributes change while drained (SQD)" 60 -- changed
 run_test "uroce wire: the source port follows the flow label" 60 program datagrams source_port

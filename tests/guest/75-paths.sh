@@ -75,15 +75,21 @@ refused_by_packets() {
 	[ "$before" != "$(packets)" ] || { echo "no packets were used"; return 1; }
 }
 
-# Requests and responses are lost, and each request is still executed exactly once.
-atomic_writes_among_losses() {
+# losing PPM CASE...: runs the cases of atomic_write by packets, of which so many in a million are lost
+losing() {
 	local status
-	echo 0 >/sys/module/uroce/parameters/local
-	echo 30000 >/sys/kernel/debug/uroce/both/drop_ppm
-	program atomic_write arrives in_order not_torn
+	echo "$1" >/sys/kernel/debug/uroce/both/drop_ppm
+	program atomic_write "${@:2}"
 	status=$?
 	echo 0 >/sys/kernel/debug/uroce/both/drop_ppm
 	return $status
+}
+
+# Requests and responses are lost, and each request is still executed exactly once. not_torn has thousands of requests, and
+# each loss costs a timeout.
+atomic_writes_among_losses() {
+	echo 0 >/sys/module/uroce/parameters/local
+	losing 30000 arrives in_order && losing 5000 not_torn
 }
 
 run_test "by packets: windows (adv23)" 300 by_packets windows bad_windows
