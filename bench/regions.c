@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Registers the same memory with two devices in turn. The cost of a registration depends on
+ * the physical pages, so figures of two processes, or of two mappings of one process, do not
+ * compare two devices. Prints NAME<TAB>NANOSECONDS<TAB>NANOSECONDS, one column for each
+ * device; in a guest that counts instructions as time they are instructions.
+ *   regions DEVICE OTHER
+ */
+#include "testlib.h"
+
+#define SAMPLES 41
+
+struct column {
+	struct ibv_pd *pd;
+	uint64_t took[2][SAMPLES];	/* Registering, deregistering. */
+};
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static uint64_t median(uint64_t *took)
+{
+	qsort(took, SAMPLES, sizeof(*took), by_value);
+	return took[SAMPLES / 2];
+}
+
+static void column_open(struct column *column, const char *device)
+{
+	struct ibv_context *ctx = dev_open_named(device);
+
+	NEED(ctx, "cannot open %s: %s; %s", device, err_name(errno), why_text());
+	column->pd = ibv_alloc_pd(ctx);
+	NEED_PTR(column->pd, "alloc_pd");
+}
+
+static void sample(struct column *column, void *mem, size_t length, int i)
+{
+	uint64_t from = now_ns();
+	struct ibv_mr *mr = ibv_reg_mr(column->pd, mem, length, ALL_ACCESS);
+
+	column->took[0][i] = now_ns() - from;
+	NEED_PTR(mr, "reg_mr");
+	from = now_ns();
+	NEED_OK(ibv_dereg_mr(mr));
+	column->took[1][i] = now_ns() - from;
+}
+
+static void measure(struct column *columns, const char *name, size_t length, int advice)
+{
+	static const char * const call[] = { "reg_mr", "dereg_mr" };
+	char *mem = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	NEED(mem != MAP_FAILED, "mmap");
+	madvise(mem, length, advice);
+	memset(mem, 1, length);
+	for (int i = 0; i < SAMPLES; i++)
+		for (int c = 0; c < 2; c++)
+			sample(&columns[c], mem, length, i);
+	for (int k = 0; k < 2; k++)
+		printf("%s %s\t%" PRIu64 "\t%" PRIu64 "\n", call[k], name, median(columns[0].took[k]),
+		       median(columns[1].took[k]));
+	munmap(mem, length);
+}
+
+int main(int argc, char **argv)
+{
+	struct column columns[2];
+
+	NEED(argc == 3, "usage: regions DEVICE OTHER");
+	for (int c = 0; c < 2; c++)
+		column_open(&columns[c], argv[1 + c]);
+	measure(columns, "4 KiB", 4096, MADV_NOHUGEPAGE);
+	measure(columns, "1 MiB", 1 << 20, MADV_NOHUGEPAGE);
+	measure(columns, "16 MiB in huge pages", 16 << 20, MADV_HUGEPAGE);
+	return 0;
+}
