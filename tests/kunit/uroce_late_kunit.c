@@ -73,6 +73,7 @@ static struct late *shared(struct kunit *test, int senders)
 
 	KUNIT_ASSERT_NOT_NULL(test, l);
 	l->srq.ib.device = &h->dev.ib;
+	l->srq.ib.pd = &h->pd;
 	KUNIT_ASSERT_EQ(test, uroce_srq_create(&l->srq.ib, &init, NULL), 0);
 	h->srq = &l->srq.ib;
 	for (i = 0; i < senders; i++) {

@@ -41,7 +41,8 @@ int uroce_queue_init(struct uroce_qp *qp)
 	spin_lock_init(&qp->rq.post);
 	qp->resp.pd = qp->ib->pd;
 	qp->resp.recv.srq = qp->srq;
-	qp->resp.recv.pd = qp->ib->pd;
+	/* A receive uses memory of the domain of the queue it was posted to. */
+	qp->resp.recv.pd = qp->srq ? qp->srq->ib.pd : qp->ib->pd;
 	qp->resp.recv.cq = qp->recv_cq;
 	INIT_LIST_HEAD(&qp->waiter);
 	sq->opcodes = uroce_send_opcodes(qp);

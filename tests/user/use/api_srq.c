@@ -181,6 +181,65 @@ static void late(void)
 	pair_close(&p);
 }
 
+static void use_srq_of(struct pair *p, struct ibv_pd *pd)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 8, .max_sge = 1 } };
+
+	for (int i = 0; i < 2; i++)
+		NEED_OK(ibv_destroy_qp(p->qp[i]));
+	NEED_OK(ibv_destroy_srq(p->srq));
+	p->srq = ibv_create_srq(pd, &init);
+	NEED_PTR(p->srq, "create_srq");
+	for (int i = 0; i < 2; i++)
+		pair_create_qp(p, i);
+	pair_make_ready(p);
+}
+
+static void receive_by_key(struct pair *p, uint32_t lkey, enum ibv_wc_status status)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)p->buf[0] + 8192, .length = 64, .lkey = lkey };
+	struct ibv_recv_wr wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1 }, *bad;
+	struct ibv_wc wc;
+
+	CHECK_ERR(ibv_post_srq_recv(p->srq, &wr, &bad), 0);
+	CHECK_ERR(post_send_at(p, 0, 2, 0, 64, IBV_SEND_SIGNALED), 0);
+	WANT_WC(p->cq[1], &wc, status);
+}
+
+/* The memory of a receive belongs to the domain of the shared queue, as with mlx5. */
+static void of_another_domain(void)
+{
+	struct pair_want want = { .use_srq = 1, .stay_reset = 1 };
+	struct ibv_pd *other;
+	struct ibv_mr *mr;
+	struct ibv_wc wc;
+	struct pair p;
+
+	/* rdma_rxe looks in the domain of the queue pair. */
+	if (!on_uroce())
+		return;
+	pair_open(&p, &want);
+	other = ibv_alloc_pd(p.dev.ctx);
+	NEED_PTR(other, "alloc_pd");
+	mr = ibv_reg_mr(other, p.buf[0], PAIR_HALF, ALL_ACCESS);
+	NEED_PTR(mr, "reg_mr");
+	use_srq_of(&p, other);
+	fill(p.buf[0], 64, 9);
+	receive_by_key(&p, mr->lkey, IBV_WC_SUCCESS);
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	CHECK_BYTES(p.buf[0] + 8192, 64, 9, "message");
+	receive_by_key(&p, p.mr->lkey, IBV_WC_LOC_PROT_ERR);
+	for (int i = 0; i < 2; i++) {
+		CHECK_ERR(ibv_destroy_qp(p.qp[i]), 0);
+		p.qp[i] = NULL;
+	}
+	CHECK_ERR(ibv_destroy_srq(p.srq), 0);
+	p.srq = NULL;
+	CHECK_ERR(ibv_dereg_mr(mr), 0);
+	CHECK_ERR(ibv_dealloc_pd(other), 0);
+	pair_close(&p);
+}
+
 static const struct test_case cases[] = {
 	{ "create_query_modify", create_query_modify },
 	{ "traffic", traffic },
@@ -189,6 +248,7 @@ static const struct test_case cases[] = {
 	{ "not_to_the_qp", not_to_the_qp },
 	{ "refill", refill },
 	{ "late", late },
+	{ "of_another_domain", of_another_domain },
 };
 
 TEST_MAIN("api_srq", cases, 30)
