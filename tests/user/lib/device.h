@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The device under test: its name, driver, GID and node. UNIV_TEST_DEVICE names the device,
- * and UNIV_LINK its driver, as tests/vm/lib.sh sets it.
+ * The device under test: its name, driver, GID and node. UNIV_TEST_DEVICE names the device.
  */
 #ifndef DEVICE_H
 #define DEVICE_H
@@ -9,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 #include <infiniband/verbs.h>
 #include "check.h"
 #include "clock.h"
@@ -42,19 +42,48 @@ static MAYBE_UNUSED bool by_packets(void)
 	return !local;
 }
 
-static MAYBE_UNUSED bool on_uroce(void)
+/* Read the first word of a file; empty if there is none. */
+static MAYBE_UNUSED void first_word(const char *path, char word[64])
 {
-	const char *link = getenv("UNIV_LINK");
+	FILE *f = fopen(path, "r");
 
-	return link && !strcmp(link, "uroce");
+	if (!f || fscanf(f, "%63s", word) != 1)
+		word[0] = 0;
+	if (f)
+		fclose(f);
 }
 
-/* rdma_rxe is the device of tests that name none. */
+/*
+ * The driver of the device under test: a software device names it in its description, and a
+ * PCI device links to it. It is read from the device and not from UNIV_LINK, since scripts
+ * create devices of several kinds. dev_open() reads it, because the device may go later.
+ */
+static MAYBE_UNUSED const char *dev_driver(void)
+{
+	char path[160], target[256] = "";
+	static char driver[64];
+
+	if (driver[0])
+		return driver;
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/node_desc", dev_wanted());
+	first_word(path, driver);
+	if (driver[0])
+		return driver;
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/device/driver", dev_wanted());
+	NEED(readlink(path, target, sizeof(target) - 1) > 0, "%s has no driver in sysfs",
+	     dev_wanted());
+	snprintf(driver, sizeof(driver), "%.63s", strrchr(target, '/') + 1);
+	return driver;
+}
+
+static MAYBE_UNUSED bool on_uroce(void)
+{
+	return !strcmp(dev_driver(), "uroce");
+}
+
 static MAYBE_UNUSED bool on_rxe(void)
 {
-	const char *link = getenv("UNIV_LINK");
-
-	return !link || !strcmp(link, "rxe");
+	return !strcmp(dev_driver(), "rxe");
 }
 
 /* uroce fails with the status of the specification, and rdma_rxe often with another one. */
@@ -90,9 +119,7 @@ static MAYBE_UNUSED bool later_rxe(void)
  */
 static MAYBE_UNUSED bool no_resize(void)
 {
-	const char *link = getenv("UNIV_LINK");
-
-	return rxe_since(7, 2) || (link && !strcmp(link, "upci"));
+	return rxe_since(7, 2) || !strcmp(dev_driver(), "upci");
 }
 
 static MAYBE_UNUSED struct ibv_context *dev_open_named(const char *name)
@@ -175,6 +202,7 @@ static MAYBE_UNUSED void dev_open(struct test_dev *dev)
 	memset(dev, 0, sizeof(*dev));
 	dev->ctx = dev_open_named(dev_wanted());
 	NEED(dev->ctx, "cannot open %s: %s; %s", dev_wanted(), err_name(errno), why_text());
+	dev_driver();
 	NEED_OK(ibv_query_device(dev->ctx, &dev->attr));
 	NEED_OK(ibv_query_port(dev->ctx, PORT, &dev->port));
 	/* A port with a LID needs no GID. */
