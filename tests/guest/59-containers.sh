@@ -37,7 +37,8 @@ contained() {
 		sh -c "mount -t tmpfs none /tmp && $container_init" sh "$node" "$UNIV_LIBDIR/libibverbs.so.1" "$@"
 }
 
-# talk DEVICE ADDRESS [COMMAND]...: runs two containers, each started by COMMAND.
+# talk DEVICE ADDRESS [COMMAND]...: runs two containers, each started by COMMAND. They do not have a network namespace of
+# their own, so COMMAND sees when the server listens.
 talk() {
 	local device=$1 address=$2 node server
 	shift 2
@@ -45,7 +46,8 @@ talk() {
 	chmod a+rw "$node"
 	"$@" contained "$node" ibv_rc_pingpong -d "$device" -g 1 &
 	server=$!
-	WAIT_STEP=1 wait_until 40 "$@" contained "$node" ibv_rc_pingpong -d "$device" -g 1 "$address" && wait $server
+	WAIT_STEP=0.5 wait_until 40 "$@" tcp_listens 18515 || { kill $server; return 1; }
+	"$@" contained "$node" ibv_rc_pingpong -d "$device" -g 1 "$address" && wait $server
 }
 
 not_handed_in() { ! contained /dev/null ibv_devinfo -d rxe0; }

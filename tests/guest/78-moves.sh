@@ -43,13 +43,14 @@ talks_in() {
 index_in() { ip netns exec "$1" rdma dev show m1 | cut -d: -f1; }
 
 # settled NAMESPACE: the device m1 arrives there, and works. Before the move begins, the old device looks like the new
-# one, and is removed while the program runs; no other failure of the program is forgiven.
+# one, and is removed while the program runs. A failure is forgiven if the device has another number after it.
 settled() {
 	local index
 	while wait_until 60 moved "$1" m1; do
 		index=$(index_in "$1")
 		! { addressed "$1" m1 && talks_in "$1" m1; } || return 0
 		[ "$(index_in "$1")" != "$index" ] || return
+		repeated "the device moved after it was chosen"
 	done
 	return 1
 }
@@ -77,7 +78,7 @@ to_and_fro() {
 	[ "$(rdma link | grep -c m1)" = 1 ]
 }
 
-there_or_made() { has_device m1 || rdma link add m1 type uroce netdev m1-net 2>/dev/null; }
+there_or_made() { has_device m1 || rdma link add m1 type uroce netdev m1-net; }
 
 # Move while another process removes the device or creates one.
 with_others() {
@@ -89,7 +90,8 @@ with_others() {
 		ip -n blue link set m1-net netns first
 		rdma link add m1 type uroce netdev m1-net 2>/dev/null
 	done
-	wait_until 60 there_or_made && settled first
+	# A device that is being destroyed has its net device (EEXIST) and its name (ENFILE) until it is gone.
+	repeat_while 60 'File exists|Too many open files in system' there_or_made && settled first
 }
 
 # The net device returns to the first namespace when its namespace ends; its RDMA device was destroyed with that
@@ -158,11 +160,16 @@ opens_in_blue_alone() {
 	said=$(opened "$node") && { echo "$node opens here too"; return 1; }
 	echo "$said" | grep "not permitted"
 }
+busy='Device or resource busy'
 exclusive() {
 	local status
-	ip netns del blue && wait_until 30 rdma system set netns exclusive &&
+	# A namespace that ends is counted until it is gone.
+	ip netns del blue && repeat_while 30 "$busy" rdma system set netns exclusive &&
 		ip netns add blue && ip -n blue link set lo up && setup_device m2 || return
-	ip link set m2-net netns blue && wait_until 20 rdma dev set m2 netns blue && wait_until 20 moved blue m2 &&
+	# The net device leaves, and its RDMA device is replaced by another one.
+	ip link set m2-net netns blue &&
+		repeat_while 20 'Wrong device name|No such device|Invalid argument' rdma dev set m2 netns blue &&
+		wait_until 20 moved blue m2 &&
 		! rdma link | grep -q m2 && ! "$UNIV_LIBDIR/uroce-fault" show m2 &&
 		! "$UNIV_LIBDIR/uroce-fault" show | grep m2 && in_blue "$UNIV_LIBDIR/uroce-fault" show | grep m2 &&
 		in_blue "$UNIV_LIBDIR/uroce-fault" set m2 drop 0 &&
@@ -172,7 +179,7 @@ exclusive() {
 	status=$?
 	in_blue rdma link
 	in_blue rdma link del m2
-	ip netns del blue && wait_until 30 rdma system set netns shared && return $status
+	ip netns del blue && repeat_while 30 "$busy" rdma system set netns shared && return $status
 }
 run_test "moves: with exclusive device namespaces" 150 exclusive
 run_test "moves: the modules unload" 30 rmmod uroce

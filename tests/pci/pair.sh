@@ -3,8 +3,8 @@
 #
 # Inside each of two guests that have the device of samples/pci: unmodified programs between two hosts on its fabric.
 #   tests/vm/upci --pair -- tests/pci/pair.sh
-# In one guest each server listens at a port of its own, again and again, so that a client can be repeated. One more
-# program tells the servers' guest that the clients are done.
+# In one guest each server listens at a port of its own. One more program tells the servers' guest that the clients are
+# done.
 
 set -u
 UNIV_REPO=$(cd "$(dirname "$0")/../.." && pwd)
@@ -31,41 +31,42 @@ set_up() {
 
 done_port=18650 done_program='ibv_rc_pingpong -d upci0 -n 10'
 
-# shellcheck disable=SC2086 # words
-serve() { univ timeout $((100 * ${UNIV_SLOW:-1})) $1 -p "$2"; }
-
-serve_again() {
-	while :; do
-		serve "$@" || echo "the server ended with $?"
-		sleep 0.5
-	done
+# serve PROGRAM PORT LOG: the server waits for its client for as long as it takes. tests/vm/pair ends this guest if the
+# client's guest dies.
+serve() {
+	# shellcheck disable=SC2086 # words
+	univ $1 -p "$2" >"$3" 2>&1
+	echo $? >"$3.status"
 }
 
-# serve_all: returns when the clients are done. tests/vm/pair ends this guest if the client's guest dies.
-serve_all() {
-	local i servers=()
-	for i in "${!programs[@]}"; do
-		serve_again "${programs[i]}" $((18600 + i)) >"$UNIV_LOGDIR/server.$i" 2>&1 &
-		servers+=($!)
-	done
-	until serve "$done_program" $done_port >"$UNIV_LOGDIR/server.done" 2>&1; do
-		sleep 0.5
-	done
-	kill "${servers[@]}"
-}
-
-# A client that comes before its server cannot connect, and is repeated. No other failure is forgiven.
-ask() {
-	local out end=$((SECONDS + 300 * ${UNIV_SLOW:-1}))
-	while [ $SECONDS -lt $end ]; do
-		# shellcheck disable=SC2086 # words
-		out=$(univ timeout $((100 * ${UNIV_SLOW:-1})) $1 -p "$2" $server 2>&1) && return
-		grep -qi "couldn't connect" <<<"$out" || break
-		sleep 1
-	done
-	echo "$out"
+served() {
+	wait_until 10 test -s "$1.status" && [ "$(cat "$1.status")" = 0 ] && return
+	echo "status $(cat "$1.status" 2>/dev/null || echo none, it still runs):"
+	cat "$1"
 	return 1
 }
+
+# serve_all: runs the servers until the clients are done, and reports each.
+serve_all() {
+	local i servers=()
+	rm -f "$UNIV_LOGDIR"/server.*
+	for i in "${!programs[@]}"; do
+		serve "${programs[i]}" $((18600 + i)) "$UNIV_LOGDIR/server.$i" &
+		servers+=($!)
+	done
+	serve "$done_program" $done_port "$UNIV_LOGDIR/server.done"
+	for i in "${!programs[@]}"; do
+		run_test "upci, two guests: the server of ${programs[i]}" 20 served "$UNIV_LOGDIR/server.$i"
+	done
+	kill "${servers[@]}" 2>/dev/null
+}
+
+# shellcheck disable=SC2086 # words
+client() { univ timeout $((100 * ${UNIV_SLOW:-1})) $1 -p "$2" $server; }
+
+# A client that comes before its server cannot connect, and is repeated. A client that only looked would take the one
+# connection that the server accepts.
+ask() { WAIT_STEP=1 repeat_while 300 "[Cc]ouldn't connect" client "$@"; }
 
 run_test "upci, $ROLE: set up" 120 set_up
 if [ "$ROLE" = server ]; then

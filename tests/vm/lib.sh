@@ -223,6 +223,28 @@ group_leader_gone() {
 	[ "$state" = Z ]
 }
 
+# repeated SYMPTOM: counts a repetition that a test makes for a symptom of another program. finish_tests prints the counts.
+repeated() {
+	echo "once more: $1"
+	echo "$1" >>"$UNIV_STATE/repetitions"
+}
+
+# repeat_while SECONDS SYMPTOM COMMAND...: repeats COMMAND while it fails and says SYMPTOM, a regular expression. Any other
+# failure is final.
+repeat_while() {
+	local end=$((SECONDS + $1 * ${UNIV_SLOW:-1})) symptom=$2 out
+	shift 2
+	until out=$("$@" 2>&1); do
+		if ! grep -qE -- "$symptom" <<<"$out" || [ $SECONDS -ge $end ]; then
+			echo "$out"
+			return 1
+		fi
+		repeated "$1 said: $symptom"
+		pause "${WAIT_STEP:-0.02}"
+	done
+	echo "$out"
+}
+
 # perftest prints these lines if it cannot determine the processor's clock, which happens on a busy host. It has tested
 # nothing then, or it prints "inf" as a rate.
 no_clock="Can't produce a report|^ *[0-9]+ +[0-9]+ .*\\<inf\\>"
@@ -231,7 +253,7 @@ no_clock="Can't produce a report|^ *[0-9]+ +[0-9]+ .*\\<inf\\>"
 # supported over datagrams), and for no other failed connection.
 nobody_listens='Event: RDMA_CM_EVENT_(REJECTED; error: 8|UNREACHABLE; error: 1)\.'
 
-# forgiven NAME OUTPUT: true if the test failed with a known symptom of perftest itself, which is counted and printed.
+# forgiven NAME OUTPUT: true if the test failed with a known symptom of perftest itself.
 # Without a clock perftest has tested nothing and is repeated up to twice, otherwise once.
 forgiven() {
 	local symptom=
@@ -244,8 +266,7 @@ forgiven() {
 		count early
 	fi
 	[ -n "$symptom" ] || return
-	count forgiven
-	note "$1: once more, $symptom"
+	note "$1: $(repeated "$symptom")"
 }
 
 # why_failed STATUS OUTPUT KLOG: prints the most telling line: the kernel's first complaint, the first failed check, or
@@ -323,14 +344,21 @@ rounds() { echo $((($1 + ${UNIV_SLOW:-1} - 1) / ${UNIV_SLOW:-1})); }
 
 skip() { echo "$*"; exit 77; }
 
+# repetitions: prints how often each symptom of another program was forgiven.
+repetitions() {
+	local times symptom
+	while read -r times symptom; do
+		note "repetitions: $times ($symptom)"
+	done < <(sort "$UNIV_STATE/repetitions" 2>/dev/null | uniq -c)
+}
+
 # finish_tests: prints the totals; false if a test failed or none ran.
 finish_tests() {
 	local passed failed
 	lockdep_check || report "not ok" "lockdep looked to the end"
 	no_leaks "no memory is lost in ${UNIV_SCRIPT:-the end}"
 	klog_check || report "not ok" "the kernel log says nothing more"
-	counted forgiven
-	[ "$counted" -eq 0 ] || note "$counted tests ran a second time for a symptom of perftest's own"
+	repetitions
 	counted rxe_warnings
 	[ "$counted" -eq 0 ] || note "warnings of rdma_rxe about its own bug: $counted"
 	counted early
