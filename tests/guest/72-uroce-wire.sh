@@ -92,6 +92,20 @@ run_test "uroce wire: some neighbours do not answer" 100 silent_neighbours
 over "uroce wire: answers to queue pairs in error" 100 delay 50ms -- answers_in_error
 over "uroce wire: a send queue is drained (SQD)" 100 delay 20ms -- drains
 over "uroce wire: destroyed while half is lost (adv20)" 150 loss 50% -- destroyed
+# fails_with LINE NETWORK CASE...: faulty_network fails, and says so.
+fails_with() {
+	local line=$1 out
+	shift
+	out=$(faulty_network "$@") && { echo "faulty_network passes:"; echo "$out"; return 1; }
+	grep -qx "$line" <<<"$out" || { echo "no line like '$line':"; echo "$out"; return 1; }
+}
+# A filter that does not match, a network that loses no packets, and one that damages none.
+without_effect() {
+	roce_port=4792 network loss 5% && fails_with 'netem: 0 packets, 0 dropped' "loss 5%" sends || return
+	network delay 1ms && fails_with 'netem: [1-9][0-9]* packets, 0 dropped' "loss 5%" sends &&
+		fails_with 'corrupt: \([0-9]*\) noticed before, \1 now' "corrupt 5%" sends
+}
+run_test "uroce wire: a fault without an effect fails its test" 120 without_effect
 network
 
 run_test "uroce wire: nothing is left behind" 20 resources_unchanged

@@ -49,7 +49,7 @@ network() {
 		[ $# -gt 0 ] || continue
 		tc -n $ns qdisc add dev $ns root handle 1: prio bands 3 priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 &&
 			tc -n $ns qdisc add dev $ns parent 1:3 netem "$@" &&
-			tc -n $ns filter add dev $ns parent 1: protocol ip u32 match ip dport 4791 0xffff flowid 1:3 || return
+			tc -n $ns filter add dev $ns parent 1: protocol ip u32 match ip dport "${roce_port:-4791}" 0xffff flowid 1:3 || return
 	done
 }
 
