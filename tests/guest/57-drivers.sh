@@ -56,4 +56,20 @@ run_test "an unchecked driver is refused" 60 refused
 run_test "a driver named in unchecked_drivers is served" 60 on_request
 run_test "a driver without kernel verbs is explained" 60 without_verbs
 run_test "the mock device is removed" 30 rmmod univ_mock
+
+# siw is served, but no program connects over it (Documentation/drivers.rst). Debian's kernels do not have it. rping
+# creates its queue pair before it looks for a server.
+siw_is_explained() {
+	local out=$UNIV_STATE/siw.out
+	ip link add siw-net type veth peer name siw-peer && ip link set siw-peer up && ip addr add 10.96.0.1/24 dev siw-net &&
+		ip link set siw-net up && rdma link add siw0 type siw netdev siw-net &&
+		wait_until 10 grep -qx siw0 /sys/class/univerbs/*/ibdev || return
+	UNIVERBS_EXPLAIN=1 univ timeout $((20 * ${UNIV_SLOW:-1})) rping -c -C 1 -a 10.96.0.1 >"$out" 2>&1
+	cat "$out"
+	grep -q 'IBV_QP_PKEY_INDEX' "$out" || return
+	rdma link del siw0 && ip link del siw-net
+}
+if modprobe -q siw; then
+	run_test "a queue pair of siw that the connection manager changes is explained" 60 siw_is_explained
+fi
 run_test "univerbs is unloaded" 30 rmmod univerbs
