@@ -47,14 +47,13 @@ pingpong() {
 	wait_until 20 tcp_listens 18515 && ibv_rc_pingpong -d rxe0 -g 1 10.77.0.1 >/dev/null && wait $server
 }
 
-# With univerbs' own library, each failure has one line, which that library prints.
+# With univerbs' own library, each failure has one line, which that library prints. The case makes the same failures in each
+# run. Cases that leave SQD do not: rdma_rxe refuses that until its send queue has drained, and the program tries again.
 stands_aside() {
-	local lines
 	load_univerbs && TEST_STACK=univerbs LD_PRELOAD=$("$explain" --library) UNIVERBS_EXPLAIN=1 \
-		program bad_modify rc_states 2>"$err" >/dev/null || return
-	lines=$(grep -c '^univerbs: ' "$err")
-	UNIVERBS_EXPLAIN=1 TEST_STACK=univerbs program bad_modify rc_states 2>"$err" >/dev/null
-	[ "$lines" -gt 0 ] && [ "$lines" = "$(grep -c '^univerbs: ' "$err")" ]
+		program bad_modify bad_values 2>"$err" >/dev/null &&
+		UNIVERBS_EXPLAIN=1 TEST_STACK=univerbs program bad_modify bad_values 2>"$err.alone" >/dev/null || return
+	grep -q '^univerbs: ' "$err" && diff <(grep '^univerbs: ' "$err.alone") <(grep '^univerbs: ' "$err")
 }
 
 no_module() { ! univerbs_loaded || { echo "the module is loaded"; return 1; }; }
@@ -65,10 +64,11 @@ run_test "explain-stock: a missing attribute" 60 explained bad_modify rc_masks i
 run_test "explain-stock: an invalid state transition" 60 explained bad_modify rc_states ibv_modify_qp "RESET" "RTS"
 run_test "explain-stock: a wrong value" 60 explained bad_modify bad_values ibv_modify_qp MAX_QP_RD_ATOMIC 255
 run_test "explain-stock: a failed completion is explained with its peer" 60 explained bad_requests nobody_there "retries\|retry" "10\.77\."
-for case in node_without_permission memlock_exceeded limit_exceeded remote_write_without_local_write; do
+for case in node_without_permission memlock_exceeded limit_exceeded srq_limit_exceeded remote_write_without_local_write \
+		iova_at_another_offset busy_object wrong_attributes av_of_another_port no_grh_gid_or_port; do
 	run_test "explain-stock: $case" 60 mistakes mistakes_calls $case
 done
-for case in too_many_sges post_in_wrong_state flushed no_peer; do
+for case in too_many_sges post_in_wrong_state receive_beside_shared_queue shared_queue_misused flushed no_peer; do
 	run_test "explain-stock: $case" 60 mistakes mistakes_work $case
 done
 run_test "explain-stock: a program without mistakes" 60 without_mistakes "$TEST_BIN/tutorial"

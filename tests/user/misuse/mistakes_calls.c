@@ -90,6 +90,24 @@ static void limit_exceeded(void)
 	init.send_cq = init.recv_cq = p.cq[0];
 	CHECK(!ibv_create_qp(p.pd, &init), "created");
 	SAYS("ibv_create_qp", "max_send_wr", "the limit is");
+	CHECK(!ibv_create_cq(p.dev.ctx, p.dev.attr.max_cqe + 1, NULL, NULL, 0), "created");
+	SAYS("ibv_create_cq", "completion queue entries", "the limit is");
+	pair_close(&p);
+}
+
+static void srq_limit_exceeded(void)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_sge = 1 } };
+	struct pair p;
+
+	pair_open(&p, NULL);
+	init.attr.max_wr = (uint32_t)p.dev.attr.max_srq_wr + 1;
+	CHECK(!ibv_create_srq(p.pd, &init), "created");
+	SAYS("ibv_create_srq", "max_wr", "the limit is");
+	init.attr = (struct ibv_srq_attr) { .max_wr = 4,
+		.max_sge = (uint32_t)p.dev.attr.max_srq_sge + 1 };
+	CHECK(!ibv_create_srq(p.pd, &init), "created");
+	SAYS("ibv_create_srq", "max_sge", "the limit is");
 	pair_close(&p);
 }
 
@@ -202,18 +220,25 @@ static void flags_by_name(void)
 	pair_close(&p);
 }
 
+/* univerbs-explain does not know the number of users. */
+static const char *users(const char *number)
+{
+	return why_known() ? number : "";
+}
+
 static void busy_object(void)
 {
 	struct pair p;
 
 	pair_open(&p, &(struct pair_want) { .use_srq = 1 });
 	CHECK(ibv_dealloc_pd(p.pd) == EBUSY, "deallocated");
-	SAYS("ibv_dealloc_pd", "protection domain is still in use by 4 objects", "memory regions",
-	     "queue pairs");
+	SAYS("ibv_dealloc_pd", "protection domain is still in use", users("by 4 objects"),
+	     "memory regions", "queue pairs");
 	CHECK(ibv_destroy_cq(p.cq[0]) == EBUSY, "destroyed");
-	SAYS("ibv_destroy_cq", "completion queue is still in use by", "queue pairs");
+	SAYS("ibv_destroy_cq", "completion queue is still in use", users("by"), "queue pairs");
 	CHECK(ibv_destroy_srq(p.srq) == EBUSY, "destroyed");
-	SAYS("ibv_destroy_srq", "shared receive queue is still in use by 2 objects", "queue pairs");
+	SAYS("ibv_destroy_srq", "shared receive queue is still in use", users("by 2 objects"),
+	     "queue pairs");
 	pair_close(&p);
 }
 
@@ -328,10 +353,8 @@ static void av_of_another_port(void)
 	pair_close(&p);
 }
 
-static void no_grh_gid_port_or_pkey(void)
+static void no_grh_gid_or_port(void)
 {
-	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = PORT, .pkey_index = 500 };
-	const int mask = IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS;
 	struct ibv_ah_attr ah;
 	struct pair p;
 
@@ -348,6 +371,17 @@ static void no_grh_gid_port_or_pkey(void)
 	ah.port_num = 9;
 	CHECK(!ibv_create_ah(p.pd, &ah), "created");
 	SAYS("ibv_create_ah", "no port 9", "from 1");
+	pair_close(&p);
+}
+
+/* rdma_rxe does not check the index, so this case needs univerbs. */
+static void no_pkey(void)
+{
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = PORT, .pkey_index = 500 };
+	const int mask = IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS;
+	struct pair p;
+
+	pair_open(&p, &(struct pair_want) { .stay_reset = 1 });
 	CHECK(ibv_modify_qp(p.qp[0], &a, mask), "modified");
 	SAYS("ibv_modify_qp", "no P_Key at index 500");
 	pair_close(&p);
@@ -370,6 +404,7 @@ static const struct test_case cases[] = {
 	{ "node_without_permission", node_without_permission },
 	{ "memlock_exceeded", memlock_exceeded },
 	{ "limit_exceeded", limit_exceeded },
+	{ "srq_limit_exceeded", srq_limit_exceeded },
 	{ "remote_write_without_local_write", remote_write_without_local_write },
 	{ "iova_at_another_offset", iova_at_another_offset },
 	{ "access_not_offered", access_not_offered },
@@ -382,7 +417,8 @@ static const struct test_case cases[] = {
 	{ "objects_of_another_context", objects_of_another_context },
 	{ "wrong_attributes", wrong_attributes },
 	{ "av_of_another_port", av_of_another_port },
-	{ "no_grh_gid_port_or_pkey", no_grh_gid_port_or_pkey },
+	{ "no_grh_gid_or_port", no_grh_gid_or_port },
+	{ "no_pkey", no_pkey },
 	{ "driver_refuses", driver_refuses },
 };
 

@@ -124,6 +124,23 @@ static void receive_beside_shared_queue(void)
 	pair_close(&p);
 }
 
+static void shared_queue_misused(void)
+{
+	struct ibv_sge sge[32] = {};
+	struct ibv_recv_wr recv = { .sg_list = sge, .num_sge = 32 }, *bad;
+	struct pair p;
+	int n;
+
+	pair_open(&p, &(struct pair_want) { .use_srq = 1, .recv_wr = 4 });
+	CHECK(ibv_post_srq_recv(p.srq, &recv, &bad), "posted");
+	SAYS("ibv_post_srq_recv", "32 scatter/gather entries", "max_recv_sge");
+	recv.num_sge = 0;
+	for (n = 0; n < 4096 && !ibv_post_srq_recv(p.srq, &recv, &bad); n++)
+		;
+	SAYS("ibv_post_srq_recv", "queue is full");
+	pair_close(&p);
+}
+
 static void datagram_without_address(void)
 {
 	struct pair p;
@@ -347,6 +364,7 @@ static const struct test_case cases[] = {
 	{ "send_queue_full", send_queue_full },
 	{ "post_in_wrong_state", post_in_wrong_state },
 	{ "receive_beside_shared_queue", receive_beside_shared_queue },
+	{ "shared_queue_misused", shared_queue_misused },
 	{ "datagram_without_address", datagram_without_address },
 	{ "address_of_another_context", address_of_another_context },
 	{ "wrong_keys", wrong_keys },

@@ -62,6 +62,15 @@ static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_
 	return err;
 }
 
+static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	int err = entry_of(srq->context)->ops.post_srq_recv(srq, wr, bad);
+
+	if (err)
+		explain_post_srq_recv(srq, *bad, err);
+	return err;
+}
+
 struct ibv_qp *real_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
 {
 	return entry_of(context)->create_qp_ex(context, attr);
@@ -77,6 +86,7 @@ static void entry_fill(struct entry *entry, struct ibv_context *context)
 	context->ops.poll_cq = poll_cq;
 	context->ops.post_send = post_send;
 	context->ops.post_recv = post_recv;
+	context->ops.post_srq_recv = post_srq_recv;
 	if (vctx)
 		vctx->create_qp_ex = explained_create_qp_ex;
 }

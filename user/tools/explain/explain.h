@@ -50,5 +50,6 @@ struct ibv_qp *real_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 /* post.c */
 void explain_post_send(struct ibv_qp *qp, const struct ibv_send_wr *wr, int err);
 void explain_post_recv(struct ibv_qp *qp, const struct ibv_recv_wr *wr, int err);
+void explain_post_srq_recv(struct ibv_srq *srq, const struct ibv_recv_wr *wr, int err);
 
 #endif

@@ -80,3 +80,27 @@ void explain_post_recv(struct ibv_qp *qp, const struct ibv_recv_wr *wr, int err)
 	univ_fail_tell();
 	errno = saved;
 }
+
+static void srq_recv_cause(const char *verb, const struct ibv_srq_attr *attr,
+			   const struct ibv_recv_wr *wr, int err)
+{
+	if (wr && (uint32_t)wr->num_sge > attr->max_sge)
+		univ_fail_sges(verb, (uint64_t)wr->num_sge, attr->max_sge);
+	else if (err == ENOMEM)
+		univ_fail_full(verb, UNIV_LIMIT_RECV_WR, attr->max_wr, attr->max_wr);
+	else
+		univ_fail_unknown(verb, err);
+}
+
+void explain_post_srq_recv(struct ibv_srq *srq, const struct ibv_recv_wr *wr, int err)
+{
+	struct ibv_srq_attr attr = {};
+	int saved = errno;
+
+	if (!ibv_query_srq(srq, &attr))
+		srq_recv_cause("ibv_post_srq_recv", &attr, wr, abs(err));
+	else
+		univ_fail_unknown("ibv_post_srq_recv", abs(err));
+	univ_fail_tell();
+	errno = saved;
+}
