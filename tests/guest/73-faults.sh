@@ -39,6 +39,7 @@ faults_over() {
 	run_test "$1: cases by number" 60 program faults numbered
 	run_test "$1: cases by a seed" 60 program faults seeded
 	run_test "$1: of one queue pair" 60 counted_fault one_queue_pair fault_remote_error
+	run_test "$1: by number, of one queue pair" 60 counted_fault numbered_of_one_queue_pair fault_completion_error
 }
 
 faults_over "faults, one host"
@@ -145,6 +146,43 @@ port_flaps() {
 		[ "$(grep -c IBV_EVENT_PORT_ACTIVE "$events")" -eq 2 ] && [ "$(fault_tool show f0)" = "f0 $quiet" ]
 }
 
+# A script silences the peer of a running program, whose requests fail after their retries. Later a new connection works.
+peer_goes_silent() {
+	local server status
+	univ ib_write_bw -d f0 -x 1 -D 20 -u 14 >"$UNIV_LOGDIR/silent-server" 2>&1 &
+	server=$!
+	wait_until 20 tcp_listens 18515 || return
+	echo '1s set drop 100%' | fault_tool script f0 &
+	univ ib_write_bw -d f0 -x 1 -D 20 -u 14 127.0.0.1 >"$UNIV_LOGDIR/silent-client" 2>&1
+	status=$?
+	kill $server
+	wait
+	fault_tool clear f0
+	# The status of a completion whose retries are used up is 12.
+	[ $status -ne 0 ] && grep -q 'status 12' "$UNIV_LOGDIR/silent-client" ||
+		{ echo "status $status"; cat "$UNIV_LOGDIR/silent-client"; return 1; }
+	still_works
+}
+
+changes_seen() { [ "$(grep -c IBV_EVENT_GID_CHANGE "$1")" -ge 2 ]; }
+
+# A script takes the address of the net device away and gives it back, and with it a GID. ibv_asyncwatch sees both changes.
+gid_moves() {
+	local events=$UNIV_LOGDIR/gid-events address watcher status
+	address=$(ip -4 -o addr show dev f0-net | awk '{ print $4 }')
+	univ stdbuf -oL ibv_asyncwatch -d f0 >"$events" 2>&1 &
+	watcher=$!
+	wait_until 20 test -s "$events" && printf '%s\n' "0s run ip addr del $address dev f0-net" \
+		"3s run cat /sys/class/infiniband/f0/ports/1/gids/1" "3s run ip addr add $address dev f0-net" |
+		fault_tool script f0 >"$UNIV_LOGDIR/gid-script" 2>&1
+	wait_until 20 gid_ready f0 && wait_until 20 changes_seen "$events"
+	status=$?
+	kill $watcher
+	wait
+	cat "$UNIV_LOGDIR/gid-script" "$events"
+	[ $status -eq 0 ] && ! grep -q ffff: "$UNIV_LOGDIR/gid-script" && still_works
+}
+
 # A wrong line is refused by its number before any line takes effect.
 script_refused() {
 	bad_script() { printf '0s set drop 5\n\n%s\n' "$1" | fault_tool script f0; }
@@ -224,6 +262,10 @@ run_test "faults over netlink: invalid requests are refused" 60 netlink_refuses
 run_test "faults over netlink: permissions" 60 netlink_permits
 run_test "faults over netlink: devices are created and removed meanwhile" 90 netlink_races
 run_test "faults: a script takes the port down under ib_write_bw" 120 port_flaps
+echo 0 >/sys/module/uroce/parameters/local
+run_test "faults: a script makes the peer silent under ib_write_bw" 120 peer_goes_silent
+echo 1 >/sys/module/uroce/parameters/local
+run_test "faults: a script moves a GID" 60 gid_moves
 run_test "faults: a wrong script is refused" 60 script_refused
 run_test "faults: failover from a device to another" 180 failover
 

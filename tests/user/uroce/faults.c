@@ -290,6 +290,28 @@ static void one_queue_pair(void)
 	pair_close(&spared);
 }
 
+/* The numbers count the requests of the chosen queue pair, and not those of others between them. */
+static void numbered_of_one_queue_pair(void)
+{
+	enum ibv_wc_status want;
+	struct pair hit, spared;
+	struct ibv_wc wc;
+
+	pair_open(&hit, NULL);
+	pair_open(&spared, NULL);
+	set("completion_error '#3' qp %u status rem_op", hit.qp[0]->qp_num);
+	for (int i = 1; i <= 3; i++) {
+		CHECK(pair_works(&spared), "the other pair, message %d", i);
+		CHECK_ERR(post_rdma(&hit, 0, i, IBV_WR_RDMA_WRITE, 64, IBV_SEND_SIGNALED), 0);
+		want = i == 3 ? IBV_WC_REM_OP_ERR : IBV_WC_SUCCESS;
+		WANT_WC(hit.cq[0], &wc, want);
+	}
+	CHECK(pair_works(&spared), "the other pair afterwards");
+	clear();
+	pair_close(&hit);
+	pair_close(&spared);
+}
+
 /* The second call of a verb fails with the chosen errno, and calls before and after succeed. */
 static void verb_fails(void)
 {
@@ -389,6 +411,7 @@ static const struct test_case cases[] = {
 	{ "numbered", numbered },
 	{ "seeded", seeded },
 	{ "one_queue_pair", one_queue_pair },
+	{ "numbered_of_one_queue_pair", numbered_of_one_queue_pair },
 	{ "verb_fails", verb_fails },
 	{ "each_verb", each_verb },
 };
