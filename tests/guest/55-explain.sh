@@ -45,6 +45,34 @@ completion() {
 	return 1
 }
 
+# prints COMMAND LINE...: COMMAND, of an ordinary user, prints these lines among others. If it is a server, a client connects.
+prints() {
+	local command=$1 line out=$UNIV_STATE/terminal.out
+	shift
+	(wait_until 20 tcp_listens 18515 && exec ibv_rc_pingpong -d rxe0 127.0.0.1) >/dev/null 2>&1 &
+	PATH=$UNIV_LIBDIR:$PATH timeout 40 setpriv --reuid nobody --regid nogroup --clear-groups bash -c "$command" >"$out" 2>&1
+	kill $! 2>/dev/null
+	for line; do
+		grep -qxF -- "$line" "$out" || { echo "\"$command\" does not print \"$line\":"; cat "$out"; return 1; }
+	done
+}
+
+# The picture of a terminal shows what its commands print.
+terminal() {
+	local line words=() commands=0
+	chmod a+rw /dev/infiniband/*
+	while read -r line; do
+		if [ -n "$line" ]; then
+			words+=("${line#\$ }")
+		else
+			prints "${words[@]}" || return
+			words=()
+			commands=$((commands + 1))
+		fi
+	done < <(cat "$UNIV_REPO/Documentation/pictures/explain.txt"; echo)
+	[ $commands -ge 3 ]
+}
+
 run_test "a missing attribute is explained" 60 explained rc_masks ibv_modify_qp "INIT.*RTR" PATH_MTU
 run_test "an invalid state transition is explained" 60 explained rc_states ibv_modify_qp "RESET" "RTS"
 run_test "a wrong value is explained" 60 explained bad_values ibv_modify_qp RETRY_CNT 8
@@ -54,4 +82,6 @@ user_test mistakes_calls 120
 user_test mistakes_work 180
 user_test other_devices 60
 [ "$UNIV_LINK" != uroce ] || user_test mistakes_uroce 60
+# Its device has the limits of rdma_rxe.
+[ "$UNIV_LINK" != rxe ] || run_test "the terminal of explain.svg" 120 terminal
 user_test mistakes_hangs 180
