@@ -83,7 +83,19 @@ no_module() {
 	says 'The module univerbs is' env && grep -q '^! There is no RDMA device' "$out" && warns 'this machine has no RDMA device'
 }
 
+# Root finds the calls that failed, with the process; other users learn that there are some.
+failed_calls() {
+	local line='^rxe0: [0-9.]* QP_MODIFY error -22 reason [1-9].* by bad_modify:[0-9]*$'
+	program bad_modify bad_values && "$report" >"$out" 2>&1
+	grep -q "$line" "$out" || { sed -n '/^== failed/,$p' "$out"; return 1; }
+	as_nobody "$report" >"$out" 2>&1
+	grep -q '^rxe0: root alone can read them$' "$out" && ! grep -q "$line" "$out" || { cat "$out"; return 1; }
+	! as_nobody cat /sys/class/univerbs/*/failed_calls 2>/dev/null &&
+		! setpriv --inh-caps -net_admin --bounding-set -net_admin cat /sys/class/univerbs/*/failed_calls 2>/dev/null
+}
+
 run_test "report: no problem is reported" 180 all_right
+run_test "report: failed calls" 120 failed_calls
 run_test "report: a node that the user may not write to" 180 node_not_writable
 run_test "report: little memory may be registered" 180 memlock_small
 run_test "report: a port that is down" 180 port_down

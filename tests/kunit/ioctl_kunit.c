@@ -221,6 +221,69 @@ static void ioctl_head_is_ours(struct kunit *test)
 	}
 }
 
+/* Return how often @text contains @words. */
+static int times(const char *text, const char *words)
+{
+	int n = 0;
+
+	while ((text = strstr(text, words))) {
+		text += strlen(words);
+		n++;
+	}
+	return n;
+}
+
+/* Each failed call is kept with its reason. The newest is first, and takes the place of the oldest. */
+static void ioctl_failures_are_kept(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	u8 *buf = buffer(test);
+	char *page = (char *)get_zeroed_page(GFP_KERNEL);
+	u32 size;
+
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	KUNIT_EXPECT_EQ(test, univ_failed_calls_show(&f->dev->failed, page), 0);
+	strscpy(f->ctx->name, "na\nme:1", sizeof(f->ctx->name));
+	for (size = 4; size < 4 + UNIV_FAILED_CALLS + 2; size++) {
+		memset(buf, 0, PAGE_SIZE);
+		KUNIT_EXPECT_EQ(test, fixture_call(f, UNIV_QP_CREATE, buf, size), -EINVAL);
+	}
+	univ_failed_calls_show(&f->dev->failed, page);
+	KUNIT_EXPECT_EQ_MSG(test, times(page, " QP_CREATE error -22 reason 1 detail 0x0 value "),
+			    UNIV_FAILED_CALLS, "%s", page);
+	KUNIT_EXPECT_EQ_MSG(test, times(page, " by na\\nme:1\n"), UNIV_FAILED_CALLS, "%s", page);
+	KUNIT_EXPECT_EQ(test, times(page, "\n"), UNIV_FAILED_CALLS);
+	KUNIT_EXPECT_NULL_MSG(test, strstr(page, "value 5 "), "%s", page);
+	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(page, "value 6 "), "%s", page);
+	KUNIT_EXPECT_TRUE_MSG(test, strstr(page, "value 37 ") < strstr(page, "value 36 "), "%s",
+			      page);
+	free_page((unsigned long)page);
+}
+
+/* Long lines fill a page; the last of them is whole. */
+static void ioctl_failures_fit_in_a_page(struct kunit *test)
+{
+	struct univ_hdr hdr = { .reason = U32_MAX, .detail = U32_MAX,
+				.value = U64_MAX, .bound = U64_MAX };
+	struct fixture *f = test->priv;
+	char *page = (char *)get_zeroed_page(GFP_KERNEL);
+	char name[sizeof(f->ctx->name)];
+	ssize_t length;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	memset(name, 1, sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	for (i = 0; i < UNIV_FAILED_CALLS; i++)
+		univ_failed_calls_add(&f->dev->failed, "MR_NULL_ALLOC", name, -MAX_ERRNO, &hdr);
+	length = univ_failed_calls_show(&f->dev->failed, page);
+	KUNIT_EXPECT_LT(test, length, (ssize_t)PAGE_SIZE);
+	KUNIT_EXPECT_GT(test, length, (ssize_t)PAGE_SIZE - 512);
+	KUNIT_EXPECT_EQ(test, strlen(page), (size_t)length);
+	KUNIT_EXPECT_EQ(test, page[length - 1], '\n');
+	free_page((unsigned long)page);
+}
+
 static void ioctl_unknown_commands(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -278,6 +341,8 @@ static struct kunit_case ioctl_cases[] = {
 	KUNIT_CASE(ioctl_reserved_not_zero),
 	KUNIT_CASE(ioctl_flags_unknown),
 	KUNIT_CASE(ioctl_head_is_ours),
+	KUNIT_CASE(ioctl_failures_are_kept),
+	KUNIT_CASE(ioctl_failures_fit_in_a_page),
 	KUNIT_CASE(ioctl_unknown_commands),
 	KUNIT_CASE(ioctl_no_memory_there),
 	KUNIT_CASE(ioctl_kick_when_dead),

@@ -43,6 +43,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "event.h"
+#include "reason.h"
 
 struct address_space;
 struct pump_device;
@@ -74,6 +75,7 @@ struct univ_device {
 	bool dead;
 	int minor;
 	u32 num_ports;			/* of @ib, which may be gone */
+	struct univ_failed_calls failed; /* its lock is taken last */
 };
 
 /*

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The node /dev/infiniband/univerbsN and the context behind each open of it. */
+#include <linux/capability.h>
 #include <linux/cgroup_rdma.h>
 #include <linux/fs.h>
 #include <linux/idr.h>
@@ -291,6 +292,7 @@ struct univ_device *univ_device_alloc(struct ib_device *ib)
 	INIT_LIST_HEAD(&dev->contexts);
 	mutex_init(&dev->domains_lock);
 	INIT_LIST_HEAD(&dev->domains);
+	spin_lock_init(&dev->failed.lock);
 	device_initialize(&dev->dev);
 	dev->dev.class = &univ_class;
 	dev->dev.parent = ib->dev.parent;
@@ -331,8 +333,24 @@ static ssize_t ibdev_show(struct device *device, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(ibdev);
 
+/*
+ * For root alone, because it tells about the processes of all users. The root
+ * of a container has the same number, and seldom the capability.
+ */
+static ssize_t failed_calls_show(struct device *device,
+				 struct device_attribute *attr, char *buf)
+{
+	struct univ_device *dev = container_of(device, struct univ_device, dev);
+
+	if (!capable(CAP_NET_ADMIN))
+		return -EPERM;
+	return univ_failed_calls_show(&dev->failed, buf);
+}
+static DEVICE_ATTR_ADMIN_RO(failed_calls);
+
 static struct attribute *univ_attrs[] = {
 	&dev_attr_ibdev.attr,
+	&dev_attr_failed_calls.attr,
 	NULL
 };
 ATTRIBUTE_GROUPS(univ);

@@ -25,6 +25,7 @@ struct univ_field {
  */
 struct univ_ioctl {
 	int (*handler)(struct univ_call *call, void *arg);
+	const char *label;
 	u16 size;
 	u16 min;
 	bool destroys;		/* takes a struct univ_destroy */
@@ -45,6 +46,7 @@ union univ_arg {
 #define ROW(NAME, name, type, last, ...)				\
 	[_IOC_NR(UNIV_##NAME)] = {					\
 		.handler = univ_##name##_ioctl,				\
+		.label = #NAME,						\
 		.size = sizeof(struct univ_##type),			\
 		.min = offsetofend(struct univ_##type, last),		\
 		.destroys = __same_type(struct univ_##type,		\
@@ -230,8 +232,12 @@ static long call_dispatch(struct univ_context *ctx, unsigned int cmd,
 
 	call.hdr = &arg.hdr;
 	ret = call_run(row, &call, usize);
+	if (!ret)
+		return 0;
+	univ_failed_calls_add(&ctx->dev->failed, row->label, ctx->name, ret,
+			      call.hdr);
 	/* A struct that is too short for the head gets errno alone. */
-	if (ret && usize >= sizeof(struct univ_hdr))
+	if (usize >= sizeof(struct univ_hdr))
 		call_reply_error(&call);
 	return ret;
 }
