@@ -62,6 +62,8 @@ cat_two_hosts() {
 	rdma statistic show link uroce0/1
 	on host2 rdma statistic show link uroce0/1
 	mpirun -n 4 sh -c 'echo "rank on $(hostname)"'
+	mpirun -n 2 --map-by node --mca pml ucx -x UCX_TLS=rc_v,ud_v -x UCX_NET_DEVICES=uroce0:1 -x UCX_IB_GID_INDEX=1 \
+		/usr/bin/python3 "$MPI_PROGRAM" ringtest -n 65536 -l 20
 	exit 3
 	COMMAND
 }
@@ -69,13 +71,22 @@ cat_two_hosts() {
 # counter NAMES FILE: the sum of both hosts' counters of those names
 counter() { grep -oE "\\<($1) [0-9]+" "$2" | awk '{ n += $2 } END { print n + 0 }'; }
 
+# MPI passed messages between one process on each host, by verbs of univerbs and nothing else.
+mpi_messages() {
+	says "$1" '^time for 20 loops' && says "$1" '^host: host1$' && says "$1" '^host: host2$' || return
+	[ "$(grep -cxF "mapped: $(readlink -f build/user/libibverbs.so.1)" "$1")" -eq 2 ] ||
+		{ echo "MPI did not run over univerbs:"; cat "$1"; return 1; }
+}
+
 # Two hosts that lose packets: servers and clients, counters of lost and repeated packets, and MPI over both
 two_hosts() {
 	local out=$vm_dir/two.out status
-	(cd "$vm_dir" && vm -n 2 --cpus 1 --fault 'drop 2%' -- bash -c "$(cat_two_hosts)" >"$out" 2>&1)
+	(export MPI_PROGRAM=$PWD/tests/programs/mpi.py && cd "$vm_dir" &&
+		vm -n 2 --cpus 1 --fault 'drop 2%' -- bash -c "$(cat_two_hosts)" >"$out" 2>&1)
 	status=$?
 	[ $status -eq 3 ] || { echo "status $status"; cat "$out"; return 1; }
-	says "$out" '^both ends are done$' && says "$out" '^rank on host1$' && says "$out" '^rank on host2$' || return
+	says "$out" '^both ends are done$' && says "$out" '^rank on host1$' && says "$out" '^rank on host2$' &&
+		mpi_messages "$out" || return
 	[ "$(counter fault_drop "$out")" -gt 0 ] || { echo "no packet was lost:"; cat "$out"; return 1; }
 	[ "$(counter 'rcvd_nak|ack_timeout' "$out")" -gt 0 ] || { echo "nothing was sent again:"; cat "$out"; return 1; }
 }
