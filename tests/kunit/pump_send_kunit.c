@@ -54,6 +54,16 @@ static void pump_send_translated(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, got[4].num_sge, 0);
 }
 
+/* A slot has room for more entries than struct univ_send_wr declares. */
+static struct univ_sge *second_sge(struct univ_send_wr *wr)
+{
+	struct univ_sge *sge = wr->sge;
+
+	wr->count = 2;
+	sge[1] = sge[0];
+	return &sge[1];
+}
+
 /* The device gets a buffer of exactly the eight bytes that an atomic returns. */
 static void pump_send_atomic_room(struct kunit *test)
 {
@@ -63,15 +73,12 @@ static void pump_send_atomic_room(struct kunit *test)
 
 	wr = pump_send_next(p, 1);
 	wr->opcode = UNIV_WR_ATOMIC_FETCH_AND_ADD;
-	wr->count = 2;
 	wr->sge[0].length = 3;
-	wr->sge[1] = wr->sge[0];
-	wr->sge[1].length = 64;
+	second_sge(wr)->length = 64;
 	wr = pump_send_next(p, 2);
 	wr->opcode = UNIV_WR_ATOMIC_CMP_AND_SWP;
-	wr->count = 2;
 	wr->sge[0].length = 64;
-	wr->sge[1] = wr->sge[0];
+	second_sge(wr);
 	wr = pump_send_next(p, 3);
 	wr->opcode = UNIV_WR_ATOMIC_CMP_AND_SWP;
 	wr->sge[0].length = 4;
@@ -436,9 +443,7 @@ static void pump_send_dma_key(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pump_send_kick(p), 0);
 	KUNIT_EXPECT_EQ(test, p->mock->num_sends, 1);
 	wr = pump_send_next(p, 2);
-	wr->count = 2;
-	wr->sge[1] = wr->sge[0];
-	wr->sge[1].lkey = 0x4200;
+	second_sge(wr)->lkey = 0x4200;
 	KUNIT_EXPECT_EQ(test, pump_send_kick(p), 0);
 	KUNIT_EXPECT_EQ(test, p->mock->num_sends, 1);
 	cqe = pump_poll(p);
