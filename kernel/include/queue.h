@@ -279,10 +279,22 @@ struct univ_queue_ah {
 int univ_queue_register(struct ib_device *ib, const struct univ_queue_ops *ops);
 void univ_queue_unregister(struct ib_device *ib);
 
+/**
+ * enum univ_complete_flags - for univ_queue_complete_all()
+ * @UNIV_COMPLETE_SOLICITED: wakes a process that waits for solicited
+ *	completions
+ * @UNIV_COMPLETE_NOTIFY: raises the event if the process armed the queue.
+ *	Otherwise univ_queue_notify() has to follow.
+ */
+enum univ_complete_flags {
+	UNIV_COMPLETE_SOLICITED	= 1 << 0,
+	UNIV_COMPLETE_NOTIFY	= 1 << 1,
+};
+
 bool univ_queue_complete(struct univ_cq *cq, const struct univ_cqe *cqe,
 			 bool solicited);
-bool univ_queue_complete_last(struct univ_cq *cq, const struct univ_cqe *cqe,
-			      bool solicited);
+bool univ_queue_complete_all(struct univ_cq *cq, const struct univ_cqe *cqes,
+			     u32 count, u32 flags);
 void univ_queue_notify(struct univ_cq *cq);
 
 const struct univ_ring *univ_queue_cq_ring(struct univ_cq *cq);

@@ -32,25 +32,19 @@ noinline void univ_cq_fire(struct univ_cq *cq, u32 arm)
 	univ_event_complete(&cq->tell->events, &cq->comp_events);
 }
 
-static __always_inline bool queue_write(struct univ_cq *cq,
-					const struct univ_cqe *cqe,
-					bool solicited, bool notify)
+/* Returns false if there is no room. Context: cq->lock is held. */
+static __always_inline bool write_one(struct univ_cq *cq,
+				      const struct univ_cqe *cqe,
+				      bool solicited)
 {
-	struct univ_cqe *slot = NULL;
-	unsigned long flags;
+	struct univ_cqe *slot = univ_cq_reserve(cq);
 
-	spin_lock_irqsave(&cq->lock, flags);
-	if (likely(!cq->closed))
-		slot = univ_cq_reserve(cq);
-	if (likely(slot)) {
-		memcpy(slot, cqe, offsetof(struct univ_cqe, timestamp));
-		slot->reserved = 0;
-		univ_cq_commit(cq, slot, solicited);
-		if (notify)
-			univ_cq_notify(cq);
-	}
-	spin_unlock_irqrestore(&cq->lock, flags);
-	return slot;
+	if (unlikely(!slot))
+		return false;
+	memcpy(slot, cqe, offsetof(struct univ_cqe, timestamp));
+	slot->reserved = 0;
+	univ_cq_commit(cq, slot, solicited);
+	return true;
 }
 
 /**
@@ -68,27 +62,41 @@ static __always_inline bool queue_write(struct univ_cq *cq,
 bool univ_queue_complete(struct univ_cq *cq, const struct univ_cqe *cqe,
 			 bool solicited)
 {
-	return queue_write(cq, cqe, solicited, false);
+	return univ_queue_complete_all(cq, cqe, 1,
+				       solicited ? UNIV_COMPLETE_SOLICITED : 0);
 }
 EXPORT_SYMBOL_NS_GPL(univ_queue_complete, UNIVERBS_NS);
 
 /**
- * univ_queue_complete_last() - write a completion, and raise the event
+ * univ_queue_complete_all() - write several completions in their order
  * @cq: as for univ_queue_complete()
- * @cqe: likewise
- * @solicited: likewise
+ * @cqes: what to write; see there
+ * @count: how many, at least one. Interrupts are off meanwhile, so a driver
+ *	passes a few at a time.
+ * @flags: enum univ_complete_flags, for all of them
  *
- * univ_queue_complete() and univ_queue_notify() at the cost of one of them, for
- * a completion that no other one will follow soon.
+ * univ_queue_complete() for each, and univ_queue_notify() if @flags says so,
+ * with the lock of the queue taken once.
  *
- * Return: as univ_queue_complete()
+ * Return: false when there was no room for all; the rest is lost, see
+ * univ_queue_complete()
  */
-bool univ_queue_complete_last(struct univ_cq *cq, const struct univ_cqe *cqe,
-			      bool solicited)
+bool univ_queue_complete_all(struct univ_cq *cq, const struct univ_cqe *cqes,
+			     u32 count, u32 flags)
 {
-	return queue_write(cq, cqe, solicited, true);
+	const struct univ_cqe *end = cqes + count;
+	unsigned long irq;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	while (likely(!cq->closed) && cqes != end &&
+	       write_one(cq, cqes, flags & UNIV_COMPLETE_SOLICITED))
+		cqes++;
+	if (flags & UNIV_COMPLETE_NOTIFY && !cq->closed)
+		univ_cq_notify(cq);
+	spin_unlock_irqrestore(&cq->lock, irq);
+	return cqes == end;
 }
-EXPORT_SYMBOL_NS_GPL(univ_queue_complete_last, UNIVERBS_NS);
+EXPORT_SYMBOL_NS_GPL(univ_queue_complete_all, UNIVERBS_NS);
 
 /**
  * univ_queue_notify() - raise the event if the process armed the queue

@@ -54,7 +54,10 @@ static inline bool uroce_cq_add_last(struct uroce_cq *cq, struct uroce_qp *qp,
 				     const struct univ_cqe *cqe, bool solicited)
 {
 	if (likely(cq->core))
-		return univ_queue_complete_last(cq->core, cqe, solicited);
+		return univ_queue_complete_all(
+			cq->core, cqe, 1,
+			UNIV_COMPLETE_NOTIFY |
+				(solicited ? UNIV_COMPLETE_SOLICITED : 0));
 	return uroce_cq_add_private(cq, qp, cqe, solicited);
 }
 
