@@ -187,6 +187,26 @@ static void local_receives(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, host_is_stale(&h->b));
 }
 
+/* Source and destination of a copy may overlap. */
+static void local_overlaps(struct kunit *test)
+{
+	static const int shifts[] = { -65, -33, -17, -8, -1, 0, 1, 8, 20, 40 };
+	struct host *h = test->priv;
+	struct uroce_mr *mr = to_umr(h->b.area.mr);
+	u8 *at = host_byte(&h->b.area, 0), model[256];
+	u32 len, i, k;
+
+	for (len = 1; len <= 72; len++)
+		for (k = 0; k < ARRAY_SIZE(shifts); k++) {
+			for (i = 0; i < sizeof(model); i++)
+				at[i] = model[i] = host_pattern(i, len);
+			memmove(model + 80 + shifts[k], model + 80, len);
+			uroce_mr_copy(mr, 80 + shifts[k], mr, 80, len);
+			KUNIT_ASSERT_EQ_MSG(test, memcmp(at, model, sizeof(model)), 0,
+					    "%u bytes, moved by %d", len, shifts[k]);
+		}
+}
+
 /* A message of no bytes needs no memory, but is still delivered. */
 static void local_nothing(struct kunit *test)
 {
@@ -279,6 +299,7 @@ static struct kunit_case local_cases[] = {
 	KUNIT_CASE(local_keys),
 	KUNIT_CASE(local_keys_differ),
 	KUNIT_CASE(local_receives),
+	KUNIT_CASE(local_overlaps),
 	KUNIT_CASE(local_nothing),
 	KUNIT_CASE(local_dereg_waits),
 	{}

@@ -57,12 +57,9 @@ static void cursor_step(struct cursor *c, u32 len)
 	}
 }
 
-/*
- * Copies between regions that are held. Most messages lie within one page on
- * either side.
- */
-void uroce_mr_copy(const struct uroce_mr *to, u64 to_off,
-		   const struct uroce_mr *from, u64 from_off, u32 len)
+static noinline void copy_pages(const struct uroce_mr *to, u64 to_off,
+				const struct uroce_mr *from, u64 from_off,
+				u32 len)
 {
 	u32 done = 0, run;
 	void *d, *s;
@@ -74,7 +71,63 @@ void uroce_mr_copy(const struct uroce_mr *to, u64 to_off,
 		/* Source and destination may overlap. */
 		memmove(d, s, run);
 		done += run;
-	} while (unlikely(done < len));
+	} while (done < len);
+}
+
+static __always_inline u64 word_of(const void *from, u32 off)
+{
+	u64 word;
+
+	memcpy(&word, from + off, sizeof(word));
+	return word;
+}
+
+static __always_inline void put_word(void *to, u32 off, u64 word)
+{
+	memcpy(to + off, &word, sizeof(word));
+}
+
+/*
+ * Copies 33 to 64 bytes: the first 32 and the last 32, which may be partly the
+ * same, as memmove() does. All words are read before one is written, since
+ * source and destination may overlap. The last byte is written once and after
+ * all others: a program that waits for it may then write to the memory itself.
+ */
+static __always_inline void copy_few(void *to, const void *from, u32 len)
+{
+	u32 last = len - 32;
+	u64 a = word_of(from, 0), b = word_of(from, 8);
+	u64 c = word_of(from, 16), d = word_of(from, 24);
+	u64 w = word_of(from, last), x = word_of(from, last + 8);
+	u64 y = word_of(from, last + 16), z = word_of(from, last + 24);
+
+	put_word(to, 0, a);
+	put_word(to, 8, b);
+	put_word(to, 16, c);
+	put_word(to, 24, d);
+	put_word(to, last, w);
+	put_word(to, last + 8, x);
+	put_word(to, last + 16, y);
+	barrier();
+	put_word(to, last + 24, z);
+}
+
+/*
+ * Copies between regions that are held. Most messages lie within one page on
+ * either side.
+ */
+void uroce_mr_copy(const struct uroce_mr *to, u64 to_off,
+		   const struct uroce_mr *from, u64 from_off, u32 len)
+{
+	void *d = uroce_mr_whole(to, to_off, len);
+	const void *s = uroce_mr_whole(from, from_off, len);
+
+	if (unlikely(!d || !s))
+		copy_pages(to, to_off, from, from_off, len);
+	else if (len > 32 && len <= 64)
+		copy_few(d, s, len);
+	else
+		memmove(d, s, len);
 }
 
 /* Copies to a region that is held, from the kernel's memory or from a ring. */

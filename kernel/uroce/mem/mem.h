@@ -167,7 +167,7 @@ static inline void *uroce_mr_at(const struct uroce_mr *mr, u64 off, u32 *len,
 }
 
 /*
- * The address at which @len bytes of a region can be written. NULL if the
+ * The address at which @len bytes of a region can be copied. NULL if the
  * region has no pages, or if the bytes cross the end of a page.
  */
 static inline void *uroce_mr_whole(const struct uroce_mr *mr, u64 off, u32 len)
