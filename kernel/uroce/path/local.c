@@ -67,8 +67,6 @@ static __always_inline bool quick_write(struct turn *t)
 	u32 len = wqe->len;
 	u64 off;
 
-	if (wr->opcode != UNIV_WR_RDMA_WRITE || !fits(t, len))
-		return false;
 	to = remote_region(t, len, IB_ACCESS_REMOTE_WRITE);
 	if (unlikely(!to))
 		return false;
@@ -86,7 +84,7 @@ static __always_inline bool quick_write(struct turn *t)
 }
 
 /* The same for a read. */
-static __always_inline bool quick_read(struct turn *t)
+static noinline bool quick_read(struct turn *t)
 {
 	struct uroce_wqe *wqe = t->wqe;
 	struct uroce_mr *from, *to;
@@ -105,14 +103,16 @@ static __always_inline bool quick_read(struct turn *t)
 }
 
 /*
- * The fast path for reads and sends. Returns LOCAL_SLOW if the slow path has to
- * execute the request.
+ * The fast path. Returns LOCAL_SLOW if the slow path has to execute the
+ * request.
  */
-static __always_inline enum outcome quick_other(struct turn *t)
+static __always_inline enum outcome quick_path(struct turn *t)
 {
-	if (unlikely(!fits(t, t->wqe->len)))
+	if (unlikely(!t->quick || !fits(t, t->wqe->len)))
 		return LOCAL_SLOW;
 	switch (t->wqe->wr.opcode) {
+	case UNIV_WR_RDMA_WRITE:
+		return likely(quick_write(t)) ? LOCAL_DONE : LOCAL_SLOW;
 	case UNIV_WR_SEND:
 	case UNIV_WR_SEND_WITH_IMM:
 		return uroce_local_send(t);
@@ -314,7 +314,7 @@ static noinline void show_to_taps(struct turn *t, enum outcome out)
  * Requests that invalidate keys wait for all references to a region, so none
  * may be held here.
  */
-static enum outcome slow_path(struct turn *t)
+static noinline enum outcome slow_path(struct turn *t)
 {
 	put_regions(t);
 	t->own = NULL;
@@ -323,19 +323,11 @@ static enum outcome slow_path(struct turn *t)
 				  uroce_local_datagram(t);
 }
 
-/* Requests that are no quick writes. */
-static noinline enum outcome other_path(struct turn *t)
-{
-	enum outcome out = t->quick ? quick_other(t) : LOCAL_SLOW;
-
-	return out == LOCAL_SLOW ? slow_path(t) : out;
-}
-
 /*
  * Handles one request, or a piece of it. Context: sq.lock, and the peer's lock
  * if there is a peer.
  */
-static inline enum outcome send_one(struct turn *t)
+static __always_inline enum outcome send_one(struct turn *t)
 {
 	struct uroce_qp *qp = t->qp;
 	bool fresh = !t->wqe->loaded;
@@ -349,9 +341,10 @@ static inline enum outcome send_one(struct turn *t)
 	}
 	if (static_branch_unlikely(&uroce_faults_on))
 		out = fault_of(t, fresh);
+	if (likely(out == LOCAL_SLOW))
+		out = quick_path(t);
 	if (out == LOCAL_SLOW)
-		out = likely(t->quick && quick_write(t)) ? LOCAL_DONE :
-							   other_path(t);
+		out = slow_path(t);
 	if (static_branch_unlikely(&uroce_mirrors_on))
 		show_to_taps(t, out);
 	if (unlikely(out != LOCAL_DONE))
@@ -363,7 +356,7 @@ static inline enum outcome send_one(struct turn *t)
 }
 
 /* Handles a batch of requests and returns the outcome of the last one. */
-static enum outcome send_batch(struct turn *t)
+static noinline enum outcome send_batch(struct turn *t)
 {
 	struct uroce_sendq *sq = &t->qp->sq;
 	enum outcome out = LOCAL_DONE;

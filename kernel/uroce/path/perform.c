@@ -48,7 +48,7 @@ static bool ask_for_word(struct turn *t)
 	return true;
 }
 
-static enum ib_wc_status take_or_ask(struct turn *t)
+static inline enum ib_wc_status take_or_ask(struct turn *t)
 {
 	enum ib_wc_status status = uroce_recv_take(t->peer);
 

@@ -23,12 +23,11 @@ static void srq_event(struct uroce_srq *srq, enum ib_event_type type)
  * Takes the request at the head. A request of fewer than @least bytes stays in
  * the queue for a shorter message.
  */
-static enum ib_wc_status recv_load(struct uroce_recvq *rq, struct uroce_recv *r,
-				   u32 least)
+static __always_inline enum ib_wc_status
+recv_load(struct uroce_recvq *rq, struct uroce_recv *r, u32 least)
 {
-	struct univ_recv_wr wr;
-	void *slot;
-	u32 tail;
+	const struct univ_recv_wr *wr;
+	u32 tail, count;
 	u64 len;
 
 	/*
@@ -44,15 +43,16 @@ static enum ib_wc_status recv_load(struct uroce_recvq *rq, struct uroce_recv *r,
 		univ_ring_retire(&rq->ring, tail);
 		return IB_WC_GENERAL_ERR;
 	}
-	slot = univ_ring_slot(&rq->ring, rq->head);
-	univ_ring_fetch(&wr, slot, RECV_HEAD);
-	r->wr_id = wr.wr_id;
+	wr = univ_ring_slot(&rq->ring, rq->head);
+	/* Each word is read once, since the process may write it meanwhile. */
+	r->wr_id = READ_ONCE(wr->wr_id);
+	count = READ_ONCE(wr->count);
 	r->done = 0;
-	r->count = min(wr.count, rq->max_sge);
-	len = uroce_sges_load(r->sge, slot + RECV_HEAD, r->count);
+	r->count = min(count, rq->max_sge);
+	len = uroce_sges_load(r->sge, (const void *)wr + RECV_HEAD, r->count);
 	r->len = min_t(u64, len, UROCE_MAX_MESSAGE);
 	r->attached = rq->attached;
-	r->surplus = wr.count > rq->max_sge;
+	r->surplus = count > rq->max_sge;
 	if (unlikely(r->len < least) && !r->surplus)
 		return IB_WC_LOC_LEN_ERR;
 	rq->head++;
@@ -60,8 +60,8 @@ static enum ib_wc_status recv_load(struct uroce_recvq *rq, struct uroce_recv *r,
 	return r->surplus ? IB_WC_LOC_QP_OP_ERR : IB_WC_SUCCESS;
 }
 
-static enum ib_wc_status srq_load(struct uroce_srq *srq, struct uroce_recv *r,
-				  u32 least)
+static noinline enum ib_wc_status
+srq_load(struct uroce_srq *srq, struct uroce_recv *r, u32 least)
 {
 	enum ib_wc_status status;
 	bool low = false;
