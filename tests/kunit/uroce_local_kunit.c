@@ -187,6 +187,44 @@ static void local_receives(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, host_is_stale(&h->b));
 }
 
+/*
+ * Completions of a chain of requests are written several at a time. Both queues have them
+ * in the order of the requests, up to the one that fails, and then the flushed ones.
+ */
+static void local_chain(struct kunit *test)
+{
+	struct host *h = test->priv;
+	struct ib_sge sge = host_piece(&h->a, 0, 64);
+	const struct ib_send_wr *bad;
+	const u32 fails = QUEUE - 2;
+	struct ib_send_wr *wr;
+	struct ib_wc wc = {};
+	u32 i;
+
+	wr = kunit_kcalloc(test, QUEUE, sizeof(*wr), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, wr);
+	for (i = 0; i < QUEUE; i++) {
+		KUNIT_ASSERT_EQ(test, host_receive(h, &h->b, 100 + i, 64 * i, i == fails ? 63 : 64), 0);
+		wr[i] = (struct ib_send_wr){
+			.next = i + 1 < QUEUE ? &wr[i + 1] : NULL, .wr_id = i, .sg_list = &sge, .num_sge = 1,
+			.opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED,
+		};
+	}
+	KUNIT_ASSERT_EQ(test, uroce_post_send(&h->a.qp.ib, wr, &bad), 0);
+	for (i = 0; i < fails; i++) {
+		host_expect_wc(test, &h->a, i, IB_WC_SUCCESS);
+		host_expect_wc(test, &h->b, 100 + i, IB_WC_SUCCESS);
+	}
+	host_expect_wc(test, &h->a, fails, IB_WC_REM_INV_REQ_ERR);
+	host_expect_wc(test, &h->a, fails + 1, IB_WC_WR_FLUSH_ERR);
+	host_expect_wc(test, &h->b, 100 + fails, IB_WC_LOC_LEN_ERR);
+	EVENTUALLY(uroce_cq_poll(&h->b.cq.ib, 1, &wc));
+	KUNIT_EXPECT_EQ(test, wc.wr_id, 100ull + fails + 1);
+	KUNIT_EXPECT_EQ(test, (int)wc.status, (int)IB_WC_WR_FLUSH_ERR);
+	host_expect_none(test, &h->a);
+	host_expect_none(test, &h->b);
+}
+
 /* Source and destination of a copy may overlap. */
 static void local_overlaps(struct kunit *test)
 {
@@ -299,6 +337,7 @@ static struct kunit_case local_cases[] = {
 	KUNIT_CASE(local_keys),
 	KUNIT_CASE(local_keys_differ),
 	KUNIT_CASE(local_receives),
+	KUNIT_CASE(local_chain),
 	KUNIT_CASE(local_overlaps),
 	KUNIT_CASE(local_nothing),
 	KUNIT_CASE(local_dereg_waits),

@@ -116,6 +116,8 @@ static void deliver(struct turn *t)
 		cqe.imm = wr->imm;
 	}
 	uroce_recv_done(t->peer, &cqe, status, wr->flags & UNIV_WR_SOLICITED);
+	/* A program that is woken may look for earlier ones of the sender. */
+	uroce_send_write(t->qp);
 	uroce_recv_notify(t->peer);
 	if (status)
 		uroce_qp_fail(t->peer, 0);
@@ -150,6 +152,8 @@ static void deliver_group(struct turn *t)
 {
 	const void *gid = &t->wqe->av.flow.dst;
 
+	/* There may be many copies. */
+	uroce_send_write(t->qp);
 	if (uroce_mcast_each(t->qp->dev, gid, deliver_to, t) > COPIES)
 		t->tail = t->qp->sq.head + 1;
 }

@@ -10,6 +10,8 @@
 /* Requests and bytes that are handled before other work gets a turn. */
 #define STEP_WRS	64
 #define STEP_BYTES	(256u << 10)
+/* No completion waits while a message of so many bytes is copied. */
+#define LONG_MESSAGE	2048
 /*
  * The wait for a peer that does not answer, if the queue pair has no timeout.
  */
@@ -324,6 +326,18 @@ static noinline enum outcome slow_path(struct turn *t)
 }
 
 /*
+ * Shows the completions of both sides, the receiver's first: a program that
+ * finds a request complete may look for the message at the other end. Context:
+ * if a message has arrived, the peer's lock.
+ */
+static noinline void write_completions(struct turn *t)
+{
+	if (t->told)
+		uroce_recv_write(t->peer);
+	uroce_send_write(t->qp);
+}
+
+/*
  * Handles one request, or a piece of it. Context: sq.lock, and the peer's lock
  * if there is a peer.
  */
@@ -338,6 +352,8 @@ static __always_inline enum outcome send_one(struct turn *t)
 			uroce_send_load(qp, qp->sq.head, t->wqe, &t->reason);
 		if (unlikely(t->status))
 			return LOCAL_FAILED;
+		if (unlikely(t->wqe->len >= LONG_MESSAGE))
+			write_completions(t);
 	}
 	if (static_branch_unlikely(&uroce_faults_on))
 		out = fault_of(t, fresh);
@@ -349,7 +365,7 @@ static __always_inline enum outcome send_one(struct turn *t)
 		show_to_taps(t, out);
 	if (unlikely(out != LOCAL_DONE))
 		return out;
-	uroce_send_success(qp, t->wqe, qp->sq.head + 1 == t->tail);
+	uroce_send_success(qp, t->wqe);
 	if (unlikely(qp->sq.tried))
 		refill(qp);
 	return LOCAL_DONE;
@@ -362,10 +378,16 @@ static noinline enum outcome send_batch(struct turn *t)
 	enum outcome out = LOCAL_DONE;
 	u32 n;
 
-	for (n = 0; n < STEP_WRS && t->bytes && sq->head != t->tail; n++) {
+	for (n = 1; n <= STEP_WRS && t->bytes && sq->head != t->tail; n++) {
 		out = send_one(t);
 		if (unlikely(out > LOCAL_MORE))
 			break;
+		/*
+		 * Each request has completed one of its peer at most. The last
+		 * ones are written by the caller.
+		 */
+		if (n % UROCE_BATCH == 0 && sq->head != t->tail)
+			write_completions(t);
 	}
 	return out;
 }
@@ -406,8 +428,11 @@ static __always_inline enum outcome send_batch_to(struct turn *t,
 	 * Notified after the sender's completions are written, since a program
 	 * that is woken may look for them.
 	 */
-	if (t->told)
+	if (t->told) {
+		uroce_recv_write(peer);
+		uroce_send_notify(t->qp);
 		uroce_cq_notify(t->told);
+	}
 	spin_unlock(&peer->resp.lock);
 	return out;
 }

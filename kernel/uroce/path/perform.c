@@ -16,9 +16,28 @@ enum outcome uroce_local_refuse(struct turn *t, enum ib_wc_status status,
 		t->qp->type == IB_QPT_UC && (event == IB_EVENT_QP_REQ_ERR ||
 					     event == IB_EVENT_QP_ACCESS_ERR);
 
+	/*
+	 * Another thread may flush the peer's queues as soon as it fails. All
+	 * that has succeeded is shown before.
+	 */
+	uroce_recv_write(t->peer);
+	uroce_send_write(t->qp);
 	if (!loses)
 		uroce_qp_fail(t->peer, event);
 	return turn_fail(t, status);
+}
+
+/*
+ * A receive request of the peer was completed; its process is notified when the
+ * turn ends. Receive requests of an XRC target complete in several queues.
+ */
+static void tell(struct turn *t)
+{
+	struct uroce_cq *cq = t->peer->resp.recv.cq;
+
+	if (unlikely(t->told && t->told != cq))
+		uroce_cq_notify(t->told);
+	t->told = cq;
 }
 
 /* The peer's receive request completes with an error. */
@@ -28,7 +47,7 @@ static enum outcome refuse_recv(struct turn *t, enum ib_wc_status theirs,
 	struct univ_cqe cqe = { .opcode = IB_WC_RECV };
 
 	uroce_recv_done(t->peer, &cqe, theirs, true);
-	uroce_recv_notify(t->peer);
+	tell(t);
 	return uroce_local_refuse(t, ours, 0);
 }
 
@@ -93,28 +112,23 @@ static u32 piece(struct turn *t)
 	return n;
 }
 
-static void complete_recv(struct turn *t, u8 opcode)
+static inline void complete_recv(struct turn *t, u8 opcode)
 {
 	const struct univ_send_wr *wr = &t->wqe->wr;
-	struct univ_cqe cqe = {
-		.opcode = opcode,
-		.byte_len = t->wqe->len,
-		.src_qp = t->qp->num,
-	};
+	struct univ_cqe *cqe = uroce_recv_next(t->peer);
 
+	cqe->opcode = opcode;
+	cqe->byte_len = t->wqe->len;
+	cqe->src_qp = t->qp->num;
 	if (uroce_wr_is(wr->opcode, UROCE_WRF_IMM)) {
-		cqe.wc_flags = UNIV_WC_WITH_IMM;
-		cqe.imm = wr->imm;
+		cqe->wc_flags = UNIV_WC_WITH_IMM;
+		cqe->imm = wr->imm;
 	} else if (uroce_wr_is(wr->opcode, UROCE_WRF_INV)) {
-		cqe.wc_flags = UNIV_WC_WITH_INV;
-		cqe.imm = wr->imm;
+		cqe->wc_flags = UNIV_WC_WITH_INV;
+		cqe->imm = wr->imm;
 	}
-	uroce_recv_done(t->peer, &cqe, IB_WC_SUCCESS,
-			wr->flags & UNIV_WR_SOLICITED);
-	/* Receive requests of an XRC target complete in several queues. */
-	if (unlikely(t->told && t->told != t->peer->resp.recv.cq))
-		uroce_cq_notify(t->told);
-	t->told = t->peer->resp.recv.cq;
+	uroce_recv_count(t->peer, cqe, wr->flags & UNIV_WR_SOLICITED);
+	tell(t);
 }
 
 static enum outcome refuse_short(struct turn *t)
@@ -235,7 +249,7 @@ static inline enum outcome fill_recv(struct turn *t,
 }
 
 /*
- * The fast path of sends, for quick_other() in local.c. Errors that are found
+ * The fast path of sends, for quick_path() in local.c. Errors that are found
  * after the receive request was taken are reported here.
  */
 enum outcome uroce_local_send(struct turn *t)

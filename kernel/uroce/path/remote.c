@@ -118,6 +118,8 @@ static bool take_answers(struct uroce_remote *w)
 			uroce_comp_receive(&w->conn, &pkt);
 		napi_consume_skb(skb, 1);
 	}
+	/* What follows may send many packets. */
+	uroce_send_write(w->qp);
 	return !skb_queue_empty_lockless(&w->answers);
 }
 
@@ -197,7 +199,7 @@ bool uroce_remote_step(struct uroce_qp *qp, u32 tail)
 	load(w, tail);
 	more |= uroce_req_run(&w->conn, w->loaded);
 out:
-	uroce_cq_notify(qp->send_cq);
+	uroce_send_notify(qp);
 	if (!w->conn.req.running)
 		return more;
 	/* A bad request may have become the first one. */

@@ -119,21 +119,23 @@ int uroce_cq_destroy(struct ib_cq *ib, struct ib_udata *udata)
 	return 0;
 }
 
-/* Returns false if the completion is lost. */
+/* Returns false if a completion is lost. */
 bool uroce_cq_add_private(struct uroce_cq *cq, struct uroce_qp *qp,
-			  const struct univ_cqe *cqe, bool solicited)
+			  const struct uroce_batch *batch)
 {
+	bool solicited = batch->flags & UNIV_COMPLETE_SOLICITED;
 	unsigned long flags;
 	bool fits, wake = false;
-	u32 slot;
+	u32 n, slot;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	fits = cq->tail - cq->head < cq->size;
-	if (fits) {
+	for (n = 0; n < batch->count && cq->tail - cq->head < cq->size; n++) {
 		slot = cq->tail++ & (cq->size - 1);
-		cq->cqes[slot] = *cqe;
+		cq->cqes[slot] = batch->cqe[n];
 		cq->qps[slot] = qp->ib;
-	} else {
+	}
+	fits = n == batch->count;
+	if (!fits) {
 		wake = !cq->overrun;
 		WRITE_ONCE(cq->overrun, true);
 	}

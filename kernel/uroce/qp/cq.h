@@ -12,6 +12,39 @@
 
 struct uroce_qp;
 
+/* Few, since they wait for each other, and lie in each queue pair twice. */
+#define UROCE_BATCH 4
+
+/**
+ * struct uroce_batch - completions of one queue of a queue pair that are
+ *	written together
+ * @count: number of entries of @cqe in use
+ * @flags: enum univ_complete_flags
+ * @cqe: in the order in which the requests were executed
+ *
+ * Protected by the lock of the queue, whose holder writes them before it
+ * releases the lock.
+ */
+struct uroce_batch {
+	u32 count;
+	u32 flags;
+	struct univ_cqe cqe[UROCE_BATCH];
+};
+
+/*
+ * The next completion of a batch that is not full. The caller fills it in and
+ * increments @count. Clearing a constant number of bytes needs no loop; the
+ * core adds the timestamps.
+ */
+static inline struct univ_cqe *uroce_batch_next(struct uroce_batch *batch)
+{
+	struct univ_cqe *cqe = &batch->cqe[batch->count];
+
+	memset(cqe, 0, offsetof(struct univ_cqe, timestamp));
+	cqe->reserved = 0;
+	return cqe;
+}
+
 /*
  * A completion queue: a process's ring if @core is set, else the private ring
  * below.
@@ -37,28 +70,26 @@ static inline struct uroce_cq *to_ucq(struct ib_cq *ib)
 }
 
 bool uroce_cq_add_private(struct uroce_cq *cq, struct uroce_qp *qp,
-			  const struct univ_cqe *cqe, bool solicited);
-
-static inline bool uroce_cq_add(struct uroce_cq *cq, struct uroce_qp *qp,
-				const struct univ_cqe *cqe, bool solicited)
-{
-	if (likely(cq->core))
-		return univ_queue_complete(cq->core, cqe, solicited);
-	return uroce_cq_add_private(cq, qp, cqe, solicited);
-}
+			  const struct uroce_batch *batch);
 
 /*
- * The last completion of a batch: uroce_cq_add() and uroce_cq_notify() in one.
+ * Writes a batch, which is empty then. @flags: UNIV_COMPLETE_NOTIFY, or 0 if
+ * uroce_cq_notify() follows. Returns false if a completion is lost.
  */
-static inline bool uroce_cq_add_last(struct uroce_cq *cq, struct uroce_qp *qp,
-				     const struct univ_cqe *cqe, bool solicited)
+static inline bool uroce_cq_add(struct uroce_cq *cq, struct uroce_qp *qp,
+				struct uroce_batch *batch, u32 flags)
 {
+	bool fits;
+
 	if (likely(cq->core))
-		return univ_queue_complete_all(
-			cq->core, cqe, 1,
-			UNIV_COMPLETE_NOTIFY |
-				(solicited ? UNIV_COMPLETE_SOLICITED : 0));
-	return uroce_cq_add_private(cq, qp, cqe, solicited);
+		fits = univ_queue_complete_all(cq->core, batch->cqe,
+					       batch->count,
+					       batch->flags | flags);
+	else
+		fits = uroce_cq_add_private(cq, qp, batch);
+	batch->count = 0;
+	batch->flags = 0;
+	return fits;
 }
 
 /* Called after one or more completions. */

@@ -35,6 +35,7 @@ struct uroce_remote;
  *	that posts one runs the peer's send queue
  * @heard: a message has arrived in RTR, and the owner was notified
  * @recv: the receive request that the current message is written to
+ * @done: completions that are not written yet
  */
 struct uroce_resp {
 	spinlock_t lock;
@@ -47,6 +48,7 @@ struct uroce_resp {
 	struct uroce_srq *srq;
 	struct ib_pd *pd;
 	struct uroce_recv recv;
+	struct uroce_batch done;
 };
 
 struct uroce_qp {

@@ -116,25 +116,34 @@ static noinline u16 recv_why(const struct uroce_recv *r,
 	return 0;
 }
 
-void uroce_recv_done(struct uroce_qp *qp, struct univ_cqe *cqe,
-		     enum ib_wc_status status, bool solicited)
+/* There are completions to write. */
+void uroce_recv_write_out(struct uroce_qp *qp, u32 flags)
 {
-	struct uroce_recv *r = &qp->resp.recv;
+	struct uroce_resp *resp = &qp->resp;
 
-	if (unlikely(status)) {
-		cqe->reason = recv_why(r, status);
-		solicited = true;
-	}
-	if (unlikely(qp->resp.counted))
-		uroce_cntrs_received(qp, !status, cqe->byte_len);
-	r->taken = false;
-	cqe->wr_id = r->wr_id;
-	cqe->status = status;
-	cqe->qp_num = qp->num;
-	if (uroce_cq_add(r->cq, qp, cqe, solicited))
+	lockdep_assert_held(&resp->lock);
+	if (likely(uroce_cq_add(resp->recv.cq, qp, &resp->done, flags)))
 		return;
 	WRITE_ONCE(qp->lost, true);
 	uroce_send_later(qp);
+}
+
+void uroce_recv_done(struct uroce_qp *qp, const struct univ_cqe *cqe,
+		     enum ib_wc_status status, bool solicited)
+{
+	struct univ_cqe *to = uroce_recv_next(qp);
+
+	to->status = status;
+	to->opcode = cqe->opcode;
+	to->wc_flags = cqe->wc_flags;
+	to->byte_len = cqe->byte_len;
+	to->imm = cqe->imm;
+	to->src_qp = cqe->src_qp;
+	to->sl = cqe->sl;
+	to->reserved = cqe->reserved;
+	if (unlikely(status))
+		to->reason = recv_why(&qp->resp.recv, status);
+	uroce_recv_count(qp, to, solicited || status);
 }
 
 /* ---- peers that wait ----------------------------------------------------- */

@@ -8,11 +8,18 @@
  * too short for the message in the queue and returns IB_WC_LOC_LEN_ERR.
  * uroce_recv_map() maps the memory of the first bytes of the request, as many
  * as the caller is about to write. uroce_recv_done() completes the request with
- * a status and the fields of @cqe that the caller has set.
+ * a status and the fields of @cqe that the caller has set. uroce_recv_next()
+ * and uroce_recv_count() do the same for a message that has arrived, without a
+ * copy of the completion.
+ *
+ * Completions collect in resp.done. uroce_recv_write() shows them to the
+ * process, and uroce_recv_notify(), which ends each hold of the lock in which
+ * requests were completed, wakes it as well.
  */
 #ifndef UROCE_RECV_H
 #define UROCE_RECV_H
 
+#include "cntr.h"
 #include "pair.h"
 
 enum ib_wc_status uroce_recv_take_for(struct uroce_qp *qp, u32 least);
@@ -22,8 +29,9 @@ static inline enum ib_wc_status uroce_recv_take(struct uroce_qp *qp)
 }
 
 enum ib_wc_status uroce_recv_map(struct uroce_qp *qp, u32 len);
-void uroce_recv_done(struct uroce_qp *qp, struct univ_cqe *cqe,
+void uroce_recv_done(struct uroce_qp *qp, const struct univ_cqe *cqe,
 		     enum ib_wc_status status, bool solicited);
+void uroce_recv_write_out(struct uroce_qp *qp, u32 flags);
 void uroce_recv_flush(struct uroce_qp *qp);
 
 /*
@@ -55,14 +63,56 @@ static inline void uroce_tell_network(const struct uroce_qp *qp,
 		cqe->reserved = network;
 }
 
+static inline void uroce_recv_write(struct uroce_qp *qp)
+{
+	if (qp->resp.done.count)
+		uroce_recv_write_out(qp, 0);
+}
+
 /*
  * Called after receive requests were completed. An XRC target that has taken
  * none has no completion queue.
  */
 static inline void uroce_recv_notify(struct uroce_qp *qp)
 {
-	if (likely(qp->resp.recv.cq))
+	if (qp->resp.done.count)
+		uroce_recv_write_out(qp, UNIV_COMPLETE_NOTIFY);
+	else if (likely(qp->resp.recv.cq))
 		uroce_cq_notify(qp->resp.recv.cq);
+}
+
+/* The completion of the request that was taken, to be filled in. */
+static inline struct univ_cqe *uroce_recv_next(struct uroce_qp *qp)
+{
+	struct uroce_batch *done = &qp->resp.done;
+	struct univ_cqe *cqe;
+
+	lockdep_assert_held(&qp->resp.lock);
+	if (unlikely(done->count == UROCE_BATCH))
+		uroce_recv_write_out(qp, 0);
+	cqe = uroce_batch_next(done);
+	cqe->wr_id = qp->resp.recv.wr_id;
+	cqe->qp_num = qp->num;
+	return cqe;
+}
+
+/*
+ * @cqe, the result of uroce_recv_next(), is filled in. The next request of an
+ * XRC target may complete in another queue.
+ */
+static inline void uroce_recv_count(struct uroce_qp *qp,
+				    const struct univ_cqe *cqe, bool solicited)
+{
+	struct uroce_resp *resp = &qp->resp;
+
+	if (unlikely(resp->counted))
+		uroce_cntrs_received(qp, !cqe->status, cqe->byte_len);
+	resp->recv.taken = false;
+	resp->done.count++;
+	if (solicited)
+		resp->done.flags |= UNIV_COMPLETE_SOLICITED;
+	if (unlikely(qp->xrcd))
+		uroce_recv_write_out(qp, 0);
 }
 
 #endif

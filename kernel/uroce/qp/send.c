@@ -138,43 +138,23 @@ enum ib_wc_status uroce_send_map(struct uroce_qp *qp, struct uroce_wqe *wqe,
 	return IB_WC_SUCCESS;
 }
 
-/* The completion found no room. */
-static noinline void send_lost(struct uroce_qp *qp)
+/* There are completions to write. Context: sq.lock. */
+void uroce_send_write_out(struct uroce_qp *qp, u32 flags)
 {
+	lockdep_assert_held(&qp->sq.lock);
+	qp->sq.untold = !(flags & UNIV_COMPLETE_NOTIFY);
+	if (likely(uroce_cq_add(qp->send_cq, qp, &qp->sq.done, flags)))
+		return;
 	WRITE_ONCE(qp->lost, true);
 	uroce_send_later(qp);
 }
 
-void uroce_send_complete(struct uroce_qp *qp, const struct uroce_wqe *wqe,
-			 bool last)
-{
-	struct uroce_sendq *sq = &qp->sq;
-	struct univ_cqe cqe __uninitialized;
-
-	lockdep_assert_held(&sq->lock);
-	/*
-	 * The core adds the timestamp. Clearing a constant number of bytes
-	 * needs no loop.
-	 */
-	memset(&cqe, 0, offsetof(struct univ_cqe, timestamp));
-	cqe.reserved = 0;
-	cqe.wr_id = wqe->wr.wr_id;
-	cqe.opcode = uroce_wr_ops[wqe->wr.opcode].wc;
-	cqe.byte_len = wqe->len;
-	cqe.qp_num = qp->num;
-	sq->untold = !last;
-	if (unlikely(last ? !uroce_cq_add_last(qp->send_cq, qp, &cqe, false) :
-			    !uroce_cq_add(qp->send_cq, qp, &cqe, false)))
-		send_lost(qp);
-}
-
-void uroce_send_counted(struct uroce_qp *qp, const struct uroce_wqe *wqe,
-			bool last)
+void uroce_send_counted(struct uroce_qp *qp, const struct uroce_wqe *wqe)
 {
 	uroce_cntrs_sent(qp, wqe->wr.opcode, true, wqe->len);
 	if (qp->sq.signal == UROCE_SIGNAL_COUNTED_ALL ||
 	    wqe->wr.flags & UNIV_WR_SIGNALED)
-		uroce_send_complete(qp, wqe, last);
+		uroce_send_complete(qp, wqe);
 }
 
 /*
@@ -194,22 +174,17 @@ static void send_complete_error(struct uroce_qp *qp,
 				const struct uroce_wqe *wqe,
 				enum ib_wc_status status, u16 reason)
 {
-	struct univ_cqe cqe = {
-		.wr_id = wqe->wr.wr_id,
-		.status = status,
-		.opcode = uroce_wr_ops[wqe->wr.opcode].wc,
-		.qp_num = qp->num,
-		.reason = reason,
-	};
+	struct univ_cqe *cqe = uroce_send_next(qp, wqe);
 
+	cqe->status = status;
+	cqe->reason = reason;
 	/* No request was taken out of a corrupt ring. */
 	if (reason != UNIV_REASON_RING_CORRUPT)
 		uroce_cntrs_sent(qp, wqe->wr.opcode, false, 0);
 	if (status == IB_WC_LOC_PROT_ERR && !reason)
-		cqe.reason = send_why(qp, wqe);
-	qp->sq.untold = true;
-	if (!uroce_cq_add(qp->send_cq, qp, &cqe, true))
-		send_lost(qp);
+		cqe->reason = send_why(qp, wqe);
+	qp->sq.done.flags |= UNIV_COMPLETE_SOLICITED;
+	qp->sq.done.count++;
 }
 
 void uroce_send_done(struct uroce_qp *qp, struct uroce_wqe *wqe,
@@ -218,13 +193,16 @@ void uroce_send_done(struct uroce_qp *qp, struct uroce_wqe *wqe,
 	struct uroce_sendq *sq = &qp->sq;
 
 	if (likely(!status)) {
-		uroce_send_success(qp, wqe, false);
+		uroce_send_success(qp, wqe);
 		return;
 	}
 	uroce_send_retire(sq, wqe);
 	send_complete_error(qp, wqe, status, reason);
-	if (status != IB_WC_WR_FLUSH_ERR)
-		uroce_send_failed(qp, reason);
+	if (status == IB_WC_WR_FLUSH_ERR)
+		return;
+	/* Another thread may flush the receive queue as soon as this fails. */
+	uroce_send_write(qp);
+	uroce_send_failed(qp, reason);
 }
 
 /* Context: any. */

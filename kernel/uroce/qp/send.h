@@ -17,8 +17,12 @@
  * maps its memory with the given access. uroce_send_done() completes the
  * request at sq.head and advances the head; with an error it moves the queue
  * pair to ERR or SQE. uroce_send_counted() counts a request that has succeeded,
- * and writes its completion if the request is signaled. uroce_send_later()
- * schedules a run of the queue.
+ * and completes it if it is signaled. uroce_send_later() schedules a run of the
+ * queue.
+ *
+ * Completions collect in sq.done. uroce_send_write() shows them to the process,
+ * and uroce_send_notify(), which ends each hold of the lock in which requests
+ * were completed, wakes it as well.
  */
 enum ib_wc_status uroce_send_load(struct uroce_qp *qp, u32 index,
 				  struct uroce_wqe *wqe, u16 *reason);
@@ -26,10 +30,8 @@ enum ib_wc_status uroce_send_map(struct uroce_qp *qp, struct uroce_wqe *wqe,
 				 u32 access);
 void uroce_send_done(struct uroce_qp *qp, struct uroce_wqe *wqe,
 		     enum ib_wc_status status, u16 reason);
-void uroce_send_complete(struct uroce_qp *qp, const struct uroce_wqe *wqe,
-			 bool last);
-void uroce_send_counted(struct uroce_qp *qp, const struct uroce_wqe *wqe,
-			bool last);
+void uroce_send_counted(struct uroce_qp *qp, const struct uroce_wqe *wqe);
+void uroce_send_write_out(struct uroce_qp *qp, u32 flags);
 /* The opcodes that the queue pair may send, as bits by enum univ_wr_opcode. */
 u32 uroce_send_opcodes(const struct uroce_qp *qp);
 void uroce_send_later(struct uroce_qp *qp);
@@ -48,13 +50,57 @@ static inline void uroce_send_retire(struct uroce_sendq *sq,
 	univ_ring_retire(&sq->ring, sq->head);
 }
 
+/* Context: sq.lock. */
+static inline void uroce_send_write(struct uroce_qp *qp)
+{
+	if (qp->sq.done.count)
+		uroce_send_write_out(qp, 0);
+}
+
+/* Called after send requests were completed. Context: sq.lock. */
+static inline void uroce_send_notify(struct uroce_qp *qp)
+{
+	if (qp->sq.done.count) {
+		uroce_send_write_out(qp, UNIV_COMPLETE_NOTIFY);
+	} else if (unlikely(qp->sq.untold)) {
+		qp->sq.untold = false;
+		uroce_cq_notify(qp->send_cq);
+	}
+}
+
 /*
- * The request at the head has succeeded. If it is the @last one that was
- * posted, the process is notified at once. Context: sq.lock, possibly a
+ * The completion of a request, to be filled in; the caller then counts it in
+ * sq.done. Context: sq.lock.
+ */
+static inline struct univ_cqe *uroce_send_next(struct uroce_qp *qp,
+					       const struct uroce_wqe *wqe)
+{
+	struct uroce_batch *done = &qp->sq.done;
+	struct univ_cqe *cqe;
+
+	lockdep_assert_held(&qp->sq.lock);
+	if (unlikely(done->count == UROCE_BATCH))
+		uroce_send_write_out(qp, 0);
+	cqe = uroce_batch_next(done);
+	cqe->wr_id = wqe->wr.wr_id;
+	cqe->opcode = uroce_wr_ops[wqe->wr.opcode].wc;
+	cqe->qp_num = qp->num;
+	return cqe;
+}
+
+static inline void uroce_send_complete(struct uroce_qp *qp,
+				       const struct uroce_wqe *wqe)
+{
+	uroce_send_next(qp, wqe)->byte_len = wqe->len;
+	qp->sq.done.count++;
+}
+
+/*
+ * The request at the head has succeeded. Context: sq.lock, possibly a
  * resp.lock.
  */
 static inline void uroce_send_success(struct uroce_qp *qp,
-				      struct uroce_wqe *wqe, bool last)
+				      struct uroce_wqe *wqe)
 {
 	struct uroce_sendq *sq = &qp->sq;
 
@@ -62,18 +108,9 @@ static inline void uroce_send_success(struct uroce_qp *qp,
 	if (!sq->signal && !(wqe->wr.flags & UNIV_WR_SIGNALED))
 		return;
 	if (unlikely(sq->signal < 0))
-		uroce_send_counted(qp, wqe, last);
+		uroce_send_counted(qp, wqe);
 	else
-		uroce_send_complete(qp, wqe, last);
-}
-
-/* Called after send requests were completed. Context: sq.lock. */
-static inline void uroce_send_notify(struct uroce_qp *qp)
-{
-	if (likely(!qp->sq.untold))
-		return;
-	qp->sq.untold = false;
-	uroce_cq_notify(qp->send_cq);
+		uroce_send_complete(qp, wqe);
 }
 
 #endif

@@ -13,6 +13,7 @@
 #include "ring.h"
 #include "../mem/mem.h"
 #include "ah.h"
+#include "cq.h"
 
 struct uroce_qp;
 
@@ -86,7 +87,8 @@ enum uroce_wait {
  * @signal: enum uroce_signal
  * @opcodes: opcodes that the queue pair may send, as bits by enum
  *	univ_wr_opcode
- * @untold: uroce_cq_notify() is due
+ * @done: completions that are not written yet
+ * @untold: completions were written, and uroce_cq_notify() is due
  * @draining: in SQD, with requests that have begun
  * @tell_drained: raise an event when @draining ends
  * @attached: the ring belongs to a process
@@ -129,6 +131,7 @@ struct uroce_sendq {
 	bool datagrams;
 	u32 shown_psn;
 	u32 shown_msn;
+	struct uroce_batch done;
 	struct hrtimer timer;
 	struct tasklet_struct task;
 	union {

@@ -57,6 +57,7 @@ int uroce_queue_init(struct uroce_qp *qp)
 /* The queue pair is idle. */
 void uroce_queue_free(struct uroce_qp *qp)
 {
+	WARN_ON_ONCE(qp->sq.done.count || qp->resp.done.count);
 	kfree(qp->cntrs);
 	kfree(qp->sq.wqe.sge);
 	kfree(qp->sq.wqe.vec.seg);

@@ -3,6 +3,8 @@
 #include "testlib.h"
 #include <univerbs.h>
 
+#define CHAIN 9
+
 static void want_event(struct pair *p, struct ibv_cq *from)
 {
 	struct ibv_cq *cq = NULL;
@@ -147,6 +149,58 @@ static void solicited_only(void)
 	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
 	for (int k = 0; k < 2; k++)
 		WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	pair_close(&p);
+}
+
+/* A chain of messages, of which @solicited is solicited (-1: none). */
+static void send_chain(struct pair *p, int solicited)
+{
+	struct ibv_send_wr wr[CHAIN], *bad;
+	struct ibv_sge sge = pair_sge(p, 0, 0, 8);
+
+	for (int k = 0; k < CHAIN; k++) {
+		CHECK_ERR(post_recv_at(p, 1, k, 0, 64), 0);
+		wr[k] = (struct ibv_send_wr){
+			.wr_id = k, .next = k + 1 < CHAIN ? &wr[k + 1] : NULL,
+			.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND,
+			.send_flags = IBV_SEND_SIGNALED | (k == solicited ? IBV_SEND_SOLICITED : 0),
+		};
+	}
+	CHECK_ERR(ibv_post_send(p->qp[0], wr, &bad), 0);
+}
+
+static void drain_chain(struct pair *p)
+{
+	struct ibv_wc wc;
+
+	for (int i = 0; i < 2; i++)
+		for (int k = 0; k < CHAIN; k++) {
+			WANT_WC(p->cq[i], &wc, IBV_WC_SUCCESS);
+			CHECK(wc.wr_id == (uint64_t)k, "completion %d is that of request %llu", k,
+			      (unsigned long long)wc.wr_id);
+		}
+}
+
+/* One solicited message anywhere in a chain raises one event, and other messages raise none. */
+static void solicited_in_chain(void)
+{
+	struct pair_want want = { .use_channel = 1 };
+	struct pair p;
+
+	pair_open(&p, &want);
+	for (int k = -1; k < CHAIN; k++) {
+		CHECK_ERR(ibv_req_notify_cq(p.cq[1], 1), 0);
+		send_chain(&p, k);
+		drain_chain(&p);
+		if (k >= 0) {
+			CHECK(readable(p.ch->fd, 5000), "no event for message %d", k);
+			want_event(&p, p.cq[1]);
+		} else if (readable(p.ch->fd, 100)) {
+			CHECK(why_known() && !on_uroce(), "an event for unsolicited messages");
+			want_event(&p, p.cq[1]);
+		}
+		CHECK(!readable(p.ch->fd, 0), "a second event");
+	}
 	pair_close(&p);
 }
 
@@ -339,6 +393,7 @@ static const struct test_case cases[] = {
 	{ "one_event_per_arming", one_event_per_arming },
 	{ "arm_then_poll", arm_then_poll },
 	{ "solicited_only", solicited_only },
+	{ "solicited_in_chain", solicited_in_chain },
 	{ "stronger_arming_stays", stronger_arming_stays },
 	{ "solicited_error", solicited_error },
 	{ "channel_shared", channel_shared },
