@@ -127,11 +127,14 @@ static __always_inline void turn_inline(const struct uroce_mr *mr, u64 off,
 	}
 	/*
 	 * Both words are read before one is written, since source and
-	 * destination may overlap.
+	 * destination may overlap. The last byte is written once and last: a
+	 * program that waits for it may then write to the memory itself.
 	 */
 	memcpy(&head, from, 8);
 	memcpy(&tail, from + len - 8, 8);
-	memcpy(to, &head, 8);
+	if (len > 8)
+		memcpy(to, &head, 8);
+	barrier();
 	memcpy(to + len - 8, &tail, 8);
 }
 
