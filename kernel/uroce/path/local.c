@@ -372,7 +372,7 @@ static __always_inline enum outcome send_one(struct turn *t)
 }
 
 /* Handles a batch of requests and returns the outcome of the last one. */
-static noinline enum outcome send_batch(struct turn *t)
+static __always_inline enum outcome send_batch(struct turn *t)
 {
 	struct uroce_sendq *sq = &t->qp->sq;
 	enum outcome out = LOCAL_DONE;
@@ -390,6 +390,12 @@ static noinline enum outcome send_batch(struct turn *t)
 			write_completions(t);
 	}
 	return out;
+}
+
+/* Datagrams, and requests whose peer does not exist. */
+static noinline enum outcome send_batch_alone(struct turn *t)
+{
+	return send_batch(t);
 }
 
 /*
@@ -458,7 +464,7 @@ bool uroce_local_step(struct uroce_qp *qp, u32 tail)
 	t.asked = false;
 	t.quick = false;
 	t.reached = false;
-	out = likely(peer) ? send_batch_to(&t, peer) : send_batch(&t);
+	out = likely(peer) ? send_batch_to(&t, peer) : send_batch_alone(&t);
 	uroce_count_many(qp->dev, UROCE_CNT_LOCAL_MSGS, sq->head - from);
 	uroce_count_many(qp->dev, UROCE_CNT_LOCAL_BYTES, STEP_BYTES - t.bytes);
 	if (unlikely(out > LOCAL_MORE))

@@ -112,7 +112,7 @@ static u32 piece(struct turn *t)
 	return n;
 }
 
-static inline void complete_recv(struct turn *t, u8 opcode)
+static __always_inline void complete_recv(struct turn *t, u8 opcode)
 {
 	const struct univ_send_wr *wr = &t->wqe->wr;
 	struct univ_cqe *cqe = uroce_recv_next(t->peer);

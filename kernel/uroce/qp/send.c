@@ -142,7 +142,6 @@ enum ib_wc_status uroce_send_map(struct uroce_qp *qp, struct uroce_wqe *wqe,
 void uroce_send_write_out(struct uroce_qp *qp, u32 flags)
 {
 	lockdep_assert_held(&qp->sq.lock);
-	qp->sq.untold = !(flags & UNIV_COMPLETE_NOTIFY);
 	if (likely(uroce_cq_add(qp->send_cq, qp, &qp->sq.done, flags)))
 		return;
 	WRITE_ONCE(qp->lost, true);

@@ -53,19 +53,20 @@ static inline void uroce_send_retire(struct uroce_sendq *sq,
 /* Context: sq.lock. */
 static inline void uroce_send_write(struct uroce_qp *qp)
 {
-	if (qp->sq.done.count)
-		uroce_send_write_out(qp, 0);
+	if (!qp->sq.done.count)
+		return;
+	qp->sq.untold = true;
+	uroce_send_write_out(qp, 0);
 }
 
 /* Called after send requests were completed. Context: sq.lock. */
 static inline void uroce_send_notify(struct uroce_qp *qp)
 {
-	if (qp->sq.done.count) {
+	if (qp->sq.done.count)
 		uroce_send_write_out(qp, UNIV_COMPLETE_NOTIFY);
-	} else if (unlikely(qp->sq.untold)) {
-		qp->sq.untold = false;
+	else if (unlikely(qp->sq.untold))
 		uroce_cq_notify(qp->send_cq);
-	}
+	qp->sq.untold = false;
 }
 
 /*
@@ -80,7 +81,7 @@ static inline struct univ_cqe *uroce_send_next(struct uroce_qp *qp,
 
 	lockdep_assert_held(&qp->sq.lock);
 	if (unlikely(done->count == UROCE_BATCH))
-		uroce_send_write_out(qp, 0);
+		uroce_send_write(qp);
 	cqe = uroce_batch_next(done);
 	cqe->wr_id = wqe->wr.wr_id;
 	cqe->opcode = uroce_wr_ops[wqe->wr.opcode].wc;

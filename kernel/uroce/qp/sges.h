@@ -9,8 +9,8 @@
  * Copies a scatter list whose length was checked. Returns the number of bytes
  * that it names.
  */
-static inline u64 uroce_sges_load(struct univ_sge *sge, const void *from,
-				  u32 count)
+static __always_inline u64 uroce_sges_load(struct univ_sge *sge,
+					   const void *from, u32 count)
 {
 	const struct univ_sge *end = sge + count;
 	u64 len = 0;
