@@ -285,10 +285,13 @@ void univ_queue_unregister(struct ib_device *ib);
  *	completions
  * @UNIV_COMPLETE_NOTIFY: raises the event if the process armed the queue.
  *	Otherwise univ_queue_notify() has to follow.
+ * @UNIV_COMPLETE_LOOK: looks whether the process armed the queue. If it did
+ *	not, the univ_queue_notify() that follows costs nothing.
  */
 enum univ_complete_flags {
 	UNIV_COMPLETE_SOLICITED	= 1 << 0,
 	UNIV_COMPLETE_NOTIFY	= 1 << 1,
+	UNIV_COMPLETE_LOOK	= 1 << 2,
 };
 
 bool univ_queue_complete(struct univ_cq *cq, const struct univ_cqe *cqe,

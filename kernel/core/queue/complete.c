@@ -84,17 +84,19 @@ EXPORT_SYMBOL_NS_GPL(univ_queue_complete, UNIVERBS_NS);
 bool univ_queue_complete_all(struct univ_cq *cq, const struct univ_cqe *cqes,
 			     u32 count, u32 flags)
 {
-	const struct univ_cqe *end = cqes + count;
 	unsigned long irq;
 
 	spin_lock_irqsave(&cq->lock, irq);
-	while (likely(!cq->closed) && cqes != end &&
-	       write_one(cq, cqes, flags & UNIV_COMPLETE_SOLICITED))
-		cqes++;
-	if (flags & UNIV_COMPLETE_NOTIFY && !cq->closed)
-		univ_cq_notify(cq);
+	if (unlikely(cq->closed))
+		goto unlock;
+	while (write_one(cq, cqes++, flags & UNIV_COMPLETE_SOLICITED) &&
+	       --count)
+		;
+	if (flags & (UNIV_COMPLETE_NOTIFY | UNIV_COMPLETE_LOOK))
+		univ_cq_look(cq, flags & UNIV_COMPLETE_NOTIFY);
+unlock:
 	spin_unlock_irqrestore(&cq->lock, irq);
-	return cqes == end;
+	return !count;
 }
 EXPORT_SYMBOL_NS_GPL(univ_queue_complete_all, UNIVERBS_NS);
 

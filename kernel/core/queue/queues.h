@@ -229,25 +229,35 @@ static inline void univ_cq_commit(struct univ_cq *cq, struct univ_cqe *cqe,
 }
 
 /*
- * Raises the event if the process armed the queue. The fence pairs with the one
- * in the library's univ_cq_ring_arm(): either the kernel sees the arm word, or
- * the process sees the completion when it polls after arming.
+ * Looks whether the process armed the queue, and raises the event if @fire is
+ * set; otherwise a later call has to. The fence pairs with the one in the
+ * library's univ_cq_ring_arm(): either the kernel sees the arm word, or the
+ * process sees the completion when it polls after arming.
  * Context: cq->lock is held.
  */
-static inline void univ_cq_notify(struct univ_cq *cq)
+static inline void univ_cq_look(struct univ_cq *cq, bool fire)
 {
-	bool solicited = cq->fresh_solicited;
+	bool armed;
 	u32 arm;
 
 	lockdep_assert_held(&cq->lock);
 	if (!cq->fresh)
 		return;
-	cq->fresh = false;
-	cq->fresh_solicited = false;
 	smp_mb();
 	arm = READ_ONCE(cq->ring.head->user.arm);
-	if (unlikely(arm != cq->fired && (solicited || !(arm & 1))))
+	armed = arm != cq->fired && (cq->fresh_solicited || !(arm & 1));
+	if (unlikely(armed) && !fire)
+		return;
+	cq->fresh = false;
+	cq->fresh_solicited = false;
+	if (unlikely(armed))
 		univ_cq_fire(cq, arm);
+}
+
+/* Raises the event if the process armed the queue. Context: as above. */
+static inline void univ_cq_notify(struct univ_cq *cq)
+{
+	univ_cq_look(cq, true);
 }
 
 #endif

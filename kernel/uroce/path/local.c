@@ -435,7 +435,8 @@ static __always_inline enum outcome send_batch_to(struct turn *t,
 	 * that is woken may look for them.
 	 */
 	if (t->told) {
-		uroce_recv_write(peer);
+		if (peer->resp.done.count)
+			uroce_recv_write_out(peer, UNIV_COMPLETE_LOOK);
 		uroce_send_notify(t->qp);
 		uroce_cq_notify(t->told);
 	}

@@ -73,8 +73,9 @@ bool uroce_cq_add_private(struct uroce_cq *cq, struct uroce_qp *qp,
 			  const struct uroce_batch *batch);
 
 /*
- * Writes a batch, which is empty then. @flags: UNIV_COMPLETE_NOTIFY, or 0 if
- * uroce_cq_notify() follows. Returns false if a completion is lost.
+ * Writes a batch, which is empty then. @flags: UNIV_COMPLETE_NOTIFY; or
+ * UNIV_COMPLETE_LOOK or 0, if uroce_cq_notify() follows. Returns false if a
+ * completion is lost.
  */
 static inline bool uroce_cq_add(struct uroce_cq *cq, struct uroce_qp *qp,
 				struct uroce_batch *batch, u32 flags)
