@@ -125,12 +125,21 @@ static u8 read_opcode(const struct uroce_response *res)
 	return last ? UROCE_READ_LAST : UROCE_READ_MIDDLE;
 }
 
+static void refuse_read(struct uroce_conn *conn,
+			const struct uroce_response *res)
+{
+	conn->resp.waiting = false;
+	uroce_resp_refuse(conn, UROCE_NAK_ACCESS, res->psn,
+			  IB_EVENT_QP_ACCESS_ERR);
+}
+
 static bool read_packet(struct uroce_conn *conn, struct uroce_response *res)
 {
 	u8 opcode = conn->service | read_opcode(res);
 	u64 va = res->va + (u64)uroce_psn_diff(res->psn, res->from) * conn->mtu;
 	u32 len = min_t(u64, res->end - va, conn->mtu), pad = uroce_pad(len);
 	struct sk_buff *skb;
+	int status = 0;
 	u8 *eth;
 
 	skb = uroce_net_alloc(uroce_ops[opcode].length + len + pad, false);
@@ -140,13 +149,16 @@ static bool read_packet(struct uroce_conn *conn, struct uroce_response *res)
 	if (uroce_ops[opcode].flags & UROCE_OP_AETH)
 		*(__be32 *)eth = uroce_aeth_make(UROCE_AETH_NO_CREDIT,
 						 res->msn);
-	if (len &&
-	    (!resp_aim(conn, res->srqn) ||
-	     conn->ops->read(conn, res->rkey, va, skb_put(skb, len), len))) {
+	if (len && !resp_aim(conn, res->srqn))
+		status = IB_WC_REM_ACCESS_ERR;
+	else if (len)
+		status = conn->ops->read(conn, res->rkey, va, skb_put(skb, len),
+					 len);
+	if (status) {
 		kfree_skb(skb);
-		conn->resp.waiting = false;
-		uroce_resp_refuse(conn, UROCE_NAK_ACCESS, res->psn,
-				  IB_EVENT_QP_ACCESS_ERR);
+		/* Otherwise the timer of the responder tries again. */
+		if (status != -EAGAIN)
+			refuse_read(conn, res);
 		return false;
 	}
 	memset(skb_put(skb, pad), 0, pad);
@@ -398,14 +410,6 @@ enum resp_step uroce_resp_read(struct uroce_conn *conn,
 	return RESP_OK;
 }
 
-/*
- * The address is aligned, but the memory that a window maps it to need not be.
- */
-static enum resp_step refused_atomic(int status)
-{
-	return status == IB_WC_REM_INV_REQ_ERR ? RESP_INVALID : RESP_ACCESS;
-}
-
 enum resp_step uroce_resp_atomic(struct uroce_conn *conn,
 				 const struct uroce_packet *pkt)
 {
@@ -430,7 +434,7 @@ enum resp_step uroce_resp_atomic(struct uroce_conn *conn,
 				   be64_to_cpu(eth->compare),
 				   be64_to_cpu(eth->swap_add), &res->orig);
 	if (status)
-		return refused_atomic(status);
+		return uroce_resp_step(status);
 	response_keep(&conn->resp, res, UROCE_OP_ATOMIC, 1);
 	return RESP_OK;
 }
@@ -458,7 +462,7 @@ enum resp_step uroce_resp_atomic_write(struct uroce_conn *conn,
 		return RESP_INVALID;
 	status = conn->ops->atomic_write(conn, rkey, va, value);
 	if (status)
-		return refused_atomic(status);
+		return uroce_resp_step(status);
 	/*
 	 * The answer to an atomic write is the response to a read of zero
 	 * bytes.

@@ -109,7 +109,6 @@ static u64 comp_wait_ns(struct uroce_requester *req, u8 timer)
 static enum comp_step comp_wait(struct uroce_conn *conn, u8 timer)
 {
 	struct uroce_requester *req = &conn->req;
-	u64 ns;
 
 	if (req->waiting)
 		return COMP_DROP;
@@ -120,12 +119,7 @@ static enum comp_step comp_wait(struct uroce_conn *conn, u8 timer)
 	}
 	if (req->rnr_retry != 7)
 		req->rnr_tries--;
-	uroce_req_back(conn);
-	req->waiting = true;
-	ns = comp_wait_ns(req, timer);
-	req->ready_at = ktime_get_ns() + ns;
-	timer_delete(&req->timer);
-	hrtimer_start(&req->soon, ns_to_ktime(ns), HRTIMER_MODE_REL_SOFT);
+	uroce_req_pause(conn, comp_wait_ns(req, timer));
 	return COMP_OK;
 }
 
@@ -195,6 +189,23 @@ static void comp_answered(struct uroce_conn *conn)
 		conn->req.reads--;
 }
 
+/*
+ * The pages that a response is for are being faulted in. The response is
+ * dropped, and asked for again after this time, which doubles so often.
+ */
+#define PAGING_NS	(320ull * NSEC_PER_USEC)
+#define PAGING_DOUBLINGS 5
+
+static void comp_paging(struct uroce_conn *conn)
+{
+	struct uroce_requester *req = &conn->req;
+	u8 waits = min_t(u8, req->rnr_waits, PAGING_DOUBLINGS);
+
+	if (req->rnr_waits < RNR_DOUBLINGS)
+		req->rnr_waits++;
+	uroce_req_pause(conn, PAGING_NS << waits);
+}
+
 static enum comp_step comp_scatter(struct uroce_conn *conn,
 				   struct uroce_msg *msg, u32 offset,
 				   const struct uroce_packet *pkt)
@@ -203,7 +214,10 @@ static enum comp_step comp_scatter(struct uroce_conn *conn,
 
 	if (!status)
 		return COMP_OK;
-	uroce_req_fail(conn, status);
+	if (status == -EAGAIN)
+		comp_paging(conn);
+	else
+		uroce_req_fail(conn, status);
 	return COMP_DROP;
 }
 

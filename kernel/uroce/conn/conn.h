@@ -25,10 +25,12 @@ struct uroce_conn;
  * struct uroce_conn_ops - how a connection reaches its queue pair
  * @msg: the send request of a free-running index; it was posted and is not
  *	complete
- * @gather: copy payload of a request into a buffer
+ * @gather: copy payload of a request into a buffer; -EAGAIN: pages are being
+ *	faulted in, try again later
  * @attach: add payload of a request to a packet as pages; -EOPNOTSUPP if that
  *	is impossible, and then the packet has to be freed
- * @scatter: copy a packet's payload into the memory that a read or atomic names
+ * @scatter: copy a packet's payload into the memory that a read or atomic
+ *	names; -EAGAIN likewise
  * @local: execute a request that needs no packet; -EAGAIN: try again later
  * @done: complete a request; called once for each, in order. After an error
  *	status nothing more is sent: the owner moves the queue pair to the error
@@ -37,7 +39,8 @@ struct uroce_conn;
  *	that number and use its protection domain; fails if the peer may not
  *	name it
  * @take: take a receive request for a new message; -ENOENT if there is none
- * @place: copy a packet's payload into the receive request
+ * @place: copy a packet's payload into the receive request; -EAGAIN likewise,
+ *	and as of @write, @read, @atomic and @atomic_write
  * @received: complete the receive request
  * @check: may the peer access that memory?
  * @write: copy a packet's payload into remote-accessible memory

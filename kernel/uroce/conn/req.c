@@ -257,7 +257,7 @@ static enum uroce_req_step req_packet(struct uroce_conn *conn,
 		return REQ_LATER;
 	if (status) {
 		kfree_skb(skb);
-		return req_refuse(conn, status);
+		return status == -EAGAIN ? REQ_LATER : req_refuse(conn, status);
 	}
 	ret = req_xmit(conn, skb, ask(conn, req->offset + len == msg->length));
 	if (ret == -ENOBUFS)
@@ -514,6 +514,20 @@ void uroce_req_back(struct uroce_conn *conn)
 	conn->req.reads = 0;
 	conn->req.silent = 0;
 	uroce_req_seek(conn, conn->req.una);
+}
+
+/*
+ * Sends nothing for @ns, and then begins with the oldest unacknowledged packet.
+ */
+void uroce_req_pause(struct uroce_conn *conn, u64 ns)
+{
+	struct uroce_requester *req = &conn->req;
+
+	uroce_req_back(conn);
+	req->waiting = true;
+	req->ready_at = ktime_get_ns() + ns;
+	timer_delete(&req->timer);
+	hrtimer_start(&req->soon, ns_to_ktime(ns), HRTIMER_MODE_REL_SOFT);
 }
 
 void uroce_req_fail(struct uroce_conn *conn, enum ib_wc_status status)

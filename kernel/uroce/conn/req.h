@@ -18,6 +18,7 @@ void uroce_soon(struct hrtimer *timer, u8 *stuck);
 
 /* req.c. Context: the requester's lock, except for the timers. */
 void uroce_req_back(struct uroce_conn *conn);
+void uroce_req_pause(struct uroce_conn *conn, u64 ns);
 void uroce_req_retry(struct uroce_conn *conn);
 void uroce_req_seek(struct uroce_conn *conn, u32 psn);
 void uroce_req_fail(struct uroce_conn *conn, enum ib_wc_status status);

@@ -84,6 +84,25 @@ static enum resp_step check_target(struct uroce_conn *conn,
 	return resp_aim(conn, srqn) ? RESP_OK : RESP_INVALID;
 }
 
+/* The result of an operation on the peer's behalf; see uroce_conn_ops. */
+enum resp_step uroce_resp_step(int status)
+{
+	switch (status) {
+	case 0:
+		return RESP_OK;
+	case -EAGAIN:
+		return RESP_PAGING;
+	/*
+	 * The address is aligned, but the memory that a window maps it to need
+	 * not be.
+	 */
+	case IB_WC_REM_INV_REQ_ERR:
+		return RESP_INVALID;
+	default:
+		return RESP_ACCESS;
+	}
+}
+
 enum resp_step uroce_resp_access(struct uroce_conn *conn, u32 rkey, u64 va,
 				 u32 len, int access)
 {
@@ -176,10 +195,10 @@ static enum resp_step write_packet(struct uroce_conn *conn,
 		if (step != RESP_OK)
 			return step;
 	}
-	if (pkt->len &&
-	    conn->ops->write(conn, resp->rkey, resp->va + resp->offset, pkt))
-		return RESP_ACCESS;
-	return RESP_OK;
+	if (!pkt->len)
+		return RESP_OK;
+	return uroce_resp_step(conn->ops->write(conn, resp->rkey,
+						resp->va + resp->offset, pkt));
 }
 
 static enum resp_step send_packet(struct uroce_conn *conn,
@@ -192,6 +211,8 @@ static enum resp_step send_packet(struct uroce_conn *conn,
 	if (step != RESP_OK)
 		return step;
 	status = pkt->len ? conn->ops->place(conn, resp->offset, pkt) : 0;
+	if (status == -EAGAIN)
+		return RESP_PAGING;
 	if (status) {
 		recv_complete(conn, pkt, status);
 		return status == IB_WC_LOC_LEN_ERR ? RESP_TOO_LONG :
@@ -325,12 +346,19 @@ static void tell_gap(struct uroce_conn *conn)
 /* Packets in flight may arrive for longer than the shortest RNR timers last. */
 #define PATIENCE_NS	(2 * NSEC_PER_MSEC)
 
-static void tell_not_ready(struct uroce_conn *conn)
+/*
+ * The RNR timer for pages that are being faulted in, 0.64 ms: a page that has
+ * to be read takes longer than one that only has to be cleared.
+ */
+#define PAGING_TIMER 12
+
+static void tell_not_ready(struct uroce_conn *conn, u8 timer)
 {
 	struct uroce_responder *resp = &conn->resp;
-	u64 wait = max_t(u64, uroce_rnr_ns(resp->rnr_timer), PATIENCE_NS);
+	u64 wait = max_t(u64, uroce_rnr_ns(timer), PATIENCE_NS);
 
-	tell(conn, UROCE_AETH_RNR | resp->rnr_timer);
+	conn->ops->count(conn, UROCE_CNT_RNR_SENT);
+	tell(conn, UROCE_AETH_RNR | timer);
 	resp->patience = ktime_get_ns() + wait;
 }
 
@@ -385,8 +413,10 @@ static void end_reliable(struct uroce_conn *conn,
 		tell_gap(conn);
 		break;
 	case RESP_RNR:
-		conn->ops->count(conn, UROCE_CNT_RNR_SENT);
-		tell_not_ready(conn);
+		tell_not_ready(conn, conn->resp.rnr_timer);
+		break;
+	case RESP_PAGING:
+		tell_not_ready(conn, PAGING_TIMER);
 		break;
 	default:
 		refuse(conn, pkt, step);

@@ -15,6 +15,7 @@ enum resp_step {
 	RESP_AGAIN,	/* a duplicate: answer it again */
 	RESP_GAP,	/* an earlier packet is missing */
 	RESP_RNR,	/* no receive request */
+	RESP_PAGING,	/* pages are being faulted in */
 	RESP_INVALID,
 	RESP_ACCESS,
 	RESP_OPERATION,
@@ -63,6 +64,7 @@ static inline void resp_sweep(struct uroce_responder *resp)
 }
 
 /* resp.c */
+enum resp_step uroce_resp_step(int status);
 enum resp_step uroce_resp_access(struct uroce_conn *conn, u32 rkey, u64 va,
 				 u32 len, int access);
 
