@@ -190,6 +190,11 @@
  *	before it leaves INIT. Value: state of the queue pair.
  * @UNIV_REASON_CNTR_TAKEN: The queue pair has a completion counter for some of
  *	the operations. Value: these operations.
+ * @UNIV_REASON_PAGE_FAULT: A page of a region of on-demand paging could not be
+ *	faulted in. Value: address of the first byte. Bound: number of bytes.
+ *	Also in completions.
+ * @UNIV_REASON_ADVICE_KEY: The advice is not possible for that key and range.
+ *	Value: key.
  * @UNIV_REASON_COUNT: Number of reasons; not a reason.
  *
  * "detail", "value" and "bound" in these descriptions are fields of struct
@@ -283,6 +288,8 @@ enum univ_reason {
 	UNIV_REASON_DM_RANGE,
 	UNIV_REASON_CNTR_STATE,
 	UNIV_REASON_CNTR_TAKEN,
+	UNIV_REASON_PAGE_FAULT,
+	UNIV_REASON_ADVICE_KEY,
 	UNIV_REASON_COUNT
 };
 
@@ -801,6 +808,31 @@ struct univ_mr_rereg {
 	__aligned_u64 iova;
 	__u32 lkey;
 	__u32 rkey;
+};
+
+/**
+ * struct univ_mr_advise - ibv_advise_mr(3), for one part of a region
+ * @hdr: head
+ * @pd: in: handle
+ * @advice: in: enum ibv_advise_mr_advice
+ * @flags: in: IBV_ADVISE_MR_FLAG_FLUSH: return when the advice was followed
+ * @lkey: in: of the region, which has IBV_ACCESS_ON_DEMAND
+ * @addr: in: address by which requests refer to the first byte
+ * @length: in: bytes
+ *
+ * Errors: EOPNOTSUPP if the device has no on-demand paging, or does not know
+ * the advice or a flag. ENOENT if no region of the domain has the key and the
+ * bytes, EINVAL if it is a region without on-demand paging, EPERM if it may not
+ * be written. EFAULT, with the flag, if the process has no such memory.
+ */
+struct univ_mr_advise {
+	struct univ_hdr hdr;
+	__u32 pd;
+	__u32 advice;
+	__u32 flags;
+	__u32 lkey;
+	__aligned_u64 addr;
+	__aligned_u64 length;
 };
 
 /**
@@ -1436,6 +1468,7 @@ struct univ_event {
 #define UNIV_MR_REG		UNIV_IO(0x14)	/* struct univ_mr_reg */
 #define UNIV_MR_REREG		UNIV_IO(0x15)	/* struct univ_mr_rereg */
 #define UNIV_MR_DEREG		UNIV_IO(0x16)	/* struct univ_destroy */
+#define UNIV_MR_ADVISE		UNIV_IO(0x17)	/* struct univ_mr_advise */
 #define UNIV_AH_CREATE		UNIV_IO(0x18)	/* struct univ_ah_create */
 #define UNIV_AH_DESTROY		UNIV_IO(0x19)	/* struct univ_destroy */
 #define UNIV_MW_ALLOC		UNIV_IO(0x1a)	/* struct univ_mw_alloc */

@@ -45,6 +45,7 @@
 	X(MR_REG, mr_reg, mr_reg, reserved, R(mr_reg, reserved))	\
 	X(MR_REREG, mr_rereg, mr_rereg, rkey, )				\
 	X(MR_DEREG, mr_dereg, destroy, reserved, R(destroy, reserved))	\
+	X(MR_ADVISE, mr_advise, mr_advise, length, )			\
 	X(AH_CREATE, ah_create, ah_create, attr,			\
 	  R(ah_create, attr.reserved))					\
 	X(AH_DESTROY, ah_destroy, destroy, reserved,			\

@@ -88,6 +88,20 @@ static inline bool univ_dma_need_sync(struct device *dev, dma_addr_t addr)
 #include <rdma/iter.h>
 #endif
 
+/*
+ * 6.17 keeps the page frames of on-demand paging in a member of their own, and
+ * their access in the flags of HMM.
+ */
+#ifdef UNIV_HAS_ODP_MAP
+#define univ_odp_pfns(umem)	((umem)->map.pfn_list)
+#define UNIV_ODP_READ		0
+#define UNIV_ODP_WRITE		HMM_PFN_WRITE
+#else
+#define univ_odp_pfns(umem)	((umem)->pfn_list)
+#define UNIV_ODP_READ		ODP_READ_ALLOWED_BIT
+#define UNIV_ODP_WRITE		(ODP_READ_ALLOWED_BIT | ODP_WRITE_ALLOWED_BIT)
+#endif
+
 /* Timers */
 
 /* 6.2 */

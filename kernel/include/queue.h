@@ -85,6 +85,10 @@ struct univ_srq;
  * @UNIV_QUEUE_DEVICE_CQ: completions pass through the device's own queue, which
  *	kernel verbs resize together with the ring (@cq_resize). If they cannot,
  *	the completion queue is not resized
+ * @UNIV_QUEUE_ODP: on-demand paging, by reg_user_mr() without udata, as
+ *	ib_device_attr.odp_caps says, if the device has %IBK_ON_DEMAND_PAGING;
+ *	and advise_mr(), which is called for one part of a region at a time and
+ *	returns an error as struct univ_mr_advise has it
  */
 enum univ_queue_caps {
 	UNIV_QUEUE_WINDOWS = 1 << 0,
@@ -94,6 +98,7 @@ enum univ_queue_caps {
 	UNIV_QUEUE_WRITES_CQ = 1 << 4,
 	UNIV_QUEUE_DMA = 1 << 5,
 	UNIV_QUEUE_DEVICE_CQ = 1 << 6,
+	UNIV_QUEUE_ODP = 1 << 7,
 };
 
 /*
@@ -101,6 +106,12 @@ enum univ_queue_caps {
  * executes atomic writes. Kernels from 6.2 on have a name for it.
  */
 #define UNIV_CAP_ATOMIC_WRITE (1ull << 40)
+
+/*
+ * The bit of the odp_caps of a transport for atomic writes. Kernels from 6.17
+ * on have a name for it.
+ */
+#define UNIV_ODP_ATOMIC_WRITE (1u << 7)
 
 /**
  * struct univ_queue_cntr - a completion counter, attached to a queue pair

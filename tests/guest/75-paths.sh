@@ -95,6 +95,7 @@ atomic_writes_among_losses() {
 run_test "by packets: windows (adv23)" 300 by_packets windows bad_windows
 run_test "by packets: XRC (adv13)" 500 by_packets xrc bad_xrc
 run_test "by packets: completion counters" 100 by_packets api_cntr
+run_test "by packets: on-demand paging" 500 by_packets odp odp_traffic
 run_test "by packets: SQE" 100 states_by_packets
 run_test "by packets: wrong keys and short receives are refused, and the first message raises an event" 100 refused_by_packets
 run_test "by packets: mistakes of the requester are explained" 60 own_mistakes_by_packets

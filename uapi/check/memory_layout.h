@@ -28,6 +28,15 @@ AT(univ_mw_alloc, type, 36);
 AT(univ_mw_alloc, handle, 40);
 AT(univ_mw_alloc, rkey, 44);
 
+SIZE(univ_mr_advise, 64);
+AT(univ_mr_advise, hdr, 0);
+AT(univ_mr_advise, pd, 32);
+AT(univ_mr_advise, advice, 36);
+AT(univ_mr_advise, flags, 40);
+AT(univ_mr_advise, lkey, 44);
+AT(univ_mr_advise, addr, 48);
+AT(univ_mr_advise, length, 56);
+
 SIZE(univ_mr_null_alloc, 48);
 AT(univ_mr_null_alloc, hdr, 0);
 AT(univ_mr_null_alloc, pd, 32);

@@ -27,9 +27,6 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-NO_CALL(advise_mr, struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
-	struct ibv_sge *list, uint32_t count)
-
 NO_CALL(post_srq_ops, struct ibv_srq *srq, struct ibv_ops_wr *op, struct ibv_ops_wr **bad)
 
 NO_OBJECT(create_wq, struct ibv_wq, struct ibv_context *context, struct ibv_wq_init_attr *attr)
@@ -87,7 +84,6 @@ static void flow_ops_set(struct verbs_context *vctx)
 
 void univ_unsupported_ops(struct verbs_context *vctx)
 {
-	vctx->advise_mr = no_advise_mr;
 	queue_ops_set(vctx);
 	flow_ops_set(vctx);
 }

@@ -102,6 +102,7 @@ static void ops_set(struct verbs_context *vctx, const struct univ_post_ops *post
 	vctx->query_port = univ_query_port;
 	vctx->query_device_ex = univ_query_device_ex;
 	vctx->query_rt_values = univ_query_rt_values;
+	vctx->advise_mr = univ_advise_mr;
 	vctx->alloc_null_mr = univ_alloc_null_mr;
 	vctx->alloc_dm = univ_alloc_dm;
 	vctx->free_dm = univ_free_dm;

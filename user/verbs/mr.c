@@ -29,8 +29,12 @@ UNIV_EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_
 		free(mr);
 		return NULL;
 	}
-	/* The device may write there from now on; received data is not marked again. */
-	if (access & (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC))
+	/*
+	 * The device may write there from now on; received data is not marked again. A region
+	 * without an address has all of them.
+	 */
+	if (addr && access & (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+			      IBV_ACCESS_REMOTE_ATOMIC))
 		univ_kernel_wrote(addr, length);
 	*mr = (struct ibv_mr) {
 		.context = pd->context,
@@ -147,6 +151,28 @@ UNIV_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 	(void)access;
 	univ_fail_unsupported("ibv_reg_dmabuf_mr");
 	return NULL;
+}
+
+int univ_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
+		   struct ibv_sge *list, uint32_t count)
+{
+	if (!count)
+		return univ_fail_zero("ibv_advise_mr", UNIV_LIMIT_SEND_SGE);
+	for (uint32_t i = 0; i < count; i++) {
+		struct univ_mr_advise cmd = {
+			.pd = pd->handle,
+			.advice = advice,
+			.flags = flags,
+			.lkey = list[i].lkey,
+			.addr = list[i].addr,
+			.length = list[i].length,
+		};
+		int err = univ_cmd_mr_advise(pd->context->cmd_fd, &cmd);
+
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 struct ibv_mr *univ_alloc_null_mr(struct ibv_pd *pd)

@@ -28,6 +28,8 @@ struct ibv_pd *univ_alloc_parent_domain(struct ibv_context *context,
 					struct ibv_parent_domain_init_attr *attr);
 
 /* mr.c, dm.c */
+int univ_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
+		   struct ibv_sge *list, uint32_t count);
 struct ibv_mr *univ_alloc_null_mr(struct ibv_pd *pd);
 struct ibv_dm *univ_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_attr *attr);
 int univ_free_dm(struct ibv_dm *dm);

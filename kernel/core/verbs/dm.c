@@ -100,7 +100,8 @@ static int mr_check(struct univ_call *call, struct univ_mr_dm_reg *cmd,
 					  cmd->length,
 					  cmd->offset < dm->length ?
 					  dm->length - cmd->offset : 0);
-	return univ_mr_check_access(call->ctx->dev->ib, &cmd->hdr, cmd->access);
+	return univ_mr_check_access(call->ctx->dev->ib, &cmd->hdr, cmd->access,
+				    false);
 }
 
 static int mr_reg(struct univ_call *call, struct univ_mr_dm_reg *cmd,

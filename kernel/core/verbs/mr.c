@@ -22,28 +22,47 @@ struct mr_range {
 	u64 iova;
 };
 
-int univ_mr_check_access(struct ib_device *ib, struct univ_hdr *hdr,
-			 u32 access)
+/*
+ * Most drivers want a user context of their own for on-demand paging. rdma_rxe
+ * of 7.2 and 7.3 wants none, but looks pages up by iova and does not check that
+ * it is the process's address.
+ */
+bool univ_odp_offered(const struct univ_device *dev)
 {
-	int ret = ib_check_mr_access(ib, access);
+	return univ_queue_can(dev, UNIV_QUEUE_ODP) &&
+	       dev->ib->attrs.kernel_cap_flags & IBK_ON_DEMAND_PAGING;
+}
 
-	/*
-	 * Most drivers want a user context of their own for on-demand paging.
-	 * rdma_rxe of 7.2 and 7.3 wants none, but looks pages up by iova and
-	 * does not check that it is the process's address.
-	 */
-	if (!ret && access & (IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB))
-		ret = -EOPNOTSUPP;
+/* @odp: on-demand paging is possible. */
+int univ_mr_check_access(struct ib_device *ib, struct univ_hdr *hdr, u32 access,
+			 bool odp)
+{
+	u32 refused = IB_ACCESS_HUGETLB | (odp ? 0 : IB_ACCESS_ON_DEMAND);
+	int ret = access & refused ? -EOPNOTSUPP :
+				     ib_check_mr_access(ib, access);
+
 	if (ret)
 		univ_explain(hdr, ret, UNIV_REASON_ACCESS_FLAGS, 0, access, 0);
 	return ret;
 }
 
+/* Is it the region of all addresses of the process? */
+static bool mr_is_implicit(const struct ib_device *ib,
+			   const struct mr_range *range, u32 access)
+{
+	return access & IB_ACCESS_ON_DEMAND && !range->addr && !range->iova &&
+	       range->length == U64_MAX &&
+	       ib->attrs.odp_caps.general_caps & IB_ODP_SUPPORT_IMPLICIT;
+}
+
+/* The access flags were checked. */
 static int mr_check_range(struct ib_device *ib, struct univ_hdr *hdr,
-			  const struct mr_range *range)
+			  const struct mr_range *range, u32 access)
 {
 	u64 end;
 
+	if (mr_is_implicit(ib, range, access))
+		return 0;
 	if (!range->length)
 		return univ_explain(hdr, -EINVAL, UNIV_REASON_ZERO,
 				    UNIV_LIMIT_MR_LENGTH, 0, 0);
@@ -138,7 +157,12 @@ static struct univ_mr *mr_create(struct univ_call *call,
 				mr_access(call->ctx->dev, cmd->access));
 	if (!IS_ERR(mr->ib))
 		return mr;
-	ret = mr_explain(&cmd->hdr, &range, PTR_ERR(mr->ib));
+	ret = PTR_ERR(mr->ib);
+	/* Pages on demand are not charged to RLIMIT_MEMLOCK. */
+	if (ret == -ENOMEM && cmd->access & IB_ACCESS_ON_DEMAND)
+		univ_explain_driver(&cmd->hdr, ret);
+	else
+		ret = mr_explain(&cmd->hdr, &range, ret);
 	univ_object_release(&mr->obj);
 	return ERR_PTR(ret);
 }
@@ -147,14 +171,15 @@ int univ_mr_reg_ioctl(struct univ_call *call, void *arg)
 {
 	struct univ_mr_reg *cmd = arg;
 	struct mr_range range = { cmd->addr, cmd->length, cmd->iova };
-	struct ib_device *ib = call->ctx->dev->ib;
+	struct univ_device *dev = call->ctx->dev;
 	struct univ_pd *pd;
 	struct univ_mr *mr;
 	int ret;
 
-	ret = univ_mr_check_access(ib, &cmd->hdr, cmd->access);
+	ret = univ_mr_check_access(dev->ib, &cmd->hdr, cmd->access,
+				   univ_odp_offered(dev));
 	if (!ret)
-		ret = mr_check_range(ib, &cmd->hdr, &range);
+		ret = mr_check_range(dev->ib, &cmd->hdr, &range, cmd->access);
 	if (ret)
 		return ret;
 	pd = univ_pd_get(call->ctx, cmd->pd, &cmd->hdr);
@@ -244,9 +269,11 @@ put:
 }
 
 /* Checks which changes make sense, and on which devices. */
-static int mr_rereg_check(struct ib_device *ib, struct univ_mr_rereg *cmd)
+static int mr_rereg_check(const struct univ_device *dev,
+			  struct univ_mr_rereg *cmd)
 {
 	struct mr_range range = { cmd->addr, cmd->length, cmd->iova };
+	struct ib_device *ib = dev->ib;
 	int ret = 0;
 
 	if (!cmd->change || cmd->change & ~IB_MR_REREG_SUPPORTED)
@@ -255,9 +282,10 @@ static int mr_rereg_check(struct ib_device *ib, struct univ_mr_rereg *cmd)
 				    UNIV_REASON_FLAGS, 0, cmd->change,
 				    IB_MR_REREG_SUPPORTED);
 	if (cmd->change & IB_MR_REREG_ACCESS)
-		ret = univ_mr_check_access(ib, &cmd->hdr, cmd->access);
+		ret = univ_mr_check_access(ib, &cmd->hdr, cmd->access,
+					   univ_odp_offered(dev));
 	if (!ret && cmd->change & IB_MR_REREG_TRANS)
-		ret = mr_check_range(ib, &cmd->hdr, &range);
+		ret = mr_check_range(ib, &cmd->hdr, &range, 0);
 	if (ret)
 		return ret;
 	/*
@@ -346,12 +374,72 @@ int univ_mr_rereg_ioctl(struct univ_call *call, void *arg)
 	if (IS_ERR(obj))
 		return PTR_ERR(obj);
 	mr = container_of(obj, struct univ_mr, obj);
-	ret = mr_rereg_check(call->ctx->dev->ib, cmd);
+	ret = mr_rereg_check(call->ctx->dev, cmd);
 	if (!ret && mr->fixed)
 		ret = univ_explain_driver(&cmd->hdr, -EOPNOTSUPP);
 	if (!ret)
 		ret = mr_rereg_locked(call, mr, cmd);
 	univ_object_put(obj);
+	return ret;
+}
+
+static int advise_explain(struct univ_mr_advise *cmd, int err)
+{
+	switch (err) {
+	case 0:
+		return 0;
+	case -ENOENT:
+	case -EINVAL:
+	case -EPERM:
+		return univ_explain(&cmd->hdr, err, UNIV_REASON_ADVICE_KEY, 0,
+				    cmd->lkey, 0);
+	case -EFAULT:
+		return univ_explain(&cmd->hdr, err, UNIV_REASON_PAGE_FAULT, 0,
+				    cmd->addr, cmd->length);
+	default:
+		return univ_explain_driver(&cmd->hdr, err);
+	}
+}
+
+static int mr_advise_check(struct univ_call *call, struct univ_mr_advise *cmd)
+{
+	u32 flush = IB_UVERBS_ADVISE_MR_FLAG_FLUSH;
+
+	if (!univ_odp_offered(call->ctx->dev) ||
+	    cmd->advice > IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
+		return univ_explain_driver(&cmd->hdr, -EOPNOTSUPP);
+	if (cmd->flags & ~flush)
+		return univ_explain(&cmd->hdr, -EOPNOTSUPP, UNIV_REASON_FLAGS,
+				    0, cmd->flags, flush);
+	if (cmd->length > U32_MAX)
+		return univ_explain_limit(&cmd->hdr, UNIV_LIMIT_MR_LENGTH,
+					  cmd->length, U32_MAX);
+	return 0;
+}
+
+/*
+ * With IBV_ADVISE_MR_FLAG_FLUSH it waits for page faults under the live lock,
+ * as a registration does; see Documentation/architecture.rst.
+ */
+int univ_mr_advise_ioctl(struct univ_call *call, void *arg)
+{
+	struct univ_mr_advise *cmd = arg;
+	struct ib_sge sge = {
+		.addr = cmd->addr,
+		.length = cmd->length,
+		.lkey = cmd->lkey,
+	};
+	struct univ_pd *pd;
+	int ret = mr_advise_check(call, cmd);
+
+	if (ret)
+		return ret;
+	pd = univ_pd_get(call->ctx, cmd->pd, &cmd->hdr);
+	if (IS_ERR(pd))
+		return PTR_ERR(pd);
+	ret = advise_explain(cmd, ib_advise_mr(pd->ib, cmd->advice, cmd->flags,
+					       &sge, 1));
+	univ_object_put(&pd->obj);
 	return ret;
 }
 

@@ -126,14 +126,23 @@ static void device_query_extended(struct univ_device_query *cmd)
 	cmd->timestamp_mask = U64_MAX;
 	cmd->max_wq_type_rq = 0;
 	cmd->raw_packet_caps = 0;
-	cmd->odp_general_caps = 0;
-	cmd->odp_rc_caps = 0;
-	cmd->odp_uc_caps = 0;
-	cmd->odp_ud_caps = 0;
-	cmd->odp_xrc_caps = 0;
 	cmd->rss_max_rwq_indirection_tables = 0;
 	cmd->rss_max_rwq_indirection_table_size = 0;
 	cmd->rss_supported_qpts = 0;
+}
+
+static void device_query_odp(struct univ_device_query *cmd,
+			     const struct univ_device *dev)
+{
+	struct ib_odp_caps caps = {};
+
+	if (univ_odp_offered(dev))
+		caps = dev->ib->attrs.odp_caps;
+	cmd->odp_general_caps = caps.general_caps;
+	cmd->odp_rc_caps = caps.per_transport_caps.rc_odp_caps;
+	cmd->odp_uc_caps = caps.per_transport_caps.uc_odp_caps;
+	cmd->odp_ud_caps = caps.per_transport_caps.ud_odp_caps;
+	cmd->odp_xrc_caps = caps.per_transport_caps.xrc_odp_caps;
 }
 
 int univ_device_query_ioctl(struct univ_call *call, void *arg)
@@ -178,6 +187,7 @@ int univ_device_query_ioctl(struct univ_call *call, void *arg)
 	device_query_limits(cmd, attr);
 	device_query_extended(cmd);
 	device_query_moderation(cmd, call->ctx->dev);
+	device_query_odp(cmd, call->ctx->dev);
 	return 0;
 }
 

@@ -65,8 +65,9 @@ struct univ_pd *univ_pd_get(struct univ_context *ctx, u32 handle,
 			    struct univ_hdr *hdr);
 int univ_pd_destroy(struct univ_object *obj);
 int univ_mr_destroy(struct univ_object *obj);
-int univ_mr_check_access(struct ib_device *ib, struct univ_hdr *hdr,
-			 u32 access);
+bool univ_odp_offered(const struct univ_device *dev);
+int univ_mr_check_access(struct ib_device *ib, struct univ_hdr *hdr, u32 access,
+			 bool odp);
 struct univ_mr *univ_mr_of_memory(struct univ_call *call, struct univ_hdr *hdr,
 				  struct univ_pd *pd, void *memory, u64 length,
 				  u32 access);

@@ -268,10 +268,13 @@ static struct rdma_link_ops link_ops = {
 
 static int __init uroce_init(void)
 {
-	int ret = uroce_queue_start();
+	int ret = uroce_odp_init();
 
 	if (ret)
 		return ret;
+	ret = uroce_queue_start();
+	if (ret)
+		goto exit_odp;
 	ret = uroce_net_init(&uroce_input_ops);
 	if (ret)
 		goto stop_queue;
@@ -301,6 +304,8 @@ exit_net:
 	uroce_net_exit();
 stop_queue:
 	uroce_queue_stop();
+exit_odp:
+	uroce_odp_exit();
 	return ret;
 }
 
@@ -318,6 +323,7 @@ static void __exit uroce_exit(void)
 	/* Queue pairs and regions wait for the end of a grace period. */
 	rcu_barrier();
 	uroce_queue_stop();
+	uroce_odp_exit();
 	uroce_qp_exit();
 	uroce_xrc_exit();
 }

@@ -17,6 +17,27 @@ struct uroce_pd {
  */
 #define UROCE_DRIVER_ID 0x75726f63
 
+/*
+ * Datagrams and messages of unreliable connections that arrive before the pages
+ * of their receive request are faulted in are lost, so these services offer
+ * sends only.
+ */
+static void query_odp(struct ib_device_attr *attr)
+{
+	u32 rc = IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV |
+		 IB_ODP_SUPPORT_WRITE | IB_ODP_SUPPORT_READ |
+		 IB_ODP_SUPPORT_ATOMIC | IB_ODP_SUPPORT_SRQ_RECV |
+		 UNIV_ODP_ATOMIC_WRITE;
+
+	attr->kernel_cap_flags |= IBK_ON_DEMAND_PAGING;
+	attr->odp_caps.general_caps = IB_ODP_SUPPORT | IB_ODP_SUPPORT_IMPLICIT;
+	attr->odp_caps.per_transport_caps.rc_odp_caps = rc;
+	attr->odp_caps.per_transport_caps.xrc_odp_caps =
+		rc & ~(u32)IB_ODP_SUPPORT_RECV;
+	attr->odp_caps.per_transport_caps.uc_odp_caps = IB_ODP_SUPPORT_SEND;
+	attr->odp_caps.per_transport_caps.ud_odp_caps = IB_ODP_SUPPORT_SEND;
+}
+
 static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 			struct ib_udata *udata)
 {
@@ -37,6 +58,8 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 				 IB_DEVICE_MEM_WINDOW_TYPE_2B |
 				 UNIV_CAP_ATOMIC_WRITE;
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
+	if (IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING))
+		query_odp(attr);
 	attr->max_send_sge = UROCE_MAX_SGE;
 	attr->max_recv_sge = UROCE_MAX_SGE;
 	attr->max_sge_rd = UROCE_MAX_SGE;
@@ -138,6 +161,7 @@ static void disassociate_ucontext(struct ib_ucontext *ctx)
 const struct ib_device_ops uroce_dev_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = UROCE_DRIVER_ID,
+	.advise_mr = uroce_mr_advise,
 	.alloc_hw_port_stats = uroce_stats_alloc,
 	.alloc_mr = uroce_mr_alloc,
 	.alloc_mw = uroce_mw_alloc,

@@ -18,8 +18,10 @@
 
 struct ib_umem;
 struct sk_buff;
+struct uroce_ask;
 struct uroce_dev;
 struct uroce_mw;
+struct uroce_odp;
 struct uroce_packet;
 
 /**
@@ -42,11 +44,13 @@ struct uroce_mr_table {
  * @UROCE_MR_PAGES: pages
  * @UROCE_MR_KERNEL: addresses are kernel addresses (get_dma_mr)
  * @UROCE_MR_NULL: none; reads give zeros and writes are lost
+ * @UROCE_MR_ODP: pages that are faulted in on demand
  */
 enum uroce_mr_kind {
 	UROCE_MR_PAGES,
 	UROCE_MR_KERNEL,
 	UROCE_MR_NULL,
+	UROCE_MR_ODP,
 };
 
 /**
@@ -65,7 +69,9 @@ enum uroce_mr_kind {
  * @offset: offset of the first byte in @pages[0]
  * @access: enum ib_access_flags
  * @kind: enum uroce_mr_kind
- * @valid: requests may use the key; see uroce_mr_hold()
+ * @valid: requests may use the key; see uroce_mr_hold(). False for on-demand
+ *	paging, which keeps such regions off the fast path
+ * @odp: state of on-demand paging, or NULL
  * @windows: number of windows bound to the region; negative when no more may be
  *	bound
  */
@@ -84,6 +90,7 @@ struct uroce_mr {
 	u32 access;
 	u8 kind;
 	bool valid;
+	struct uroce_odp *odp;
 	atomic_t windows;
 };
 
@@ -214,6 +221,104 @@ struct uroce_vec {
 	u32 len;
 };
 
+static inline bool uroce_seg_is_odp(const struct uroce_seg *seg)
+{
+	return seg->mr && unlikely(seg->mr->kind == UROCE_MR_ODP);
+}
+
+static inline bool uroce_vec_is_odp(const struct uroce_vec *vec)
+{
+	u32 i;
+
+	for (i = 0; i < vec->count; i++)
+		if (uroce_seg_is_odp(&vec->seg[i]))
+			return true;
+	return false;
+}
+
+/* odp.c */
+#ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
+int uroce_odp_enter(const struct uroce_vec *vec, u32 off, u32 len, bool write,
+		    struct uroce_ask **slot);
+void uroce_odp_leave(const struct uroce_vec *vec);
+void *uroce_odp_at(const struct uroce_mr *mr, u64 off, u32 *len);
+void uroce_ask_drop(struct uroce_ask **slot);
+struct uroce_ask *uroce_ask_ahead(struct uroce_odp *odp, u64 off, u64 len,
+				  bool write, bool fault, bool wait);
+int uroce_ask_wait(struct uroce_ask *ask);
+struct uroce_odp *uroce_odp_create(struct ib_device *ib, u64 start, int access);
+void uroce_odp_end(struct uroce_odp *odp);
+int uroce_odp_init(void);
+void uroce_odp_exit(void);
+#else
+static inline int uroce_odp_enter(const struct uroce_vec *vec, u32 off, u32 len,
+				  bool write, struct uroce_ask **slot)
+{
+	return -EFAULT;
+}
+
+static inline void uroce_odp_leave(const struct uroce_vec *vec) {}
+static inline void *uroce_odp_at(const struct uroce_mr *mr, u64 off, u32 *len)
+{
+	return NULL;
+}
+
+static inline void uroce_ask_drop(struct uroce_ask **slot) {}
+static inline struct uroce_ask *uroce_ask_ahead(struct uroce_odp *odp, u64 off,
+						u64 len, bool write, bool fault,
+						bool wait)
+{
+	return ERR_PTR(-EOPNOTSUPP);
+}
+
+static inline int uroce_ask_wait(struct uroce_ask *ask)
+{
+	return 0;
+}
+
+static inline struct uroce_odp *uroce_odp_create(struct ib_device *ib,
+						 u64 start, int access)
+{
+	return ERR_PTR(-EOPNOTSUPP);
+}
+
+static inline void uroce_odp_end(struct uroce_odp *odp) {}
+static inline int uroce_odp_init(void)
+{
+	return 0;
+}
+
+static inline void uroce_odp_exit(void) {}
+#endif
+
+/**
+ * uroce_vec_enter() - begin an access to memory
+ * @vec: the memory
+ * @off: first byte
+ * @len: bytes
+ * @write: the memory is written
+ * @slot: pages that the caller has asked for, or NULL for none; a pointer to
+ *	NULL does not ask. Under the caller's lock
+ *
+ * Pages of on-demand paging stay until uroce_vec_leave(). Each access to the
+ * bytes of a vector happens between these calls. Context: bottom halves off.
+ *
+ * Return: 0; -EAGAIN if pages are missing: they are being faulted in, and the
+ * caller tries again later; -EFAULT if they cannot be faulted in
+ */
+static inline int uroce_vec_enter(const struct uroce_vec *vec, u32 off, u32 len,
+				  bool write, struct uroce_ask **slot)
+{
+	return uroce_vec_is_odp(vec) ?
+		       uroce_odp_enter(vec, off, len, write, slot) : 0;
+}
+
+static inline void uroce_vec_leave(const struct uroce_vec *vec)
+{
+	if (uroce_vec_is_odp(vec))
+		uroce_odp_leave(vec);
+}
+
 /*
  * Functions that need bottom halves off rely on RCU: a section with bottom
  * halves off delays the end of a grace period.
@@ -271,6 +376,9 @@ struct ib_mr *uroce_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max);
 int uroce_mr_map(struct ib_mr *ib, struct scatterlist *sgl, int n,
 		 unsigned int *offset);
 int uroce_mr_dereg(struct ib_mr *ib, struct ib_udata *udata);
+int uroce_mr_advise(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
+		    u32 flags, struct ib_sge *sge, u32 count,
+		    struct uverbs_attr_bundle *attrs);
 int uroce_mr_fast(struct ib_pd *pd, struct ib_mr *ib, u32 key, u32 access);
 int uroce_mr_invalidate(struct ib_pd *pd, u32 key);
 

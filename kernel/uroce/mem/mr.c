@@ -181,10 +181,20 @@ static int mr_list_pages(struct uroce_mr *mr)
 
 static void mr_free(struct uroce_mr *mr)
 {
+	if (mr->odp)
+		uroce_odp_end(mr->odp);
 	if (mr->umem)
 		ib_umem_release(mr->umem);
 	kvfree(mr->pages);
 	kfree_rcu(mr, rcu);
+}
+
+static void mr_set_range(struct uroce_mr *mr, u64 length, u64 iova)
+{
+	mr->iova = iova;
+	mr->ib.iova = iova;
+	mr->length = length;
+	mr->ib.length = length;
 }
 
 /* Pins the pages of a process; mr_free() unpins them. */
@@ -197,12 +207,30 @@ static int mr_pin(struct uroce_mr *mr, u64 start, u64 length, u64 iova)
 		mr->umem = NULL;
 		return ret;
 	}
-	mr->iova = iova;
-	mr->ib.iova = iova;
-	mr->length = length;
-	mr->ib.length = length;
+	mr_set_range(mr, length, iova);
 	mr->offset = start & ~PAGE_MASK;
 	return mr_list_pages(mr);
+}
+
+/*
+ * The pages of a process, on demand. An implicit region, of all addresses, has
+ * the length U64_MAX.
+ */
+static int mr_page(struct uroce_mr *mr, u64 start, u64 length, u64 iova)
+{
+	struct uroce_odp *odp;
+
+	if (!start && !iova && length == U64_MAX)
+		length = TASK_SIZE;
+	if (!access_ok((void __user *)(uintptr_t)start, length))
+		return -EFAULT;
+	odp = uroce_odp_create(mr->ib.device, start, mr->access);
+	if (IS_ERR(odp))
+		return PTR_ERR(odp);
+	mr->odp = odp;
+	mr->kind = UROCE_MR_ODP;
+	mr_set_range(mr, length, iova);
+	return 0;
 }
 
 struct ib_mr *uroce_mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
@@ -217,9 +245,12 @@ struct ib_mr *uroce_mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 	mr = mr_new(pd, access);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	ret = mr_pin(mr, start, length, iova);
+	if (access & IB_ACCESS_ON_DEMAND)
+		ret = mr_page(mr, start, length, iova);
+	else
+		ret = mr_pin(mr, start, length, iova);
 	if (!ret)
-		ret = mr_publish(mr, true);
+		ret = mr_publish(mr, !mr->odp);
 	if (!ret)
 		return &mr->ib;
 	mr_free(mr);
@@ -280,6 +311,10 @@ struct ib_mr *uroce_mr_rereg(struct ib_mr *ib, int flags, u64 start, u64 length,
 	struct uroce_mr *mr = to_umr(ib), *other;
 	int ret;
 
+	/* A region cannot begin or cease to be pinned. */
+	if (mr->odp || (flags & IB_MR_REREG_ACCESS &&
+			access & IB_ACCESS_ON_DEMAND))
+		return ERR_PTR(-EOPNOTSUPP);
 	ret = uroce_fault_verb(to_udev(ib->device), UROCE_VERB_REREG_MR);
 	if (ret)
 		return ERR_PTR(ret);
@@ -379,6 +414,8 @@ void *uroce_mr_at_other(const struct uroce_mr *mr, u64 off, u32 *len,
 {
 	if (mr->kind == UROCE_MR_KERNEL)
 		return (void *)(uintptr_t)off;
+	if (mr->kind == UROCE_MR_ODP)
+		return uroce_odp_at(mr, off, len);
 	off = offset_in_page(off);
 	*len = min_t(u32, *len, PAGE_SIZE - off);
 	return (write ? (void *)mr->pages : page_address(ZERO_PAGE(0))) + off;
@@ -502,18 +539,41 @@ void uroce_mr_release(struct uroce_mr *mr)
 	complete(&mr->idle);
 }
 
+/*
+ * As uroce_mr_hold(), for regions of on-demand paging, whose keys no request
+ * changes or invalidates.
+ */
+static struct uroce_mr *mr_hold_odp(const struct uroce_mr_table *table,
+				    const struct ib_pd *pd, u32 key, u64 addr,
+				    u32 len, u32 access)
+{
+	struct uroce_mr *mr = uroce_mr_lookup(table, key >> 8);
+
+	if (!mr || !mr->odp || !refcount_inc_not_zero(&mr->ref))
+		return NULL;
+	if (mr->ib.lkey == key && mr->ib.pd == pd &&
+	    uroce_mr_allows(mr, addr, len, access))
+		return mr;
+	uroce_mr_put(mr);
+	return NULL;
+}
+
 /* See uroce_mr_hold(). */
 struct uroce_mr *uroce_mr_get(struct ib_pd *pd, u32 key, u64 addr, u32 len,
 			      u32 access)
 {
 	struct uroce_dev *dev = to_udev(pd->device);
+	const struct uroce_mr_table *table = rcu_dereference_bh(dev->table);
+	struct uroce_mr *mr;
 
-	return uroce_mr_hold(rcu_dereference_bh(dev->table), pd, key, addr, len,
-			     access);
+	mr = uroce_mr_hold(table, pd, key, addr, len, access);
+	return likely(mr) ? mr :
+			    mr_hold_odp(table, pd, key, addr, len, access);
 }
 
 /*
- * The reason why uroce_mr_get() refused, enum univ_reason, or 0. A key of
+ * The reason why uroce_mr_get() refused, enum univ_reason, or 0. With a valid
+ * key of on-demand paging it is a page that could not be faulted in. A key of
  * another domain is reported as unknown, so that a process learns nothing about
  * keys of other processes. Context: bottom halves off.
  */
@@ -523,11 +583,12 @@ u16 uroce_mr_why(const struct ib_pd *pd, u32 key, u64 addr, u32 len, u32 access)
 	const struct uroce_mr *mr;
 
 	mr = uroce_mr_lookup(rcu_dereference_bh(dev->table), key >> 8);
-	if (!mr || !READ_ONCE(mr->valid) || mr->ib.rkey != key ||
+	if (!mr || (!READ_ONCE(mr->valid) && !mr->odp) || mr->ib.rkey != key ||
 	    mr->ib.pd != pd)
 		return UNIV_REASON_KEY_UNKNOWN;
 	if (access & ~mr->access)
 		return UNIV_REASON_KEY_ACCESS;
-	return uroce_mr_allows(mr, addr, len, access) ? 0 :
-							UNIV_REASON_KEY_RANGE;
+	if (!uroce_mr_allows(mr, addr, len, access))
+		return UNIV_REASON_KEY_RANGE;
+	return mr->odp ? UNIV_REASON_PAGE_FAULT : 0;
 }

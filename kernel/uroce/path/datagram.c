@@ -76,12 +76,13 @@ static bool wants(const struct uroce_qp *qp, const struct uroce_wqe *wqe,
 }
 
 /*
- * A datagram that finds no receive request is lost. So is one that is longer
- * than the request at the head, which stays in the queue: the specification
- * makes the responder drop a UD request of invalid length silently and wait for
- * the next one, as newer versions of rdma_rxe do. The queue pair must not fail,
- * or any sender that knows its Q_Key could stop it; the Q_Key of queue pair 1
- * is well known. Context: the peer's lock.
+ * A datagram that finds no receive request, or one whose pages are still to be
+ * faulted in, is lost. So is one that is longer than the request at the head,
+ * which stays in the queue: the specification makes the responder drop a UD
+ * request of invalid length silently and wait for the next one, as newer
+ * versions of rdma_rxe do. The queue pair must not fail, or any sender that
+ * knows its Q_Key could stop it; the Q_Key of queue pair 1 is well known.
+ * Context: the peer's lock.
  */
 static void deliver(struct turn *t)
 {
@@ -97,19 +98,20 @@ static void deliver(struct turn *t)
 	u8 grh[GRH_LEN] __aligned(4);
 	u8 network;
 
-	status = uroce_recv_take_for(t->peer, cqe.byte_len);
-	if (!r->taken) {
+	status = uroce_recv_take_datagram(t->peer, cqe.byte_len);
+	if (!status)
+		status = uroce_recv_enter(t->peer, 0, cqe.byte_len);
+	if (!r->taken || status == IB_WC_RNR_RETRY_EXC_ERR ||
+	    status == IB_WC_LOC_LEN_ERR) {
 		uroce_note(t->peer, UROCE_CNT_OUT_OF_BUFFER);
 		return;
 	}
-	if (!status)
-		status = uroce_recv_map(t->peer, cqe.byte_len);
 	if (!status) {
 		network = make_grh(&t->wqe->av.flow, packet_len(t->wqe), grh);
 		uroce_tell_network(t->peer, &cqe, network);
 		uroce_vec_write(&r->vec, 0, grh, GRH_LEN);
 		uroce_vec_copy(&r->vec, GRH_LEN, &t->wqe->vec, 0, t->wqe->len);
-		uroce_vec_put(&r->vec);
+		uroce_recv_leave(t->peer);
 	}
 	if (uroce_wr_is(wr->opcode, UROCE_WRF_IMM)) {
 		cqe.wc_flags |= UNIV_WC_WITH_IMM;
@@ -161,6 +163,7 @@ static void deliver_group(struct turn *t)
 enum outcome uroce_local_datagram(struct turn *t)
 {
 	struct uroce_wqe *wqe = t->wqe;
+	enum outcome out;
 
 	if (wqe->len > t->qp->mtu) {
 		t->reason = UNIV_REASON_LIMIT;
@@ -173,6 +176,11 @@ enum outcome uroce_local_datagram(struct turn *t)
 	t->status = uroce_send_map(t->qp, wqe, 0);
 	if (t->status)
 		return LOCAL_FAILED;
+	out = turn_enter(t, wqe->len, false);
+	if (unlikely(out != LOCAL_DONE)) {
+		uroce_vec_put(&wqe->vec);
+		return out;
+	}
 	rcu_read_lock();
 	if (wqe->av.dev_id) {
 		deliver_unicast(t);
@@ -183,6 +191,7 @@ enum outcome uroce_local_datagram(struct turn *t)
 	}
 	t->bytes -= min(t->bytes, wqe->len);
 	rcu_read_unlock();
+	uroce_vec_leave(&wqe->vec);
 	uroce_vec_put(&wqe->vec);
 	return LOCAL_DONE;
 }

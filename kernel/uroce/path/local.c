@@ -22,6 +22,12 @@
  */
 #define RNR_FIRST_NS	(10ull * NSEC_PER_USEC)
 #define RNR_DOUBLINGS	7
+/*
+ * The interval at which a request is tried again while its pages are being
+ * faulted in doubles up to 82 ms.
+ */
+#define PAGING_FIRST_NS		(10ull * NSEC_PER_USEC)
+#define PAGING_DOUBLINGS	13
 
 /* ---- the fast path ------------------------------------------------------- */
 
@@ -224,6 +230,12 @@ static void give_up(struct turn *t, enum outcome out)
 		uroce_send_wait(qp, UROCE_WAIT_RETRY,
 				uroce_fault_delay_ns(qp->dev));
 		return;
+	case LOCAL_PAGING:
+		qp->sq.tried = true;
+		uroce_send_wait(qp, UROCE_WAIT_RETRY,
+				doubled(&qp->sq, PAGING_FIRST_NS,
+					PAGING_DOUBLINGS));
+		return;
 	case LOCAL_FULL:
 		qp->sq.tried = true;
 		uroce_send_wait(qp, UROCE_WAIT_RETRY,
@@ -424,7 +436,7 @@ static __always_inline enum outcome send_batch_to(struct turn *t,
 
 	spin_lock(&peer->resp.lock);
 	t->answers = uroce_local_answers(t->qp, peer);
-	t->quick = t->answers &&
+	t->quick = t->answers && t->wqe->stage != UROCE_STAGE_TAKEN &&
 		   (peer->resp.heard || peer->state != IB_QPS_RTR);
 	out = send_batch(t);
 	put_regions(t);

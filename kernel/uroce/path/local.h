@@ -24,6 +24,8 @@ enum outcome {
 	LOCAL_SILENT,		/* the peer does not answer */
 	LOCAL_FULL,		/* too many packets are queued below */
 	LOCAL_HELD,		/* delayed by a fault on request */
+	LOCAL_PAGING,		/* pages are being faulted in */
+	LOCAL_ABSENT,		/* the peer's pages cannot be faulted in */
 	LOCAL_FAILED,
 	LOCAL_SLOW,		/* nothing is done, the slow path has to */
 };
@@ -69,6 +71,20 @@ static inline enum outcome turn_fail(struct turn *t, enum ib_wc_status status)
 {
 	t->status = status;
 	return LOCAL_FAILED;
+}
+
+/*
+ * Begins an access to the next @n bytes of the request's own memory, which is
+ * mapped; uroce_vec_leave() ends it.
+ */
+static inline enum outcome turn_enter(struct turn *t, u32 n, bool write)
+{
+	int ret = uroce_vec_enter(&t->wqe->vec, t->wqe->done, n, write,
+				  &t->qp->sq.ask);
+
+	if (likely(!ret))
+		return LOCAL_DONE;
+	return ret == -EAGAIN ? LOCAL_PAGING : turn_fail(t, IB_WC_LOC_PROT_ERR);
 }
 
 /* XRC: does the request name a shared receive queue of the peer's domain? */

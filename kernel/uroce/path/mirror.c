@@ -257,7 +257,11 @@ void uroce_mirror_message(struct uroce_qp *qp, struct uroce_dev *to,
 	if (ok)
 		sq->shown_msn++;
 	if ((watched(qp->dev) || watched(to)) && !uroce_send_map(qp, wqe, 0)) {
-		show_message(&s, &msg, syndrome);
+		/* Pages that are gone again are not faulted in for this. */
+		if (!uroce_vec_enter(&wqe->vec, 0, wqe->len, false, NULL)) {
+			show_message(&s, &msg, syndrome);
+			uroce_vec_leave(&wqe->vec);
+		}
 		uroce_vec_put(&wqe->vec);
 	}
 	if (ok)

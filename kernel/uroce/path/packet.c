@@ -36,13 +36,13 @@ place_packet(struct uroce_qp *qp, const struct uroce_packet *pkt, u8 *network)
 	enum ib_wc_status status;
 	u8 grh[GRH_LEN] __aligned(4);
 
-	status = uroce_recv_map(qp, GRH_LEN + pkt->len);
+	status = uroce_recv_enter(qp, 0, GRH_LEN + pkt->len);
 	if (status)
 		return status;
 	*network = copy_grh(pkt, grh);
 	uroce_vec_write(&r->vec, 0, grh, GRH_LEN);
 	uroce_packet_put(pkt, &r->vec, GRH_LEN);
-	uroce_vec_put(&r->vec);
+	uroce_recv_leave(qp);
 	return IB_WC_SUCCESS;
 }
 
@@ -61,13 +61,14 @@ static void deliver_packet(struct uroce_qp *qp, const struct uroce_packet *pkt)
 	u8 network = RDMA_NETWORK_IPV4;
 	enum ib_wc_status status;
 
-	status = uroce_recv_take_for(qp, cqe.byte_len);
-	if (!qp->resp.recv.taken) {
+	status = uroce_recv_take_datagram(qp, cqe.byte_len);
+	if (!status)
+		status = place_packet(qp, pkt, &network);
+	if (!qp->resp.recv.taken || status == IB_WC_RNR_RETRY_EXC_ERR ||
+	    status == IB_WC_LOC_LEN_ERR) {
 		uroce_note(qp, UROCE_CNT_OUT_OF_BUFFER);
 		return;
 	}
-	if (!status)
-		status = place_packet(qp, pkt, &network);
 	uroce_tell_network(qp, &cqe, network);
 	if (pkt->op->flags & UROCE_OP_IMM) {
 		cqe.wc_flags |= UNIV_WC_WITH_IMM;

@@ -137,6 +137,82 @@ static enum outcome refuse_short(struct turn *t)
 	return refuse_recv(t, IB_WC_LOC_LEN_ERR, IB_WC_REM_INV_REQ_ERR);
 }
 
+/* A piece was copied. The next one begins with the shortest wait again. */
+static enum outcome moved(struct turn *t, u32 n)
+{
+	t->wqe->done += n;
+	if (t->wqe->done == t->wqe->len)
+		return LOCAL_DONE;
+	t->qp->sq.waits = 0;
+	return LOCAL_MORE;
+}
+
+/* Begins an access to the peer's memory. */
+static enum outcome enter_theirs(struct turn *t, const struct uroce_vec *theirs,
+				 u32 n, bool write)
+{
+	int ret = uroce_vec_enter(theirs, t->wqe->done, n, write,
+				  &t->peer->resp.ask);
+
+	if (likely(!ret))
+		return LOCAL_DONE;
+	return ret == -EAGAIN ? LOCAL_PAGING : LOCAL_ABSENT;
+}
+
+/*
+ * Begins an access to the next @n bytes on both sides. @own: this side's memory
+ * is written; @their: the peer's is.
+ */
+static enum outcome enter(struct turn *t, const struct uroce_vec *theirs, u32 n,
+			  bool own, bool their)
+{
+	enum outcome out = turn_enter(t, n, own);
+
+	if (unlikely(out != LOCAL_DONE))
+		return out;
+	out = enter_theirs(t, theirs, n, their);
+	if (unlikely(out != LOCAL_DONE))
+		uroce_vec_leave(&t->wqe->vec);
+	return out;
+}
+
+static void leave(struct turn *t, const struct uroce_vec *theirs)
+{
+	uroce_vec_leave(theirs);
+	uroce_vec_leave(&t->wqe->vec);
+}
+
+/*
+ * The pages of a receive request that was taken are not there. The request
+ * stays taken while they are faulted in.
+ */
+static enum outcome recv_absent(struct turn *t, enum outcome out)
+{
+	if (out == LOCAL_PAGING)
+		t->wqe->stage = UROCE_STAGE_TAKEN;
+	return out == LOCAL_ABSENT ?
+		       refuse_recv(t, IB_WC_LOC_PROT_ERR, IB_WC_REM_OP_ERR) :
+		       out;
+}
+
+/* Copies the next @n bytes into the peer's receive request. */
+static enum outcome place_piece(struct turn *t, u32 n)
+{
+	struct uroce_recv *r = &t->peer->resp.recv;
+	struct uroce_wqe *wqe = t->wqe;
+	enum outcome out;
+
+	if (uroce_recv_map(t->peer, wqe->done + n))
+		return refuse_recv(t, IB_WC_LOC_PROT_ERR, IB_WC_REM_OP_ERR);
+	out = enter(t, &r->vec, n, false, true);
+	if (likely(out == LOCAL_DONE)) {
+		uroce_vec_copy(&r->vec, wqe->done, &wqe->vec, wqe->done, n);
+		leave(t, &r->vec);
+	}
+	uroce_vec_put(&r->vec);
+	return likely(out == LOCAL_DONE) ? out : recv_absent(t, out);
+}
+
 /* Copies a piece of a message into the peer's receive request. */
 static enum outcome place_message(struct turn *t)
 {
@@ -145,7 +221,12 @@ static enum outcome place_message(struct turn *t)
 	enum outcome out;
 	u32 n;
 
-	if (!wqe->done) {
+	if (!wqe->done && wqe->stage == UROCE_STAGE_NEW) {
+		/* A message whose own pages are missing takes no request. */
+		out = turn_enter(t, min(wqe->len, t->bytes), false);
+		if (unlikely(out != LOCAL_DONE))
+			return out;
+		uroce_vec_leave(&wqe->vec);
 		out = take_recv(t);
 		if (out != LOCAL_DONE)
 			return out;
@@ -155,12 +236,12 @@ static enum outcome place_message(struct turn *t)
 		return LOCAL_SILENT;
 	}
 	n = piece(t);
-	if (uroce_recv_map(t->peer, wqe->done + n))
-		return refuse_recv(t, IB_WC_LOC_PROT_ERR, IB_WC_REM_OP_ERR);
-	uroce_vec_copy(&r->vec, wqe->done, &wqe->vec, wqe->done, n);
-	uroce_vec_put(&r->vec);
-	wqe->done += n;
-	return wqe->done < wqe->len ? LOCAL_MORE : LOCAL_DONE;
+	out = place_piece(t, n);
+	if (unlikely(out != LOCAL_DONE)) {
+		t->bytes += n;
+		return out;
+	}
+	return moved(t, n);
 }
 
 /*
@@ -173,7 +254,7 @@ static enum outcome invalidate(struct turn *t)
 	int ret;
 
 	uroce_vec_put(&wqe->vec);
-	wqe->placed = true;
+	wqe->stage = UROCE_STAGE_PLACED;
 	if (!t->peer->resp.recv.taken)
 		return LOCAL_SILENT;
 	ret = uroce_invalidate(t->peer, wqe->wr.imm);
@@ -187,7 +268,8 @@ static enum outcome invalidate(struct turn *t)
 
 static enum outcome send(struct turn *t)
 {
-	enum outcome out = t->wqe->placed ? LOCAL_DONE : place_message(t);
+	enum outcome out = t->wqe->stage == UROCE_STAGE_PLACED ?
+				   LOCAL_DONE : place_message(t);
 
 	if (out == LOCAL_DONE && uroce_wr_is(t->wqe->wr.opcode, UROCE_WRF_INV))
 		out = invalidate(t);
@@ -199,7 +281,8 @@ static enum outcome send(struct turn *t)
 
 /*
  * Copies a message into a receive request that may have several segments.
- * @from: the region of the message, or NULL for inline data.
+ * @from: the region of the message, whose pages are pinned, or NULL for inline
+ * data.
  */
 static noinline enum outcome scatter(struct turn *t,
 				     const struct uroce_mr *from)
@@ -215,12 +298,17 @@ static noinline enum outcome scatter(struct turn *t,
 	const struct uroce_vec message = {
 		.seg = &seg, .count = 1, .len = wqe->len,
 	};
+	enum outcome out;
 
 	if (uroce_recv_map(t->peer, wqe->len))
 		return refuse_recv(t, IB_WC_LOC_PROT_ERR, IB_WC_REM_OP_ERR);
-	uroce_vec_copy(&r->vec, 0, &message, 0, wqe->len);
+	out = enter_theirs(t, &r->vec, wqe->len, true);
+	if (likely(out == LOCAL_DONE)) {
+		uroce_vec_copy(&r->vec, 0, &message, 0, wqe->len);
+		uroce_vec_leave(&r->vec);
+	}
 	uroce_vec_put(&r->vec);
-	return LOCAL_DONE;
+	return likely(out == LOCAL_DONE) ? out : recv_absent(t, out);
 }
 
 /* Copies a message into the receive request that was taken. */
@@ -306,12 +394,44 @@ static enum outcome remote_memory(struct turn *t, struct uroce_seg *seg,
 	return LOCAL_DONE;
 }
 
+/* Pages of the peer are not there. */
+static enum outcome memory_absent(struct turn *t, enum outcome out)
+{
+	if (out != LOCAL_ABSENT)
+		return out;
+	t->reason = UNIV_REASON_PAGE_FAULT;
+	return uroce_local_refuse(t, IB_WC_REM_ACCESS_ERR,
+				  IB_EVENT_QP_ACCESS_ERR);
+}
+
 /* The length of an atomic operation is not 8, or its address not aligned. */
 static enum outcome askew(struct turn *t)
 {
 	t->reason = UNIV_REASON_ATOMIC;
 	return uroce_local_refuse(t, IB_WC_REM_INV_REQ_ERR,
 				  IB_EVENT_QP_REQ_ERR);
+}
+
+/*
+ * Copies the next @n bytes of a write or a read. @takes: the request takes a
+ * receive request.
+ */
+static enum outcome transfer(struct turn *t, const struct uroce_vec *theirs,
+			     u32 n, bool read, bool takes)
+{
+	struct uroce_wqe *wqe = t->wqe;
+	enum outcome out = enter(t, theirs, n, read, !read);
+
+	if (unlikely(out != LOCAL_DONE))
+		return out;
+	if (takes && !wqe->done)
+		out = take_recv(t);
+	if (out == LOCAL_DONE && read)
+		uroce_vec_copy(&wqe->vec, wqe->done, theirs, wqe->done, n);
+	else if (out == LOCAL_DONE)
+		uroce_vec_copy(theirs, wqe->done, &wqe->vec, wqe->done, n);
+	leave(t, theirs);
+	return out;
 }
 
 /* Executes a write or a read. */
@@ -326,23 +446,19 @@ static enum outcome rdma(struct turn *t, bool read)
 
 	out = remote_memory(t, &seg, wqe->len,
 		     read ? IB_ACCESS_REMOTE_READ : IB_ACCESS_REMOTE_WRITE);
-	if (out == LOCAL_DONE && takes && !wqe->done) {
-		out = take_recv(t);
-		if (out != LOCAL_DONE && seg.mr)
-			uroce_rkey_put(&seg);
-	}
 	if (out != LOCAL_DONE)
 		return out;
 	n = piece(t);
-	if (read)
-		uroce_vec_copy(&wqe->vec, wqe->done, &theirs, wqe->done, n);
-	else
-		uroce_vec_copy(&theirs, wqe->done, &wqe->vec, wqe->done, n);
+	out = transfer(t, &theirs, n, read, takes);
 	if (seg.mr)
 		uroce_rkey_put(&seg);
-	wqe->done += n;
-	if (wqe->done < wqe->len)
-		return LOCAL_MORE;
+	if (unlikely(out != LOCAL_DONE)) {
+		t->bytes += n;
+		return memory_absent(t, out);
+	}
+	out = moved(t, n);
+	if (out == LOCAL_MORE)
+		return out;
 	if (takes && !t->peer->resp.recv.taken)
 		return LOCAL_SILENT;
 	if (unlikely(t->peer->resp.access != t->peer->resp.quick))
@@ -357,6 +473,7 @@ static enum outcome atomic(struct turn *t)
 	struct uroce_wqe *wqe = t->wqe;
 	const struct univ_send_wr *wr = &wqe->wr;
 	struct uroce_seg seg;
+	struct uroce_vec theirs = { .seg = &seg, .count = 1 };
 	enum outcome out;
 	bool aligned;
 	u64 orig;
@@ -368,12 +485,19 @@ static enum outcome atomic(struct turn *t)
 	out = remote_memory(t, &seg, sizeof(orig), IB_ACCESS_REMOTE_ATOMIC);
 	if (out != LOCAL_DONE)
 		return out;
+	out = enter(t, &theirs, sizeof(orig), true, true);
+	if (unlikely(out != LOCAL_DONE)) {
+		uroce_rkey_put(&seg);
+		return memory_absent(t, out);
+	}
 	aligned = uroce_atomic(&seg, wr->opcode, wr->atomic.compare_add,
 			       wr->atomic.swap, &orig);
+	if (aligned)
+		uroce_vec_write(&wqe->vec, 0, &orig, sizeof(orig));
+	leave(t, &theirs);
 	uroce_rkey_put(&seg);
 	if (!aligned)
 		return askew(t);
-	uroce_vec_write(&wqe->vec, 0, &orig, sizeof(orig));
 	wqe->len = sizeof(orig);
 	return LOCAL_DONE;
 }
@@ -382,6 +506,7 @@ static enum outcome atomic_write(struct turn *t)
 {
 	u64 va = t->wqe->wr.remote_addr, value;
 	struct uroce_seg seg;
+	struct uroce_vec theirs = { .seg = &seg, .count = 1 };
 	enum outcome out;
 	bool aligned;
 
@@ -390,8 +515,14 @@ static enum outcome atomic_write(struct turn *t)
 	out = remote_memory(t, &seg, sizeof(value), IB_ACCESS_REMOTE_WRITE);
 	if (out != LOCAL_DONE)
 		return out;
+	out = enter(t, &theirs, sizeof(value), false, true);
+	if (unlikely(out != LOCAL_DONE)) {
+		uroce_rkey_put(&seg);
+		return memory_absent(t, out);
+	}
 	uroce_vec_read(&t->wqe->vec, 0, &value, sizeof(value));
 	aligned = uroce_atomic_write(&seg, value);
+	leave(t, &theirs);
 	uroce_rkey_put(&seg);
 	return aligned ? LOCAL_DONE : askew(t);
 }
@@ -471,6 +602,7 @@ enum outcome uroce_local_request(struct turn *t)
 	 * failed.
 	 */
 	if (unlikely(t->qp->type == IB_QPT_UC) && out != LOCAL_MORE &&
+	    out != LOCAL_PAGING &&
 	    !(out == LOCAL_FAILED && t->status == IB_WC_LOC_PROT_ERR)) {
 		t->answers = t->answers && uroce_local_answers(t->qp, t->peer);
 		t->quick &= t->answers;

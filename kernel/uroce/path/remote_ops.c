@@ -66,15 +66,26 @@ static int map(struct uroce_remote *w, struct uroce_msg *msg)
 	return 0;
 }
 
+/* The status of a request whose own pages are missing. */
+static int own_absent(int ret)
+{
+	return ret == -EFAULT ? IB_WC_LOC_PROT_ERR : ret;
+}
+
 static int op_gather(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
 		     void *to, u32 len)
 {
 	struct uroce_remote *w = wire_of(conn);
 	int status = map(w, msg);
 
-	if (!status)
-		uroce_vec_read(&w->vec, offset, to, len);
-	return status;
+	if (status)
+		return status;
+	status = uroce_vec_enter(&w->vec, offset, len, false, &w->qp->sq.ask);
+	if (unlikely(status))
+		return own_absent(status);
+	uroce_vec_read(&w->vec, offset, to, len);
+	uroce_vec_leave(&w->vec);
+	return 0;
 }
 
 static int op_attach(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
@@ -97,28 +108,41 @@ static int op_attach(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
 	       uroce_net_end_pages(skb) ? 0 : -EOPNOTSUPP;
 }
 
+static void put_response(const struct uroce_msg *msg,
+			 const struct uroce_vec *vec, u32 offset,
+			 const struct uroce_packet *pkt)
+{
+	const struct uroce_atomic_ack *ack;
+	u64 orig;
+
+	if (!uroce_msg_is_atomic(msg)) {
+		uroce_packet_put(pkt, vec, offset);
+		return;
+	}
+	ack = (void *)((u8 *)(pkt->bth + 1) + sizeof(struct uroce_aeth));
+	orig = be64_to_cpu(ack->orig);
+	uroce_vec_write(vec, 0, &orig, sizeof(orig));
+}
+
 static int op_scatter(struct uroce_conn *conn, struct uroce_msg *msg,
 		      u32 offset, const struct uroce_packet *pkt)
 {
-	const struct uroce_atomic_ack *ack;
+	struct uroce_qp *qp = wire_of(conn)->qp;
 	struct uroce_wqe wqe __uninitialized;
 	int status;
-	u64 orig;
 
 	uroce_remote_revive(conn, msg, &wqe);
-	status = uroce_send_map(wire_of(conn)->qp, &wqe, IB_ACCESS_LOCAL_WRITE);
+	status = uroce_send_map(qp, &wqe, IB_ACCESS_LOCAL_WRITE);
 	if (status)
 		return status;
-	if (uroce_msg_is_atomic(msg)) {
-		ack = (void *)((u8 *)(pkt->bth + 1) +
-			       sizeof(struct uroce_aeth));
-		orig = be64_to_cpu(ack->orig);
-		uroce_vec_write(&wqe.vec, 0, &orig, sizeof(orig));
-	} else {
-		uroce_packet_put(pkt, &wqe.vec, offset);
+	status = uroce_vec_enter(&wqe.vec, offset, uroce_msg_is_atomic(msg) ?
+				 sizeof(u64) : pkt->len, true, &qp->sq.ask);
+	if (likely(!status)) {
+		put_response(msg, &wqe.vec, offset, pkt);
+		uroce_vec_leave(&wqe.vec);
 	}
 	uroce_vec_put(&wqe.vec);
-	return 0;
+	return own_absent(status);
 }
 
 /* The operands of a bind are kept in the place of an atomic's operands. */
@@ -221,11 +245,11 @@ static int op_place(struct uroce_conn *conn, u32 offset,
 
 	if (offset > r->len || pkt->len > r->len - offset)
 		return IB_WC_LOC_LEN_ERR;
-	status = uroce_recv_map(qp, offset + pkt->len);
+	status = uroce_recv_enter(qp, offset, pkt->len);
 	if (status)
-		return status;
+		return status == IB_WC_RNR_RETRY_EXC_ERR ? -EAGAIN : status;
 	uroce_packet_put(pkt, &r->vec, offset);
-	uroce_vec_put(&r->vec);
+	uroce_recv_leave(qp);
 	return 0;
 }
 
@@ -257,6 +281,34 @@ static bool remote_get(struct uroce_conn *conn, struct uroce_seg *seg, u32 rkey,
 	return uroce_rkey_get(wire_of(conn)->qp, seg, rkey, va, len, access);
 }
 
+/*
+ * Resolves memory that the peer names, as a vector of one segment, and begins
+ * an access to it. -EAGAIN: pages are missing. @ahead: bytes behind it that are
+ * used next; the segment contains them, and they are not checked.
+ */
+static int remote_enter(struct uroce_conn *conn, struct uroce_vec *vec,
+			u32 rkey, u64 va, u32 access, u32 ahead)
+{
+	struct uroce_qp *qp = wire_of(conn)->qp;
+	int ret;
+
+	if (!remote_get(conn, vec->seg, rkey, va, vec->len, access))
+		return IB_WC_REM_ACCESS_ERR;
+	vec->seg->len += ahead;
+	ret = uroce_vec_enter(vec, 0, vec->len,
+			      access != IB_ACCESS_REMOTE_READ, &qp->resp.ask);
+	if (likely(!ret))
+		return 0;
+	uroce_rkey_put(vec->seg);
+	return ret == -EFAULT ? IB_WC_REM_ACCESS_ERR : ret;
+}
+
+static void remote_leave(const struct uroce_vec *vec)
+{
+	uroce_vec_leave(vec);
+	uroce_rkey_put(vec->seg);
+}
+
 static int op_check(struct uroce_conn *conn, u32 rkey, u64 va, u32 len,
 		    int access)
 {
@@ -276,23 +328,31 @@ static int op_write(struct uroce_conn *conn, u32 rkey, u64 va,
 {
 	struct uroce_seg seg;
 	struct uroce_vec vec = { .seg = &seg, .count = 1, .len = pkt->len };
+	const struct uroce_responder *resp = &conn->resp;
+	int ret = remote_enter(conn, &vec, rkey, va, IB_ACCESS_REMOTE_WRITE,
+			       resp->length - resp->offset - pkt->len);
 
-	if (!remote_get(conn, &seg, rkey, va, pkt->len, IB_ACCESS_REMOTE_WRITE))
-		return IB_WC_REM_ACCESS_ERR;
+	if (ret)
+		return ret;
 	uroce_packet_put(pkt, &vec, 0);
-	uroce_rkey_put(&seg);
+	remote_leave(&vec);
 	return 0;
 }
+
+/* A read is likely to go on behind a packet. */
+#define READ_AHEAD (64u << 10)
 
 static int op_read(struct uroce_conn *conn, u32 rkey, u64 va, void *to, u32 len)
 {
 	struct uroce_seg seg;
 	struct uroce_vec vec = { .seg = &seg, .count = 1, .len = len };
+	int ret = remote_enter(conn, &vec, rkey, va, IB_ACCESS_REMOTE_READ,
+			       READ_AHEAD);
 
-	if (!remote_get(conn, &seg, rkey, va, len, IB_ACCESS_REMOTE_READ))
-		return IB_WC_REM_ACCESS_ERR;
+	if (ret)
+		return ret;
 	uroce_vec_read(&vec, 0, to, len);
-	uroce_rkey_put(&seg);
+	remote_leave(&vec);
 	return 0;
 }
 
@@ -300,31 +360,38 @@ static int op_atomic(struct uroce_conn *conn, u32 rkey, u64 va, bool swap,
 		     u64 compare, u64 operand, u64 *orig)
 {
 	struct uroce_seg seg;
+	struct uroce_vec vec = {
+		.seg = &seg, .count = 1, .len = sizeof(*orig),
+	};
+	int ret = remote_enter(conn, &vec, rkey, va, IB_ACCESS_REMOTE_ATOMIC,
+			       0);
 	bool ok;
 
-	if (!remote_get(conn, &seg, rkey, va, sizeof(*orig),
-			IB_ACCESS_REMOTE_ATOMIC))
-		return IB_WC_REM_ACCESS_ERR;
+	if (ret)
+		return ret;
 	if (swap)
 		ok = uroce_atomic(&seg, UNIV_WR_ATOMIC_CMP_AND_SWP, compare,
 				  operand, orig);
 	else
 		ok = uroce_atomic(&seg, UNIV_WR_ATOMIC_FETCH_AND_ADD, operand,
 				  0, orig);
-	uroce_rkey_put(&seg);
+	remote_leave(&vec);
 	return ok ? 0 : IB_WC_REM_INV_REQ_ERR;
 }
 
 static int op_atomic_write(struct uroce_conn *conn, u32 rkey, u64 va, u64 value)
 {
 	struct uroce_seg seg;
+	struct uroce_vec vec = {
+		.seg = &seg, .count = 1, .len = sizeof(value),
+	};
+	int ret = remote_enter(conn, &vec, rkey, va, IB_ACCESS_REMOTE_WRITE, 0);
 	bool ok;
 
-	if (!remote_get(conn, &seg, rkey, va, sizeof(value),
-			IB_ACCESS_REMOTE_WRITE))
-		return IB_WC_REM_ACCESS_ERR;
+	if (ret)
+		return ret;
 	ok = uroce_atomic_write(&seg, value);
-	uroce_rkey_put(&seg);
+	remote_leave(&vec);
 	return ok ? 0 : IB_WC_REM_INV_REQ_ERR;
 }
 

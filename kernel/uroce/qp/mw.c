@@ -87,7 +87,8 @@ static u16 region_take(struct uroce_mr *mr, const struct univ_send_wr *wr)
 	if (access & MW_CHANGES && !(mr->access & IB_ACCESS_LOCAL_WRITE))
 		return UNIV_REASON_KEY_ACCESS;
 	/* Not a process's region, or one that is being deregistered. */
-	if (!mr->umem || !atomic_inc_unless_negative(&mr->windows))
+	if ((!mr->umem && !mr->odp) ||
+	    !atomic_inc_unless_negative(&mr->windows))
 		return UNIV_REASON_KEY_UNKNOWN;
 	return 0;
 }

@@ -36,6 +36,7 @@ struct uroce_remote;
  * @heard: a message has arrived in RTR, and the owner was notified
  * @recv: the receive request that the current message is written to
  * @done: completions that are not written yet
+ * @ask: pages of this side that a copy misses
  */
 struct uroce_resp {
 	spinlock_t lock;
@@ -49,6 +50,7 @@ struct uroce_resp {
 	struct ib_pd *pd;
 	struct uroce_recv recv;
 	struct uroce_batch done;
+	struct uroce_ask *ask;
 };
 
 struct uroce_qp {

@@ -7,6 +7,9 @@
 
 #define RECV_HEAD	offsetof(struct univ_recv_wr, sge)
 
+/* The pages of so many bytes behind a packet are faulted in with its pages. */
+#define RECV_AHEAD	(64u << 10)
+
 static void srq_event(struct uroce_srq *srq, enum ib_event_type type)
 {
 	struct ib_event event = {
@@ -95,12 +98,57 @@ enum ib_wc_status uroce_recv_take_for(struct uroce_qp *qp, u32 least)
 	return status;
 }
 
+/*
+ * Takes a receive request for a datagram of @len bytes, or uses the one again
+ * whose pages were not there when the last datagram was to be written to it.
+ */
+enum ib_wc_status uroce_recv_take_datagram(struct uroce_qp *qp, u32 len)
+{
+	const struct uroce_recv *r = &qp->resp.recv;
+
+	if (likely(!r->taken))
+		return uroce_recv_take_for(qp, len);
+	if (r->len >= len)
+		return IB_WC_SUCCESS;
+	uroce_count(qp->dev, UROCE_CNT_RECV_SHORT);
+	return IB_WC_LOC_LEN_ERR;
+}
+
 enum ib_wc_status uroce_recv_map(struct uroce_qp *qp, u32 len)
 {
 	struct uroce_recv *r = &qp->resp.recv;
 
 	return uroce_sges_map(qp, r->pd, &r->vec, r->sge, r->count, len,
 			IB_ACCESS_LOCAL_WRITE, r->attached);
+}
+
+/*
+ * Maps @len bytes of the receive request and begins an access to them at
+ * @offset. IB_WC_RNR_RETRY_EXC_ERR: pages are missing, and are being faulted
+ * in. The request stays taken.
+ */
+enum ib_wc_status uroce_recv_enter(struct uroce_qp *qp, u32 offset, u32 len)
+{
+	struct uroce_recv *r = &qp->resp.recv;
+	enum ib_wc_status status = uroce_recv_map(qp, offset + len);
+	int ret;
+
+	if (unlikely(status))
+		return status;
+	/* A message of several packets is likely to go on. */
+	if (offset && r->vec.count)
+		r->vec.seg[r->vec.count - 1].len += RECV_AHEAD;
+	ret = uroce_vec_enter(&r->vec, offset, len, true, &qp->resp.ask);
+	if (likely(!ret))
+		return IB_WC_SUCCESS;
+	uroce_vec_put(&r->vec);
+	return ret == -EAGAIN ? IB_WC_RNR_RETRY_EXC_ERR : IB_WC_LOC_PROT_ERR;
+}
+
+void uroce_recv_leave(struct uroce_qp *qp)
+{
+	uroce_vec_leave(&qp->resp.recv.vec);
+	uroce_vec_put(&qp->resp.recv.vec);
 }
 
 static noinline u16 recv_why(const struct uroce_recv *r,

@@ -4,13 +4,14 @@
  *
  * uroce_recv_take() takes the next request into resp.recv. It returns
  * IB_WC_SUCCESS, IB_WC_RNR_RETRY_EXC_ERR if there is none, or the error of the
- * request. uroce_recv_take_for() is for datagrams: it leaves a request that is
- * too short for the message in the queue and returns IB_WC_LOC_LEN_ERR.
+ * request. uroce_recv_take_datagram() leaves a request that is too short for
+ * the message in the queue and returns IB_WC_LOC_LEN_ERR.
  * uroce_recv_map() maps the memory of the first bytes of the request, as many
- * as the caller is about to write. uroce_recv_done() completes the request with
- * a status and the fields of @cqe that the caller has set. uroce_recv_next()
- * and uroce_recv_count() do the same for a message that has arrived, without a
- * copy of the completion.
+ * as the caller is about to write; uroce_recv_enter() also begins the access to
+ * them, which uroce_recv_leave() ends. uroce_recv_done() completes the request
+ * with a status and the fields of @cqe that the caller has set.
+ * uroce_recv_next() and uroce_recv_count() do the same for a message that has
+ * arrived, without a copy of the completion.
  *
  * Completions collect in resp.done. uroce_recv_write() shows them to the
  * process, and uroce_recv_notify(), which ends each hold of the lock in which
@@ -28,7 +29,10 @@ static inline enum ib_wc_status uroce_recv_take(struct uroce_qp *qp)
 	return uroce_recv_take_for(qp, 0);
 }
 
+enum ib_wc_status uroce_recv_take_datagram(struct uroce_qp *qp, u32 len);
 enum ib_wc_status uroce_recv_map(struct uroce_qp *qp, u32 len);
+enum ib_wc_status uroce_recv_enter(struct uroce_qp *qp, u32 offset, u32 len);
+void uroce_recv_leave(struct uroce_qp *qp);
 void uroce_recv_done(struct uroce_qp *qp, const struct univ_cqe *cqe,
 		     enum ib_wc_status status, bool solicited);
 void uroce_recv_write_out(struct uroce_qp *qp, u32 flags);

@@ -81,7 +81,7 @@ enum ib_wc_status uroce_send_load(struct uroce_qp *qp, u32 index,
 
 	univ_ring_fetch(&wqe->wr, slot, SEND_HEAD);
 	wqe->done = 0;
-	wqe->placed = false;
+	wqe->stage = UROCE_STAGE_NEW;
 	wqe->loaded = true;
 	bad = send_check(qp, &wqe->wr);
 	if (unlikely(bad)) {

@@ -18,6 +18,19 @@
 struct uroce_qp;
 
 /**
+ * enum uroce_stage - what a request of a connection on this host has done
+ * @UROCE_STAGE_NEW: nothing that has to be remembered
+ * @UROCE_STAGE_TAKEN: taken the peer's receive request, before its first byte
+ * @UROCE_STAGE_PLACED: transferred all bytes, so that only the invalidation of
+ *	the peer's key remains
+ */
+enum uroce_stage {
+	UROCE_STAGE_NEW,
+	UROCE_STAGE_TAKEN,
+	UROCE_STAGE_PLACED,
+};
+
+/**
  * struct uroce_wqe - the private copy of the request at the head of a send
  *	queue
  * @wr: as in the ring; @wr.count is checked
@@ -27,8 +40,7 @@ struct uroce_qp;
  * @vec: its memory, between uroce_send_map() and uroce_vec_put()
  * @av: datagrams: copy of the address vector, without a route of its own
  * @done: bytes transferred
- * @placed: all bytes are transferred, and only the invalidation of the peer's
- *	key remains
+ * @stage: what remains to be done
  * @loaded: the copy is valid
  */
 struct uroce_wqe {
@@ -39,7 +51,7 @@ struct uroce_wqe {
 	struct uroce_vec vec;
 	struct uroce_av av;
 	u32 done;
-	bool placed;
+	u8 stage;
 	bool loaded;
 };
 
@@ -68,6 +80,7 @@ enum uroce_wait {
  * @ring: shared with a process, or private
  * @head: the first request that is not complete
  * @wqe: the request at @head, of a queue pair without a connection over packets
+ * @ask: pages of this side that a copy misses
  * @peer: the last result of uroce_qp_peer()
  * @peer_seen: value of uroce_qp_ends at that time; if it has changed, the
  *	look-up is repeated
@@ -141,6 +154,7 @@ struct uroce_sendq {
 	spinlock_t post;
 	u32 tail;
 	void *memory;
+	struct uroce_ask *ask;
 };
 
 static inline bool uroce_signals_all(const struct uroce_sendq *sq)

@@ -46,16 +46,24 @@ bad:
 	return IB_WC_LOC_PROT_ERR;
 }
 
-/* The reason why uroce_sges_map() failed, for the completion. */
+/*
+ * The reason why uroce_sges_map() or the access to the memory failed, for the
+ * completion. A missing page is the reason if no key is.
+ */
 u16 uroce_sges_why(const struct ib_pd *pd, const struct univ_sge *sge,
 		   u32 count, u32 access)
 {
-	u16 reason = 0;
+	u16 reason = 0, why;
 	u32 i;
 
-	for (i = 0; i < count && !reason; i++)
-		if (sge[i].length)
-			reason = uroce_mr_why(pd, sge[i].lkey, sge[i].addr,
-					      sge[i].length, access);
+	for (i = 0; i < count; i++) {
+		if (!sge[i].length)
+			continue;
+		why = uroce_mr_why(pd, sge[i].lkey, sge[i].addr, sge[i].length,
+				   access);
+		if (why && why != UNIV_REASON_PAGE_FAULT)
+			return why;
+		reason |= why;
+	}
 	return reason;
 }

@@ -58,6 +58,8 @@ int uroce_queue_init(struct uroce_qp *qp)
 void uroce_queue_free(struct uroce_qp *qp)
 {
 	WARN_ON_ONCE(qp->sq.done.count || qp->resp.done.count);
+	uroce_ask_drop(&qp->sq.ask);
+	uroce_ask_drop(&qp->resp.ask);
 	kfree(qp->cntrs);
 	kfree(qp->sq.wqe.sge);
 	kfree(qp->sq.wqe.vec.seg);
@@ -80,6 +82,8 @@ void uroce_queue_reset(struct uroce_qp *qp)
 	qp->resp.recv.taken = false;
 	qp->resp.heard = false;
 	uroce_recv_unwant(qp);
+	uroce_ask_drop(&sq->ask);
+	uroce_ask_drop(&qp->resp.ask);
 	if (sq->ring.count) {
 		sq->head = univ_ring_published(&sq->ring);
 		univ_ring_retire(&sq->ring, sq->head);

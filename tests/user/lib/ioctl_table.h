@@ -25,6 +25,7 @@ static struct {
 	uint32_t foreign;	/* A protection domain of the other fd. */
 	uint32_t freed;		/* A protection domain that was freed. */
 	struct raw_mr mr;
+	struct raw_mr odp;	/* On-demand paging; its handle is 0 if it is not made. */
 	struct raw_cq cq;
 	struct raw_srq srq;
 	struct raw_qp qp;
@@ -109,6 +110,29 @@ static void fill_mr_rereg(void *arg)
 	a->pd = 0;
 	a->change = IBV_REREG_MR_CHANGE_ACCESS;
 	a->access = ALL_ACCESS;
+}
+
+/* The region is made for the call, since few tests know it. */
+static void set_up_odp(void)
+{
+	struct univ_mr_reg reg = {
+		.pd = env.pd, .access = ALL_ACCESS | IBV_ACCESS_ON_DEMAND, .length = RULES_MEM,
+		.addr = (uintptr_t)env.mem, .iova = (uintptr_t)env.mem,
+	};
+
+	if (!env.odp.handle && !raw_call(env.fd, UNIV_MR_REG, &reg))
+		env.odp = (struct raw_mr){ reg.handle, reg.lkey, reg.rkey };
+}
+
+static void fill_mr_advise(void *arg)
+{
+	struct univ_mr_advise *a = arg;
+
+	set_up_odp();
+	a->lkey = env.odp.lkey;
+	a->addr = (uintptr_t)env.mem;
+	a->length = RULES_MEM;
+	a->flags = IBV_ADVISE_MR_FLAG_FLUSH;
 }
 
 static void fill_mw(void *arg)
@@ -269,6 +293,7 @@ static const struct special {
 	{ UNIV_XRCD_OPEN, .fill = fill_xrcd },
 	{ UNIV_MR_REG, .fill = fill_mr },
 	{ UNIV_MR_REREG, .fill = fill_mr_rereg, .may_refuse = true },
+	{ UNIV_MR_ADVISE, .fill = fill_mr_advise, .may_refuse = true },
 	{ UNIV_AH_CREATE, .fill = fill_ah },
 	{ UNIV_MW_ALLOC, .fill = fill_mw },
 	{ UNIV_CQ_CREATE, .fill = fill_cq },
@@ -517,6 +542,7 @@ static void set_up_objects(void)
 	set_up_xrc();
 	set_up_dm();
 	set_up_cntr();
+	env.odp = (struct raw_mr){ 0 };
 	build_rules();
 }
 

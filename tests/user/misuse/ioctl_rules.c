@@ -290,6 +290,8 @@ static void fault_leaves_nothing(void)
 			CHECK_ERR(raw_destroy(env.fd, UNIV_QP_DESTROY, env.bare), 0);
 		CHECK_ERR(raw_destroy(env.fd, UNIV_SRQ_DESTROY, env.srq.handle), 0);
 		CHECK_ERR(raw_destroy(env.fd, UNIV_MR_DEREG, env.mr.handle), 0);
+		if (env.odp.handle)
+			CHECK_ERR(raw_destroy(env.fd, UNIV_MR_DEREG, env.odp.handle), 0);
 		CHECK_ERR(raw_destroy(env.fd, UNIV_CQ_DESTROY, env.cq.handle), 0);
 		if (env.xrcd) {
 			CHECK_ERR(raw_destroy(env.fd, UNIV_QP_DESTROY, env.target), 0);

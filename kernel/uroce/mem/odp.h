@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The state of on-demand paging that its files share: chunk.c keeps the pages
+ * that are present, odp.c faults missing pages in and lets copies use them.
+ * Private to this room.
+ */
+#ifndef UROCE_ODP_H
+#define UROCE_ODP_H
+
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+
+#include "mem.h"
+
+/* The list of a chunk's pages is one page. */
+#define CHUNK_PAGES	(PAGE_SIZE / sizeof(unsigned long))
+#define CHUNK_SIZE	(CHUNK_PAGES << PAGE_SHIFT)
+
+/* Flags in an entry of the list, beside the address of the page. */
+#define ENTRY_VALID	1ul
+#define ENTRY_WRITE	2ul
+
+/**
+ * struct uroce_chunk - pages of one part of the address space
+ * @odp: the region
+ * @umem: the RDMA core's state of these pages
+ * @link: in uroce_odp.order
+ * @entries: the address of each page, and flags; changed under
+ *	umem->umem_mutex, and an entry becomes invalid under uroce_odp.lock
+ */
+struct uroce_chunk {
+	struct uroce_odp *odp;
+	struct ib_umem_odp *umem;
+	struct list_head link;
+	unsigned long *entries;
+};
+
+/**
+ * struct uroce_odp - the paging state of a region
+ * @ref: references: one of the region, and one while @running
+ * @id: never used again, unlike the address of the struct
+ * @ib: device, whose memory stays as long as this struct
+ * @mm: address space of the process that registered the region
+ * @root: the RDMA core's parent of all chunks
+ * @start: address of the region's first byte in the process
+ * @lock: see the head of odp.c; also for chunks leaving @chunks
+ * @chunks: by address / CHUNK_SIZE. Only the work item changes it.
+ * @order: the chunks, oldest first
+ * @count: number of chunks
+ * @asks_lock: protects the members below
+ * @asks: pages that copies miss
+ * @pending: number of @asks
+ * @running: @work is queued or runs
+ * @ended: the region is deregistered
+ * @stays: @work, which waits for its turn, holds a reference to the module
+ * @served: in the list of regions that are being served
+ * @work: faults pages in
+ */
+struct uroce_odp {
+	refcount_t ref;
+	u64 id;
+	struct ib_device *ib;
+	struct mm_struct *mm;
+	struct ib_umem_odp *root;
+	u64 start;
+	rwlock_t lock;
+	struct xarray chunks;
+	struct list_head order;
+	u32 count;
+	spinlock_t asks_lock;
+	struct list_head asks;
+	u32 pending;
+	bool running;
+	bool ended;
+	bool stays;
+	struct list_head served;
+	struct delayed_work work;
+};
+
+static inline unsigned long *chunk_entry(struct uroce_chunk *c,
+					 unsigned long addr)
+{
+	return &c->entries[addr / PAGE_SIZE % CHUNK_PAGES];
+}
+
+/* Context: the region's lock for reading. */
+static inline unsigned long odp_entry(struct uroce_odp *odp, unsigned long addr)
+{
+	struct uroce_chunk *c = xa_load(&odp->chunks, addr / CHUNK_SIZE);
+
+	return c ? READ_ONCE(*chunk_entry(c, addr)) : 0;
+}
+
+/* chunk.c. Context: the work item of the region, or nothing uses it any more */
+int uroce_chunk_fault(struct uroce_odp *odp, unsigned long addr,
+		      unsigned long len, bool write, bool fault);
+void uroce_chunk_release(struct uroce_chunk *c);
+
+#endif

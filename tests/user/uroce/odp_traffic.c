@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * On-demand paging under traffic: the process gives pages back, forks, truncates files,
+ * evicts pages and deregisters regions, while a peer writes to them.
+ */
+#include "odp.h"
+
+static volatile bool stop;
+
+/* Writes a region to another one until @stop; the status of the last request. */
+struct traffic {
+	struct pair *p;
+	struct odp *from, *to;
+	enum ibv_wc_status status;
+	unsigned long count;
+	pthread_t thread;
+};
+
+static void *send_on(void *arg)
+{
+	struct traffic *t = arg;
+	struct ibv_wc wc;
+
+	while (!stop && !t->status) {
+		post(t->p, IBV_WR_RDMA_WRITE, t->from, 0, t->to, 0, t->to->len);
+		if (wait_wc(t->p->cq[0], &wc, WC_TIMEOUT) != 1) {
+			FAIL("no completion");
+			break;
+		}
+		t->status = wc.status;
+		t->count++;
+	}
+	return NULL;
+}
+
+static void traffic_begin(struct traffic *t, struct pair *p, struct odp *from, struct odp *to)
+{
+	*t = (struct traffic){ .p = p, .from = from, .to = to };
+	stop = false;
+	NEED(!pthread_create(&t->thread, NULL, send_on, t), "pthread_create");
+}
+
+static void traffic_end(struct traffic *t)
+{
+	stop = true;
+	pthread_join(t->thread, NULL);
+}
+
+/* Memory that the kernel has just taken from the region must not be written any more. */
+static void canary(int seed)
+{
+	uint8_t *mem = map(16 * PAGE, -1);
+
+	fill(mem, 16 * PAGE, seed);
+	sched_yield();
+	CHECK_BYTES(mem, 16 * PAGE, seed, "memory of another mapping");
+	munmap(mem, 16 * PAGE);
+}
+
+/* The process gives its pages back again and again. */
+static void dropped_under_traffic(void)
+{
+	uint64_t end;
+	struct traffic t;
+	struct odp a, b;
+	struct pair p;
+
+	start(&p, NULL);
+	a = odp_open(&p, 16 * PAGE);
+	b = odp_open(&p, 16 * PAGE);
+	memset(a.mem, 0xee, 16 * PAGE);
+	traffic_begin(&t, &p, &a, &b);
+	end = deadline_ms(2000);
+	for (int i = 0; now_ns() < end; i++) {
+		madvise(b.mem, 16 * PAGE, MADV_DONTNEED);
+		canary(i);
+	}
+	traffic_end(&t);
+	CHECK(!t.status && t.count, "status %d after %lu requests", t.status, t.count);
+	fill(a.mem, 16 * PAGE, 4);
+	post(&p, IBV_WR_RDMA_WRITE, &a, 0, &b, 0, 16 * PAGE);
+	done(&p, IBV_WC_SUCCESS);
+	CHECK_BYTES(b.mem, 16 * PAGE, 4, "the last write");
+	odp_close(&a);
+	odp_close(&b);
+	pair_close(&p);
+}
+
+/* A child keeps its copy of memory that a peer writes to in the parent. */
+static void forked_under_traffic(void)
+{
+	struct traffic t;
+	struct odp a, b;
+	struct pair p;
+	int status;
+
+	start(&p, NULL);
+	a = odp_open(&p, 16 * PAGE);
+	b = odp_open(&p, 16 * PAGE);
+	for (int i = 0; i < 8; i++) {
+		pid_t child;
+
+		memset(a.mem, 0xdd, 16 * PAGE);
+		fill(b.mem, 16 * PAGE, i);
+		child = fork();
+		if (!child) {
+			sleep_ms(50);
+			_exit(differs(b.mem, 16 * PAGE, i) >= 0);
+		}
+		traffic_begin(&t, &p, &a, &b);
+		NEED(waitpid(child, &status, 0) == child, "waitpid");
+		traffic_end(&t);
+		CHECK(!status, "the child's memory was written");
+		CHECK(!t.status && t.count, "status %d", t.status);
+		CHECK(b.mem[0] == 0xdd && b.mem[16 * PAGE - 1] == 0xdd, "round %d: not written", i);
+	}
+	odp_close(&a);
+	odp_close(&b);
+	pair_close(&p);
+}
+
+/* The file behind the memory becomes shorter; then it is as long as before. */
+static void truncated_under_traffic(void)
+{
+	char path[] = "/tmp/odp.XXXXXX";
+	int fd = mkstemp(path);
+	struct traffic t;
+	struct odp a, b;
+	struct pair p;
+
+	NEED(fd >= 0 && !unlink(path), "mkstemp: %s", err_name(errno));
+	for (int i = 0; i < 3; i++) {
+		start(&p, NULL);
+		NEED(!ftruncate(fd, 16 * PAGE), "ftruncate: %s", err_name(errno));
+		a = odp_open(&p, 16 * PAGE);
+		b = odp_of(&p, map(16 * PAGE, fd), 16 * PAGE);
+		traffic_begin(&t, &p, &a, &b);
+		sleep_ms(50);
+		NEED(!ftruncate(fd, PAGE), "ftruncate: %s", err_name(errno));
+		pthread_join(t.thread, NULL);
+		CHECK(t.status == IBV_WC_REM_ACCESS_ERR, "status %d", t.status);
+		odp_close(&a);
+		odp_close(&b);
+		pair_close(&p);
+	}
+	close(fd);
+}
+
+/* Pages are written back and evicted, and what was written stays. */
+static void evicted_under_traffic(void)
+{
+	char path[] = "/tmp/odp.XXXXXX";
+	int fd = mkstemp(path);
+	uint64_t end;
+	struct traffic t;
+	struct odp a, b;
+	struct pair p;
+	uint8_t *other;
+
+	start(&p, NULL);
+	NEED(fd >= 0 && !unlink(path) && !ftruncate(fd, 16 * PAGE), "file: %s", err_name(errno));
+	a = odp_open(&p, 16 * PAGE);
+	b = odp_of(&p, map(16 * PAGE, fd), 16 * PAGE);
+	fill(a.mem, 16 * PAGE, 6);
+	traffic_begin(&t, &p, &a, &b);
+	end = deadline_ms(1000);
+	while (now_ns() < end) {
+		msync(b.mem, 16 * PAGE, MS_SYNC);
+		madvise(b.mem, 16 * PAGE, MADV_PAGEOUT);
+		madvise(a.mem, 16 * PAGE, MADV_PAGEOUT);
+	}
+	traffic_end(&t);
+	CHECK(!t.status && t.count, "status %d after %lu requests", t.status, t.count);
+	other = map(16 * PAGE, fd);
+	CHECK_BYTES(other, 16 * PAGE, 6, "the file");
+	munmap(other, 16 * PAGE);
+	odp_close(&a);
+	odp_close(&b);
+	pair_close(&p);
+	close(fd);
+}
+
+/* ---- more memory than the kernel lists ------------------------------------------------------ */
+
+#define PART (2ul << 20)
+#define PARTS 300
+
+/* One side of a pair writes all over a region. */
+struct rover {
+	struct pair *p;
+	struct odp *all;
+	int side;
+	pthread_t thread;
+};
+
+static void *rove(void *arg)
+{
+	struct rover *r = arg;
+	uint32_t random = r->side + 1;
+	struct ibv_wc wc;
+
+	for (int i = 0; i < 1500; i++) {
+		struct ibv_sge sge = pair_sge(r->p, r->side, 0, PAGE);
+		struct ibv_send_wr wr = {
+			.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE,
+			.send_flags = IBV_SEND_SIGNALED, .wr.rdma.rkey = r->all->mr->rkey,
+		};
+		uint8_t *to;
+
+		random = random * 1103515245u + 12345u;
+		/* Across the end of a part, and apart from the other side. */
+		to = r->all->mem + (random >> 8) % (PARTS - 1) * PART + PART - 100 +
+		     r->side * 2 * PAGE;
+		wr.wr.rdma.remote_addr = (uintptr_t)to;
+		fill(r->p->buf[r->side], PAGE, i);
+		CHECK_ERR(post_one(r->p, r->side, &wr), 0);
+		if (!WANT_WC(r->p->cq[r->side], &wc, IBV_WC_SUCCESS))
+			break;
+		CHECK_BYTES(to, PAGE, i, "write");
+	}
+	return NULL;
+}
+
+static void recycled(void)
+{
+	struct rover r[2];
+	struct odp all;
+	struct pair p;
+
+	start(&p, NULL);
+	all = odp_open(&p, PARTS * PART);
+	for (int i = 0; i < 2; i++) {
+		r[i] = (struct rover){ .p = &p, .all = &all, .side = i };
+		NEED(!pthread_create(&r[i].thread, NULL, rove, &r[i]), "pthread_create");
+	}
+	for (int i = 0; i < 2; i++)
+		pthread_join(r[i].thread, NULL);
+	odp_close(&all);
+	pair_close(&p);
+}
+
+/* The memory is unmapped, the region deregistered and the queue pair destroyed meanwhile. */
+static void ended_under_traffic(void)
+{
+	struct odp a, b;
+	struct pair p;
+
+	for (int i = 0; i < 20; i++) {
+		start(&p, NULL);
+		a = odp_open(&p, BIG);
+		b = odp_open(&p, BIG);
+		for (int n = 0; n < 4; n++)
+			post(&p, n & 1 ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE, &a, 0, &b, 0, BIG);
+		if (i & 1)
+			munmap(b.mem, BIG);
+		CHECK_ERR(ibv_dereg_mr(b.mr), 0);
+		if (i & 2)
+			NEED_OK(ibv_destroy_qp(p.qp[1]));
+		CHECK_ERR(ibv_dereg_mr(a.mr), 0);
+		if (!(i & 1))
+			munmap(b.mem, BIG);
+		munmap(a.mem, BIG);
+		if (i & 2)
+			p.qp[1] = NULL;
+		pair_close(&p);
+	}
+}
+
+static const struct test_case cases[] = {
+	{ "dropped", dropped_under_traffic },
+	{ "forked", forked_under_traffic },
+	{ "truncated", truncated_under_traffic },
+	{ "evicted", evicted_under_traffic },
+	{ "ended", ended_under_traffic },
+	{ "recycled", recycled },
+};
+TEST_MAIN("odp_traffic", cases, 60)
