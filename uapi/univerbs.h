@@ -195,6 +195,11 @@
  *	Also in completions.
  * @UNIV_REASON_ADVICE_KEY: The advice is not possible for that key and range.
  *	Value: key.
+ * @UNIV_REASON_SRQ_SHRINK: More requests are posted than the new size of a
+ *	shared receive queue holds. Value: requested size. Bound: number of
+ *	posted requests.
+ * @UNIV_REASON_SRQ_BUSY: Requests are posted and taken faster than they are
+ *	moved to a shared receive queue's new ring. Value: requested size.
  * @UNIV_REASON_COUNT: Number of reasons; not a reason.
  *
  * "detail", "value" and "bound" in these descriptions are fields of struct
@@ -290,6 +295,8 @@ enum univ_reason {
 	UNIV_REASON_CNTR_TAKEN,
 	UNIV_REASON_PAGE_FAULT,
 	UNIV_REASON_ADVICE_KEY,
+	UNIV_REASON_SRQ_SHRINK,
+	UNIV_REASON_SRQ_BUSY,
 	UNIV_REASON_COUNT
 };
 
@@ -1117,9 +1124,18 @@ struct univ_srq_create {
  * struct univ_srq_modify - ibv_modify_srq(3)
  * @hdr: head
  * @handle: in
- * @attr_mask: in: enum ibv_srq_attr_mask; IBV_SRQ_MAX_WR is not offered
- * @max_wr: in: ignored unless IBV_SRQ_MAX_WR is set
+ * @attr_mask: in: enum ibv_srq_attr_mask
+ * @max_wr: in: number of requests; ignored unless IBV_SRQ_MAX_WR is set
  * @limit: in: srq_limit
+ * @map_offset: out: mmap() offset of the new ring; this and the following
+ *	fields are for IBV_SRQ_MAX_WR only, which a struct without them does not
+ *	offer
+ * @map_length: out: mmap() length in bytes
+ * @ring: out: position of the new ring in the mapping
+ *
+ * With IBV_SRQ_MAX_WR, the kernel has moved the requests that were not taken
+ * yet to the new ring, in which both indices go on from the former ones. The
+ * caller must prevent other threads from posting during the call.
  */
 struct univ_srq_modify {
 	struct univ_hdr hdr;
@@ -1127,6 +1143,9 @@ struct univ_srq_modify {
 	__u32 attr_mask;
 	__u32 max_wr;
 	__u32 limit;
+	__aligned_u64 map_offset;
+	__aligned_u64 map_length;
+	struct univ_ring_map ring;
 };
 
 /**

@@ -45,6 +45,7 @@ struct ib_pd;
 struct ib_qp;
 struct ib_srq;
 struct ib_qp_attr;
+struct ib_srq_attr;
 struct univ_cq;
 struct univ_qp;
 struct univ_srq;
@@ -192,6 +193,15 @@ struct univ_queue_page {
  *	counted yet, in @cntr, whose struct is copied; its memory stays until
  *	destroy_qp has returned. The queue pair is in RESET or INIT. Return 0 or
  *	an errno. Needed with @cntr_ops
+ * @srq_resize: move the requests that were not taken to @ring, whose struct is
+ *	copied, with their indices, and take requests from there; set the size
+ *	in @attr, and its limit too with %IB_SRQ_LIMIT in @mask. The former ring
+ *	is freed afterwards. Return 0 or an errno, with which nothing has
+ *	changed. If @attr->max_wr is too small for the requests, return -EINVAL
+ *	and their number in @posted, which is 0 before the call. If requests
+ *	are posted and taken faster than they are moved, return -EBUSY.
+ *	Optional: without it shared receive queues are not resized. One call at
+ *	a time for each queue. May sleep
  * @cq_resize: the process has room for @cqe entries; return 0 or an errno
  * @cq_close: no completion is written any more; the device's queue will be
  *	destroyed
@@ -247,6 +257,9 @@ struct univ_queue_ops {
 	int (*srq_attach)(struct ib_srq *srq, const struct univ_ring *ring);
 	void (*qp_kick)(struct ib_qp *qp, unsigned long which);
 	void (*srq_kick)(struct ib_srq *srq);
+	int (*srq_resize)(struct ib_srq *srq, const struct univ_ring *ring,
+			  const struct ib_srq_attr *attr, int mask,
+			  u32 *posted);
 	int (*qp_cntr)(struct ib_qp *qp, u32 ops,
 		       const struct univ_queue_cntr *cntr);
 

@@ -329,10 +329,23 @@ static void do_resize(struct reader *r)
 	raw_ring_at(&env.cq.ring, &env.cq.map, &arg.ring);
 }
 
+/* Likewise. */
+static void do_resize_srq(struct reader *r)
+{
+	struct univ_srq_modify arg = { .handle = env.srq.handle, .attr_mask = IBV_SRQ_MAX_WR,
+		.max_wr = 8 + take(r, 1) % 64 };
+
+	if (raw_call(env.fd, UNIV_SRQ_MODIFY, &arg))
+		return;
+	munmap(env.srq.map.base, env.srq.map.length);
+	raw_map(env.fd, &env.srq.map, arg.map_offset, arg.map_length);
+	raw_ring_at(&env.srq.ring, &env.srq.map, &arg.ring);
+}
+
 /* The steps that the second thread may also take come first. */
 static void (*const steps[])(struct reader *) = { do_word, do_word, do_leap, do_arm, do_kick,
 	do_send, do_send, do_send, do_recv, do_recv, do_poll, do_poll, do_state, do_revive,
-	do_limit, do_resize };
+	do_limit, do_resize, do_resize_srq };
 
 #define SCRIBBLES 5
 

@@ -94,6 +94,7 @@ atomic_writes_among_losses() {
 
 run_test "by packets: windows (adv23)" 300 by_packets windows bad_windows
 run_test "by packets: XRC (adv13)" 500 by_packets xrc bad_xrc
+run_test "by packets: resized shared receive queues" 200 by_packets srq_resize
 run_test "by packets: completion counters" 100 by_packets api_cntr
 run_test "by packets: on-demand paging" 500 by_packets odp odp_traffic
 run_test "by packets: SQE" 100 states_by_packets

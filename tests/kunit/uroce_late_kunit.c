@@ -219,6 +219,42 @@ static void late_lies(struct kunit *test)
 	end_shared(test, l, 1);
 }
 
+static int resize(struct late *l, u32 max_wr)
+{
+	struct ib_srq_attr attr = { .max_wr = max_wr };
+
+	return uroce_srq_modify(&l->srq.ib, &attr, IB_SRQ_MAX_WR, NULL);
+}
+
+/* A kernel user changes the size of its queue: a sender goes on waiting, and requests stay. */
+static void late_resized(struct kunit *test)
+{
+	struct late *l = shared(test, 2);
+	struct ib_srq_attr attr = {};
+	int i;
+
+	begin_wait(test, &l->from[0]);
+	KUNIT_ASSERT_EQ(test, resize(l, 200), 0);
+	KUNIT_EXPECT_EQ(test, l->srq.rq.ring.flags, (u32)UNIV_RING_NEED_KICK);
+	KUNIT_ASSERT_EQ(test, receive(&l->to[0], 0), 0);
+	expect_wc(test, &l->from[0], IB_WC_SUCCESS);
+	expect_wc(test, &l->to[0], IB_WC_SUCCESS);
+	for (i = 0; i < 100; i++)
+		KUNIT_ASSERT_EQ(test, receive(&l->to[1], 0), 0);
+	KUNIT_EXPECT_EQ(test, resize(l, 99), -EINVAL);
+	KUNIT_EXPECT_EQ(test, resize(l, 0), -EINVAL);
+	KUNIT_ASSERT_EQ(test, resize(l, 100), 0);
+	KUNIT_EXPECT_EQ(test, receive(&l->to[1], 0), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, uroce_srq_query(&l->srq.ib, &attr), 0);
+	KUNIT_EXPECT_EQ(test, attr.max_wr, 100u);
+	for (i = 0; i < 100; i++) {
+		KUNIT_ASSERT_EQ(test, send_from(&l->from[1], 1), 0);
+		expect_wc(test, &l->from[1], IB_WC_SUCCESS);
+		expect_wc(test, &l->to[1], IB_WC_SUCCESS);
+	}
+	end_shared(test, l, 2);
+}
+
 /*
  * Tries that the receiver causes, and that find no request, are no retries: rnr_retry
  * counts how often the timer expires.
@@ -275,6 +311,7 @@ static struct kunit_case late_cases[] = {
 	KUNIT_CASE(late_at_once),
 	KUNIT_CASE(late_gone),
 	KUNIT_CASE(late_lies),
+	KUNIT_CASE(late_resized),
 	KUNIT_CASE(late_retries),
 	KUNIT_CASE(late_and_due),
 	{}

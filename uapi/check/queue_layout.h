@@ -90,12 +90,15 @@ AT(univ_srq_create, xrcd, 104);
 AT(univ_srq_create, srq_num, 108);
 AT(univ_srq_create, bell, 112);
 
-SIZE(univ_srq_modify, 48);
+SIZE(univ_srq_modify, 80);
 AT(univ_srq_modify, hdr, 0);
 AT(univ_srq_modify, handle, 32);
 AT(univ_srq_modify, attr_mask, 36);
 AT(univ_srq_modify, max_wr, 40);
 AT(univ_srq_modify, limit, 44);
+AT(univ_srq_modify, map_offset, 48);
+AT(univ_srq_modify, map_length, 56);
+AT(univ_srq_modify, ring, 64);
 
 SIZE(univ_srq_query, 48);
 AT(univ_srq_query, hdr, 0);

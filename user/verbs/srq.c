@@ -156,6 +156,51 @@ int univ_get_srq_num(struct ibv_srq *srq, uint32_t *number)
 	return 0;
 }
 
+/*
+ * The kernel uses the new ring, which cannot be mapped. The queue reads as full, so that
+ * nothing is posted to the former ring.
+ */
+static int resize_lost(struct univ_srq *srq, int err)
+{
+	struct univ_ring *ring = &srq->ring;
+
+	ring->max_wr -= univ_ring_room(ring, ring->tail);
+	return err;
+}
+
+/* Continues in the new ring, where the next request has the same index. */
+static int resize_locked(struct univ_srq *srq, struct univ_srq_modify *cmd)
+{
+	int fd = srq->ibv.context->cmd_fd;
+	uint32_t tail = srq->ring.tail;
+	struct univ_map map;
+	int err = univ_cmd_srq_modify(fd, cmd);
+
+	if (err)
+		return err;
+	err = univ_map_ring("ibv_modify_srq", fd, &map, cmd->map_offset, cmd->map_length);
+	if (err)
+		return resize_lost(srq, err);
+	univ_ring_init(&srq->ring, map.base, &cmd->ring, cmd->max_wr, srq->ring.max_sge);
+	srq->ring.tail = tail;
+	univ_unmap_ring(&srq->map);
+	srq->map = map;
+	return 0;
+}
+
+static int srq_resize(struct univ_srq *srq, struct univ_srq_modify *cmd)
+{
+	int err;
+
+	/* Failures under the lock are printed without it. */
+	univ_fail_defer();
+	univ_lock(&srq->lock);
+	err = resize_locked(srq, cmd);
+	univ_unlock_pass(&srq->lock);
+	univ_fail_tell();
+	return err;
+}
+
 UNIV_EXPORT int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int attr_mask)
 {
 	struct univ_srq_modify cmd = {
@@ -165,6 +210,8 @@ UNIV_EXPORT int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, i
 		.limit = attr_mask & IBV_SRQ_LIMIT ? attr->srq_limit : 0,
 	};
 
+	if (attr_mask & IBV_SRQ_MAX_WR)
+		return srq_resize(to_usrq(srq), &cmd);
 	return univ_cmd_srq_modify(srq->context->cmd_fd, &cmd);
 }
 

@@ -14,13 +14,12 @@
 #define UNIV_CAPS_FLUSH (3ull << 38)
 
 /*
- * Abilities of the device that a process does not get: no size of a queue pair
- * or a shared receive queue changes (kernel verbs offer it, but the rings do
- * not), and there are no flows, raw packets, checksums, flushes or requests on
- * regions.
+ * Abilities of the device that a process does not get: the size of a queue pair
+ * does not change, and there are no flows, raw packets, checksums, flushes or
+ * requests on regions.
  */
 #define UNIV_CAPS_NOT_OFFERED						\
-	(IB_DEVICE_RESIZE_MAX_WR | IB_DEVICE_SRQ_RESIZE |		\
+	(IB_DEVICE_RESIZE_MAX_WR |					\
 	 IB_DEVICE_RAW_MULTI | IB_DEVICE_UD_IP_CSUM |			\
 	 IB_DEVICE_RC_IP_CSUM | IB_DEVICE_RAW_IP_CSUM |			\
 	 IB_DEVICE_MANAGED_FLOW_STEERING | IB_DEVICE_RAW_SCATTER_FCS |	\
@@ -173,6 +172,8 @@ int univ_device_query_ioctl(struct univ_call *call, void *arg)
 	}
 	if (!univ_xrc_offered(call->ctx->dev))
 		cmd->device_cap_flags &= ~IB_DEVICE_XRC;
+	if (!call->ctx->dev->queue->srq_resize)
+		cmd->device_cap_flags &= ~IB_DEVICE_SRQ_RESIZE;
 	cmd->max_dm_size = univ_dm_offered(call->ctx->dev) ? UNIV_DM_MAX : 0;
 	if (!univ_queue_can(call->ctx->dev, UNIV_QUEUE_ATOMIC_WRITE))
 		cmd->device_cap_flags &= ~UNIV_CAP_ATOMIC_WRITE;

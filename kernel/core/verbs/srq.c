@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Shared receive queues: ibv_create_srq(3). */
+/* Shared receive queues: ibv_create_srq(3), ibv_modify_srq(3). */
 #include <linux/log2.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
@@ -35,10 +35,24 @@ static void srq_event_handler(struct ib_event *event, void *context)
 	univ_event_raise(&srq->obj.ctx->events, &srq->events, event->event);
 }
 
+static int srq_check_size(struct univ_context *ctx, u32 max_wr,
+			  struct univ_hdr *hdr)
+{
+	u32 max = ctx->dev->ib->attrs.max_srq_wr;
+
+	if (!max_wr)
+		return univ_explain(hdr, -EINVAL, UNIV_REASON_ZERO,
+				    UNIV_LIMIT_SRQ_WR, 0, max);
+	if (max_wr > max)
+		return univ_explain_limit(hdr, UNIV_LIMIT_SRQ_WR, max_wr, max);
+	return 0;
+}
+
 static int srq_check(struct univ_context *ctx, struct univ_srq_create *cmd)
 {
 	const struct ib_device_attr *attr = &ctx->dev->ib->attrs;
 	u32 max_sge = min_t(u32, attr->max_srq_sge, UNIV_MAX_SGE);
+	int ret;
 
 	if (!ctx->dev->ib->ops.create_srq || !attr->max_srq_wr)
 		return univ_explain_driver(&cmd->hdr, -EOPNOTSUPP);
@@ -46,12 +60,9 @@ static int srq_check(struct univ_context *ctx, struct univ_srq_create *cmd)
 	    (cmd->srq_type != IB_SRQT_XRC || !univ_xrc_offered(ctx->dev)))
 		return univ_explain(&cmd->hdr, -EOPNOTSUPP,
 				    UNIV_REASON_UNSUPPORTED, 0, 0, 0);
-	if (!cmd->max_wr)
-		return univ_explain(&cmd->hdr, -EINVAL, UNIV_REASON_ZERO,
-				    UNIV_LIMIT_SRQ_WR, 0, attr->max_srq_wr);
-	if (cmd->max_wr > attr->max_srq_wr)
-		return univ_explain_limit(&cmd->hdr, UNIV_LIMIT_SRQ_WR,
-					  cmd->max_wr, attr->max_srq_wr);
+	ret = srq_check_size(ctx, cmd->max_wr, &cmd->hdr);
+	if (ret)
+		return ret;
 	if (cmd->max_sge > max_sge)
 		return univ_explain_limit(&cmd->hdr, UNIV_LIMIT_SRQ_SGE,
 					  cmd->max_sge, max_sge);
@@ -110,15 +121,23 @@ static int srq_create_ib(struct univ_srq *srq, struct univ_srq_create *cmd)
 	return 0;
 }
 
+static struct univ_region *srq_region_create(struct univ_context *ctx,
+					     u32 max_wr, u32 max_sge,
+					     struct univ_ring_map *map,
+					     struct univ_hdr *hdr)
+{
+	size_t size = univ_ring_place(map, 0, roundup_pow_of_two(max_wr),
+				      univ_recv_stride(max_sge));
+
+	return univ_region_create(ctx, size, hdr);
+}
+
 static int srq_create_ring(struct univ_srq *srq, struct univ_srq_create *cmd)
 {
-	struct univ_context *ctx = srq->obj.ctx;
 	u32 sge = max_t(u32, cmd->max_sge, 1);
-	size_t size;
 
-	size = univ_ring_place(&cmd->ring, 0, roundup_pow_of_two(cmd->max_wr),
-			       univ_recv_stride(sge));
-	srq->region = univ_region_create(ctx, size, &cmd->hdr);
+	srq->region = srq_region_create(srq->obj.ctx, cmd->max_wr, sge,
+					&cmd->ring, &cmd->hdr);
 	if (IS_ERR(srq->region))
 		return PTR_ERR(srq->region);
 	univ_region_ring(srq->region, &srq->ring, &cmd->ring);
@@ -268,10 +287,96 @@ int univ_srq_create_ioctl(struct univ_call *call, void *arg)
 }
 
 /*
- * Only the limit can change. Kernel verbs could resize the device's queue, but
- * the ring cannot grow.
+ * A process whose struct has no room for the new ring would go on posting to
+ * the former one.
  */
-static int srq_modify(struct univ_srq *srq, struct univ_srq_modify *cmd)
+static bool srq_can_resize(const struct univ_call *call)
+{
+	return call->ctx->dev->queue->srq_resize &&
+	       call->size >= offsetofend(struct univ_srq_modify, ring);
+}
+
+/* The limit that will be armed must not exceed the size that will be valid. */
+static int srq_check_limit(struct univ_srq *srq, struct univ_srq_modify *cmd)
+{
+	u32 max_wr = cmd->attr_mask & IB_SRQ_MAX_WR ? cmd->max_wr : srq->max_wr;
+	struct ib_srq_attr attr = { .srq_limit = cmd->limit };
+	int ret = 0;
+
+	if (!(cmd->attr_mask & IB_SRQ_LIMIT))
+		ret = ib_query_srq(srq->ib, &attr);
+	if (ret)
+		return univ_explain_driver(&cmd->hdr, ret);
+	if (attr.srq_limit > max_wr)
+		return univ_explain_limit(&cmd->hdr, UNIV_LIMIT_SRQ_LIMIT,
+					  attr.srq_limit, max_wr);
+	return 0;
+}
+
+/*
+ * The implementation moves the requests, since it alone knows which ones it has
+ * taken. It sets the limit together with the size, so that the call cannot fail
+ * when the process must already use the new ring.
+ */
+static int srq_switch_ring(struct univ_srq *srq, struct univ_srq_modify *cmd,
+			   const struct univ_ring *ring)
+{
+	struct ib_srq_attr attr = {
+		.max_wr = cmd->max_wr,
+		.srq_limit = cmd->limit,
+	};
+	u32 posted = 0;
+	int ret;
+
+	ret = srq->obj.ctx->dev->queue->srq_resize(srq->ib, ring, &attr,
+						   cmd->attr_mask, &posted);
+	if (posted)
+		return univ_explain(&cmd->hdr, -EINVAL, UNIV_REASON_SRQ_SHRINK,
+				    0, cmd->max_wr, posted);
+	if (ret == -EBUSY)
+		return univ_explain(&cmd->hdr, ret, UNIV_REASON_SRQ_BUSY, 0,
+				    cmd->max_wr, 0);
+	return ret ? univ_explain_driver(&cmd->hdr, ret) : 0;
+}
+
+static int srq_resize(struct univ_srq *srq, struct univ_call *call,
+		      struct univ_srq_modify *cmd)
+{
+	struct univ_region *region, *old = srq->region;
+	struct univ_ring ring;
+	int ret;
+
+	if (!srq_can_resize(call))
+		return univ_explain(&cmd->hdr, -EOPNOTSUPP,
+				    UNIV_REASON_UNSUPPORTED, 0, 0, 0);
+	ret = srq_check_size(call->ctx, cmd->max_wr, &cmd->hdr);
+	if (!ret)
+		ret = srq_check_limit(srq, cmd);
+	if (ret)
+		return ret;
+	region = srq_region_create(call->ctx, cmd->max_wr, srq->max_sge,
+				   &cmd->ring, &cmd->hdr);
+	if (IS_ERR(region))
+		return PTR_ERR(region);
+	univ_region_ring(region, &ring, &cmd->ring);
+	cmd->map_offset = univ_region_offset(region);
+	cmd->map_length = region->size;
+	ret = univ_call_reply(call);
+	if (!ret)
+		ret = srq_switch_ring(srq, cmd, &ring);
+	if (ret) {
+		univ_region_destroy(call->ctx, region);
+		return ret;
+	}
+	srq->ring = ring;
+	srq->region = region;
+	srq->max_wr = cmd->max_wr;
+	univ_region_destroy(call->ctx, old);
+	return 0;
+}
+
+static int srq_modify(struct univ_srq *srq, struct univ_call *call,
+		      struct univ_srq_modify *cmd)
 {
 	struct ib_srq_attr attr = { .srq_limit = cmd->limit };
 	int ret;
@@ -281,13 +386,12 @@ static int srq_modify(struct univ_srq *srq, struct univ_srq_modify *cmd)
 				    0, cmd->attr_mask,
 				    IB_SRQ_MAX_WR | IB_SRQ_LIMIT);
 	if (cmd->attr_mask & IB_SRQ_MAX_WR)
-		return univ_explain(&cmd->hdr, -EOPNOTSUPP,
-				    UNIV_REASON_UNSUPPORTED, 0, 0, 0);
+		return srq_resize(srq, call, cmd);
 	if (!(cmd->attr_mask & IB_SRQ_LIMIT))
 		return 0;
-	if (cmd->limit > srq->max_wr)
-		return univ_explain_limit(&cmd->hdr, UNIV_LIMIT_SRQ_LIMIT,
-					  cmd->limit, srq->max_wr);
+	ret = srq_check_limit(srq, cmd);
+	if (ret)
+		return ret;
 	/*
 	 * The device gets the requests that wait in the ring before the limit
 	 * is armed.
@@ -308,7 +412,7 @@ int univ_srq_modify_ioctl(struct univ_call *call, void *arg)
 		return PTR_ERR(srq);
 	ret = univ_call_lock(call, &srq->mutex);
 	if (!ret) {
-		ret = srq_modify(srq, cmd);
+		ret = srq_modify(srq, call, cmd);
 		mutex_unlock(&srq->mutex);
 	}
 	univ_object_put(&srq->obj);
@@ -327,8 +431,8 @@ int univ_srq_query_ioctl(struct univ_call *call, void *arg)
 		return PTR_ERR(srq);
 	mutex_lock(&srq->mutex);
 	ret = ib_query_srq(srq->ib, &attr);
-	mutex_unlock(&srq->mutex);
 	cmd->max_wr = srq->max_wr;
+	mutex_unlock(&srq->mutex);
 	cmd->max_sge = srq->max_sge;
 	cmd->limit = attr.srq_limit;
 	univ_object_put(&srq->obj);

@@ -38,19 +38,38 @@ int uroce_srq_create(struct ib_srq *ib, struct ib_srq_init_attr *init,
 	return ret;
 }
 
+/* The core resizes the queue of a process by univ_queue_ops.srq_resize(). */
+static int srq_check(const struct uroce_srq *srq,
+		     const struct ib_srq_attr *attr,
+		     enum ib_srq_attr_mask mask)
+{
+	u32 max_wr = mask & IB_SRQ_MAX_WR ? attr->max_wr : srq->max_wr;
+	u32 limit = mask & IB_SRQ_LIMIT ? attr->srq_limit :
+					  READ_ONCE(srq->limit);
+
+	if (mask & IB_SRQ_MAX_WR && srq->rq.attached)
+		return -EOPNOTSUPP;
+	if (!max_wr || max_wr > UROCE_MAX_WR || limit > max_wr)
+		return -EINVAL;
+	return 0;
+}
+
 int uroce_srq_modify(struct ib_srq *ib, struct ib_srq_attr *attr,
 		      enum ib_srq_attr_mask mask, struct ib_udata *udata)
 {
 	struct uroce_srq *srq = to_usrq(ib);
 	int ret;
 
-	if (mask & IB_SRQ_MAX_WR)
-		return -EOPNOTSUPP;
-	if (attr->srq_limit > srq->max_wr)
-		return -EINVAL;
-	ret = uroce_fault_verb(to_udev(ib->device), UROCE_VERB_MODIFY_SRQ);
+	ret = srq_check(srq, attr, mask);
+	if (!ret)
+		ret = uroce_fault_verb(to_udev(ib->device),
+				       UROCE_VERB_MODIFY_SRQ);
 	if (ret)
 		return ret;
+	if (mask & IB_SRQ_MAX_WR)
+		return uroce_srq_resize(srq, attr, mask);
+	if (!(mask & IB_SRQ_LIMIT))
+		return 0;
 	spin_lock_bh(&srq->rq.lock);
 	srq->limit = attr->srq_limit;
 	spin_unlock_bh(&srq->rq.lock);
@@ -61,9 +80,11 @@ int uroce_srq_query(struct ib_srq *ib, struct ib_srq_attr *attr)
 {
 	struct uroce_srq *srq = to_usrq(ib);
 
-	attr->max_wr = srq->max_wr;
 	attr->max_sge = srq->rq.max_sge;
-	attr->srq_limit = READ_ONCE(srq->limit);
+	spin_lock_bh(&srq->rq.lock);
+	attr->max_wr = srq->max_wr;
+	attr->srq_limit = srq->limit;
+	spin_unlock_bh(&srq->rq.lock);
 	return 0;
 }
 

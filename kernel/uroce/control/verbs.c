@@ -53,6 +53,7 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 				 IB_DEVICE_RC_RNR_NAK_GEN |
 				 IB_DEVICE_PORT_ACTIVE_EVENT |
 				 IB_DEVICE_MEM_MGT_EXTENSIONS |
+				 IB_DEVICE_SRQ_RESIZE |
 				 IB_DEVICE_XRC |
 				 IB_DEVICE_MEM_WINDOW |
 				 IB_DEVICE_MEM_WINDOW_TYPE_2B |

@@ -63,6 +63,24 @@ static void srq_kick(struct ib_srq *ib)
 	uroce_srq_posted(to_usrq(ib));
 }
 
+static int srq_resize(struct ib_srq *ib, const struct univ_ring *ring,
+		      const struct ib_srq_attr *attr, int mask, u32 *posted)
+{
+	struct uroce_srq_move move = {
+		.ring = ring,
+		.attr = attr,
+		.mask = mask,
+	};
+	int ret;
+
+	ret = uroce_fault_verb(to_udev(ib->device), UROCE_VERB_MODIFY_SRQ);
+	if (ret)
+		return ret;
+	ret = uroce_srq_move(to_usrq(ib), &move);
+	*posted = move.posted;
+	return ret;
+}
+
 const struct univ_queue_ops uroce_queue_ops = {
 	.caps = UNIV_QUEUE_WINDOWS | UNIV_QUEUE_XRC | UNIV_QUEUE_ATOMIC_WRITE |
 		UNIV_QUEUE_ODP,
@@ -74,6 +92,7 @@ const struct univ_queue_ops uroce_queue_ops = {
 	.srq_attach = srq_attach,
 	.qp_kick = qp_kick,
 	.srq_kick = srq_kick,
+	.srq_resize = srq_resize,
 	.mr_memory = uroce_mr_memory,
 	.qp_cntr = uroce_cntr_attach,
 };

@@ -30,6 +30,8 @@ void uroce_srq_posted(struct uroce_srq *srq);
 /* post.c */
 int uroce_queue_private(struct uroce_qp *qp);
 int uroce_recvq_private(struct uroce_recvq *rq, u32 max_wr);
+int uroce_srq_resize(struct uroce_srq *srq, const struct ib_srq_attr *attr,
+		     int mask);
 int uroce_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 		    const struct ib_send_wr **bad);
 int uroce_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,

@@ -24,14 +24,40 @@ static void *private_ring(struct univ_ring *ring, u32 slots, u32 stride)
 	return memory;
 }
 
+static void *private_recv_ring(const struct uroce_recvq *rq,
+			       struct univ_ring *ring, u32 max_wr)
+{
+	return private_ring(ring, max_wr,
+			    offsetof(struct univ_recv_wr, sge) +
+			    rq->max_sge * sizeof(struct univ_sge));
+}
+
 int uroce_recvq_private(struct uroce_recvq *rq, u32 max_wr)
 {
 	if (rq->attached || rq->memory || !max_wr)
 		return 0;
-	rq->memory = private_ring(&rq->ring, max_wr,
-				  offsetof(struct univ_recv_wr, sge) +
-				  rq->max_sge * sizeof(struct univ_sge));
+	rq->memory = private_recv_ring(rq, &rq->ring, max_wr);
 	return rq->memory ? 0 : -ENOMEM;
+}
+
+/* The queue belongs to a kernel user. */
+int uroce_srq_resize(struct uroce_srq *srq, const struct ib_srq_attr *attr,
+		     int mask)
+{
+	struct univ_ring ring;
+	struct uroce_srq_move move = {
+		.ring = &ring,
+		.memory = private_recv_ring(&srq->rq, &ring, attr->max_wr),
+		.attr = attr,
+		.mask = mask,
+	};
+	int ret;
+
+	if (!move.memory)
+		return -ENOMEM;
+	ret = uroce_srq_move(srq, &move);
+	kvfree(move.memory);
+	return ret;
 }
 
 /* A queue pair of a kernel user leaves RESET. */
@@ -199,7 +225,7 @@ int uroce_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 	return ret;
 }
 
-static int post_recv(struct uroce_recvq *rq, u32 max,
+static int post_recv(struct uroce_recvq *rq, const u32 *max,
 		     const struct ib_recv_wr *wr, const struct ib_recv_wr **bad)
 {
 	struct univ_recv_wr *slot;
@@ -210,7 +236,7 @@ static int post_recv(struct uroce_recvq *rq, u32 max,
 	for (; wr; wr = wr->next) {
 		if (!rq->memory || wr->num_sge > rq->max_sge)
 			ret = -EINVAL;
-		else if (ring_full(&rq->ring, rq->tail, max))
+		else if (ring_full(&rq->ring, rq->tail, *max))
 			ret = -ENOMEM;
 		if (ret) {
 			*bad = wr;
@@ -238,7 +264,7 @@ int uroce_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 		*bad = wr;
 		return -EINVAL;
 	}
-	ret = post_recv(&qp->rq, qp->attr.cap.max_recv_wr, wr, bad);
+	ret = post_recv(&qp->rq, &qp->attr.cap.max_recv_wr, wr, bad);
 	/*
 	 * Pairs with the fences that uroce_recv_flush() and uroce_recv_want()
 	 * execute before they look at the tail.
@@ -255,7 +281,7 @@ int uroce_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 	struct uroce_srq *srq = to_usrq(ib);
 	int ret;
 
-	ret = post_recv(&srq->rq, srq->max_wr, wr, bad);
+	ret = post_recv(&srq->rq, &srq->max_wr, wr, bad);
 	/* Pairs with the fence in uroce_recv_want(). */
 	smp_mb();
 	if (!list_empty(&srq->waiters))

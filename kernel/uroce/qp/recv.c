@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Receive requests: taken out of their ring, and completed. */
+#include <linux/sched/signal.h>
+
 #include "cntr.h"
 #include "recv.h"
 #include "send.h"
@@ -271,6 +273,100 @@ struct uroce_qp *uroce_srq_next(struct uroce_srq *srq)
 	if (peer)
 		WRITE_ONCE(peer->sq.word, true);
 	return peer;
+}
+
+/* ---- shared receive queues that get another ring ------------------------- */
+
+/* Requests that are copied before other threads may run. */
+#define MOVE_STEP	1024
+/* The last ones, which are copied with interrupts off. */
+#define MOVE_LAST	64
+/* Steps for requests that are posted meanwhile, however short the queue is. */
+#define MOVE_SPARE	16
+
+/* Indices stay the same, so @index is a place in both rings. */
+static void move_copy(const struct univ_ring *from, const struct univ_ring *to,
+		      u32 index, u32 count)
+{
+	for (; count; count--, index++)
+		memcpy(univ_ring_slot(to, index), univ_ring_slot(from, index),
+		       to->stride);
+}
+
+/* Context: the locks of the queue. */
+static void move_switch(struct uroce_srq *srq, struct uroce_srq_move *move,
+			u32 tail)
+{
+	struct uroce_recvq *rq = &srq->rq;
+	struct univ_ring ring = *move->ring;
+
+	lockdep_assert_held(&rq->lock);
+	WRITE_ONCE(ring.head->user.index, tail);
+	univ_ring_retire(&ring, rq->head);
+	univ_ring_set_flags(&ring, rq->ring.flags);
+	rq->ring = ring;
+	swap(rq->memory, move->memory);
+	srq->max_wr = move->attr->max_wr;
+	if (move->mask & IB_SRQ_LIMIT)
+		srq->limit = move->attr->srq_limit;
+}
+
+/*
+ * Takes a step of a move: switches if at most MOVE_LAST requests from @done on
+ * are to be copied. Otherwise it returns how many. Messages take requests
+ * meanwhile, so @done may have to catch up with the head of the queue. A
+ * process that writes a wrong tail finds a wrong number of its own requests in
+ * the new ring, or too many to fit.
+ */
+static int move_step(struct uroce_srq *srq, struct uroce_srq_move *move,
+		     u32 *done)
+{
+	struct uroce_recvq *rq = &srq->rq;
+	u32 tail = univ_ring_published(&rq->ring);
+	s32 todo;
+
+	if (tail - rq->head > min(move->attr->max_wr, rq->ring.count)) {
+		move->posted = tail - rq->head;
+		return -EINVAL;
+	}
+	if ((s32)(rq->head - *done) > 0)
+		*done = rq->head;
+	todo = max_t(s32, tail - *done, 0);
+	if (todo > MOVE_LAST)
+		return todo;
+	move_copy(&rq->ring, move->ring, *done, todo);
+	move_switch(srq, move, tail);
+	return 0;
+}
+
+/*
+ * The number of steps is limited, since a process could post and take requests
+ * fast enough to keep its call in the kernel.
+ */
+int uroce_srq_move(struct uroce_srq *srq, struct uroce_srq_move *move)
+{
+	struct uroce_recvq *rq = &srq->rq;
+	u32 done = READ_ONCE(rq->head);
+	u32 steps = 2 * rq->ring.count / MOVE_STEP + MOVE_SPARE;
+	unsigned long flags;
+	int todo;
+
+	while (steps--) {
+		spin_lock_bh(&rq->lock);
+		spin_lock_irqsave(&rq->post, flags);
+		todo = move_step(srq, move, &done);
+		spin_unlock_irqrestore(&rq->post, flags);
+		spin_unlock_bh(&rq->lock);
+		if (todo <= 0)
+			return todo;
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		todo = min(todo, MOVE_STEP);
+		move_copy(&rq->ring, move->ring, done, todo);
+		done += todo;
+		cond_resched();
+	}
+	return -EBUSY;
 }
 
 /*

@@ -53,6 +53,31 @@ void uroce_recv_unwant(struct uroce_qp *qp);
  */
 struct uroce_qp *uroce_srq_next(struct uroce_srq *srq);
 
+/**
+ * struct uroce_srq_move - a shared receive queue that gets another ring
+ * @ring: the new ring, empty
+ * @memory: its memory if it is private; afterwards the memory that is to be
+ *	freed
+ * @attr: the new size, and the new limit if @mask has %IB_SRQ_LIMIT
+ * @mask: enum ib_srq_attr_mask
+ * @posted: out: number of requests that do not fit in the new size
+ */
+struct uroce_srq_move {
+	const struct univ_ring *ring;
+	void *memory;
+	const struct ib_srq_attr *attr;
+	int mask;
+	u32 posted;
+};
+
+/*
+ * Moves the requests to another ring and continues there. Returns -EINVAL, with
+ * @posted, if they do not fit, -EBUSY if they are posted and taken faster than
+ * they are moved, or -EINTR if the process was killed; then nothing has changed.
+ * Context: no lock of uroce; one call at a time for each queue; may sleep.
+ */
+int uroce_srq_move(struct uroce_srq *srq, struct uroce_srq_move *move);
+
 /*
  * The type of the header in front of a datagram (enum rdma_network_type).
  * Programs expect it where mlx5 reports it, in the lower bits of the service

@@ -39,7 +39,7 @@ struct uroce_recvq {
 struct uroce_srq {
 	struct ib_srq ib;
 	struct uroce_recvq rq;
-	u32 max_wr;
+	u32 max_wr;			/* written under rq.lock and rq.post */
 	u32 limit;			/* under rq.lock; 0: no limit event */
 	/*
 	 * Queue pairs whose peer, on this host, waits for a receive request, in

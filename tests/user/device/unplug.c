@@ -235,6 +235,7 @@ static void check_verbs(void)
 	struct ibv_device_attr attr;
 	struct ibv_port_attr port;
 	struct ibv_qp_attr qa;
+	struct ibv_srq_attr srq = { .max_wr = 100 };
 
 	GONE_PTR(ibv_alloc_pd(ctx));
 	GONE_PTR(ibv_reg_mr(u.p.pd, u.p.buf[0], 4096, 0));
@@ -246,6 +247,8 @@ static void check_verbs(void)
 	GONE(ibv_query_qp(u.p.qp[0], &qa, IBV_QP_STATE, &init));
 	GONE(qp_to_state(u.p.qp[0], IBV_QPS_ERR));
 	GONE(ibv_resize_cq(u.p.cq[0], 500));
+	if (u.p.srq)
+		GONE(ibv_modify_srq(u.p.srq, &srq, IBV_SRQ_MAX_WR));
 }
 
 /* The values stay readable, and count what completed before. */

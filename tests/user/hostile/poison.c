@@ -118,6 +118,26 @@ static void resized_ring(void)
 	close(fd);
 }
 
+static void resized_srq(void)
+{
+	struct univ_srq_modify arg = { .attr_mask = IBV_SRQ_MAX_WR, .max_wr = 1000 };
+	struct raw_ring ring;
+	struct raw_map map;
+	struct raw_srq srq;
+
+	begin();
+	raw_srq(fd, &srq, raw_pd(fd), 64);
+	arg.handle = srq.handle;
+	if (!raw_call(fd, UNIV_SRQ_MODIFY, &arg)) {
+		raw_map(fd, &map, arg.map_offset, arg.map_length);
+		raw_ring_at(&ring, &map, &arg.ring);
+		check_fresh(&map, &ring, NULL, "resized shared receive queue");
+		raw_unmap(&map);
+	}
+	raw_unmap(&srq.map);
+	close(fd);
+}
+
 /* ---- Answers ------------------------------------------------------------- */
 
 static bool zero_after_nul(const char *text, size_t len)
@@ -357,6 +377,7 @@ static void short_messages(void)
 static const struct test_case cases[] = {
 	{ "fresh_rings", fresh_rings },
 	{ "resized_ring", resized_ring },
+	{ "resized_srq", resized_srq },
 	{ "every_answer", every_answer },
 	{ "device_answers", device_answers },
 	{ "no_rubbish_kept", no_rubbish_kept },

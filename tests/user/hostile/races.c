@@ -72,12 +72,17 @@ static void use_something(uint64_t *s)
 	struct univ_qp_query query = { .handle = any(s) };
 	struct univ_srq_query srq = { .handle = any(s) };
 	struct univ_srq_modify limit = { .handle = any(s), .attr_mask = IBV_SRQ_LIMIT, .limit = 2 };
+	struct univ_srq_modify size = { .handle = any(s), .attr_mask = IBV_SRQ_MAX_WR,
+					.max_wr = 2 + rnd(s) % 200 };
 	struct univ_qp_attr a;
 	void *at;
 
-	switch (rnd(s) % 8) {
+	switch (rnd(s) % 9) {
 	case 0:
 		raw_call(fd, UNIV_CQ_RESIZE, &resize);
+		break;
+	case 8:
+		raw_call(fd, UNIV_SRQ_MODIFY, &size);
 		break;
 	case 1:
 		raw_call(fd, UNIV_QP_QUERY, &query);

@@ -256,6 +256,15 @@ static void resize_cq(uint64_t *seed)
 	raw_call(env.fd, UNIV_CQ_RESIZE, &arg);
 }
 
+/* Likewise; the requests that the ring has at the moment are moved. */
+static void resize_srq(uint64_t *seed)
+{
+	struct univ_srq_modify arg = { .handle = env.srq.handle, .attr_mask = IBV_SRQ_MAX_WR,
+				       .max_wr = 16 + rnd(seed) % 1000 };
+
+	raw_call(env.fd, UNIV_SRQ_MODIFY, &arg);
+}
+
 static void *poster(void *arg)
 {
 	uint64_t seed = env.seed ^ 0x5555;
@@ -274,6 +283,8 @@ static void *poster(void *arg)
 			revive(qp, &seed);
 		if (!(n % 256) && env.mode == MODE_INDICES)
 			resize_cq(&seed);
+		if (!(n % 256) && env.mode == MODE_INDICES)
+			resize_srq(&seed);
 	}
 	return NULL;
 }

@@ -193,6 +193,12 @@ static void fill_srq_modify(void *arg)
 	((struct univ_srq_modify *)arg)->attr_mask = IBV_SRQ_LIMIT;
 }
 
+static void fill_srq_resize(void *arg)
+{
+	((struct univ_srq_modify *)arg)->attr_mask = IBV_SRQ_MAX_WR;
+	((struct univ_srq_modify *)arg)->max_wr = 20;
+}
+
 static void fill_qp(void *arg)
 {
 	raw_qp_arg(arg, IBV_QPT_RC, env.pd, env.cq.handle, env.srq.handle);
@@ -302,7 +308,9 @@ static const struct special {
 	{ UNIV_SRQ_CREATE, .fill = fill_srq, .min = AT(univ_srq_create, srq_type) },
 	{ UNIV_SRQ_CREATE, "XRC", fill_xrc_srq, .min = AT(univ_srq_create, srq_type),
 	  .feature = UNIV_FEATURE_XRC },
-	{ UNIV_SRQ_MODIFY, .fill = fill_srq_modify },
+	{ UNIV_SRQ_MODIFY, .fill = fill_srq_modify, .min = AT(univ_srq_modify, map_offset) },
+	{ UNIV_SRQ_MODIFY, "size", fill_srq_resize, .min = AT(univ_srq_modify, map_offset),
+	  .may_refuse = true },
 	{ UNIV_QP_CREATE, .fill = fill_qp, .min = AT(univ_qp_create, xrcd),
 	  .reserved = "create_flags" },
 	{ UNIV_QP_CREATE, "XRC send", fill_xrc_send, .min = AT(univ_qp_create, xrcd),

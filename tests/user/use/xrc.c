@@ -257,6 +257,27 @@ static void limit(void)
 	xrc_close(&x);
 }
 
+/* Posted requests stay when the size of their SRQ changes, and messages to another SRQ do not notice. */
+static void resized(void)
+{
+	static const uint32_t sizes[] = { 200, 12, 1000, DEPTH };
+	struct ibv_wc wc;
+	struct xrc x;
+
+	xrc_open(&x, -1);
+	for (uint32_t i = 0; i < 10; i++)
+		receive(&x, i % 2, i, 0, 100);
+	for (uint32_t i = 0; i < 10; i++) {
+		struct ibv_srq_attr attr = { .max_wr = sizes[i % ARRAY_SIZE(sizes)] };
+
+		CHECK_ERR(ibv_modify_srq(x.srq[0], &attr, IBV_SRQ_MAX_WR), 0);
+		does(&x, IBV_WR_SEND, x.srqn[i % 2], 0, 10, IBV_WC_SUCCESS);
+		WANT_WC(x.rcq[i % 2], &wc, IBV_WC_SUCCESS);
+		CHECK(wc.wr_id == i, "receive %" PRIu64 ", expected %u", wc.wr_id, i);
+	}
+	xrc_close(&x);
+}
+
 /* An empty SRQ makes the sender retry, as often as rnr_retry allows. */
 static void not_ready(void)
 {
@@ -442,6 +463,7 @@ static const struct test_case cases[] = {
 	{ "by_wr_calls", by_wr_calls },
 	{ "many_targets", many_targets },
 	{ "limit", limit },
+	{ "resized", resized },
 	{ "not_ready", not_ready },
 	{ "processes", processes },
 	{ "events", events },
