@@ -200,6 +200,7 @@
  *	posted requests.
  * @UNIV_REASON_SRQ_BUSY: Requests are posted and taken faster than they are
  *	moved to a shared receive queue's new ring. Value: requested size.
+ * @UNIV_REASON_QP_SIZE: The size of a queue pair does not change.
  * @UNIV_REASON_COUNT: Number of reasons; not a reason.
  *
  * "detail", "value" and "bound" in these descriptions are fields of struct
@@ -297,6 +298,7 @@ enum univ_reason {
 	UNIV_REASON_ADVICE_KEY,
 	UNIV_REASON_SRQ_SHRINK,
 	UNIV_REASON_SRQ_BUSY,
+	UNIV_REASON_QP_SIZE,
 	UNIV_REASON_COUNT
 };
 

@@ -387,6 +387,18 @@ static void no_pkey(void)
 	pair_close(&p);
 }
 
+static void another_size(void)
+{
+	struct ibv_qp_attr a = { .cap = { .max_send_wr = 100, .max_recv_wr = 100 } };
+	struct pair p;
+
+	pair_open(&p, NULL);
+	CHECK_ERR(ibv_modify_qp(p.qp[0], &a, IBV_QP_CAP), EINVAL);
+	SAYS("ibv_modify_qp", "size of a queue pair does not change", "IBV_QP_CAP");
+	CHECK(pair_works(&p), "the queue pair after the call");
+	pair_close(&p);
+}
+
 /* RoCE has no alternate paths. */
 static void driver_refuses(void)
 {
@@ -419,6 +431,7 @@ static const struct test_case cases[] = {
 	{ "av_of_another_port", av_of_another_port },
 	{ "no_grh_gid_or_port", no_grh_gid_or_port },
 	{ "no_pkey", no_pkey },
+	{ "another_size", another_size },
 	{ "driver_refuses", driver_refuses },
 };
 
