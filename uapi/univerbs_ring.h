@@ -233,7 +233,7 @@ enum univ_wc_flags {
  * @qp_num: number of the local queue pair
  * @src_qp: datagrams: number of the sender's queue pair
  * @slid: datagrams: LID of the sender
- * @pkey_index: index of the P_Key, GSI only
+ * @pkey_index: datagrams: index of the receiver's P_Key
  * @vendor_err: vendor-specific error code of the device
  * @sl: service level. For a datagram over RoCE, the lower two bits give the
  *	header at the start of the receive buffer: 1 for IPv6, 2 for IPv4, 0 if

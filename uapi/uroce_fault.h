@@ -118,6 +118,10 @@ enum uroce_verb {
  * @UROCE_A_VERB_ERRNO: u32, errno of the verb
  * @UROCE_A_MIRROR: u32, 1 while packet sockets on the net device see messages
  *	that are sent without packets, else 0
+ * @UROCE_A_PKEYS: the P_Key table, 16 bits for each entry from index 0 on, at
+ *	most 16 of them; missing entries are empty. 0 is an empty entry, which
+ *	the first one cannot be. A P_Key has its highest bit set for a full
+ *	member
  */
 enum uroce_attr {
 	UROCE_A_UNSPEC,
@@ -139,6 +143,7 @@ enum uroce_attr {
 	UROCE_A_VERB_AT,
 	UROCE_A_VERB_ERRNO,
 	UROCE_A_MIRROR,
+	UROCE_A_PKEYS,
 };
 
 #endif

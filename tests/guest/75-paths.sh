@@ -50,6 +50,11 @@ by_packets() {
 	[ "$before" != "$after" ] || { echo "no packets were used"; return 1; }
 }
 
+by_copying() {
+	echo 1 >/sys/module/uroce/parameters/local
+	program "$@"
+}
+
 # The case that is not run here starts under other conditions with packets: "drains" of lossy.
 states_by_packets() {
 	echo 0 >/sys/module/uroce/parameters/local
@@ -95,6 +100,8 @@ atomic_writes_among_losses() {
 run_test "by packets: windows (adv23)" 300 by_packets windows bad_windows
 run_test "by packets: XRC (adv13)" 500 by_packets xrc bad_xrc
 run_test "by packets: resized shared receive queues" 200 by_packets srq_resize
+run_test "by copying: partitions" 100 by_copying pkeys
+run_test "by packets: partitions" 100 by_packets pkeys
 run_test "by packets: completion counters" 100 by_packets api_cntr
 run_test "by packets: on-demand paging" 500 by_packets odp odp_traffic
 run_test "by packets: SQE" 100 states_by_packets

@@ -114,6 +114,10 @@ void uroce_remote_reset(struct uroce_qp *qp)
 {
 }
 
+void uroce_remote_partition(struct uroce_qp *qp)
+{
+}
+
 void uroce_datagram_send(struct uroce_qp *qp, struct uroce_wqe *wqe)
 {
 }
@@ -324,6 +328,7 @@ int host_init(struct kunit *test)
 	test->priv = h;
 	h->dev.id = 1;
 	h->dev.ib.local_dma_lkey = 0xdeadbeef;
+	h->dev.pkeys[0] = UROCE_PKEY;
 	h->dev.counters = __alloc_percpu(UROCE_COUNTERS * sizeof(u64), sizeof(u64));
 	KUNIT_ASSERT_NOT_NULL(test, h->dev.counters);
 	h->dev.netdev = alloc_etherdev(0);

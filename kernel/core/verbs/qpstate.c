@@ -223,12 +223,26 @@ static int qp_check_bounds(struct univ_qp *qp, const struct univ_qp_attr *attr,
 	return 0;
 }
 
+/*
+ * On InfiniBand the subnet manager may fill an empty entry later. RoCE has no
+ * subnet manager. Entry 0 is never empty, so the common case does not ask the
+ * device, which may have to run a firmware command.
+ */
+static bool pkey_is_empty(struct ib_device *ib, u32 port, u32 index)
+{
+	u16 pkey;
+
+	return index && rdma_protocol_roce(ib, port) &&
+	       !ib_query_pkey(ib, port, index, &pkey) && !(pkey & 0x7fff);
+}
+
 static int qp_check_pkey(struct univ_context *ctx, u32 port, u32 index,
 			 struct univ_hdr *hdr)
 {
-	u32 len = ctx->dev->ib->port_data[port].immutable.pkey_tbl_len;
+	struct ib_device *ib = ctx->dev->ib;
+	u32 len = ib->port_data[port].immutable.pkey_tbl_len;
 
-	if (index < len)
+	if (index < len && !pkey_is_empty(ib, port, index))
 		return 0;
 	return univ_explain(hdr, -EINVAL, UNIV_REASON_PKEY_INDEX, 0, index,
 			    len);

@@ -50,7 +50,7 @@ bool uroce_conn_accepts(const struct uroce_conn *conn,
 			const struct uroce_packet *pkt)
 {
 	return is_of_service(conn, pkt->bth->opcode) &&
-	       uroce_pkey_matches(pkt->bth, conn->pkey);
+	       uroce_pkey_matches(pkt->bth, READ_ONCE(conn->pkey));
 }
 
 u8 *uroce_bth_put(const struct uroce_conn *conn, struct sk_buff *skb, u8 opcode,

@@ -40,6 +40,7 @@ int uroce_srq_destroy(struct ib_srq *ib, struct ib_udata *udata);
 
 /* qp.c */
 void uroce_qp_leave_net(const struct uroce_dev *dev);
+void uroce_qp_partitions(const struct uroce_dev *dev);
 int uroce_qp_create(struct ib_qp *ib, struct ib_qp_init_attr *init,
 		    struct ib_udata *udata);
 int uroce_qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,

@@ -10,7 +10,7 @@
 
 #include "control.h"
 
-#define MAX_ATTR UROCE_A_MIRROR
+#define MAX_ATTR UROCE_A_PKEYS
 #define RATE NLA_POLICY_FULL_RANGE(NLA_U32, &rate_range)
 #define AT NLA_POLICY_EXACT_LEN(sizeof(struct uroce_fault_at))
 
@@ -41,6 +41,8 @@ static const struct nla_policy policy[MAX_ATTR + 1] = {
 	[UROCE_A_VERB_ERRNO] = NLA_POLICY_RANGE(NLA_U32, 1,
 						UROCE_FAULT_MAX_ERRNO),
 	[UROCE_A_MIRROR] = NLA_POLICY_MAX(NLA_U32, 1),
+	[UROCE_A_PKEYS] = { .type = NLA_BINARY,
+			    .len = UROCE_PKEYS * sizeof(u16) },
 };
 
 static const enum uroce_attr rate_attr[UROCE_FAULTS] = {
@@ -145,7 +147,7 @@ static int put_faults(struct sk_buff *skb, struct uroce_dev *dev)
 	for (i = 0; i < ARRAY_SIZE(values); i++)
 		if (nla_put_u32(skb, values[i].attr, values[i].value))
 			return -EMSGSIZE;
-	return 0;
+	return nla_put(skb, UROCE_A_PKEYS, sizeof(dev->pkeys), dev->pkeys);
 }
 
 static int put_message(struct sk_buff *skb, u32 portid, u32 seq, int flags,
@@ -233,6 +235,48 @@ static int check_at(struct genl_info *info)
 	return 0;
 }
 
+/*
+ * The first entry is not empty: queue pairs that no program has given a P_Key
+ * have index 0.
+ */
+static int check_pkeys(struct genl_info *info)
+{
+	const struct nlattr *attr = info->attrs[UROCE_A_PKEYS];
+	const u16 *pkey = attr ? nla_data(attr) : NULL;
+	u32 i, count = attr ? nla_len(attr) / sizeof(*pkey) : 0;
+
+	if (!attr)
+		return 0;
+	if (!count || nla_len(attr) % sizeof(*pkey) || !pkey[0])
+		goto wrong;
+	for (i = 0; i < count; i++)
+		if (pkey[i] == UROCE_PKEY_FULL)
+			goto wrong;
+	return 0;
+
+wrong:
+	NL_SET_ERR_MSG_ATTR(info->extack, attr,
+			    "a table has a P_Key at index 0, and partition 0 is none");
+	return -EINVAL;
+}
+
+static void set_pkeys(struct uroce_dev *dev, const struct nlattr *attr)
+{
+	const u16 *pkey = nla_data(attr);
+	u32 i, count = nla_len(attr) / sizeof(*pkey);
+	struct ib_event event = {
+		.device = &dev->ib,
+		.element.port_num = 1,
+		.event = IB_EVENT_PKEY_CHANGE,
+	};
+
+	for (i = 0; i < UROCE_PKEYS; i++)
+		WRITE_ONCE(dev->pkeys[i], i < count ? pkey[i] : 0);
+	uroce_qp_partitions(dev);
+	/* The RDMA core reads the table again. */
+	ib_dispatch_event(&event);
+}
+
 static void set_rules(struct uroce_dev *dev, struct nlattr **attrs)
 {
 	struct nlattr *at[UROCE_A_COMPLETION_ERROR + 1] = {};
@@ -292,6 +336,8 @@ static void set_all(struct uroce_dev *dev, struct nlattr **attrs)
 	set_verb(dev, attrs);
 	if (attrs[UROCE_A_MIRROR])
 		uroce_mirror_set(dev, nla_get_u32(attrs[UROCE_A_MIRROR]));
+	if (attrs[UROCE_A_PKEYS])
+		set_pkeys(dev, attrs[UROCE_A_PKEYS]);
 	if (attrs[UROCE_A_PORT_DOWN])
 		uroce_fault_set_down(dev,
 				     nla_get_u32(attrs[UROCE_A_PORT_DOWN]));
@@ -323,7 +369,7 @@ static int fault_set(struct sk_buff *request, struct genl_info *info)
 
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
-	ret = may_set(request, dev) ?: check_at(info);
+	ret = may_set(request, dev) ?: check_at(info) ?: check_pkeys(info);
 	if (!ret)
 		set_all(dev, info->attrs);
 	else if (ret == -EPERM)

@@ -162,6 +162,7 @@ static int dev_new(const char *name, struct net_device *netdev, struct net *net)
 		return ret;
 	}
 	dev->netdev = netdev;
+	dev->pkeys[0] = UROCE_PKEY;
 	uroce_fault_prepare(dev);
 	mutex_init(&dev->mrs_lock);
 	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC1);

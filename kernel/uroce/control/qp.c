@@ -25,6 +25,33 @@ void uroce_qp_leave_net(const struct uroce_dev *dev)
 	uroce_qp_each(dev, lose_way);
 }
 
+/* Context: both locks. */
+static void partition(struct uroce_qp *qp)
+{
+	uroce_qp_partition(qp);
+	uroce_remote_partition(qp);
+}
+
+static void partition_again(struct uroce_qp *qp)
+{
+	spin_lock_bh(&qp->sq.lock);
+	spin_lock(&qp->resp.lock);
+	partition(qp);
+	spin_unlock(&qp->resp.lock);
+	spin_unlock_bh(&qp->sq.lock);
+	/* A kick that found sq.lock taken has set sq.again and returned. */
+	uroce_send_run(qp);
+}
+
+/*
+ * The P_Key table has changed. A queue pair that is being created takes its
+ * P_Key when it leaves RESET.
+ */
+void uroce_qp_partitions(const struct uroce_dev *dev)
+{
+	uroce_qp_each(dev, partition_again);
+}
+
 static int check_cap(struct ib_qp_init_attr *init)
 {
 	const struct ib_qp_cap *cap = &init->cap;
@@ -91,6 +118,7 @@ static void qp_fill(struct uroce_qp *qp, struct ib_qp *ib,
 	qp->sq.signal = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->rq.max_sge = init->cap.max_recv_sge;
 	qp->mtu = 4096;
+	uroce_qp_partition(qp);
 	INIT_LIST_HEAD(&qp->windows);
 	init->cap.max_inline_data = qp->sq.max_inline;
 	qp->attr.cap.max_inline_data = qp->sq.max_inline;
@@ -136,7 +164,9 @@ static int check_attr(struct uroce_qp *qp, const struct ib_qp_attr *attr,
 {
 	if (mask & IB_QP_PORT && attr->port_num != 1)
 		return -EINVAL;
-	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index)
+	if (mask & IB_QP_PKEY_INDEX &&
+	    (attr->pkey_index >= UROCE_PKEYS ||
+	     !READ_ONCE(qp->dev->pkeys[attr->pkey_index])))
 		return -EINVAL;
 	if (mask & (IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE) &&
 	    !(mask & IB_QP_PATH_MIG_STATE &&
@@ -165,6 +195,7 @@ static void take_attr(struct uroce_qp *qp, const struct ib_qp_attr *attr,
 {
 	univ_qp_attr_keep(&qp->attr, attr, mask);
 	uroce_qp_grant(qp);
+	partition(qp);
 	if (mask & IB_QP_PATH_MTU)
 		qp->mtu = ib_mtu_enum_to_int(attr->path_mtu);
 	qp->sq.rnr_left = qp->attr.rnr_retry;
@@ -203,6 +234,7 @@ static void enter_state(struct uroce_qp *qp, enum ib_qp_state state)
 		uroce_queue_reset(qp);
 		qp->attr = (struct ib_qp_attr){ .cap = qp->attr.cap };
 		uroce_qp_grant(qp);
+		partition(qp);
 		qp->sq.tell_drained = false;
 	}
 	if (state == IB_QPS_ERR)

@@ -50,6 +50,8 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 	attr->max_qp = 1 << 20;
 	attr->max_qp_wr = UROCE_MAX_WR;
 	attr->device_cap_flags = IB_DEVICE_SYS_IMAGE_GUID |
+				 IB_DEVICE_BAD_PKEY_CNTR |
+				 IB_DEVICE_BAD_QKEY_CNTR |
 				 IB_DEVICE_RC_RNR_NAK_GEN |
 				 IB_DEVICE_PORT_ACTIVE_EVENT |
 				 IB_DEVICE_MEM_MGT_EXTENSIONS |
@@ -81,7 +83,7 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 	attr->max_srq_wr = UROCE_MAX_WR;
 	attr->max_srq_sge = UROCE_MAX_SGE;
 	attr->max_fast_reg_page_list_len = 512;
-	attr->max_pkeys = 1;
+	attr->max_pkeys = UROCE_PKEYS;
 	attr->local_ca_ack_delay = 15;
 	return 0;
 }
@@ -105,7 +107,8 @@ static int query_port(struct ib_device *ib, u32 port, struct ib_port_attr *attr)
 	 * numbers.
 	 */
 	attr->max_msg_sz = UROCE_MAX_SEND;
-	attr->pkey_tbl_len = 1;
+	attr->pkey_tbl_len = UROCE_PKEYS;
+	attr->bad_pkey_cntr = atomic_read(&to_udev(ib)->pkey_violations);
 	attr->qkey_viol_cntr = atomic_read(&to_udev(ib)->qkey_violations);
 	attr->max_vl_num = 1;
 	attr->active_width = IB_WIDTH_4X;
@@ -115,9 +118,9 @@ static int query_port(struct ib_device *ib, u32 port, struct ib_port_attr *attr)
 
 static int query_pkey(struct ib_device *ib, u32 port, u16 index, u16 *pkey)
 {
-	if (index)
+	if (index >= UROCE_PKEYS)
 		return -EINVAL;
-	*pkey = UROCE_PKEY;
+	*pkey = READ_ONCE(to_udev(ib)->pkeys[index]);
 	return 0;
 }
 

@@ -28,7 +28,8 @@ struct uroce_qp;
 #define UROCE_MAX_WR		16384
 #define UROCE_MAX_CQE		(1 << 20)
 #define UROCE_MAX_RD_ATOMIC	128
-#define UROCE_PKEY		0xffff
+/* The length of the P_Key table of a device. */
+#define UROCE_PKEYS		16
 
 /**
  * struct uroce_dev - a device
@@ -55,6 +56,8 @@ struct uroce_qp;
  * @counters: counters of each processor, by enum uroce_counter
  * @qkey_violations: one counter for all processors, since each query of the
  *	port reports it
+ * @pkey_violations: likewise
+ * @pkeys: P_Key table; 0 is an empty entry. Requests over netlink write it
  * @faults: faults on request
  * @mirror: packet sockets on @netdev see the messages that travel without
  *	packets
@@ -77,6 +80,8 @@ struct uroce_dev {
 	u32 group_count;
 	u64 __percpu *counters;
 	atomic_t qkey_violations;
+	atomic_t pkey_violations;
+	u16 pkeys[UROCE_PKEYS];
 	struct uroce_faults faults;
 	bool mirror;
 };

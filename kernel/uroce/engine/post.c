@@ -119,6 +119,13 @@ static int post_inline(const struct ib_send_wr *wr, struct univ_send_wr *slot,
 	return 0;
 }
 
+/* Only users of queue pair 1 have to set the index of a P_Key. */
+static bool post_pkey(const struct ib_send_wr *wr, struct univ_send_wr *slot)
+{
+	slot->ud.reserved = ud_wr(wr)->pkey_index;
+	return slot->ud.reserved < UROCE_PKEYS;
+}
+
 /* Translates opcodes of the kernel's verbs and their operands. */
 static int post_translate(const struct uroce_qp *qp,
 			  const struct ib_send_wr *wr,
@@ -144,6 +151,8 @@ static int post_translate(const struct uroce_qp *qp,
 	case IB_WR_SEND_WITH_INV:
 		if (qp->type != IB_QPT_UD && qp->type != IB_QPT_GSI)
 			break;
+		if (qp->type == IB_QPT_GSI && !post_pkey(wr, slot))
+			return -EINVAL;
 		slot->ud.ah = to_uah(ud_wr(wr)->ah)->index;
 		slot->ud.remote_qpn = ud_wr(wr)->remote_qpn;
 		slot->ud.remote_qkey = ud_wr(wr)->remote_qkey;

@@ -88,13 +88,26 @@ static inline bool uroce_bth_ack_req(const struct uroce_bth *bth)
 	return bth->psn & cpu_to_be32(UROCE_BTH_ACK_REQ);
 }
 
+/* The P_Key of the partition that all ports are in, and its parts. */
+#define UROCE_PKEY		0xffff
+#define UROCE_PKEY_FULL		BIT(15)
+#define UROCE_PKEY_PARTITION	GENMASK(14, 0)
+
 /*
- * The top bit of a P_Key distinguishes full from limited members. This device
- * is a full member and accepts packets of both.
+ * May two members exchange packets (IBTA 10.9.3)? They must be in one
+ * partition, and one of them must be a full member. Partition 0 is none.
  */
+static inline bool uroce_pkeys_meet(u16 a, u16 b)
+{
+	return !((a ^ b) & UROCE_PKEY_PARTITION) && a & UROCE_PKEY_PARTITION &&
+	       (a | b) & UROCE_PKEY_FULL;
+}
+
 static inline bool uroce_pkey_matches(const struct uroce_bth *bth, u16 pkey)
 {
-	return !((be16_to_cpu(bth->pkey) ^ pkey) & 0x7fff);
+	if (likely(bth->pkey == cpu_to_be16(UROCE_PKEY) && pkey == UROCE_PKEY))
+		return true;
+	return uroce_pkeys_meet(be16_to_cpu(bth->pkey), pkey);
 }
 
 /* The padding that makes the payload of @len bytes a multiple of four. */

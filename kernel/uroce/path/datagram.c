@@ -57,8 +57,19 @@ static u8 make_grh(const struct uroce_flow *flow, u32 len, u8 *grh)
 	return RDMA_NETWORK_IPV6;
 }
 
+/*
+ * The P_Key of the queue pair; a request of queue pair 1, which no process has,
+ * names its index. Context: sq.lock.
+ */
+u16 uroce_datagram_pkey(const struct uroce_qp *qp, const struct uroce_wqe *wqe)
+{
+	if (likely(qp->type != IB_QPT_GSI))
+		return qp->pkey;
+	return READ_ONCE(qp->dev->pkeys[wqe->wr.ud.reserved]);
+}
+
 static bool wants(const struct uroce_qp *qp, const struct uroce_wqe *wqe,
-		  const struct uroce_qp *peer)
+		  struct uroce_qp *peer)
 {
 	u32 qkey = wqe->wr.ud.remote_qkey;
 
@@ -66,8 +77,10 @@ static bool wants(const struct uroce_qp *qp, const struct uroce_wqe *wqe,
 	if (qkey & BIT(31))
 		qkey = qp->attr.qkey;
 	if (peer->resp.dead || peer->state < IB_QPS_RTR ||
-	    peer->state > IB_QPS_SQE ||
-	    (peer->type != IB_QPT_UD && peer->type != IB_QPT_GSI))
+	    peer->state > IB_QPS_SQE)
+		return false;
+	if (unlikely(peer->hears != qp->speaks) &&
+	    !uroce_qp_hears_slowly(peer, qp, uroce_datagram_pkey(qp, wqe)))
 		return false;
 	if (likely(peer->attr.qkey == qkey))
 		return true;
@@ -88,6 +101,7 @@ static void deliver(struct turn *t)
 {
 	const struct univ_send_wr *wr = &t->wqe->wr;
 	struct uroce_recv *r = &t->peer->resp.recv;
+	int index = t->peer->attr.pkey_index;
 	struct univ_cqe cqe = {
 		.opcode = IB_WC_RECV,
 		.wc_flags = UNIV_WC_GRH,
@@ -98,6 +112,13 @@ static void deliver(struct turn *t)
 	u8 grh[GRH_LEN] __aligned(4);
 	u8 network;
 
+	if (unlikely(t->peer->type == IB_QPT_GSI))
+		index = uroce_qp_pkey_index(
+			t->peer, uroce_datagram_pkey(t->qp, t->wqe));
+	/* The table has changed since wants() looked at it. */
+	if (unlikely(index < 0))
+		return;
+	cqe.pkey_index = index;
 	status = uroce_recv_take_datagram(t->peer, cqe.byte_len);
 	if (!status)
 		status = uroce_recv_enter(t->peer, 0, cqe.byte_len);

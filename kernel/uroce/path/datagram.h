@@ -15,6 +15,8 @@ struct sk_buff;
  */
 #define GRH_LEN 40
 
+u16 uroce_datagram_pkey(const struct uroce_qp *qp, const struct uroce_wqe *wqe);
+
 /* Sends a mapped datagram to @wqe->av, whose flow may get a route. */
 void uroce_datagram_send(struct uroce_qp *qp, struct uroce_wqe *wqe);
 struct sk_buff *uroce_datagram_build(struct uroce_qp *qp,

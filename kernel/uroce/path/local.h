@@ -154,21 +154,16 @@ static __always_inline void turn_inline(const struct uroce_mr *mr, u64 off,
 	memcpy(to + len - 8, &tail, 8);
 }
 
-static inline enum ib_qp_type peer_type(const struct uroce_qp *qp)
-{
-	return qp->type == IB_QPT_XRC_INI ? IB_QPT_XRC_TGT : qp->type;
-}
-
 /*
  * Is the peer connected to @qp, and able to answer? Context: the peer's lock.
  */
 static inline bool uroce_local_answers(const struct uroce_qp *qp,
-				       const struct uroce_qp *peer)
+				       struct uroce_qp *peer)
 {
 	return !peer->resp.dead && peer->state >= IB_QPS_RTR &&
-	       peer->state <= IB_QPS_SQE && peer->type == peer_type(qp) &&
+	       peer->state <= IB_QPS_SQE &&
 	       peer->attr.dest_qp_num == qp->num &&
-	       peer->av.dev_id == qp->dev->id;
+	       peer->av.dev_id == qp->dev->id && uroce_qp_hears(peer, qp);
 }
 
 /* perform.c. Context: sq.lock, and the peer's resp.lock if there is one */

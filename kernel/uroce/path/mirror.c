@@ -244,7 +244,7 @@ void uroce_mirror_message(struct uroce_qp *qp, struct uroce_dev *to,
 	struct show s = {
 		.conn.ops = &show_ops,
 		.conn.service = uroce_service(qp->type),
-		.conn.pkey = UROCE_PKEY,
+		.conn.pkey = qp->pkey,
 		.conn.mtu = qp->mtu,
 		.qp = qp,
 		.to = to,

@@ -50,13 +50,15 @@ place_packet(struct uroce_qp *qp, const struct uroce_packet *pkt, u8 *network)
  * A datagram that finds no receive request, or one that is too short, is lost;
  * see deliver() in datagram.c. Context: resp.lock.
  */
-static void deliver_packet(struct uroce_qp *qp, const struct uroce_packet *pkt)
+static void deliver_packet(struct uroce_qp *qp, const struct uroce_packet *pkt,
+			   u16 pkey_index)
 {
 	struct univ_cqe cqe = {
 		.opcode = IB_WC_RECV,
 		.wc_flags = UNIV_WC_GRH,
 		.byte_len = pkt->len + GRH_LEN,
 		.src_qp = be32_to_cpu(deth_of(pkt)->sqp) & 0xffffff,
+		.pkey_index = pkey_index,
 	};
 	u8 network = RDMA_NETWORK_IPV4;
 	enum ib_wc_status status;
@@ -83,14 +85,18 @@ static void deliver_packet(struct uroce_qp *qp, const struct uroce_packet *pkt)
 /* Context: RCU. */
 void uroce_datagram_receive(struct uroce_qp *qp, const struct uroce_packet *pkt)
 {
-	if (!(pkt->op->flags & UROCE_OP_DETH) || pkt->len > qp->mtu ||
-	    !uroce_pkey_matches(pkt->bth, UROCE_PKEY))
+	int index;
+
+	if (!(pkt->op->flags & UROCE_OP_DETH) || pkt->len > qp->mtu)
 		return;
 	spin_lock_bh(&qp->resp.lock);
 	if (!uroce_qp_listens(qp))
 		goto out;
-	if (likely(be32_to_cpu(deth_of(pkt)->qkey) == qp->attr.qkey))
-		deliver_packet(qp, pkt);
+	index = uroce_qp_pkey_index(qp, be16_to_cpu(pkt->bth->pkey));
+	if (unlikely(index < 0))
+		atomic_inc(&qp->dev->pkey_violations);
+	else if (likely(be32_to_cpu(deth_of(pkt)->qkey) == qp->attr.qkey))
+		deliver_packet(qp, pkt, index);
 	else
 		atomic_inc(&qp->dev->qkey_violations);
 out:
@@ -108,7 +114,7 @@ static void fill_datagram(struct uroce_qp *qp, const struct uroce_wqe *wqe,
 	bth->opcode = opcode;
 	bth->flags = UROCE_BTH_MIG | pad << UROCE_BTH_PAD_SHIFT |
 		     (wr->flags & UNIV_WR_SOLICITED ? UROCE_BTH_SE : 0);
-	bth->pkey = cpu_to_be16(UROCE_PKEY);
+	bth->pkey = cpu_to_be16(uroce_datagram_pkey(qp, wqe));
 	bth->qpn = cpu_to_be32(wr->ud.remote_qpn);
 	bth->psn = cpu_to_be32(qp->attr.sq_psn++ & UROCE_PSN_MASK);
 	/* The high bit selects the sender's own Q_Key. */

@@ -39,6 +39,7 @@ bool uroce_remote_idle(struct uroce_qp *qp);
 void uroce_remote_again(struct uroce_qp *qp);
 void uroce_remote_psns(const struct uroce_qp *qp, struct ib_qp_attr *attr);
 void uroce_remote_reset(struct uroce_qp *qp);
+void uroce_remote_partition(struct uroce_qp *qp);
 bool uroce_remote_receive(struct uroce_qp *qp, const struct uroce_packet *pkt);
 
 /* packet.c: a datagram has arrived. Context: RCU. */

@@ -274,13 +274,23 @@ static void take_request(struct uroce_remote *w, const struct uroce_packet *pkt)
 
 /* ---- packets that arrive ------------------------------------------------- */
 
+static bool accepts(const struct uroce_remote *w,
+		    const struct uroce_packet *pkt)
+{
+	if (likely(uroce_conn_accepts(&w->conn, pkt)))
+		return true;
+	if (!uroce_pkey_matches(pkt->bth, READ_ONCE(w->conn.pkey)))
+		atomic_inc(&w->qp->dev->pkey_violations);
+	return false;
+}
+
 /* Accepts packets only from the connected peer's address. */
 static bool from_peer(const struct uroce_remote *w,
 		      const struct uroce_packet *pkt)
 {
 	return ipv6_addr_equal(&pkt->src, &w->req_flow.dst) &&
 	       ipv6_addr_equal(&pkt->dst, &w->req_flow.src) &&
-	       uroce_conn_accepts(&w->conn, pkt);
+	       accepts(w, pkt);
 }
 
 /*
@@ -455,7 +465,6 @@ int uroce_remote_begin(struct uroce_qp *qp)
 	if (!w)
 		return -ENOMEM;
 	w->conn.peer = qp->attr.dest_qp_num;
-	w->conn.pkey = UROCE_PKEY;
 	w->conn.mtu = qp->mtu;
 	w->conn.resp.counted = uroce_cntrs_served_by(qp);
 	take_way(w);
@@ -463,10 +472,18 @@ int uroce_remote_begin(struct uroce_qp *qp)
 	uroce_remote_end(qp);
 	spin_lock_bh(&qp->sq.lock);
 	spin_lock(&qp->resp.lock);
+	w->conn.pkey = qp->pkey;
 	qp->remote = w;
 	spin_unlock(&qp->resp.lock);
 	spin_unlock_bh(&qp->sq.lock);
 	return 0;
+}
+
+/* The P_Key of the queue pair has changed. Context: both locks. */
+void uroce_remote_partition(struct uroce_qp *qp)
+{
+	if (qp->remote)
+		WRITE_ONCE(qp->remote->conn.pkey, qp->pkey);
 }
 
 /*

@@ -74,6 +74,16 @@ struct uroce_qp {
 	enum ib_qp_type type;
 
 	/*
+	 * The P_Key, or 0 if its entry of the table is empty; not valid in
+	 * queue pair 1, which uses the whole table. A peer on this host takes
+	 * all messages of this queue pair if its @hears equals our @speaks; see
+	 * uroce_qp_hears(). All three are written with both locks.
+	 */
+	u16 pkey;
+	u32 hears;
+	u32 speaks;
+
+	/*
 	 * Written with both locks, except that ERR needs only the responder's.
 	 */
 	enum ib_qp_state state;
@@ -198,5 +208,29 @@ void uroce_qp_fail(struct uroce_qp *qp, u32 event);
 void uroce_send_failed(struct uroce_qp *qp, u16 reason);
 /* Attributes or counters have changed that the peer's rights depend on. */
 void uroce_qp_grant(struct uroce_qp *qp);
+
+/*
+ * pkey.c: the index or the entry of the P_Key has changed. Context: both locks.
+ */
+void uroce_qp_partition(struct uroce_qp *qp);
+/*
+ * The index of the P_Key with which the queue pair takes messages that were
+ * sent with @pkey; negative if there is none. Context: resp.lock.
+ */
+int uroce_qp_pkey_index(const struct uroce_qp *qp, u16 pkey);
+bool uroce_qp_hears_slowly(struct uroce_qp *peer, const struct uroce_qp *qp,
+			   u16 pkey);
+
+/*
+ * Are both queue pairs, of one host, of types that belong together and in one
+ * partition? One comparison answers that for full members. Counts a P_Key that
+ * does not match, as for a packet. Context: the peer's resp.lock.
+ */
+static inline bool uroce_qp_hears(struct uroce_qp *peer,
+				  const struct uroce_qp *qp)
+{
+	return likely(peer->hears == qp->speaks) ||
+	       uroce_qp_hears_slowly(peer, qp, qp->pkey);
+}
 
 #endif

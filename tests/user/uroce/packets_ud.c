@@ -35,6 +35,37 @@ static struct ibv_qp *datagram_open(void)
 	return qp;
 }
 
+static uint32_t pkey_violations(void)
+{
+	struct ibv_port_attr port;
+
+	NEED_OK(ibv_query_port(env.dev.ctx, PORT, &port));
+	return port.bad_pkey_cntr;
+}
+
+/* A datagram of another partition is counted, at a queue pair as at queue pair 1. */
+static void other_partitions(void)
+{
+	struct ibv_qp *qp = datagram_open();
+	const uint32_t to[] = { qp->qp_num, 1 };
+	uint32_t before = pkey_violations();
+	struct packet p;
+
+	for (size_t i = 0; i < ARRAY_SIZE(to); i++) {
+		for (int other = 0; other < 2; other++) {
+			datagram_begin(&p, other ? 0x9234 : 0xffff);
+			put32(p.byte + 4, to[i]);
+			packet_send(&p);
+		}
+		for (int n = 0; n < 20 && pkey_violations() == before + i; n++)
+			sleep_ms(100);
+	}
+	CHECK(pkey_violations() == before + 2, "%u violations were counted", pkey_violations() - before);
+	CHECK_ERR(ibv_destroy_qp(qp), 0);
+	peer.qpn = env.qp->qp_num;
+	restart();
+}
+
 /*
  * A datagram with another P_Key or another Q_Key is dropped, and so is a datagram to a
  * multicast address with the number of a queue pair.
@@ -148,6 +179,7 @@ static const struct test_case cases[] = {
 	{ "too_long_for_gsi", too_long_for_gsi },
 	{ "too_long_for_ud", too_long_for_ud },
 	{ "stray_datagrams", stray_datagrams },
+	{ "other_partitions", other_partitions },
 	{ "close", close_all },
 };
 

@@ -13,7 +13,10 @@
 
 #include "uroce_fault.h"
 
-#define LAST_ATTR UROCE_A_MIRROR
+#define LAST_ATTR UROCE_A_PKEYS
+
+/* The length of a P_Key table. */
+#define PKEYS_MAX 16
 
 /* The forms that the value of a word has on the command line. */
 enum value_kind {
@@ -22,6 +25,7 @@ enum value_kind {
 	VALUE_STATUS,		/* retry_exc, 12 */
 	VALUE_VERB,		/* create_qp, none, any */
 	VALUE_ERRNO,		/* ENOMEM, 12 */
+	VALUE_PKEYS,		/* 0xffff,0x8001 */
 };
 
 /**
@@ -38,10 +42,12 @@ struct word {
 	const char *clear;
 };
 
-/* A value: a number, or the numbers of cases if @at.last is not 0. */
+/* A value: a number, the numbers of cases if @at.last is not 0, or a table of @count P_Keys. */
 struct value {
 	uint32_t number;
 	struct uroce_fault_at at;
+	uint16_t pkey[PKEYS_MAX];
+	size_t count;
 };
 
 /* main.c: prints an error and returns the exit status 1. */

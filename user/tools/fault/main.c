@@ -23,6 +23,7 @@ static const char usage[] =
 	"  verb_at N         its call that fails, counted from now; 0: each call\n"
 	"  verb_errno NAME   its errno (ENOMEM)\n"
 	"  mirror 1|0        show messages without packets to packet sockets\n"
+	"  pkeys KEY[,KEY].. the table of P_Keys (0xffff,0x8001)\n"
 	"See uroce-fault(8).\n";
 
 int fail(const char *what, const char *why)

@@ -50,6 +50,14 @@ static void put_numbers(struct nlmsghdr *msg, char **args)
 		mnl_attr_nest_end(msg, nest);
 }
 
+static void put_value(struct nlmsghdr *msg, const struct word *word, const struct value *value)
+{
+	if (word->kind == VALUE_PKEYS)
+		mnl_attr_put(msg, word->attr, value->count * sizeof(*value->pkey), value->pkey);
+	else
+		mnl_attr_put_u32(msg, word->attr, value->number);
+}
+
 static bool too_many(char **args)
 {
 	size_t n = 0;
@@ -78,7 +86,7 @@ int set(const char *device, char **args)
 	put_numbers(msg, args);
 	for (; args[0]; args += 2)
 		if (!pair_read(args, &word, &value) && !value.at.last)
-			mnl_attr_put_u32(msg, word->attr, value.number);
+			put_value(msg, word, &value);
 	why = netlink_ask(msg, NULL, NULL);
 	return why ? fail(device, why) : 0;
 }

@@ -3,6 +3,7 @@
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "fault.h"
 
@@ -10,6 +11,7 @@
 struct reply {
 	const struct nlattr *value[LAST_ATTR + 1];
 	const struct nlattr *at[LAST_ATTR + 1];
+	uint16_t pkey[PKEYS_MAX];
 	bool json;
 	bool first;		/* no device was printed yet */
 };
@@ -32,8 +34,11 @@ static int value_store(const struct nlattr *attr, void *data)
 
 	if (type == UROCE_A_AT)
 		return mnl_attr_parse_nested(attr, at_store, reply);
-	if (type <= LAST_ATTR &&
-	    !mnl_attr_validate(attr, type == UROCE_A_DEV ? MNL_TYPE_NUL_STRING : MNL_TYPE_U32))
+	if (type == UROCE_A_PKEYS && mnl_attr_get_payload_len(attr) == sizeof(reply->pkey))
+		memcpy(reply->pkey, mnl_attr_get_payload(attr), sizeof(reply->pkey));
+	else if (type <= LAST_ATTR &&
+		 !mnl_attr_validate(attr, type == UROCE_A_DEV ? MNL_TYPE_NUL_STRING :
+								MNL_TYPE_U32))
 		reply->value[type] = attr;
 	return MNL_CB_OK;
 }
@@ -57,6 +62,27 @@ static bool is_shown(const struct reply *reply, const struct word *word, uint32_
 	}
 }
 
+/* The number of entries up to the last one that is not empty. */
+static size_t pkey_count(const struct reply *reply)
+{
+	size_t count = PKEYS_MAX;
+
+	while (count && !reply->pkey[count - 1])
+		count--;
+	return count;
+}
+
+/* A table that was never changed has one entry. */
+static void print_pkeys(const struct reply *reply)
+{
+	size_t count = pkey_count(reply);
+
+	if (count == 1 && reply->pkey[0] == 0xffff)
+		return;
+	for (size_t i = 0; i < count; i++)
+		printf("%s0x%04x", i ? "," : " pkeys ", reply->pkey[i]);
+}
+
 static void print_words(const struct reply *reply)
 {
 	fputs(mnl_attr_get_str(reply->value[UROCE_A_DEV]), stdout);
@@ -78,6 +104,7 @@ static void print_words(const struct reply *reply)
 			printf(" %s %u", word->name, number);
 		}
 	}
+	print_pkeys(reply);
 	putchar('\n');
 }
 
@@ -105,7 +132,9 @@ static void print_json(struct reply *reply)
 			printf(", \"%s\": %u", word->name, mnl_attr_get_u32(value));
 		}
 	}
-	putchar('}');
+	for (size_t i = 0; i < pkey_count(reply); i++)
+		printf("%s%u", i ? ", " : ", \"pkeys\": [", reply->pkey[i]);
+	fputs(pkey_count(reply) ? "]}" : "}", stdout);
 }
 
 static int device_shown(const struct nlmsghdr *msg, void *data)

@@ -24,6 +24,7 @@ const struct word words[] = {
 	{ "verb_at", UROCE_A_VERB_AT, VALUE_NUMBER, NULL },
 	{ "verb_errno", UROCE_A_VERB_ERRNO, VALUE_ERRNO, NULL },
 	{ "mirror", UROCE_A_MIRROR, VALUE_NUMBER, NULL },
+	{ "pkeys", UROCE_A_PKEYS, VALUE_PKEYS, NULL },
 	{ .name = NULL }
 };
 
@@ -118,6 +119,24 @@ static bool at_read(const char *text, struct uroce_fault_at *at)
 	return true;
 }
 
+/* "0xffff,0x8001" */
+static bool pkeys_read(const char *text, struct value *value)
+{
+	unsigned long pkey;
+	char *end;
+
+	for (;; text = end + 1) {
+		if (*text < '0' || *text > '9' || value->count == PKEYS_MAX)
+			return false;
+		pkey = strtoul(text, &end, 0);
+		if (pkey > UINT16_MAX)
+			return false;
+		value->pkey[value->count++] = (uint16_t)pkey;
+		if (*end != ',')
+			return !*end;
+	}
+}
+
 bool value_read(const struct word *word, const char *text, struct value *value)
 {
 	size_t length = strlen(text);
@@ -125,6 +144,8 @@ bool value_read(const struct word *word, const char *text, struct value *value)
 	char *end;
 
 	*value = (struct value){};
+	if (word->kind == VALUE_PKEYS)
+		return pkeys_read(text, value);
 	if (word->kind == VALUE_RATE && *text == '#')
 		return at_read(text + 1, &value->at);
 	if (name_read(word->kind, text, &value->number))

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Partitions of queue pairs. A queue pair has the index of a P_Key in the table
+ * of its device, and keeps a copy of this P_Key. Queue pair 1 has all P_Keys:
+ * each of its requests names the index of one.
+ */
+#include "pair.h"
+
+/* Values of uroce_qp.hears and .speaks that equal no other value. */
+#define HEARS_PERHAPS	BIT(8)
+#define SPEAKS_PERHAPS	BIT(9)
+
+/* Queue pair 1 exchanges datagrams with those of type UD. */
+static u32 hears_type(const struct uroce_qp *qp)
+{
+	return qp->type == IB_QPT_GSI ? IB_QPT_UD : qp->type;
+}
+
+static u32 speaks_type(const struct uroce_qp *qp)
+{
+	return qp->type == IB_QPT_XRC_INI ? IB_QPT_XRC_TGT : hears_type(qp);
+}
+
+/*
+ * A full member is heard by all members of its partition. The rest is left to
+ * uroce_qp_hears_slowly().
+ */
+void uroce_qp_partition(struct uroce_qp *qp)
+{
+	u16 pkey = READ_ONCE(qp->dev->pkeys[qp->attr.pkey_index]);
+	bool own = pkey && qp->type != IB_QPT_GSI;
+
+	qp->pkey = pkey;
+	qp->hears = own ? (u32)(pkey | UROCE_PKEY_FULL) << 16 | hears_type(qp) :
+			  HEARS_PERHAPS;
+	qp->speaks = own && pkey & UROCE_PKEY_FULL ?
+			     (u32)pkey << 16 | speaks_type(qp) : SPEAKS_PERHAPS;
+}
+
+/*
+ * Prefers an entry with which the port is a full member, as
+ * ib_find_cached_pkey() does.
+ */
+static int find_index(const struct uroce_dev *dev, u16 pkey)
+{
+	int i, limited = -ENOENT;
+	u16 own;
+
+	for (i = 0; i < UROCE_PKEYS; i++) {
+		own = READ_ONCE(dev->pkeys[i]);
+		if (!uroce_pkeys_meet(own, pkey))
+			continue;
+		if (own & UROCE_PKEY_FULL)
+			return i;
+		limited = i;
+	}
+	return limited;
+}
+
+int uroce_qp_pkey_index(const struct uroce_qp *qp, u16 pkey)
+{
+	lockdep_assert_held(&qp->resp.lock);
+	if (unlikely(qp->type == IB_QPT_GSI))
+		return find_index(qp->dev, pkey);
+	return likely(uroce_pkeys_meet(qp->pkey, pkey)) ? qp->attr.pkey_index :
+							 -ENOENT;
+}
+
+noinline bool uroce_qp_hears_slowly(struct uroce_qp *peer,
+				    const struct uroce_qp *qp, u16 pkey)
+{
+	if (hears_type(peer) != speaks_type(qp))
+		return false;
+	if (uroce_qp_pkey_index(peer, pkey) >= 0)
+		return true;
+	atomic_inc(&peer->dev->pkey_violations);
+	return false;
+}
