@@ -13,6 +13,8 @@ static void lose_way(struct uroce_qp *qp)
 	uroce_remote_lose_way(qp);
 	spin_unlock(&qp->resp.lock);
 	spin_unlock_bh(&qp->sq.lock);
+	/* A kick that found sq.lock taken has set sq.again and returned. */
+	uroce_send_run(qp);
 }
 
 /*
