@@ -70,7 +70,8 @@
  *	univ_object_type.
  * @UNIV_REASON_NO_MEMORY: The kernel has no memory. Value: bytes, if known.
  * @UNIV_REASON_ACCESS_FLAGS: The access flags of a memory region contradict
- *	each other. Value: flags.
+ *	each other, or are not offered. Value: flags. Bound: flags whose memory
+ *	the device does not support.
  * @UNIV_REASON_ADDRESS: The memory is not mapped, or lacks the permission.
  *	Value: address. Bound: length.
  * @UNIV_REASON_ADDRESS_WRAP: Address + length exceeds 2^64. Value: address.
@@ -201,6 +202,8 @@
  * @UNIV_REASON_SRQ_BUSY: Requests are posted and taken faster than they are
  *	moved to a shared receive queue's new ring. Value: requested size.
  * @UNIV_REASON_QP_SIZE: The size of a queue pair does not change.
+ * @UNIV_REASON_FLUSH: A flush has an unknown type or level, no type, or is too
+ *	long. In the library, detail: level, value: type, bound: length.
  * @UNIV_REASON_COUNT: Number of reasons; not a reason.
  *
  * "detail", "value" and "bound" in these descriptions are fields of struct
@@ -299,6 +302,7 @@ enum univ_reason {
 	UNIV_REASON_SRQ_SHRINK,
 	UNIV_REASON_SRQ_BUSY,
 	UNIV_REASON_QP_SIZE,
+	UNIV_REASON_FLUSH,
 	UNIV_REASON_COUNT
 };
 
@@ -466,6 +470,7 @@ struct univ_hdr {
  *	%UNIV_MR_DM_REG and %UNIV_MR_NULL_ALLOC
  * @UNIV_FEATURE_CNTRS: completion counters: %UNIV_CNTR_CREATE and
  *	%UNIV_QP_CNTR
+ * @UNIV_FEATURE_FLUSH: send rings take %UNIV_WR_FLUSH
  */
 enum univ_feature {
 	UNIV_FEATURE_WINDOWS	= 1 << 0,
@@ -473,6 +478,7 @@ enum univ_feature {
 	UNIV_FEATURE_ATOMIC_WRITE = 1 << 2,
 	UNIV_FEATURE_DM		= 1 << 3,
 	UNIV_FEATURE_CNTRS	= 1 << 4,
+	UNIV_FEATURE_FLUSH	= 1 << 5,
 };
 
 /**

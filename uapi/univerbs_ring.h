@@ -130,6 +130,18 @@ enum univ_wr_opcode {
 	UNIV_WR_ATOMIC_WRITE	= 15,
 };
 
+/* The values equal enum ibv_placement_type. */
+enum univ_flush_type {
+	UNIV_FLUSH_GLOBAL	= 1 << 0,
+	UNIV_FLUSH_PERSISTENT	= 1 << 1,
+};
+
+/* The values equal enum ibv_selectivity_level. */
+enum univ_flush_level {
+	UNIV_FLUSH_RANGE,
+	UNIV_FLUSH_MR,
+};
+
 /* The values equal enum ibv_send_flags. */
 enum univ_wr_flags {
 	UNIV_WR_FENCE		= 1 << 0,
@@ -157,10 +169,15 @@ enum univ_wr_flags {
  * @bind: memory to which %UNIV_WR_BIND_MW binds a window: @length bytes of the
  *	region of @lkey, for @access of enum ibv_access_flags. A length of 0
  *	unbinds a window of type 1.
+ * @flush: memory that %UNIV_WR_FLUSH flushes: @length bytes, at most 2^31, from
+ *	@remote_addr on, or with %UNIV_FLUSH_MR the whole region of @rkey, and
+ *	then both are ignored. @type is one or more of enum univ_flush_type,
+ *	and @level one of enum univ_flush_level.
  * @sge: scatter/gather entries, or
  * @data: inline data
  *
- * %UNIV_WR_ATOMIC_WRITE is inline, with a @count of 8.
+ * %UNIV_WR_ATOMIC_WRITE is inline, with a @count of 8. %UNIV_WR_FLUSH has no
+ * data, and its @count is ignored.
  *
  * A slot is @stride bytes long, a multiple of 64 that UNIV_QP_CREATE returns.
  * The driver does not read the bytes behind @count entries.
@@ -190,6 +207,11 @@ struct univ_send_wr {
 			__u32 lkey;
 			__u32 access;
 		} bind;
+		struct {
+			__aligned_u64 length;
+			__u32 type;
+			__u32 level;
+		} flush;
 	};
 	union {
 		struct univ_sge sge[1];

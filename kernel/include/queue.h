@@ -83,6 +83,9 @@ struct univ_srq;
  *	device must be coherent and must reach the pages without a bounce
  *	buffer, otherwise no queue can be made (%-EOPNOTSUPP); an IOMMU is
  *	respected
+ * @UNIV_QUEUE_FLUSH: %UNIV_WR_FLUSH, and regions and queue pairs with
+ *	%UNIV_ACCESS_FLUSH_GLOBAL. The device sets %UNIV_CAP_FLUSH_GLOBAL as
+ *	well, and %UNIV_CAP_FLUSH_PERSISTENT if it flushes persistent memory
  * @UNIV_QUEUE_DEVICE_CQ: completions pass through the device's own queue, which
  *	kernel verbs resize together with the ring (@cq_resize). If they cannot,
  *	the completion queue is not resized
@@ -100,13 +103,26 @@ enum univ_queue_caps {
 	UNIV_QUEUE_DMA = 1 << 5,
 	UNIV_QUEUE_DEVICE_CQ = 1 << 6,
 	UNIV_QUEUE_ODP = 1 << 7,
+	UNIV_QUEUE_FLUSH = 1 << 8,
 };
 
 /*
- * The bit of ib_device_attr.device_cap_flags by which a device says that it
- * executes atomic writes. Kernels from 6.2 on have a name for it.
+ * The bits of ib_device_attr.device_cap_flags by which a device says that it
+ * executes flushes, of each type, and atomic writes. Kernels from 6.2 on have
+ * names for them.
  */
-#define UNIV_CAP_ATOMIC_WRITE (1ull << 40)
+#define UNIV_CAP_FLUSH_GLOBAL		(1ull << 38)
+#define UNIV_CAP_FLUSH_PERSISTENT	(1ull << 39)
+#define UNIV_CAP_ATOMIC_WRITE		(1ull << 40)
+
+/*
+ * Access flags of regions and queue pairs: the peer may flush. Kernels from 6.2
+ * on have names for them.
+ */
+#define UNIV_ACCESS_FLUSH_GLOBAL	(1u << 8)
+#define UNIV_ACCESS_FLUSH_PERSISTENT	(1u << 9)
+#define UNIV_ACCESS_FLUSH \
+	(UNIV_ACCESS_FLUSH_GLOBAL | UNIV_ACCESS_FLUSH_PERSISTENT)
 
 /*
  * The bit of the odp_caps of a transport for atomic writes. Kernels from 6.17

@@ -47,6 +47,81 @@ static void conn_atomic_operands(struct kunit *test)
 	wire_expect_done(test, 3);
 }
 
+static struct uroce_msg *post_flush(struct wire *w, u32 type, u32 level)
+{
+	struct uroce_msg *msg = wire_post(w, UNIV_WR_FLUSH, 0);
+
+	msg->va = 8;
+	msg->flush.length = 24;
+	msg->flush.type = type;
+	msg->flush.level = level;
+	wire_run(w);
+	return msg;
+}
+
+static u32 word_at(const struct sk_buff *skb, u32 offset)
+{
+	__be32 word;
+
+	memcpy(&word, skb->data + offset, sizeof(word));
+	return be32_to_cpu(word);
+}
+
+/* The headers of a flush, by their offsets in annex A19 of the specification. */
+static void expect_flush(struct kunit *test, u32 feth, u32 len)
+{
+	struct wire *w = test->priv;
+	const struct sk_buff *skb = skb_peek(&w->a.out);
+
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	KUNIT_ASSERT_EQ(test, skb->len, 32u + UROCE_ICRC_SIZE);
+	KUNIT_EXPECT_EQ(test, (int)skb->data[0], 0x1c);
+	KUNIT_EXPECT_EQ(test, word_at(skb, 12), feth);
+	KUNIT_EXPECT_EQ(test, word_at(skb, 16), 0u);
+	KUNIT_EXPECT_EQ(test, word_at(skb, 20), 8u);
+	KUNIT_EXPECT_EQ(test, word_at(skb, 24), (u32)RKEY);
+	KUNIT_EXPECT_EQ(test, word_at(skb, 28), len);
+}
+
+static void conn_flush(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	post_flush(w, UNIV_FLUSH_GLOBAL, UNIV_FLUSH_RANGE);
+	expect_flush(test, 0x01, 24);
+	wire_settle(w);
+	post_flush(w, UNIV_FLUSH_GLOBAL, UNIV_FLUSH_MR);
+	expect_flush(test, 0x11, 0);
+	wire_ask(w, -1);
+	wire_expect_packet(test, &w->b.out, UROCE_READ_ONLY, FIRST_PSN + 1);
+	/* The answer is lost: the flush is answered once more, and not executed again. */
+	wire_expire(w);
+	wire_settle(w);
+	wire_expect_done(test, 2);
+	KUNIT_EXPECT_EQ(test, w->b.flushes, 2u);
+}
+
+static void conn_flush_refused(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	post_flush(w, UNIV_FLUSH_GLOBAL | 8, UNIV_FLUSH_RANGE);
+	wire_settle(w);
+	KUNIT_EXPECT_EQ(test, (int)w->a.status[0], (int)IB_WC_REM_ACCESS_ERR);
+	KUNIT_EXPECT_TRUE(test, w->b.broken);
+	KUNIT_EXPECT_EQ(test, w->b.flushes, 0u);
+}
+
+static void conn_flush_of_no_type(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	post_flush(w, 0, UNIV_FLUSH_RANGE);
+	wire_settle(w);
+	KUNIT_EXPECT_EQ(test, (int)w->a.status[0], (int)IB_WC_REM_INV_REQ_ERR);
+	KUNIT_EXPECT_EQ(test, w->b.flushes, 0u);
+}
+
 /* No more reads and atomics are outstanding than the responder keeps responses for. */
 static void conn_reads_at_once(struct kunit *test)
 {
@@ -150,6 +225,9 @@ static struct kunit_case answer_cases[] = {
 	KUNIT_CASE(conn_atomic_forgotten),
 	KUNIT_CASE(conn_more_reads),
 	KUNIT_CASE(conn_reads_at_once),
+	KUNIT_CASE(conn_flush),
+	KUNIT_CASE(conn_flush_refused),
+	KUNIT_CASE(conn_flush_of_no_type),
 	{}
 };
 

@@ -141,6 +141,17 @@ static int end_atomic(struct uroce_conn *conn, u32 rkey, u64 va, bool swap,
 	return 0;
 }
 
+static int end_flush_memory(struct uroce_conn *conn, u32 rkey, u64 va, u32 len, u32 access,
+			    bool whole)
+{
+	if (access != UNIV_ACCESS_FLUSH_GLOBAL || rkey != RKEY)
+		return IB_WC_REM_ACCESS_ERR;
+	if (!whole && end_check(conn, rkey, va, len, access))
+		return IB_WC_REM_ACCESS_ERR;
+	end_of(conn)->flushes++;
+	return 0;
+}
+
 static int end_invalidate(struct uroce_conn *conn, u32 rkey)
 {
 	return end_give_up(end_of(conn));
@@ -205,6 +216,7 @@ static const struct uroce_conn_ops end_ops = {
 	.write = end_write,
 	.read = end_read,
 	.atomic = end_atomic,
+	.flush_memory = end_flush_memory,
 	.invalidate = end_invalidate,
 	.served = end_served,
 	.broken = end_broken,
@@ -228,7 +240,7 @@ static void end_init(struct end *end, u8 seed)
 	conn->resp.limit = ARRAY_SIZE(end->responses);
 	conn->resp.responses = end->responses;
 	conn->resp.access = IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |
-			    IB_ACCESS_REMOTE_ATOMIC;
+			    IB_ACCESS_REMOTE_ATOMIC | UNIV_ACCESS_FLUSH_GLOBAL;
 	conn->req.retry_cnt = 2;
 	conn->req.rnr_retry = 2;
 	conn->req.max_reads = 2;

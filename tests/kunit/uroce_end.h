@@ -32,6 +32,7 @@ struct end {
 	u32 recvs;			/* receive requests left */
 	u32 received;
 	u32 atomics;
+	u32 flushes;
 	u64 found;			/* value found by the last remote atomic */
 	u32 held;			/* number of times that a region to invalidate is in use */
 	u32 invalidated;

@@ -15,6 +15,7 @@ static void wire_sizes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sizeof(struct uroce_bth), (size_t)12);
 	KUNIT_EXPECT_EQ(test, sizeof(struct uroce_deth), (size_t)8);
 	KUNIT_EXPECT_EQ(test, sizeof(struct uroce_reth), (size_t)16);
+	KUNIT_EXPECT_EQ(test, sizeof(struct uroce_feth), (size_t)4);
 	KUNIT_EXPECT_EQ(test, sizeof(struct uroce_atomic_eth), (size_t)28);
 	KUNIT_EXPECT_EQ(test, sizeof(struct uroce_aeth), (size_t)4);
 	KUNIT_EXPECT_EQ(test, sizeof(struct uroce_atomic_ack), (size_t)8);
@@ -80,11 +81,13 @@ static const struct {
 	{ UROCE_RC | UROCE_ATOMIC_ACK, 24 },
 	{ UROCE_RC | UROCE_COMPARE_SWAP, 40 },
 	{ UROCE_RC | UROCE_FETCH_ADD, 40 },
+	{ UROCE_RC | UROCE_FLUSH, 32 },
 	{ UROCE_RC | UROCE_ATOMIC_WRITE, 28 },
 	{ UROCE_UC | UROCE_WRITE_ONLY, 28 },
 	{ UROCE_UD | UROCE_SEND_ONLY, 20 },
 	{ UROCE_UD | UROCE_SEND_ONLY_IMM, 24 },
 	{ UROCE_XRC | UROCE_SEND_ONLY, 16 },
+	{ UROCE_XRC | UROCE_FLUSH, 36 },
 	{ UROCE_XRC | UROCE_ACKNOWLEDGE, 16 },
 	{ UROCE_CNP, 28 },
 };
@@ -120,7 +123,31 @@ static void wire_all_opcodes(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, op->length % 4, 0, "opcode %#x", i);
 	}
 	/* RC, UC, UD, XRC, and the congestion notification packet. */
-	KUNIT_EXPECT_EQ(test, known, 24 + 12 + 2 + 24 + 1u);
+	KUNIT_EXPECT_EQ(test, known, 25 + 12 + 2 + 25 + 1u);
+}
+
+static bool parses(struct sk_buff *skb, u32 len)
+{
+	struct uroce_packet pkt = { .skb = skb };
+
+	skb_trim(skb, len + UROCE_ICRC_SIZE);
+	return uroce_packet_parse(&pkt, 0);
+}
+
+/* A flush is a packet only with all of its headers, and without payload. */
+static void wire_flush_lengths(struct kunit *test)
+{
+	struct sk_buff *skb = alloc_skb(64, GFP_KERNEL);
+	u32 len;
+
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	skb_put_zero(skb, 64);
+	skb->data[0] = UROCE_RC | UROCE_FLUSH;
+	KUNIT_EXPECT_FALSE(test, parses(skb, 36));
+	KUNIT_EXPECT_TRUE(test, parses(skb, 32));
+	for (len = 31; len; len--)
+		KUNIT_EXPECT_FALSE_MSG(test, parses(skb, len), "length %u", len);
+	kfree_skb(skb);
 }
 
 static struct kunit_case wire_cases[] = {
@@ -130,6 +157,7 @@ static struct kunit_case wire_cases[] = {
 	KUNIT_CASE(wire_psn),
 	KUNIT_CASE(wire_lengths),
 	KUNIT_CASE(wire_all_opcodes),
+	KUNIT_CASE(wire_flush_lengths),
 	{}
 };
 

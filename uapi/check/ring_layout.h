@@ -41,6 +41,7 @@ AT(univ_send_wr, rkey, 20);
 AT(univ_send_wr, remote_addr, 24);
 AT(univ_send_wr, atomic, 32);
 AT(univ_send_wr, bind, 32);
+AT(univ_send_wr, flush, 32);
 AT(univ_send_wr, ud, 32);
 AT(univ_send_wr, sge, 48);
 AT(univ_send_wr, data, 48);

@@ -242,6 +242,12 @@ void univ_explain_access(struct univ_line *line, const struct univ_failure *f)
 			 "IBV_ACCESS_REMOTE_WRITE" : "IBV_ACCESS_REMOTE_ATOMIC");
 		return;
 	}
+	if (f->bound & IBV_ACCESS_FLUSH_PERSISTENT) {
+		univ_say(line, "IBV_ACCESS_FLUSH_PERSISTENT needs persistent memory, and a device that "
+			 "flushes it (device_cap_flags_ex); ordinary memory has "
+			 "IBV_ACCESS_FLUSH_GLOBAL alone");
+		return;
+	}
 	univ_say(line, "not all of these flags are offered by the device: ");
 	say_flags(line, UNIV_FLAGS_ACCESS, f->value);
 }
@@ -328,6 +334,15 @@ void univ_explain_gid_index(struct univ_line *line, const struct univ_failure *f
 		univ_say(line, "; the port's table ends at %llu", (ull)f->bound - 1);
 	else
 		univ_say(line, " now (the table: /sys/class/infiniband/*/ports/*/gids)");
+}
+
+void univ_explain_wr_batch(struct univ_line *line, const struct univ_failure *f)
+{
+	const char *opcode = univ_opcode_name((uint32_t)f->value);
+
+	univ_say(line, "%s is posted by %s alone, on a queue pair created with IBV_QP_EX_WITH_%s",
+		 opcode, f->value == IBV_WR_FLUSH ? "ibv_wr_flush" : "ibv_wr_atomic_write",
+		 opcode + sizeof("IBV_WR_") - 1);
 }
 
 void univ_explain_wr_inline(struct univ_line *line, const struct univ_failure *f)

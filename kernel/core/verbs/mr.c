@@ -33,16 +33,34 @@ bool univ_odp_offered(const struct univ_device *dev)
 	       dev->ib->attrs.kernel_cap_flags & IBK_ON_DEMAND_PAGING;
 }
 
+/*
+ * The flags that let peers flush, of a device that executes flushes. Kernels
+ * before 6.2 do not know these flags, so they are checked here.
+ */
+static u32 flush_flags(struct ib_device *ib, u32 access)
+{
+	const struct univ_queue_ops *native = univ_queue_ops(ib);
+
+	if (!native || !(native->caps & UNIV_QUEUE_FLUSH))
+		return 0;
+	return access & UNIV_ACCESS_FLUSH;
+}
+
 /* @odp: on-demand paging is possible. */
 int univ_mr_check_access(struct ib_device *ib, struct univ_hdr *hdr, u32 access,
 			 bool odp)
 {
 	u32 refused = IB_ACCESS_HUGETLB | (odp ? 0 : IB_ACCESS_ON_DEMAND);
-	int ret = access & refused ? -EOPNOTSUPP :
-				     ib_check_mr_access(ib, access);
+	u32 flush = flush_flags(ib, access), lacks = 0;
+	int ret;
 
+	if (!(ib->attrs.device_cap_flags & UNIV_CAP_FLUSH_PERSISTENT))
+		lacks = flush & UNIV_ACCESS_FLUSH_PERSISTENT;
+	ret = lacks || access & refused ?
+		      -EOPNOTSUPP : ib_check_mr_access(ib, access & ~flush);
 	if (ret)
-		univ_explain(hdr, ret, UNIV_REASON_ACCESS_FLAGS, 0, access, 0);
+		univ_explain(hdr, ret, UNIV_REASON_ACCESS_FLAGS, 0, access,
+			     lacks);
 	return ret;
 }
 

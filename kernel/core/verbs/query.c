@@ -10,13 +10,10 @@
 /* The maximum number of entries of all GID tables that one call returns. */
 #define UNIV_MAX_GID_ENTRIES 4096
 
-/* Both kinds of IB_DEVICE_FLUSH_*, which the kernel knows from 6.2 on. */
-#define UNIV_CAPS_FLUSH (3ull << 38)
-
 /*
  * Abilities of the device that a process does not get: the size of a queue pair
- * does not change, and there are no flows, raw packets, checksums, flushes or
- * requests on regions.
+ * does not change, and there are no flows, raw packets, checksums or requests
+ * on regions.
  */
 #define UNIV_CAPS_NOT_OFFERED						\
 	(IB_DEVICE_RESIZE_MAX_WR |					\
@@ -24,7 +21,13 @@
 	 IB_DEVICE_RC_IP_CSUM | IB_DEVICE_RAW_IP_CSUM |			\
 	 IB_DEVICE_MANAGED_FLOW_STEERING | IB_DEVICE_RAW_SCATTER_FCS |	\
 	 IB_DEVICE_PCI_WRITE_END_PADDING |				\
-	 IB_DEVICE_MEM_MGT_EXTENSIONS | UNIV_CAPS_FLUSH)
+	 IB_DEVICE_MEM_MGT_EXTENSIONS)
+
+/*
+ * Abilities that a process does not get without %UNIV_QUEUE_FLUSH: kernel verbs
+ * have no flush.
+ */
+#define UNIV_CAPS_FLUSH	(UNIV_CAP_FLUSH_GLOBAL | UNIV_CAP_FLUSH_PERSISTENT)
 
 /*
  * Abilities that a process does not get where univ_mw_offered() returns false.
@@ -55,6 +58,8 @@ static u32 context_features(const struct univ_device *dev)
 		features |= UNIV_FEATURE_DM;
 	if (dev->queue->cntr_ops)
 		features |= UNIV_FEATURE_CNTRS;
+	if (univ_queue_can(dev, UNIV_QUEUE_FLUSH))
+		features |= UNIV_FEATURE_FLUSH;
 	return features;
 }
 
@@ -177,6 +182,8 @@ int univ_device_query_ioctl(struct univ_call *call, void *arg)
 	cmd->max_dm_size = univ_dm_offered(call->ctx->dev) ? UNIV_DM_MAX : 0;
 	if (!univ_queue_can(call->ctx->dev, UNIV_QUEUE_ATOMIC_WRITE))
 		cmd->device_cap_flags &= ~UNIV_CAP_ATOMIC_WRITE;
+	if (!univ_queue_can(call->ctx->dev, UNIV_QUEUE_FLUSH))
+		cmd->device_cap_flags &= ~UNIV_CAPS_FLUSH;
 	cmd->vendor_id = attr->vendor_id;
 	cmd->vendor_part_id = attr->vendor_part_id;
 	cmd->hw_ver = attr->hw_ver;

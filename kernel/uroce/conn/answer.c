@@ -3,10 +3,12 @@
  * The responder's answers: acknowledgements, and responses to reads and
  * atomics, which are remembered for as long as the peer may ask for them again.
  */
+#include <linux/bitfield.h>
 #include <linux/ktime.h>
 #include <linux/skbuff.h>
 
 #include "compat.h"
+#include "queue.h"
 #include "resp.h"
 
 /*
@@ -336,7 +338,7 @@ static struct uroce_response *response_find(struct uroce_responder *resp,
 }
 
 static void response_keep(struct uroce_responder *resp,
-			  struct uroce_response *res, u16 op, u32 packets)
+			  struct uroce_response *res, u32 op, u32 packets)
 {
 	res->op = op;
 	res->first = resp->psn;
@@ -472,6 +474,36 @@ enum resp_step uroce_resp_atomic_write(struct uroce_conn *conn,
 	return RESP_OK;
 }
 
+/*
+ * Requests are executed in order, so the writes before it have been executed. A
+ * flush of no bytes needs a valid key, too.
+ */
+enum resp_step uroce_resp_flush(struct uroce_conn *conn,
+				const struct uroce_packet *pkt)
+{
+	const struct uroce_feth *feth = resp_eth(conn, pkt);
+	const struct uroce_reth *reth = (void *)(feth + 1);
+	u32 bits = be32_to_cpu(feth->bits), len = be32_to_cpu(reth->len);
+	u32 access = uroce_flush_access(FIELD_GET(UROCE_FETH_TYPE, bits));
+	u32 level = FIELD_GET(UROCE_FETH_LEVEL, bits);
+	bool whole = level == UNIV_FLUSH_MR;
+	struct uroce_response *res;
+
+	if (!access || level > UNIV_FLUSH_MR ||
+	    (!whole && len > UROCE_MAX_MESSAGE))
+		return RESP_INVALID;
+	if (access & UNIV_ACCESS_FLUSH & ~conn->resp.access)
+		return RESP_INVALID;
+	res = response_new(&conn->resp);
+	if (!res)
+		return RESP_INVALID;
+	if (conn->ops->flush_memory(conn, be32_to_cpu(reth->rkey),
+				    be64_to_cpu(reth->va), len, access, whole))
+		return RESP_ACCESS;
+	response_keep(&conn->resp, res, UROCE_OP_READ | UROCE_OP_FLUSH, 1);
+	return RESP_OK;
+}
+
 /* ---- repeated requests --------------------------------------------------- */
 
 static void response_again(struct uroce_conn *conn, struct uroce_response *res)
@@ -549,7 +581,7 @@ enum resp_step uroce_resp_again(struct uroce_conn *conn,
 	if (pkt->op->flags & UROCE_OP_READ)
 		return again_read(conn, pkt, res);
 	if (!(res->op & pkt->op->flags &
-	      (UROCE_OP_ATOMIC | UROCE_OP_ATOMIC_WRITE)))
+	      (UROCE_OP_ATOMIC | UROCE_OP_ATOMIC_WRITE | UROCE_OP_FLUSH)))
 		return RESP_DROP;
 	res->psn = res->first;
 	response_again(conn, res);

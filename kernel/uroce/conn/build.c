@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Packets of requests: opcode, headers, payload. */
+#include <linux/bitfield.h>
 #include <linux/skbuff.h>
 
 #include "conn.h"
@@ -15,10 +16,27 @@ static void fill_atomic(const struct uroce_msg *msg,
 	eth->compare = cpu_to_be64(swap ? msg->compare_add : 0);
 }
 
+static void fill_flush(const struct uroce_msg *msg, struct uroce_feth *feth)
+{
+	feth->bits = cpu_to_be32(FIELD_PREP(UROCE_FETH_TYPE, msg->flush.type) |
+				 FIELD_PREP(UROCE_FETH_LEVEL,
+					    msg->flush.level));
+}
+
 /*
- * Fills the extended headers of @opcode, from @eth on. @len is the length that
- * a read asks for.
+ * The length that a RETH tells: of the whole message, of the @len bytes of a
+ * read that this packet asks for, or of the range to be flushed.
  */
+static u32 told_length(const struct uroce_msg *msg, const struct uroce_op *op,
+		       u32 len)
+{
+	if (op->flags & UROCE_OP_FLUSH)
+		return msg->flush.level == UNIV_FLUSH_MR ? 0 :
+							   msg->flush.length;
+	return op->flags & UROCE_OP_PAYLOAD ? msg->length : len;
+}
+
+/* Fills the extended headers of @opcode, from @eth on. */
 static void fill_headers(const struct uroce_conn *conn,
 			 const struct uroce_msg *msg, u8 opcode, u8 *eth,
 			 u32 len)
@@ -32,12 +50,16 @@ static void fill_headers(const struct uroce_conn *conn,
 	}
 	if (op->flags & UROCE_OP_ATOMIC)
 		fill_atomic(msg, (void *)eth);
+	if (op->flags & UROCE_OP_FLUSH) {
+		fill_flush(msg, (void *)eth);
+		eth += sizeof(struct uroce_feth);
+	}
 	if (op->flags & UROCE_OP_RETH) {
 		reth = (void *)eth;
 		reth->va = cpu_to_be64(msg->va + (op->flags & UROCE_OP_READ ?
 						  conn->req.offset : 0));
 		reth->rkey = cpu_to_be32(msg->rkey);
-		reth->len = cpu_to_be32(len);
+		reth->len = cpu_to_be32(told_length(msg, op, len));
 		eth += sizeof(*reth);
 	}
 	if (op->flags & UROCE_OP_IMM)
@@ -93,7 +115,7 @@ struct sk_buff *uroce_req_build(struct uroce_conn *conn, struct uroce_msg *msg,
 	eth = uroce_bth_put(conn, skb, opcode, req->psn, pad);
 	if (last && msg->solicited)
 		bth->flags |= UROCE_BTH_SE;
-	fill_headers(conn, msg, opcode, eth, data ? msg->length : len);
+	fill_headers(conn, msg, opcode, eth, len);
 	*status = fill_payload(conn, msg, skb, payload, pages);
 	return skb;
 }

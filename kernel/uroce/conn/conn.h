@@ -48,6 +48,8 @@ struct uroce_conn;
  * @atomic: execute a 64-bit atomic: compare and swap if @swap is set, else
  *	fetch and add
  * @atomic_write: store the 64 bits of @value at once
+ * @flush_memory: flush @len bytes from @va on, or with @whole the region of
+ *	@rkey, if it grants @access
  * @invalidate: invalidate a key for the peer; -EAGAIN: not now, the packet is
  *	treated as lost
  * @served: a read or a write of the peer, of so many bytes, was executed;
@@ -94,6 +96,8 @@ struct uroce_conn_ops {
 		      u64 compare, u64 operand, u64 *orig);
 	int (*atomic_write)(struct uroce_conn *conn, u32 rkey, u64 va,
 			    u64 value);
+	int (*flush_memory)(struct uroce_conn *conn, u32 rkey, u64 va, u32 len,
+			    u32 access, bool whole);
 	int (*invalidate)(struct uroce_conn *conn, u32 rkey);
 	void (*served)(struct uroce_conn *conn, bool read, u32 len);
 	void (*broken)(struct uroce_conn *conn, u32 event);
@@ -216,7 +220,7 @@ struct uroce_requester {
  * @orig: value that an atomic returned
  */
 struct uroce_response {
-	u16 op;
+	u32 op;
 	bool pending;
 	bool again;
 	u32 first;

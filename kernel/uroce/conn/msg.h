@@ -12,6 +12,7 @@
  * @va: remote address
  * @compare_add: first operand of an atomic or of a bind
  * @swap: second operand of an atomic or of a bind
+ * @flush: operands of a flush, as in struct univ_send_wr
  * @imm: requests without operands: immediate data; in host order as __force,
  *	the key to invalidate, or the access flags of a fast registration
  * @rkey: remote key
@@ -34,6 +35,11 @@ struct uroce_msg {
 			u64 compare_add;
 			u64 swap;
 		};
+		struct {
+			u64 length;
+			u32 type;
+			u32 level;
+		} flush;
 		__be32 imm;
 	};
 	u32 rkey;

@@ -282,6 +282,8 @@ static enum resp_step execute(struct uroce_conn *conn,
 		return uroce_resp_atomic(conn, pkt);
 	if (pkt->op->flags & UROCE_OP_ATOMIC_WRITE)
 		return uroce_resp_atomic_write(conn, pkt);
+	if (pkt->op->flags & UROCE_OP_FLUSH)
+		return uroce_resp_flush(conn, pkt);
 	return message_packet(conn, pkt);
 }
 

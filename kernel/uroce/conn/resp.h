@@ -78,6 +78,8 @@ enum resp_step uroce_resp_atomic(struct uroce_conn *conn,
 				 const struct uroce_packet *pkt);
 enum resp_step uroce_resp_atomic_write(struct uroce_conn *conn,
 				       const struct uroce_packet *pkt);
+enum resp_step uroce_resp_flush(struct uroce_conn *conn,
+				const struct uroce_packet *pkt);
 enum resp_step uroce_resp_again(struct uroce_conn *conn,
 				const struct uroce_packet *pkt);
 

@@ -59,7 +59,8 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 				 IB_DEVICE_XRC |
 				 IB_DEVICE_MEM_WINDOW |
 				 IB_DEVICE_MEM_WINDOW_TYPE_2B |
-				 UNIV_CAP_ATOMIC_WRITE;
+				 UNIV_CAP_ATOMIC_WRITE |
+				 UNIV_CAP_FLUSH_GLOBAL;
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
 	if (IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING))
 		query_odp(attr);

@@ -83,7 +83,7 @@ static int srq_resize(struct ib_srq *ib, const struct univ_ring *ring,
 
 const struct univ_queue_ops uroce_queue_ops = {
 	.caps = UNIV_QUEUE_WINDOWS | UNIV_QUEUE_XRC | UNIV_QUEUE_ATOMIC_WRITE |
-		UNIV_QUEUE_ODP,
+		UNIV_QUEUE_ODP | UNIV_QUEUE_FLUSH,
 	.cntr_ops = UNIV_CNTR_SEND | UNIV_CNTR_RECV | UNIV_CNTR_READ |
 		    UNIV_CNTR_PEER_READ | UNIV_CNTR_WRITE |
 		    UNIV_CNTR_PEER_WRITE,

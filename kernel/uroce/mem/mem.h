@@ -327,6 +327,8 @@ u16 uroce_mr_why(const struct ib_pd *pd, u32 key, u64 addr, u32 len,
 		 u32 access);
 struct uroce_mr *uroce_mr_get(struct ib_pd *pd, u32 key, u64 addr, u32 len,
 			      u32 access);
+bool uroce_mr_flush(struct ib_pd *pd, u32 key, u64 addr, u32 len, u32 access,
+		    bool whole);
 int uroce_key_alloc(struct uroce_dev *dev, void *owner, u32 *key);
 void uroce_key_free(struct uroce_dev *dev, u32 key);
 void uroce_mr_exit(struct uroce_dev *dev);

@@ -6,10 +6,11 @@
 #include "wire.h"
 
 /*
- * The value of IBV_WC_ATOMIC_WRITE; Linux 6.1 uses this number for another
- * opcode.
+ * The values of IBV_WC_FLUSH and IBV_WC_ATOMIC_WRITE; Linux 6.1 uses these
+ * numbers for other opcodes.
  */
-#define WC_ATOMIC_WRITE 9
+#define WC_FLUSH	8
+#define WC_ATOMIC_WRITE	9
 
 #define RC		UROCE_WRS_RC
 #define CONNECTED	(UROCE_WRS_RC | UROCE_WRS_UC)
@@ -56,6 +57,10 @@ const struct uroce_wr_op uroce_wr_ops[256] = {
 	},
 	[UNIV_WR_ATOMIC_FETCH_AND_ADD] = {
 		F_ATOMIC, RC, IB_WC_FETCH_ADD, ONE(FETCH_ADD)
+	},
+	[UNIV_WR_FLUSH] = {
+		UROCE_WRF_RESPONSE | UROCE_WRF_FLUSH | UROCE_WRF_OPERANDS, RC,
+		WC_FLUSH, ONE(FLUSH)
 	},
 	[UNIV_WR_ATOMIC_WRITE] = {
 		UROCE_WRF_RESPONSE | UROCE_WRF_WORD, RC, WC_ATOMIC_WRITE,

@@ -10,6 +10,7 @@
 #include <linux/bits.h>
 #include <linux/types.h>
 
+#include "queue.h"
 #include "univerbs_ring.h"
 
 /* The opcode of fast registration, which only users in the kernel may post. */
@@ -45,6 +46,8 @@ enum uroce_wr_flags {
 	 * The request has two operands, which take the place of immediate data.
 	 */
 	UROCE_WRF_OPERANDS	= BIT(10),
+	/* It carries no data and names memory of the peer to be flushed. */
+	UROCE_WRF_FLUSH		= BIT(11),
 };
 
 /* Transport services that may send a request. */
@@ -75,6 +78,17 @@ extern const struct uroce_wr_op uroce_wr_ops[256];
 static inline bool uroce_wr_is(u8 opcode, u16 flags)
 {
 	return uroce_wr_ops[opcode].flags & flags;
+}
+
+/*
+ * The access flags that a flush needs. Each type has a flag of its own, and no
+ * region grants an unknown type.
+ */
+static inline u32 uroce_flush_access(u32 type)
+{
+	static_assert(UNIV_ACCESS_FLUSH_PERSISTENT ==
+		      UNIV_FLUSH_PERSISTENT * UNIV_ACCESS_FLUSH_GLOBAL);
+	return type * UNIV_ACCESS_FLUSH_GLOBAL;
 }
 
 /* The opcode of a request's packet, which is its first, its last, or both. */

@@ -7,6 +7,7 @@
 
 #define LEN_BTH		12
 #define LEN_RETH	16
+#define LEN_FETH	4
 #define LEN_ATOMIC	28
 #define LEN_AETH	4
 #define LEN_IMM		4
@@ -65,6 +66,8 @@
 	OP(service, FETCH_ADD, REQUEST | ATOMIC | ONLY, LEN_ATOMIC, extra), \
 	OP(service, SEND_LAST_INV, SEND | LAST | RECV | INV, LEN_IMM, extra), \
 	OP(service, SEND_ONLY_INV, SEND | ONLY | RECV | INV, LEN_IMM, extra), \
+	OP(service, FLUSH, REQUEST | UROCE_OP_FLUSH | ONLY | RETH, \
+	   LEN_FETH + LEN_RETH, extra), \
 	OP(service, ATOMIC_WRITE, REQUEST | UROCE_OP_ATOMIC_WRITE | \
 	   UROCE_OP_PAYLOAD | ONLY | RETH, LEN_RETH, extra)
 

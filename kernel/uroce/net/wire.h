@@ -131,6 +131,17 @@ struct uroce_reth {
 	__be32 len;
 } __packed __aligned(4);
 
+/*
+ * FLUSH extended header (annex A19), before a RETH: the types of the flush and
+ * its level. The other bits are reserved and ignored.
+ */
+struct uroce_feth {
+	__be32 bits;
+};
+
+#define UROCE_FETH_TYPE		GENMASK(3, 0)
+#define UROCE_FETH_LEVEL	GENMASK(5, 4)
+
 struct uroce_atomic_eth {
 	__be64 va;
 	__be32 rkey;
@@ -212,6 +223,7 @@ enum uroce_opcode {
 	UROCE_FETCH_ADD		= 0x14,
 	UROCE_SEND_LAST_INV	= 0x16,
 	UROCE_SEND_ONLY_INV	= 0x17,
+	UROCE_FLUSH		= 0x1c,
 	UROCE_ATOMIC_WRITE	= 0x1d,
 };
 
@@ -235,6 +247,8 @@ enum uroce_op_flags {
 	UROCE_OP_RECV		= BIT(14),
 	/* Writes eight bytes at once; answered by an empty read response. */
 	UROCE_OP_ATOMIC_WRITE	= BIT(15),
+	/* Has a FETH; answered by an empty read response. */
+	UROCE_OP_FLUSH		= BIT(16),
 };
 
 /**
@@ -243,7 +257,7 @@ enum uroce_op_flags {
  * @length: bytes of headers, from the base header to the payload
  */
 struct uroce_op {
-	u16 flags;
+	u32 flags;
 	u16 length;
 };
 

@@ -363,34 +363,46 @@ enum outcome uroce_local_send(struct turn *t)
 	return LOCAL_DONE;
 }
 
+/* Does the peer's queue pair permit the request? */
+static enum outcome remote_permits(struct turn *t, u32 access)
+{
+	if (!(access & ~t->peer->resp.access))
+		return LOCAL_DONE;
+	/* Refused by the access flags, or because max_dest_rd_atomic is 0. */
+	t->reason = access & ~t->peer->attr.qp_access_flags ?
+			    UNIV_REASON_QP_ACCESS : UNIV_REASON_LIMIT;
+	return uroce_local_refuse(t, IB_WC_REM_INV_REQ_ERR,
+				  IB_EVENT_QP_REQ_ERR);
+}
+
+/* The peer's region does not grant the request. */
+static enum outcome refuse_key(struct turn *t, u32 len, u32 access)
+{
+	const struct univ_send_wr *wr = &t->wqe->wr;
+
+	t->reason = uroce_mr_why(t->peer->resp.pd, wr->rkey, wr->remote_addr,
+				 len, access);
+	return uroce_local_refuse(t, IB_WC_REM_ACCESS_ERR,
+				  IB_EVENT_QP_ACCESS_ERR);
+}
+
 /* Resolves the whole memory of the peer that the request names. */
 static enum outcome remote_memory(struct turn *t, struct uroce_seg *seg,
 				  u32 len, u32 access)
 {
 	const struct univ_send_wr *wr = &t->wqe->wr;
+	enum outcome out = remote_permits(t, access);
 
-	if (!(t->peer->resp.access & access)) {
-		/*
-		 * Refused by the access flags, or because max_dest_rd_atomic is
-		 * 0.
-		 */
-		t->reason = t->peer->attr.qp_access_flags & access ?
-				    UNIV_REASON_LIMIT : UNIV_REASON_QP_ACCESS;
-		return uroce_local_refuse(t, IB_WC_REM_INV_REQ_ERR,
-					  IB_EVENT_QP_REQ_ERR);
-	}
+	if (out != LOCAL_DONE)
+		return out;
 	seg->mr = NULL;
 	seg->base = 0;
 	seg->len = len;
 	if (!len)
 		return LOCAL_DONE;
 	if (!uroce_rkey_get(t->peer, seg, wr->rkey, wr->remote_addr, len,
-			      access)) {
-		t->reason = uroce_mr_why(t->peer->resp.pd, wr->rkey,
-					 wr->remote_addr, len, access);
-		return uroce_local_refuse(t, IB_WC_REM_ACCESS_ERR,
-					  IB_EVENT_QP_ACCESS_ERR);
-	}
+			      access))
+		return refuse_key(t, len, access);
 	return LOCAL_DONE;
 }
 
@@ -527,6 +539,23 @@ static enum outcome atomic_write(struct turn *t)
 	return aligned ? LOCAL_DONE : askew(t);
 }
 
+/* Earlier requests of the queue have been executed. */
+static enum outcome flush(struct turn *t)
+{
+	const struct univ_send_wr *wr = &t->wqe->wr;
+	bool whole = wr->flush.level == UNIV_FLUSH_MR;
+	u32 access = uroce_flush_access(wr->flush.type);
+	u32 len = whole ? 0 : wr->flush.length;
+	enum outcome out = remote_permits(t, access);
+
+	if (out != LOCAL_DONE)
+		return out;
+	if (uroce_mr_flush(t->peer->resp.pd, wr->rkey, wr->remote_addr, len,
+			   access, whole))
+		return LOCAL_DONE;
+	return refuse_key(t, len, access);
+}
+
 /* Changes keys of the requester's own queue pair. */
 static enum outcome change_own_key(struct turn *t)
 {
@@ -568,6 +597,8 @@ static enum outcome perform(struct turn *t)
 		return atomic(t);
 	case UNIV_WR_ATOMIC_WRITE:
 		return atomic_write(t);
+	case UNIV_WR_FLUSH:
+		return flush(t);
 	default:
 		return send(t);
 	}

@@ -395,6 +395,17 @@ static int op_atomic_write(struct uroce_conn *conn, u32 rkey, u64 va, u64 value)
 	return ok ? 0 : IB_WC_REM_INV_REQ_ERR;
 }
 
+static int op_flush_memory(struct uroce_conn *conn, u32 rkey, u64 va, u32 len,
+			   u32 access, bool whole)
+{
+	struct uroce_qp *qp = wire_of(conn)->qp;
+
+	if (uroce_fault(qp->dev, qp->num, UROCE_FAULT_REMOTE) ||
+	    !uroce_mr_flush(qp->resp.pd, rkey, va, len, access, whole))
+		return IB_WC_REM_ACCESS_ERR;
+	return 0;
+}
+
 static int op_invalidate(struct uroce_conn *conn, u32 rkey)
 {
 	return uroce_invalidate(wire_of(conn)->qp, rkey);
@@ -496,6 +507,7 @@ const struct uroce_conn_ops uroce_remote_ops = {
 	.read = op_read,
 	.atomic = op_atomic,
 	.atomic_write = op_atomic_write,
+	.flush_memory = op_flush_memory,
 	.invalidate = op_invalidate,
 	.served = op_served,
 	.broken = op_broken,

@@ -32,7 +32,28 @@ u32 uroce_send_opcodes(const struct uroce_qp *qp)
 	return opcodes;
 }
 
-static u16 send_check(const struct uroce_qp *qp, const struct univ_send_wr *wr)
+static bool flush_is_valid(const struct univ_send_wr *wr)
+{
+	u32 type = wr->flush.type;
+
+	if (!type || type & ~(UNIV_FLUSH_GLOBAL | UNIV_FLUSH_PERSISTENT))
+		return false;
+	if (wr->flush.level == UNIV_FLUSH_RANGE)
+		return wr->flush.length <= UROCE_MAX_MESSAGE;
+	return wr->flush.level == UNIV_FLUSH_MR;
+}
+
+/* Requests that have no scatter list. */
+static noinline u16 send_check_listless(struct univ_send_wr *wr)
+{
+	if (uroce_wr_is(wr->opcode, UROCE_WRF_WORD))
+		return wr->flags & UNIV_WR_INLINE && wr->count == sizeof(u64) ?
+			0 : UNIV_REASON_WR_INLINE;
+	wr->count = 0;
+	return flush_is_valid(wr) ? 0 : UNIV_REASON_FLUSH;
+}
+
+static u16 send_check(const struct uroce_qp *qp, struct univ_send_wr *wr)
 {
 	const struct uroce_sendq *sq = &qp->sq;
 
@@ -44,9 +65,8 @@ static u16 send_check(const struct uroce_qp *qp, const struct univ_send_wr *wr)
 	if (wr->flags & ~(UNIV_WR_FENCE | UNIV_WR_SIGNALED | UNIV_WR_SOLICITED |
 			  UNIV_WR_INLINE))
 		return UNIV_REASON_FLAGS;
-	if (unlikely(uroce_wr_is(wr->opcode, UROCE_WRF_WORD)))
-		return wr->flags & UNIV_WR_INLINE && wr->count == sizeof(u64) ?
-			0 : UNIV_REASON_WR_INLINE;
+	if (unlikely(uroce_wr_is(wr->opcode, UROCE_WRF_WORD | UROCE_WRF_FLUSH)))
+		return send_check_listless(wr);
 	if (!(wr->flags & UNIV_WR_INLINE))
 		return wr->count > sq->max_sge ? UNIV_REASON_WR_SGE : 0;
 	if (uroce_wr_is(wr->opcode, UROCE_WRF_FETCH))

@@ -139,9 +139,9 @@ static void access_flags(void)
 
 		/*
 		 * Later kernels define two more flags, for flushing, and their rdma_rxe
-		 * supports them.
+		 * supports them. uroce supports one of them.
 		 */
-		CHECK(!mr || (bit < 10 && later_rxe()), "unknown access flag %d", bit);
+		CHECK(!mr || (bit < 10 && later_rxe()) || (bit == 8 && on_uroce()), "unknown access flag %d", bit);
 		if (mr) {
 			ibv_dereg_mr(mr);
 			continue;
