@@ -28,6 +28,7 @@ user_test srq_resize 60
 user_test api_event 120
 user_test api_rereg 60
 user_test atomic_write 100
+user_test flush 100
 user_test odd_memory 120
 user_test api_newer 100
 user_test domains 150

@@ -128,6 +128,7 @@ run_test "uroce: datagrams within a host, and the headers that they show" 60 wit
 user_test atomic_write 100
 user_test odp 300
 user_test odp_traffic 300
+user_test flush 100
 run_test "uroce: rdma link del under traffic (adv07)" 90 unlinked_under_traffic
 run_test "uroce: nothing is left behind" 20 resources_unchanged
 # Unloading removes the device; later scripts count the users of univerbs.

@@ -50,7 +50,7 @@ enum univ_opcode_trait {
 	ROW(SEND_WITH_INV, "send-with-inv", UNIV_ON_RELIABLE, UNIV_OP_OUT, 0) \
 	ROW(TSO, "tso", 0, 0, 0)						\
 	ROW(DRIVER1, "driver1", 0, 0, 0)						\
-	ROW(FLUSH, "flush", 0, 0, 0)						\
+	ROW(FLUSH, "flush", UNIV_ON(RC), UNIV_OP_EX_ONLY, UNIV_FEATURE_FLUSH)	\
 	ROW(ATOMIC_WRITE, "atomic-write", UNIV_ON(RC), UNIV_OP_EX_ONLY,	\
 	    UNIV_FEATURE_ATOMIC_WRITE)
 

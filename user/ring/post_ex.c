@@ -15,6 +15,9 @@
 
 #define WR_FLAGS (UNIV_WR_FLAGS & ~UNIV_WR_INLINE)
 
+/* The longest range of a flush. */
+#define FLUSH_MAX (1ull << 31)
+
 static struct univ_qp *from_ex(struct ibv_qp_ex *ex)
 {
 	return univ_container(ex, struct univ_qp, ex);
@@ -149,6 +152,29 @@ static void wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote
 	memcpy(slot->data, atomic_wr, 8);
 	slot->count = 8;
 	slot->flags |= UNIV_WR_INLINE;
+}
+
+static bool flush_is_valid(size_t len, uint8_t type, uint8_t level)
+{
+	if (!type || type & ~(IBV_FLUSH_GLOBAL | IBV_FLUSH_PERSISTENT))
+		return false;
+	return level == IBV_FLUSH_MR || (level == IBV_FLUSH_RANGE && len <= FLUSH_MAX);
+}
+
+static void wr_flush(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr, size_t len,
+		     uint8_t type, uint8_t level)
+{
+	struct univ_send_wr *slot = build_remote(ex, UNIV_WR_FLUSH, rkey, remote_addr, 0);
+
+	if (!slot)
+		return;
+	if (univ_unlikely(!flush_is_valid(len, type, level))) {
+		build_refuse(from_ex(ex), univ_fail_flush(VERB, type, level, len));
+		return;
+	}
+	slot->flush.length = len;
+	slot->flush.type = type;
+	slot->flush.level = level;
 }
 
 static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
@@ -473,10 +499,10 @@ static void operations_set(struct ibv_qp_ex *ex, uint64_t ops)
 	SET_OP(atomic_cmp_swp, IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP);
 	SET_OP(atomic_fetch_add, IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD);
 	SET_OP(atomic_write, IBV_QP_EX_WITH_ATOMIC_WRITE);
+	SET_OP(flush, IBV_QP_EX_WITH_FLUSH);
 	SET_OP(bind_mw, IBV_QP_EX_WITH_BIND_MW);
 	SET_OP(local_inv, IBV_QP_EX_WITH_LOCAL_INV);
 	ex->wr_send_tso = refuse_send_tso;
-	ex->wr_flush = refuse_flush;
 }
 
 void univ_qp_ex_init(struct univ_qp *qp, uint64_t ops)

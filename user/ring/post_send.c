@@ -54,7 +54,7 @@ static __attribute__((cold, noinline)) int send_bad(const struct univ_qp *qp,
 {
 	uint32_t opcode = (uint32_t)wr->opcode;
 
-	if (opcode == UNIV_WR_ATOMIC_WRITE &&
+	if (opcode < 32 && (UNIV_OPCODES_EX_ONLY & BIT(opcode)) &&
 	    (univ_qp_opcodes(to_ucontext(qp->ibv.context), qp->ibv.qp_type) & BIT(opcode)))
 		return univ_fail_batch_only(VERB, opcode);
 	if (opcode > 31 || !(qp->opcodes & BIT(opcode)))

@@ -171,29 +171,6 @@ static void port_attr_lengths(void)
 	dev_close(&dev);
 }
 
-static void flush(void)
-{
-	struct pair_want want = { .use_ex = 1 };
-	struct ibv_qp_init_attr_ex init = {
-		.qp_type = IBV_QPT_RC,
-		.cap = { 4, 4, 1, 1, 0 },
-		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
-		.send_ops_flags = IBV_QP_EX_WITH_FLUSH,
-	};
-	struct ibv_qp_ex *qp;
-
-	pair_open(&p, &want);
-	init.pd = p.pd;
-	init.send_cq = init.recv_cq = p.cq[0];
-	CHECK_NULL(ibv_create_qp_ex(p.dev.ctx, &init), EOPNOTSUPP);
-	CHECK(strstr(why_text(), "IBV_QP_EX_WITH_FLUSH"), "explained as: %s", why_text());
-	qp = ibv_qp_to_qp_ex(p.qp[0]);
-	ibv_wr_start(qp);
-	ibv_wr_flush(qp, p.mr->rkey, (uintptr_t)p.buf[1], 8, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE);
-	CHECK_ERR(ibv_wr_complete(qp), EOPNOTSUPP);
-	pair_close(&p);
-}
-
 static const struct test_case cases[] = {
 	{ "buffer", buffer },
 	{ "region", region },
@@ -201,7 +178,6 @@ static const struct test_case cases[] = {
 	{ "opcode_names", opcode_names },
 	{ "not_offered", not_offered },
 	{ "port_attr_lengths", port_attr_lengths },
-	{ "flush", flush },
 };
 
 TEST_MAIN("api_newer", cases, 20)
