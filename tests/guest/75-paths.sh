@@ -80,21 +80,21 @@ refused_by_packets() {
 	[ "$before" != "$(packets)" ] || { echo "no packets were used"; return 1; }
 }
 
-# losing PPM CASE...: runs the cases of atomic_write by packets, of which so many in a million are lost
-losing() {
+# Requests and responses are lost, and each request is still executed exactly once.
+# among_losses PPM PROGRAM CASE...: so many in a million packets are lost
+among_losses() {
 	local status
+	echo 0 >/sys/module/uroce/parameters/local
 	echo "$1" >/sys/kernel/debug/uroce/both/drop_ppm
-	program atomic_write "${@:2}"
+	program "${@:2}"
 	status=$?
 	echo 0 >/sys/kernel/debug/uroce/both/drop_ppm
 	return $status
 }
 
-# Requests and responses are lost, and each request is still executed exactly once. not_torn has thousands of requests, and
-# each loss costs a timeout.
+# not_torn has thousands of requests, and each loss costs a timeout.
 atomic_writes_among_losses() {
-	echo 0 >/sys/module/uroce/parameters/local
-	losing 30000 arrives in_order && losing 5000 not_torn
+	among_losses 30000 atomic_write arrives in_order && among_losses 5000 atomic_write not_torn
 }
 
 run_test "by packets: windows (adv23)" 300 by_packets windows bad_windows
@@ -109,6 +109,8 @@ run_test "by packets: wrong keys and short receives are refused, and the first m
 run_test "by packets: mistakes of the requester are explained" 60 own_mistakes_by_packets
 run_test "by packets: atomic writes (adv22)" 100 by_packets atomic_write
 run_test "by packets, some of which are lost: atomic writes" 200 atomic_writes_among_losses
+run_test "by packets: flushes" 100 by_packets flush
+run_test "by packets, some of which are lost: flushes" 200 among_losses 30000 flush completes in_order granted_later
 run_test "paths: nothing is left behind" 20 resources_unchanged
 echo 1 >/sys/module/uroce/parameters/local
 remove_device both

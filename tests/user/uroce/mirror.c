@@ -23,7 +23,7 @@
 enum {
 	SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_ONLY = 4, SEND_ONLY_IMM, WRITE_FIRST, WRITE_MIDDLE,
 	WRITE_LAST, WRITE_ONLY = 10, WRITE_ONLY_IMM, READ_REQUEST, READ_FIRST, READ_MIDDLE,
-	READ_LAST, READ_ONLY, ACK, ATOMIC_ACK, COMPARE_SWAP, FETCH_ADD, ATOMIC_WRITE = 29, UC = 0x20, UD = 0x60,
+	READ_LAST, READ_ONLY, ACK, ATOMIC_ACK, COMPARE_SWAP, FETCH_ADD, FLUSH = 28, ATOMIC_WRITE, UC = 0x20, UD = 0x60,
 };
 
 /* A packet that the socket saw, from the base transport header on. */
@@ -432,6 +432,45 @@ static void atomic_writes(void)
 	pair_close(&p);
 }
 
+/* The types of a flush and its level, and the range or a length of 0. */
+static void see_flush(const struct ibv_mr *mr, uint8_t type, uint8_t level, uint32_t len)
+{
+	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(p.qp[0]);
+	uint64_t from = (uintptr_t)p.buf[1] + 64;
+	struct packet pkt;
+	struct ibv_wc wc;
+
+	ibv_wr_start(ex);
+	ex->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_flush(ex, mr->rkey, from, 77, type, level);
+	NEED_OK(ibv_wr_complete(ex));
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	if (see(&pkt, FLUSH, psn, false))
+		CHECK(pkt.len == 32 && get32(pkt.byte + 12) == (uint32_t)(level << 4 | type) &&
+		      get64(pkt.byte + 16) == from && get32(pkt.byte + 24) == mr->rkey &&
+		      get32(pkt.byte + 28) == len, "another flush");
+	msn++;
+	if (see(&pkt, READ_ONLY, psn, true))
+		CHECK(pkt.len == 16 && get32(pkt.byte + 12) == (0x1f000000 | msn), "another answer");
+	psn++;
+}
+
+static void flushes(void)
+{
+	struct ibv_qp_attr a = { .qp_access_flags = ALL_ACCESS | IBV_ACCESS_FLUSH_GLOBAL };
+	struct ibv_mr *mr;
+
+	begin_as(&(struct pair_want){ .use_ex = 1, .ex_ops = IBV_QP_EX_WITH_FLUSH });
+	NEED_OK(ibv_modify_qp(p.qp[1], &a, IBV_QP_ACCESS_FLAGS));
+	mr = ibv_reg_mr(p.pd, p.buf[1], 4096, a.qp_access_flags);
+	NEED(mr, "reg_mr: %s", why_text());
+	see_flush(mr, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE, 77);
+	see_flush(mr, IBV_FLUSH_GLOBAL, IBV_FLUSH_MR, 0);
+	see_nothing();
+	CHECK_ERR(ibv_dereg_mr(mr), 0);
+	pair_close(&p);
+}
+
 static void unreliable(void)
 {
 	begin(IBV_QPT_UC);
@@ -511,6 +550,7 @@ static const struct test_case cases[] = {
 	{ "reads", reads },
 	{ "atomics", atomics },
 	{ "atomic_writes", atomic_writes },
+	{ "flushes", flushes },
 	{ "unreliable", unreliable },
 	{ "datagrams", datagrams },
 	{ "refused", refused },

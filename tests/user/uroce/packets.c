@@ -211,6 +211,120 @@ static void wrong_memory(void)
 	restart();
 }
 
+/* ---- Flushes ------------------------------------------------------------- */
+
+#define MAY_FLUSH (ALL_ACCESS | IBV_ACCESS_FLUSH_GLOBAL | IBV_ACCESS_FLUSH_PERSISTENT)
+
+static struct ibv_mr *flushable;	/* The room, for the peer to write and to flush. */
+
+/* The types are the lowest 4 bits of @feth, and the level the next 2. */
+static void flush_packet(struct packet *p, uint32_t feth, uint64_t off, uint32_t rkey, uint32_t len)
+{
+	struct ibv_qp_attr a = { .qp_access_flags = MAY_FLUSH };
+
+	NEED_OK(ibv_modify_qp(env.qp, &a, IBV_QP_ACCESS_FLAGS));
+	packet_begin(p, FLUSH, env.psn, 0);
+	put32(p->byte + p->len, feth);
+	p->len += 4;
+	packet_reth(p, (uintptr_t)room() + off, rkey, len);
+}
+
+static void flush_done(uint32_t feth, uint64_t off, uint32_t len)
+{
+	struct packet p;
+
+	flush_packet(&p, feth, off, flushable->rkey, len);
+	packet_send(&p);
+	env.psn++;
+	want_ignored("flush", feth);
+}
+
+static void flush_refused(uint32_t feth, uint64_t off, uint32_t key_change, uint32_t len)
+{
+	struct packet p;
+
+	flush_packet(&p, feth, off, flushable->rkey ^ key_change, len);
+	packet_send(&p);
+	want_refused("flush", feth);
+}
+
+static void flush_without_right(void)
+{
+	struct ibv_qp_attr a = { .qp_access_flags = ALL_ACCESS };
+	struct packet p;
+
+	flush_packet(&p, 1, 0, env.room->rkey, 64);
+	packet_send(&p);
+	want_refused("flush of another region", 1);
+	flush_packet(&p, 1, 0, flushable->rkey, 64);
+	NEED_OK(ibv_modify_qp(env.qp, &a, IBV_QP_ACCESS_FLAGS));
+	packet_send(&p);
+	want_refused("flush by another queue pair", 1);
+}
+
+/* A header is incomplete, or there is payload where no flush has it. */
+static void flush_of_wrong_length(void)
+{
+	struct packet whole, p;
+
+	for (uint32_t len = 12; len < 32; len++) {
+		flush_packet(&whole, 1, 0, flushable->rkey, 64);
+		p = whole;
+		p.len = len;
+		packet_send(&p);
+		want_ignored("flush of length", len);
+	}
+	flush_packet(&p, 1, 0, flushable->rkey, 64);
+	packet_fill(&p, 4, 0x77);
+	packet_send(&p);
+	want_ignored("flush with payload", 4);
+}
+
+/* The message that a flush interrupts is not finished. */
+static void flush_in_message(void)
+{
+	struct packet p;
+
+	one(SEND_FIRST, 1024);
+	flush_packet(&p, 1, 0, flushable->rkey, 64);
+	packet_send(&p);
+	want_refused("flush in a message", 0);
+}
+
+static void flushes(void)
+{
+	flushable = ibv_reg_mr(env.pd, room(), ROOM, ALL_ACCESS | IBV_ACCESS_FLUSH_GLOBAL);
+	NEED(flushable, "reg_mr: %s", why_text());
+	flush_done(1, 0, ROOM);
+	flush_done(1, ROOM, 0);
+	/* Reserved bits are ignored, and so is the range if the level is the region. */
+	flush_done(0xffffffc1, 0, 64);
+	flush_done(0x11, -1ull << 20, 0xffffffff);
+	/* No type, unknown types, the type that the region does not grant; unknown levels. */
+	flush_refused(0, 0, 0, 64);
+	flush_refused(4, 0, 0, 64);
+	flush_refused(8, 0, 0, 64);
+	flush_refused(0xf, 0, 0, 64);
+	flush_refused(2, 0, 0, 64);
+	flush_refused(3, 0, 0, 64);
+	flush_refused(0x12, 0, 0, 64);
+	flush_refused(0x21, 0, 0, 64);
+	flush_refused(0x31, 0, 0, 64);
+	flush_refused(1, 0, 1, 64);
+	flush_refused(0x11, 0, 0x100, 64);
+	flush_refused(1, 0, 1, 0);
+	flush_refused(1, 0, 0, ROOM + 1);
+	flush_refused(1, ROOM, 0, 1);
+	flush_refused(1, -1ull, 0, 1);
+	flush_refused(1, 0, 0, 0x80000000);
+	flush_refused(1, 0, 0, 0x80000001);
+	flush_refused(1, 0, 0, 0xffffffff);
+	flush_without_right();
+	flush_of_wrong_length();
+	flush_in_message();
+	CHECK_ERR(ibv_dereg_mr(flushable), 0);
+}
+
 static void wrong_psn(void)
 {
 	static const int32_t off[] = { -1, -2, -1000, -0x7fffff, 1, 2, 1000, 0x7fffff };
@@ -430,6 +544,7 @@ static const struct test_case cases[] = {
 	{ "wrong_order", wrong_order },
 	{ "lengths_that_lie", lengths_that_lie },
 	{ "wrong_memory", wrong_memory },
+	{ "flushes", flushes },
 	{ "wrong_psn", wrong_psn },
 	{ "strangers", strangers },
 	{ "forged_answers", forged_answers },
