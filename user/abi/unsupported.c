@@ -10,24 +10,28 @@
 #include "base/base.h"
 #include "why/why.h"
 
-/* NO_OBJECT(name of the verb, type of the object, parameters ...) */
-#define NO_OBJECT(verb, type, ...)			\
-	static type *no_##verb(__VA_ARGS__)		\
-	{						\
-		univ_fail_unsupported("ibv_" #verb);	\
-		return NULL;				\
+/* NO_OBJECT_FOR(enum univ_lack, name of the verb, type of the object, parameters ...) */
+#define NO_OBJECT_FOR(lack, verb, type, ...)			\
+	static type *no_##verb(__VA_ARGS__)			\
+	{							\
+		univ_fail_lacking("ibv_" #verb, lack);		\
+		return NULL;					\
 	}
 
-#define NO_CALL(verb, ...)					\
+#define NO_CALL_FOR(lack, verb, ...)				\
 	static int no_##verb(__VA_ARGS__)			\
 	{							\
-		return univ_fail_unsupported("ibv_" #verb);	\
+		return univ_fail_lacking("ibv_" #verb, lack);	\
 	}
+
+#define NO_OBJECT(...) NO_OBJECT_FOR(UNIV_LACK_ANY, __VA_ARGS__)
+#define NO_CALL(...) NO_CALL_FOR(UNIV_LACK_ANY, __VA_ARGS__)
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-NO_CALL(post_srq_ops, struct ibv_srq *srq, struct ibv_ops_wr *op, struct ibv_ops_wr **bad)
+NO_CALL_FOR(UNIV_LACK_TAGS, post_srq_ops, struct ibv_srq *srq, struct ibv_ops_wr *op,
+	    struct ibv_ops_wr **bad)
 
 NO_OBJECT(create_wq, struct ibv_wq, struct ibv_context *context, struct ibv_wq_init_attr *attr)
 NO_CALL(modify_wq, struct ibv_wq *wq, struct ibv_wq_attr *attr)
@@ -39,11 +43,11 @@ NO_CALL(modify_qp_rate_limit, struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *
 
 NO_OBJECT(create_flow, struct ibv_flow, struct ibv_qp *qp, struct ibv_flow_attr *attr)
 NO_CALL(destroy_flow, struct ibv_flow *flow)
-NO_OBJECT(create_flow_action_esp, struct ibv_flow_action, struct ibv_context *context,
-	  struct ibv_flow_action_esp_attr *attr)
-NO_CALL(modify_flow_action_esp, struct ibv_flow_action *action,
-	struct ibv_flow_action_esp_attr *attr)
-NO_CALL(destroy_flow_action, struct ibv_flow_action *action)
+NO_OBJECT_FOR(UNIV_LACK_IPSEC, create_flow_action_esp, struct ibv_flow_action,
+	      struct ibv_context *context, struct ibv_flow_action_esp_attr *attr)
+NO_CALL_FOR(UNIV_LACK_IPSEC, modify_flow_action_esp, struct ibv_flow_action *action,
+	    struct ibv_flow_action_esp_attr *attr)
+NO_CALL_FOR(UNIV_LACK_IPSEC, destroy_flow_action, struct ibv_flow_action *action)
 
 NO_OBJECT(create_counters, struct ibv_counters, struct ibv_context *context,
 	  struct ibv_counters_init_attr *attr)
@@ -93,37 +97,37 @@ UNIV_EXPORT int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
 	(void)qp;
 	(void)ece;
-	return univ_fail_probe("ibv_set_ece");
+	return univ_fail_probe("ibv_set_ece", UNIV_LACK_ECE);
 }
 
 UNIV_EXPORT int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
 	(void)qp;
 	(void)ece;
-	return univ_fail_probe("ibv_query_ece");
+	return univ_fail_probe("ibv_query_ece", UNIV_LACK_ECE);
 }
 
 /* ---- Newer than IBVERBS_1.14: functions of the library instead of operations ------------- */
 
-#define NO_NEWER_OBJECT(verb, type, ...)		\
+#define NO_NEWER_OBJECT(lack, verb, type, ...)		\
 	UNIV_EXPORT type *verb(__VA_ARGS__)		\
 	{						\
-		univ_fail_unsupported(#verb);		\
+		univ_fail_lacking(#verb, lack);		\
 		return NULL;				\
 	}
 
-#define NO_NEWER_CALL(verb, ...)			\
+#define NO_NEWER_CALL(lack, verb, ...)			\
 	UNIV_EXPORT int verb(__VA_ARGS__)		\
 	{						\
-		return univ_fail_unsupported(#verb);	\
+		return univ_fail_lacking(#verb, lack);	\
 	}
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-NO_NEWER_OBJECT(ibv_alloc_dmah, struct ibv_dmah, struct ibv_context *context,
+NO_NEWER_OBJECT(UNIV_LACK_TPH, ibv_alloc_dmah, struct ibv_dmah, struct ibv_context *context,
 		struct ibv_dmah_init_attr *attr)
-NO_NEWER_CALL(ibv_dealloc_dmah, struct ibv_dmah *dmah)
+NO_NEWER_CALL(UNIV_LACK_TPH, ibv_dealloc_dmah, struct ibv_dmah *dmah)
 
 #pragma GCC diagnostic pop
 

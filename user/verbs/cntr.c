@@ -28,7 +28,7 @@ UNIV_EXPORT int _ibv_query_comp_cntr_caps(struct ibv_context *context,
 
 	memset(caps, 0, size);
 	if (!(to_ucontext(context)->features & UNIV_FEATURE_CNTRS))
-		return univ_fail_probe("ibv_query_comp_cntr_caps");
+		return univ_fail_probe("ibv_query_comp_cntr_caps", UNIV_LACK_ANY);
 	err = univ_cmd_cntr_query(context->cmd_fd, &cmd);
 	if (err)
 		return err;

@@ -123,6 +123,10 @@ struct ibv_srq *univ_create_srq_ex(struct ibv_context *context, struct ibv_srq_i
 	bool is_xrc = (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) &&
 		      attr->srq_type == IBV_SRQT_XRC;
 
+	if (attr->comp_mask & IBV_SRQ_INIT_ATTR_TM) {
+		univ_fail_lacking("ibv_create_srq_ex", UNIV_LACK_TAGS);
+		return NULL;
+	}
 	if (attr->comp_mask & ~known) {
 		univ_fail_flags("ibv_create_srq_ex", EOPNOTSUPP, UNIV_FLAGS_SRQ_MASK,
 				attr->comp_mask, known);

@@ -76,12 +76,13 @@ int univ_fail_hdr(const char *verb, int err, const struct univ_hdr *hdr)
 	});
 }
 
-int univ_fail_probe(const char *verb)
+int univ_fail_probe(const char *verb, enum univ_lack what)
 {
 	univ_fail_record(&(struct univ_failure) {
 		.verb = verb,
 		.err = EOPNOTSUPP,
 		.reason = UNIV_REASON_NOT_OFFERED,
+		.detail = what,
 	}, true);
 	errno = EOPNOTSUPP;
 	return EOPNOTSUPP;

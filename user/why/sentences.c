@@ -336,6 +336,23 @@ void univ_explain_gid_index(struct univ_line *line, const struct univ_failure *f
 		univ_say(line, " now (the table: /sys/class/infiniband/*/ports/*/gids)");
 }
 
+void univ_explain_not_offered(struct univ_line *line, const struct univ_failure *f)
+{
+	static const char *const why[] = {
+		[UNIV_LACK_ANY] = "univerbs does not offer this",
+		[UNIV_LACK_TAGS] = "univerbs does not offer tag matching, which devices do and the "
+			"kernel's verbs do not pass on",
+		[UNIV_LACK_ECE] = "univerbs does not offer enhanced connection establishment, by which "
+			"devices of one vendor agree on options of their own",
+		[UNIV_LACK_IPSEC] = "univerbs does not offer flow actions, which need a device that "
+			"does IPsec",
+		[UNIV_LACK_TPH] = "univerbs does not offer DMA handles, which are hints for PCI "
+			"devices that write to caches (TPH)",
+	};
+
+	univ_say(line, "%s", why[f->detail < UNIV_COUNT(why) ? f->detail : UNIV_LACK_ANY]);
+}
+
 void univ_explain_wr_batch(struct univ_line *line, const struct univ_failure *f)
 {
 	const char *opcode = univ_opcode_name((uint32_t)f->value);

@@ -18,7 +18,10 @@
 #include "univerbs.h"
 #include "univerbs_ring.h"
 
-/* Values of univ_failure.detail for UNIV_REASON_ADDRESS and UNIV_REASON_POST_STATE. */
+/*
+ * Values of univ_failure.detail for UNIV_REASON_ADDRESS, UNIV_REASON_POST_STATE and
+ * UNIV_REASON_NOT_OFFERED.
+ */
 enum univ_address_detail {
 	UNIV_ADDRESS_OFFSET,	/* iova and address differ in their offset in the page */
 	UNIV_ADDRESS_OUTSIDE,	/* not all of the memory lies in the buffer */
@@ -29,6 +32,14 @@ enum univ_post_detail {
 	UNIV_POST_SEND,
 	UNIV_POST_NO_QUEUE,	/* the queue pair has no receive queue of its own */
 	UNIV_POST_RECV,
+};
+
+enum univ_lack {
+	UNIV_LACK_ANY,
+	UNIV_LACK_TAGS,		/* tag matching */
+	UNIV_LACK_ECE,		/* enhanced connection establishment */
+	UNIV_LACK_IPSEC,	/* flow actions */
+	UNIV_LACK_TPH,		/* DMA handles */
 };
 
 struct univ_failure {
@@ -80,10 +91,9 @@ int univ_fail_hdr(const char *verb, int err, const struct univ_hdr *hdr) UNIV_CO
 int univ_fail_open(const char *verb, int err, const char *path) UNIV_COLD;
 
 /*
- * fail.c: as univ_fail_unsupported(), for a verb that programs call to ask for a feature: not
- * printed.
+ * fail.c: as univ_fail_lacking(), for a verb that programs call to ask for a feature: not printed.
  */
-int univ_fail_probe(const char *verb) UNIV_COLD;
+int univ_fail_probe(const char *verb, enum univ_lack what) UNIV_COLD;
 
 #define UNIV_COMPLETION_VERB "ibv_poll_cq"
 

@@ -366,6 +366,53 @@ static void not_there(void)
 	pair_close(&p);
 }
 
+static void says(const char *verb, const char *ability)
+{
+	CHECK(strstr(why_text(), verb) && strstr(why_text(), ability), "explained as: %s", why_text());
+}
+
+/* Abilities of hardware alone: each verb names the ability, and the device does not claim it. */
+static void hardware_only(void)
+{
+	struct pair_want want = { .use_srq = 1 };
+	struct ibv_flow_action_esp_attr esp = { 0 };
+	struct ibv_flow_action action = { 0 };
+	struct ibv_ops_wr op = { 0 }, *bad;
+	struct ibv_srq_init_attr_ex tags = {
+		.attr = { 4, 1, 0 }, .srq_type = IBV_SRQT_TM, .tm_cap = { 4, 4 },
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_CQ |
+			     IBV_SRQ_INIT_ATTR_TM,
+	};
+	struct ibv_device_attr_ex attr;
+	struct ibv_ece ece = { 0 };
+	struct pair p;
+
+	/* The stock library passes these calls on to the provider. */
+	if (!why_known())
+		return;
+	pair_open(&p, &want);
+	CHECK_NULL(ibv_create_flow_action_esp(p.dev.ctx, &esp), EOPNOTSUPP);
+	says("ibv_create_flow_action_esp", "IPsec");
+	action.context = p.dev.ctx;
+	CHECK_ERR(ibv_modify_flow_action_esp(&action, &esp), EOPNOTSUPP);
+	says("ibv_modify_flow_action_esp", "IPsec");
+	CHECK_ERR(ibv_destroy_flow_action(&action), EOPNOTSUPP);
+	says("ibv_destroy_flow_action", "IPsec");
+	CHECK_ERR(ibv_query_ece(p.qp[0], &ece), EOPNOTSUPP);
+	says("ibv_query_ece", "connection establishment");
+	CHECK_ERR(ibv_set_ece(p.qp[0], &ece), EOPNOTSUPP);
+	says("ibv_set_ece", "connection establishment");
+	CHECK_ERR(ibv_post_srq_ops(p.srq, &op, &bad), EOPNOTSUPP);
+	says("ibv_post_srq_ops", "tag matching");
+	tags.pd = p.pd;
+	tags.cq = p.cq[0];
+	CHECK_NULL(ibv_create_srq_ex(p.dev.ctx, &tags), EOPNOTSUPP);
+	says("ibv_create_srq_ex", "tag matching");
+	NEED_OK(ibv_query_device_ex(p.dev.ctx, NULL, &attr));
+	CHECK(!attr.tm_caps.max_num_tags && !attr.tm_caps.flags, "the device claims to match tags");
+	pair_close(&p);
+}
+
 static void fork_calls(void)
 {
 	enum ibv_fork_status status;
@@ -390,6 +437,7 @@ static const struct test_case cases[] = {
 	{ "memory_iova", memory_iova },
 	{ "addresses", addresses },
 	{ "not_there", not_there },
+	{ "hardware_only", hardware_only },
 };
 
 TEST_MAIN("api_device", cases, 30)
