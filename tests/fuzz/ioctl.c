@@ -202,6 +202,11 @@ static void do_post(struct reader *r)
 			wr->bind.access = take(r, 1);
 			wr->rkey += take(r, 1) % 3;
 		}
+		if (wr->opcode == UNIV_WR_FLUSH) {
+			wr->flush.length = take(r, 2);
+			wr->flush.type = take(r, 1) % 5;
+			wr->flush.level = take(r, 1) % 3;
+		}
 		if (wr->opcode == UNIV_WR_LOCAL_INV || wr->opcode == UNIV_WR_SEND_WITH_INV)
 			wr->imm = wr->rkey + take(r, 1) % 3;
 	}

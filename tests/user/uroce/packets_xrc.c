@@ -252,17 +252,21 @@ static void not_ready(void)
 /* ---- Forged packets ------------------------------------------------------------ */
 
 static const uint8_t requests[] = { SEND_FIRST, SEND_ONLY, SEND_ONLY_IMM, SEND_ONLY_INV, WRITE_FIRST,
-	WRITE_ONLY, WRITE_ONLY_IMM, READ_REQUEST, COMPARE_SWAP, FETCH_ADD, ATOMIC_WRITE };
+	WRITE_ONLY, WRITE_ONLY_IMM, READ_REQUEST, COMPARE_SWAP, FETCH_ADD, FLUSH, ATOMIC_WRITE };
 
 /* Send a valid request of this opcode, except for the SRQ number @srqn. */
 static void request_for(uint8_t opcode, uint32_t srqn)
 {
 	bool first = opcode == SEND_FIRST || opcode == WRITE_FIRST;
 	bool is_atomic = opcode == COMPARE_SWAP || opcode == FETCH_ADD;
-	uint32_t len = first ? 1024 : is_atomic || opcode == READ_REQUEST ? 0 : 8;
+	uint32_t len = first ? 1024 : is_atomic || opcode == READ_REQUEST || opcode == FLUSH ? 0 : 8;
 	struct packet p;
 
 	xrc_begin(&p, opcode, srqn, len);
+	if (opcode == FLUSH) {
+		put32(p.byte + p.len, 1);
+		p.len += 4;
+	}
 	if (is_atomic) {
 		put64(p.byte + p.len, (uintptr_t)room());
 		put32(p.byte + p.len + 8, env.room->rkey);
