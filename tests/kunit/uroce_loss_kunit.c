@@ -226,6 +226,71 @@ static void conn_read_response_to_send(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)w->a.status[1], (int)IB_WC_BAD_RESP_ERR);
 }
 
+/* Change the opcode of the first answer of end b, and its syndrome, and deliver it. */
+static void tell_forged(struct wire *w, u8 opcode, u8 syndrome)
+{
+	struct sk_buff *skb = skb_peek(&w->b.out);
+	u8 *aeth = skb->data + sizeof(struct uroce_bth);
+
+	((struct uroce_bth *)skb->data)->opcode = opcode;
+	aeth[0] = syndrome;
+	wire_tell(w, 1);
+}
+
+static void expect_bad(struct kunit *test, u8 opcode, u8 syndrome)
+{
+	struct wire *w = test->priv;
+
+	wire_run(w);
+	wire_ask(w, -1);
+	KUNIT_ASSERT_NOT_NULL(test, skb_peek(&w->b.out));
+	tell_forged(w, opcode, syndrome);
+	KUNIT_EXPECT_EQ(test, w->a.completed, 1u);
+	KUNIT_EXPECT_EQ(test, (int)w->a.status[0], (int)IB_WC_BAD_RESP_ERR);
+}
+
+/* The response to a request of one packet promises that more packets follow. */
+static void conn_response_goes_on(struct kunit *test)
+{
+	wire_post(test->priv, IB_WR_RDMA_READ, 0);
+	expect_bad(test, UROCE_READ_FIRST, UROCE_AETH_NO_CREDIT);
+}
+
+/* The response to a request of one packet claims that it began earlier. */
+static void conn_response_began(struct kunit *test)
+{
+	wire_post(test->priv, IB_WR_RDMA_READ, 0);
+	expect_bad(test, UROCE_READ_LAST, UROCE_AETH_NO_CREDIT);
+}
+
+static void conn_flush_response_goes_on(struct kunit *test)
+{
+	struct uroce_msg *msg = wire_post(test->priv, UNIV_WR_FLUSH, 0);
+
+	msg->flush.type = UNIV_FLUSH_GLOBAL;
+	expect_bad(test, UROCE_READ_FIRST, UROCE_AETH_NO_CREDIT);
+}
+
+/* The response to a read ends before the read does. */
+static void conn_response_ends_early(struct kunit *test)
+{
+	wire_post(test->priv, IB_WR_RDMA_READ, 2 * MTU);
+	expect_bad(test, UROCE_READ_ONLY, UROCE_AETH_NO_CREDIT);
+}
+
+/* A response with data whose syndrome is that of a NAK. */
+static void conn_response_refuses(struct kunit *test)
+{
+	wire_post(test->priv, IB_WR_RDMA_READ, 1);
+	expect_bad(test, UROCE_READ_ONLY, UROCE_NAK_ACCESS);
+}
+
+static void conn_atomic_response_refuses(struct kunit *test)
+{
+	wire_post_atomic(test->priv, IB_WR_ATOMIC_FETCH_AND_ADD, 1, 0);
+	expect_bad(test, UROCE_ATOMIC_ACK, UROCE_AETH_RNR);
+}
+
 static struct kunit_case loss_cases[] = {
 	KUNIT_CASE(conn_request_lost),
 	KUNIT_CASE(conn_answer_lost),
@@ -236,6 +301,12 @@ static struct kunit_case loss_cases[] = {
 	KUNIT_CASE(conn_ack_of_unsent),
 	KUNIT_CASE(conn_answer_again),
 	KUNIT_CASE(conn_read_response_to_send),
+	KUNIT_CASE(conn_response_goes_on),
+	KUNIT_CASE(conn_response_began),
+	KUNIT_CASE(conn_flush_response_goes_on),
+	KUNIT_CASE(conn_response_ends_early),
+	KUNIT_CASE(conn_response_refuses),
+	KUNIT_CASE(conn_atomic_response_refuses),
 	KUNIT_CASE(conn_read_grows),
 	KUNIT_CASE(conn_read_counted),
 	{}

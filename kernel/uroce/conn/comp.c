@@ -230,6 +230,21 @@ static u32 comp_length(const struct uroce_conn *conn,
 	return min(msg->length - offset, conn->mtu);
 }
 
+/*
+ * Does the packet begin and end a response where the request does? Otherwise a
+ * request could complete while req.reads still counts it.
+ */
+static bool comp_in_order(const struct uroce_msg *msg,
+			  const struct uroce_packet *pkt)
+{
+	u32 n = uroce_psn_diff(pkt->psn, msg->first) + 1;
+	bool ends = pkt->psn == msg->last || !(n % UROCE_READ_PACKETS);
+
+	if (pkt->psn == msg->first && !(pkt->op->flags & UROCE_OP_FIRST))
+		return false;
+	return ends == !!(pkt->op->flags & UROCE_OP_LAST);
+}
+
 static enum comp_step comp_read(struct uroce_conn *conn,
 				const struct uroce_packet *pkt)
 {
@@ -241,7 +256,8 @@ static enum comp_step comp_read(struct uroce_conn *conn,
 		return step;
 	msg = comp_head(conn);
 	offset = uroce_psn_diff(pkt->psn, msg->first) * conn->mtu;
-	if (pkt->len != comp_length(conn, msg, offset))
+	if (pkt->len != comp_length(conn, msg, offset) ||
+	    !comp_in_order(msg, pkt))
 		return COMP_BAD;
 	if (uroce_msg_is_read(msg))
 		step = comp_scatter(conn, msg, offset, pkt);
@@ -286,6 +302,8 @@ static enum comp_step comp_dispatch(struct uroce_conn *conn,
 		return comp_ack(conn, pkt, syndrome);
 	if (pkt->psn == before)
 		return COMP_DROP;
+	if ((syndrome & UROCE_AETH_KIND) != UROCE_AETH_ACK)
+		return COMP_BAD;
 	return pkt->op->flags & UROCE_OP_READ ? comp_read(conn, pkt) :
 						comp_atomic(conn, pkt);
 }

@@ -16,13 +16,6 @@
  */
 #define ACK_EVERY 32
 
-/*
- * A read is requested in pieces of so many packets, so that the window limits
- * responses as it limits requests. A retransmission may request such pieces as
- * well, so every responder supports it.
- */
-#define READ_PACKETS 32
-
 /* Packets that are sent before other work gets a turn. */
 #define TURN 256
 
@@ -187,7 +180,7 @@ static bool req_presses(struct uroce_conn *conn)
 u32 uroce_req_piece(const struct uroce_conn *conn, const struct uroce_msg *msg)
 {
 	u32 rest = msg->length - conn->req.offset,
-	    whole = READ_PACKETS * conn->mtu;
+	    whole = UROCE_READ_PACKETS * conn->mtu;
 
 	if (uroce_msg_is_atomic(msg))
 		return rest;
