@@ -68,7 +68,7 @@ static u32 word_at(const struct sk_buff *skb, u32 offset)
 }
 
 /* The headers of a flush, by their offsets in annex A19 of the specification. */
-static void expect_flush(struct kunit *test, u32 feth, u32 len)
+static void expect_flush(struct kunit *test, u32 feth, u32 va, u32 len)
 {
 	struct wire *w = test->priv;
 	const struct sk_buff *skb = skb_peek(&w->a.out);
@@ -78,7 +78,7 @@ static void expect_flush(struct kunit *test, u32 feth, u32 len)
 	KUNIT_EXPECT_EQ(test, (int)skb->data[0], 0x1c);
 	KUNIT_EXPECT_EQ(test, word_at(skb, 12), feth);
 	KUNIT_EXPECT_EQ(test, word_at(skb, 16), 0u);
-	KUNIT_EXPECT_EQ(test, word_at(skb, 20), 8u);
+	KUNIT_EXPECT_EQ(test, word_at(skb, 20), va);
 	KUNIT_EXPECT_EQ(test, word_at(skb, 24), (u32)RKEY);
 	KUNIT_EXPECT_EQ(test, word_at(skb, 28), len);
 }
@@ -88,10 +88,10 @@ static void conn_flush(struct kunit *test)
 	struct wire *w = test->priv;
 
 	post_flush(w, UNIV_FLUSH_GLOBAL, UNIV_FLUSH_RANGE);
-	expect_flush(test, 0x01, 24);
+	expect_flush(test, 0x01, 8, 24);
 	wire_settle(w);
 	post_flush(w, UNIV_FLUSH_GLOBAL, UNIV_FLUSH_MR);
-	expect_flush(test, 0x11, 0);
+	expect_flush(test, 0x11, 0, 0);
 	wire_ask(w, -1);
 	wire_expect_packet(test, &w->b.out, UROCE_READ_ONLY, FIRST_PSN + 1);
 	/* The answer is lost: the flush is answered once more, and not executed again. */

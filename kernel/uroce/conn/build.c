@@ -23,17 +23,41 @@ static void fill_flush(const struct uroce_msg *msg, struct uroce_feth *feth)
 					    msg->flush.level));
 }
 
-/*
- * The length that a RETH tells: of the whole message, of the @len bytes of a
- * read that this packet asks for, or of the range to be flushed.
- */
-static u32 told_length(const struct uroce_msg *msg, const struct uroce_op *op,
-		       u32 len)
+/* Returns the length of the header. */
+static u32 fill_operands(const struct uroce_msg *msg, u32 flags, u8 *eth)
 {
-	if (op->flags & UROCE_OP_FLUSH)
-		return msg->flush.level == UNIV_FLUSH_MR ? 0 :
-							   msg->flush.length;
-	return op->flags & UROCE_OP_PAYLOAD ? msg->length : len;
+	if (flags & UROCE_OP_ATOMIC) {
+		fill_atomic(msg, (void *)eth);
+		return sizeof(struct uroce_atomic_eth);
+	}
+	fill_flush(msg, (void *)eth);
+	return sizeof(struct uroce_feth);
+}
+
+/*
+ * A RETH names the memory of the whole message, of the @len bytes of a read
+ * that this packet asks for, or of the range to be flushed. A flush of a whole
+ * region has neither an address nor a length.
+ */
+static void fill_reth(const struct uroce_conn *conn,
+		      const struct uroce_msg *msg, u32 flags, u32 len,
+		      struct uroce_reth *reth)
+{
+	u64 va = msg->va;
+	u32 told = msg->length;
+
+	if (flags & UROCE_OP_READ) {
+		va += conn->req.offset;
+		told = len;
+	} else if (flags & UROCE_OP_FLUSH) {
+		bool whole = msg->flush.level == UNIV_FLUSH_MR;
+
+		va = whole ? 0 : va;
+		told = whole ? 0 : msg->flush.length;
+	}
+	reth->va = cpu_to_be64(va);
+	reth->rkey = cpu_to_be32(msg->rkey);
+	reth->len = cpu_to_be32(told);
 }
 
 /* Fills the extended headers of @opcode, from @eth on. */
@@ -42,25 +66,16 @@ static void fill_headers(const struct uroce_conn *conn,
 			 u32 len)
 {
 	const struct uroce_op *op = &uroce_ops[opcode];
-	struct uroce_reth *reth;
 
 	if (conn->service == UROCE_XRC) {
 		*(__be32 *)eth = cpu_to_be32(msg->srqn);
 		eth += sizeof(__be32);
 	}
-	if (op->flags & UROCE_OP_ATOMIC)
-		fill_atomic(msg, (void *)eth);
-	if (op->flags & UROCE_OP_FLUSH) {
-		fill_flush(msg, (void *)eth);
-		eth += sizeof(struct uroce_feth);
-	}
+	if (unlikely(op->flags & (UROCE_OP_ATOMIC | UROCE_OP_FLUSH)))
+		eth += fill_operands(msg, op->flags, eth);
 	if (op->flags & UROCE_OP_RETH) {
-		reth = (void *)eth;
-		reth->va = cpu_to_be64(msg->va + (op->flags & UROCE_OP_READ ?
-						  conn->req.offset : 0));
-		reth->rkey = cpu_to_be32(msg->rkey);
-		reth->len = cpu_to_be32(told_length(msg, op, len));
-		eth += sizeof(*reth);
+		fill_reth(conn, msg, op->flags, len, (void *)eth);
+		eth += sizeof(struct uroce_reth);
 	}
 	if (op->flags & UROCE_OP_IMM)
 		*(__be32 *)eth = msg->imm;
