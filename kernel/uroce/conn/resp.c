@@ -276,15 +276,15 @@ static enum resp_step message_packet(struct uroce_conn *conn,
 static enum resp_step execute(struct uroce_conn *conn,
 			      const struct uroce_packet *pkt)
 {
+	if (likely(pkt->op->flags & (UROCE_OP_SEND | UROCE_OP_WRITE)))
+		return message_packet(conn, pkt);
 	if (pkt->op->flags & UROCE_OP_READ)
 		return uroce_resp_read(conn, pkt);
 	if (pkt->op->flags & UROCE_OP_ATOMIC)
 		return uroce_resp_atomic(conn, pkt);
 	if (pkt->op->flags & UROCE_OP_ATOMIC_WRITE)
 		return uroce_resp_atomic_write(conn, pkt);
-	if (pkt->op->flags & UROCE_OP_FLUSH)
-		return uroce_resp_flush(conn, pkt);
-	return message_packet(conn, pkt);
+	return uroce_resp_flush(conn, pkt);
 }
 
 static enum resp_step ladder(struct uroce_conn *conn,
