@@ -105,7 +105,8 @@ static void conn_flush_refused(struct kunit *test)
 {
 	struct wire *w = test->priv;
 
-	post_flush(w, UNIV_FLUSH_GLOBAL | 8, UNIV_FLUSH_RANGE);
+	post_flush(w, UNIV_FLUSH_PERSISTENT, UNIV_FLUSH_RANGE);
+	w->b.conn.resp.access |= UNIV_ACCESS_FLUSH;
 	wire_settle(w);
 	KUNIT_EXPECT_EQ(test, (int)w->a.status[0], (int)IB_WC_REM_ACCESS_ERR);
 	KUNIT_EXPECT_TRUE(test, w->b.broken);
@@ -120,6 +121,40 @@ static void conn_flush_of_no_type(struct kunit *test)
 	wire_settle(w);
 	KUNIT_EXPECT_EQ(test, (int)w->a.status[0], (int)IB_WC_REM_INV_REQ_ERR);
 	KUNIT_EXPECT_EQ(test, w->b.flushes, 0u);
+}
+
+/* The queue pair permits everything, so that only the flush itself is refused. */
+static void conn_flush_of_unknown_type(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	w->b.conn.resp.access = U32_MAX;
+	post_flush(w, UNIV_FLUSH_GLOBAL | 8, UNIV_FLUSH_RANGE);
+	wire_settle(w);
+	KUNIT_EXPECT_EQ(test, (int)w->a.status[0], (int)IB_WC_REM_INV_REQ_ERR);
+	KUNIT_EXPECT_EQ(test, w->b.flushes, 0u);
+}
+
+/* A flush finds no room for its answer: it is executed when the peer repeats it. */
+static void conn_flush_without_room(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	w->b.conn.resp.limit = 1;
+	w->b.full = true;
+	wire_post(w, IB_WR_RDMA_READ, 3 * MTU);
+	post_flush(w, UNIV_FLUSH_GLOBAL, UNIV_FLUSH_RANGE);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 2u);
+	wire_ask(w, -1);
+	KUNIT_EXPECT_EQ(test, w->b.flushes, 0u);
+	w->b.full = false;
+	IN_BOTTOM_HALF(uroce_resp_run(&w->b.conn));
+	wire_settle(w);
+	wire_expect_done(test, 1);
+	wire_expire(w);
+	wire_settle(w);
+	wire_expect_done(test, 2);
+	KUNIT_EXPECT_EQ(test, w->b.flushes, 1u);
 }
 
 /* No more reads and atomics are outstanding than the responder keeps responses for. */
@@ -228,6 +263,8 @@ static struct kunit_case answer_cases[] = {
 	KUNIT_CASE(conn_flush),
 	KUNIT_CASE(conn_flush_refused),
 	KUNIT_CASE(conn_flush_of_no_type),
+	KUNIT_CASE(conn_flush_of_unknown_type),
+	KUNIT_CASE(conn_flush_without_room),
 	{}
 };
 

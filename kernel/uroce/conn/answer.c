@@ -476,7 +476,9 @@ enum resp_step uroce_resp_atomic_write(struct uroce_conn *conn,
 
 /*
  * Requests are executed in order, so the writes before it have been executed. A
- * flush of no bytes needs a valid key, too.
+ * flush of no bytes needs a valid key, too. rdma_rxe does not count flushes
+ * against max_rd_atomic, so a flush that finds no room for its answer is
+ * treated as lost until the peer repeats it.
  */
 enum resp_step uroce_resp_flush(struct uroce_conn *conn,
 				const struct uroce_packet *pkt)
@@ -489,14 +491,14 @@ enum resp_step uroce_resp_flush(struct uroce_conn *conn,
 	bool whole = level == UNIV_FLUSH_MR;
 	struct uroce_response *res;
 
-	if (!access || level > UNIV_FLUSH_MR ||
+	if (!access || access & ~UNIV_ACCESS_FLUSH || level > UNIV_FLUSH_MR ||
 	    (!whole && len > UROCE_MAX_MESSAGE))
 		return RESP_INVALID;
-	if (access & UNIV_ACCESS_FLUSH & ~conn->resp.access)
+	if (access & ~conn->resp.access)
 		return RESP_INVALID;
 	res = response_new(&conn->resp);
 	if (!res)
-		return RESP_INVALID;
+		return RESP_DROP;
 	if (conn->ops->flush_memory(conn, be32_to_cpu(reth->rkey),
 				    be64_to_cpu(reth->va), len, access, whole))
 		return RESP_ACCESS;

@@ -81,8 +81,8 @@ static inline bool uroce_wr_is(u8 opcode, u16 flags)
 }
 
 /*
- * The access flags that a flush needs. Each type has a flag of its own, and no
- * region grants an unknown type.
+ * The access flags that a flush needs. Each type has a flag of its own; that of
+ * an unknown type is not in %UNIV_ACCESS_FLUSH.
  */
 static inline u32 uroce_flush_access(u32 type)
 {

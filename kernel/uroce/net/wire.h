@@ -133,7 +133,7 @@ struct uroce_reth {
 
 /*
  * FLUSH extended header (annex A19), before a RETH: the types of the flush and
- * its level. The other bits are reserved and ignored.
+ * its level. The bits above the level are reserved and ignored.
  */
 struct uroce_feth {
 	__be32 bits;
