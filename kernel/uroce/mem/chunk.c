@@ -19,10 +19,12 @@
 #define CHUNKS_MAX	128
 
 /*
- * The chunks of all regions take at most this part of the memory; beyond it,
- * a region that has a chunk gives up its oldest one for a new one.
+ * The chunks of all regions should take at most this part of the memory. Beyond
+ * it, a region that has CHUNKS_MIN chunks gives up its oldest one for a new one.
+ * A request needs a few at the same time.
  */
 #define CHUNKS_PART	64
+#define CHUNKS_MIN	8
 
 static atomic_long_t chunks;
 
@@ -40,19 +42,13 @@ static bool chunk_has(struct uroce_chunk *c, unsigned long from,
 	return false;
 }
 
-/*
- * Removes pages from the list. On return no copy uses them. The dirty flag is
- * set without the lock, which is taken in softirqs.
- */
-static void chunk_forget(struct uroce_chunk *c, unsigned long from,
+/* The dirty flag is set without the lock, which is taken in softirqs. */
+static void chunk_unlist(struct uroce_chunk *c, unsigned long from,
 			 unsigned long to)
 {
 	struct uroce_odp *odp = c->odp;
 	unsigned long at, *entry;
 
-	lockdep_assert_held(&c->umem->umem_mutex);
-	if (!chunk_has(c, from, to))
-		return;
 	write_lock_bh(&odp->lock);
 	for (at = from; at < to; at += PAGE_SIZE) {
 		entry = chunk_entry(c, at);
@@ -65,6 +61,18 @@ static void chunk_forget(struct uroce_chunk *c, unsigned long from,
 			set_page_dirty(virt_to_page((void *)*entry));
 		WRITE_ONCE(*entry, 0);
 	}
+}
+
+/*
+ * Removes pages. On return no copy uses them. Pages behind one that was refused
+ * are mapped and not listed: see chunk_list().
+ */
+static void chunk_forget(struct uroce_chunk *c, unsigned long from,
+			 unsigned long to)
+{
+	lockdep_assert_held(&c->umem->umem_mutex);
+	if (chunk_has(c, from, to))
+		chunk_unlist(c, from, to);
 	ib_umem_odp_unmap_dma_pages(c->umem, from, to);
 }
 
@@ -154,7 +162,8 @@ static struct uroce_chunk *chunk_get(struct uroce_odp *odp, unsigned long addr)
 
 	if (c)
 		return c;
-	if (odp->count == CHUNKS_MAX || (odp->count && too_many()))
+	if (odp->count == CHUNKS_MAX ||
+	    (odp->count >= CHUNKS_MIN && too_many()))
 		uroce_chunk_release(list_first_entry(&odp->order,
 						     struct uroce_chunk, link));
 	c = chunk_alloc(odp, addr);

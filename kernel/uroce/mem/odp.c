@@ -184,15 +184,18 @@ static void serve(struct uroce_odp *odp)
 static bool serve_begin(struct uroce_odp *odp)
 {
 	struct uroce_odp *other;
+	bool may;
 	u32 n = 0;
 
 	spin_lock(&served_lock);
 	list_for_each_entry(other, &served, served)
 		n += other->mm == odp->mm;
-	if (n < MM_SERVED)
+	/* A region that has ended faults nothing in, so it need not wait. */
+	may = n < MM_SERVED || READ_ONCE(odp->ended);
+	if (may)
 		list_add(&odp->served, &served);
 	spin_unlock(&served_lock);
-	return n < MM_SERVED;
+	return may;
 }
 
 /*
@@ -290,8 +293,8 @@ struct uroce_ask *uroce_ask_ahead(struct uroce_odp *odp, u64 off, u64 len,
 {
 	struct uroce_ask *ask;
 
-	if (!wait && READ_ONCE(odp->pending) >= PENDING_MAX)
-		return NULL;
+	if (READ_ONCE(odp->pending) >= PENDING_MAX)
+		return wait ? ERR_PTR(-EAGAIN) : NULL;
 	ask = kmalloc(sizeof(*ask), GFP_KERNEL_ACCOUNT);
 	if (!ask)
 		return ERR_PTR(-ENOMEM);
