@@ -65,7 +65,7 @@ run_test "explain-stock: an invalid state transition" 60 explained bad_modify rc
 run_test "explain-stock: a wrong value" 60 explained bad_modify bad_values ibv_modify_qp MAX_QP_RD_ATOMIC 255
 run_test "explain-stock: a failed completion is explained with its peer" 60 explained bad_requests nobody_there "retries\|retry" "10\.77\."
 for case in node_without_permission memlock_exceeded limit_exceeded srq_limit_exceeded remote_write_without_local_write \
-		iova_at_another_offset busy_object wrong_attributes av_of_another_port no_grh_gid_or_port; do
+		iova_at_another_offset busy_object wrong_attributes av_of_another_port no_grh_gid_or_port another_size; do
 	run_test "explain-stock: $case" 60 mistakes mistakes_calls $case
 done
 for case in too_many_sges post_in_wrong_state receive_beside_shared_queue shared_queue_misused flushed no_peer; do

@@ -72,8 +72,8 @@ struct uroce_srq_move {
 
 /*
  * Moves the requests to another ring and continues there. Returns -EINVAL, with
- * @posted, if they do not fit, -EBUSY if they are posted and taken faster than
- * they are moved, or -EINTR if the process was killed; then nothing has changed.
+ * @posted, if they do not fit; -EBUSY if they are posted and taken faster than
+ * they are moved; -EINTR if the process was killed. Then nothing has changed.
  * Context: no lock of uroce; one call at a time for each queue; may sleep.
  */
 int uroce_srq_move(struct uroce_srq *srq, struct uroce_srq_move *move);

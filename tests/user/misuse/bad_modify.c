@@ -74,7 +74,6 @@ static const struct {
 	{ IBV_QP_SQ_PSN, "SQ_PSN" },
 	{ IBV_QP_MAX_DEST_RD_ATOMIC, "MAX_DEST_RD_ATOMIC" },
 	{ IBV_QP_PATH_MIG_STATE, "PATH_MIG_STATE" },
-	{ IBV_QP_CAP, "CAP" },
 	{ IBV_QP_DEST_QPN, "DEST_QPN" },
 };
 

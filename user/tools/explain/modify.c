@@ -65,6 +65,8 @@ static bool explain_masks(const struct ibv_qp *qp, const struct ibv_qp_attr *att
 	/* Raw packet queue pairs and queue pairs of driver-specific types have other tables. */
 	if (qp->qp_type == IBV_QPT_RAW_PACKET || qp->qp_type == IBV_QPT_DRIVER)
 		return false;
+	if (mask & IBV_QP_CAP)
+		return told(err, UNIV_REASON_QP_SIZE, 0, 0, 0);
 	if (to > IBV_QPS_ERR)
 		return told(err, UNIV_REASON_ATTR_VALUE, IBV_QP_STATE, to, IBV_QPS_ERR);
 	if (mask & IBV_QP_CUR_STATE && attr->cur_qp_state != from)
