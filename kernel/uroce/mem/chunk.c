@@ -20,8 +20,8 @@
 
 /*
  * The chunks of all regions should take at most this part of the memory. Beyond
- * it, a region that has CHUNKS_MIN chunks gives up its oldest one for a new one.
- * A request needs a few at the same time.
+ * it, a region that has CHUNKS_MIN chunks gives up its oldest one for a new
+ * one. A request needs a few at the same time.
  */
 #define CHUNKS_PART	64
 #define CHUNKS_MIN	8

@@ -87,6 +87,54 @@ static inline enum outcome turn_enter(struct turn *t, u32 n, bool write)
 	return ret == -EAGAIN ? LOCAL_PAGING : turn_fail(t, IB_WC_LOC_PROT_ERR);
 }
 
+/* A piece was copied. The next one begins with the shortest wait again. */
+static inline enum outcome turn_moved(struct turn *t, u32 n)
+{
+	t->wqe->done += n;
+	if (t->wqe->done == t->wqe->len)
+		return LOCAL_DONE;
+	t->qp->sq.waits = 0;
+	return LOCAL_MORE;
+}
+
+/* Begins an access to the peer's memory. */
+static inline enum outcome turn_enter_theirs(struct turn *t,
+					     const struct uroce_vec *theirs,
+					     u32 n, bool write)
+{
+	int ret = uroce_vec_enter(theirs, t->wqe->done, n, write,
+				  &t->peer->resp.ask);
+
+	if (likely(!ret))
+		return LOCAL_DONE;
+	return ret == -EAGAIN ? LOCAL_PAGING : LOCAL_ABSENT;
+}
+
+/*
+ * Begins an access to the next @n bytes on both sides. @own: this side's memory
+ * is written; @their: the peer's is.
+ */
+static inline enum outcome turn_enter_both(struct turn *t,
+					   const struct uroce_vec *theirs,
+					   u32 n, bool own, bool their)
+{
+	enum outcome out = turn_enter(t, n, own);
+
+	if (unlikely(out != LOCAL_DONE))
+		return out;
+	out = turn_enter_theirs(t, theirs, n, their);
+	if (unlikely(out != LOCAL_DONE))
+		uroce_vec_leave(&t->wqe->vec);
+	return out;
+}
+
+static inline void turn_leave_both(struct turn *t,
+				   const struct uroce_vec *theirs)
+{
+	uroce_vec_leave(theirs);
+	uroce_vec_leave(&t->wqe->vec);
+}
+
 /* XRC: does the request name a shared receive queue of the peer's domain? */
 static inline bool aims_at_srq(struct turn *t)
 {

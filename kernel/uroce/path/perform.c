@@ -137,51 +137,6 @@ static enum outcome refuse_short(struct turn *t)
 	return refuse_recv(t, IB_WC_LOC_LEN_ERR, IB_WC_REM_INV_REQ_ERR);
 }
 
-/* A piece was copied. The next one begins with the shortest wait again. */
-static enum outcome moved(struct turn *t, u32 n)
-{
-	t->wqe->done += n;
-	if (t->wqe->done == t->wqe->len)
-		return LOCAL_DONE;
-	t->qp->sq.waits = 0;
-	return LOCAL_MORE;
-}
-
-/* Begins an access to the peer's memory. */
-static enum outcome enter_theirs(struct turn *t, const struct uroce_vec *theirs,
-				 u32 n, bool write)
-{
-	int ret = uroce_vec_enter(theirs, t->wqe->done, n, write,
-				  &t->peer->resp.ask);
-
-	if (likely(!ret))
-		return LOCAL_DONE;
-	return ret == -EAGAIN ? LOCAL_PAGING : LOCAL_ABSENT;
-}
-
-/*
- * Begins an access to the next @n bytes on both sides. @own: this side's memory
- * is written; @their: the peer's is.
- */
-static enum outcome enter(struct turn *t, const struct uroce_vec *theirs, u32 n,
-			  bool own, bool their)
-{
-	enum outcome out = turn_enter(t, n, own);
-
-	if (unlikely(out != LOCAL_DONE))
-		return out;
-	out = enter_theirs(t, theirs, n, their);
-	if (unlikely(out != LOCAL_DONE))
-		uroce_vec_leave(&t->wqe->vec);
-	return out;
-}
-
-static void leave(struct turn *t, const struct uroce_vec *theirs)
-{
-	uroce_vec_leave(theirs);
-	uroce_vec_leave(&t->wqe->vec);
-}
-
 /*
  * The pages of a receive request that was taken are not there. The request
  * stays taken while they are faulted in.
@@ -204,10 +159,10 @@ static enum outcome place_piece(struct turn *t, u32 n)
 
 	if (uroce_recv_map(t->peer, wqe->done + n))
 		return refuse_recv(t, IB_WC_LOC_PROT_ERR, IB_WC_REM_OP_ERR);
-	out = enter(t, &r->vec, n, false, true);
+	out = turn_enter_both(t, &r->vec, n, false, true);
 	if (likely(out == LOCAL_DONE)) {
 		uroce_vec_copy(&r->vec, wqe->done, &wqe->vec, wqe->done, n);
-		leave(t, &r->vec);
+		turn_leave_both(t, &r->vec);
 	}
 	uroce_vec_put(&r->vec);
 	return likely(out == LOCAL_DONE) ? out : recv_absent(t, out);
@@ -241,7 +196,7 @@ static enum outcome place_message(struct turn *t)
 		t->bytes += n;
 		return out;
 	}
-	return moved(t, n);
+	return turn_moved(t, n);
 }
 
 /*
@@ -302,7 +257,7 @@ static noinline enum outcome scatter(struct turn *t,
 
 	if (uroce_recv_map(t->peer, wqe->len))
 		return refuse_recv(t, IB_WC_LOC_PROT_ERR, IB_WC_REM_OP_ERR);
-	out = enter_theirs(t, &r->vec, wqe->len, true);
+	out = turn_enter_theirs(t, &r->vec, wqe->len, true);
 	if (likely(out == LOCAL_DONE)) {
 		uroce_vec_copy(&r->vec, 0, &message, 0, wqe->len);
 		uroce_vec_leave(&r->vec);
@@ -432,7 +387,7 @@ static enum outcome transfer(struct turn *t, const struct uroce_vec *theirs,
 			     u32 n, bool read, bool takes)
 {
 	struct uroce_wqe *wqe = t->wqe;
-	enum outcome out = enter(t, theirs, n, read, !read);
+	enum outcome out = turn_enter_both(t, theirs, n, read, !read);
 
 	if (unlikely(out != LOCAL_DONE))
 		return out;
@@ -442,7 +397,7 @@ static enum outcome transfer(struct turn *t, const struct uroce_vec *theirs,
 		uroce_vec_copy(&wqe->vec, wqe->done, theirs, wqe->done, n);
 	else if (out == LOCAL_DONE)
 		uroce_vec_copy(theirs, wqe->done, &wqe->vec, wqe->done, n);
-	leave(t, theirs);
+	turn_leave_both(t, theirs);
 	return out;
 }
 
@@ -468,7 +423,7 @@ static enum outcome rdma(struct turn *t, bool read)
 		t->bytes += n;
 		return memory_absent(t, out);
 	}
-	out = moved(t, n);
+	out = turn_moved(t, n);
 	if (out == LOCAL_MORE)
 		return out;
 	if (takes && !t->peer->resp.recv.taken)
@@ -497,7 +452,7 @@ static enum outcome atomic(struct turn *t)
 	out = remote_memory(t, &seg, sizeof(orig), IB_ACCESS_REMOTE_ATOMIC);
 	if (out != LOCAL_DONE)
 		return out;
-	out = enter(t, &theirs, sizeof(orig), true, true);
+	out = turn_enter_both(t, &theirs, sizeof(orig), true, true);
 	if (unlikely(out != LOCAL_DONE)) {
 		uroce_rkey_put(&seg);
 		return memory_absent(t, out);
@@ -506,7 +461,7 @@ static enum outcome atomic(struct turn *t)
 			       wr->atomic.swap, &orig);
 	if (aligned)
 		uroce_vec_write(&wqe->vec, 0, &orig, sizeof(orig));
-	leave(t, &theirs);
+	turn_leave_both(t, &theirs);
 	uroce_rkey_put(&seg);
 	if (!aligned)
 		return askew(t);
@@ -527,14 +482,14 @@ static enum outcome atomic_write(struct turn *t)
 	out = remote_memory(t, &seg, sizeof(value), IB_ACCESS_REMOTE_WRITE);
 	if (out != LOCAL_DONE)
 		return out;
-	out = enter(t, &theirs, sizeof(value), false, true);
+	out = turn_enter_both(t, &theirs, sizeof(value), false, true);
 	if (unlikely(out != LOCAL_DONE)) {
 		uroce_rkey_put(&seg);
 		return memory_absent(t, out);
 	}
 	uroce_vec_read(&t->wqe->vec, 0, &value, sizeof(value));
 	aligned = uroce_atomic_write(&seg, value);
-	leave(t, &theirs);
+	turn_leave_both(t, &theirs);
 	uroce_rkey_put(&seg);
 	return aligned ? LOCAL_DONE : askew(t);
 }
