@@ -189,6 +189,7 @@ void uroce_recv_done(struct uroce_qp *qp, const struct univ_cqe *cqe,
 	to->byte_len = cqe->byte_len;
 	to->imm = cqe->imm;
 	to->src_qp = cqe->src_qp;
+	to->pkey_index = cqe->pkey_index;
 	to->sl = cqe->sl;
 	to->reserved = cqe->reserved;
 	if (unlikely(status))

@@ -432,7 +432,7 @@ static void atomic_writes(void)
 	pair_close(&p);
 }
 
-/* The types of a flush and its level, and the range or a length of 0. */
+/* The types of a flush and its level, and the range, or zeros for a whole region. */
 static void see_flush(const struct ibv_mr *mr, uint8_t type, uint8_t level, uint32_t len)
 {
 	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(p.qp[0]);
@@ -447,7 +447,7 @@ static void see_flush(const struct ibv_mr *mr, uint8_t type, uint8_t level, uint
 	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
 	if (see(&pkt, FLUSH, psn, false))
 		CHECK(pkt.len == 32 && get32(pkt.byte + 12) == (uint32_t)(level << 4 | type) &&
-		      get64(pkt.byte + 16) == from && get32(pkt.byte + 24) == mr->rkey &&
+		      get64(pkt.byte + 16) == (len ? from : 0) && get32(pkt.byte + 24) == mr->rkey &&
 		      get32(pkt.byte + 28) == len, "another flush");
 	msn++;
 	if (see(&pkt, READ_ONLY, psn, true))
