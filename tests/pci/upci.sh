@@ -22,20 +22,12 @@ both() {
 pingpong() { both "ibv_$1_pingpong" -d upci0 "${@:2}"; }
 perf() { both "ib_$1" -d upci0 -F "${@:2}"; }
 
-command_until_gone pull "$UNIV_LOGDIR/unplug"
-
 # The kernel takes the device from the driver, and finds it again when it scans the bus.
 pci_device() { readlink -f /sys/class/infiniband/upci0/device; }
 taken_from_bus() {
 	local device
 	device=$(pci_device) || return
 	program unplug "echo 1 >$device/remove" && [ ! -e "$device" ] && echo 1 >/sys/bus/pci/rescan && upci_works
-}
-
-# Slots exist only if the kernel has a driver for hot plug.
-pulled_out() {
-	compgen -G '/sys/bus/pci/slots/*' >/dev/null || { echo "this kernel has no hot plug of PCI devices"; return 77; }
-	program unplug "$UNIV_STATE/pull"
 }
 
 run_test "upci: loads" 60 upci_loads
@@ -55,5 +47,4 @@ UNIV_LINK=upci user_test ring_lies 120
 run_test "upci: bells after the driver has gone" 120 program bells gone 'rmmod univ_upci'
 run_test "upci: loads again" 60 upci_loads
 run_test "upci: taken from its bus under traffic (adv07)" 200 taken_from_bus
-run_test "upci: pulled out of QEMU under traffic (adv07)" 200 pulled_out
 run_test "upci: unloaded" 30 rmmod univ_upci
