@@ -118,7 +118,7 @@ static bool take_answers(struct uroce_remote *w)
 			uroce_comp_receive(&w->conn, &pkt);
 		napi_consume_skb(skb, 1);
 	}
-	/* What follows may send many packets. */
+	/* The requester may send many packets before it returns. */
 	uroce_send_write(w->qp);
 	return !skb_queue_empty_lockless(&w->answers);
 }

@@ -486,7 +486,7 @@ static void advice_refused(void)
 	pair_close(&p);
 }
 
-/* Nobody answers faults of this memory: the request fails, or waits, and nothing else does. */
+/* No handler answers faults of this memory: only the request that needs it fails or waits. */
 static void nobody_answers(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
