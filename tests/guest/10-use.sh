@@ -19,6 +19,7 @@ user_test api_list 120
 user_test api_channel 200
 user_test api_cq 200
 user_test api_cq_ex 120
+user_test one_cpu 60
 user_test api_qp 200
 user_test api_qp_ex 120
 user_test api_rc 300

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Polling by ibv_poll_cq(3), and arming. */
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 
 #include "ring/post.h"
@@ -141,6 +142,13 @@ static __attribute__((noinline)) int poll_some(struct univ_cq *cq, int max, stru
 	return 1;
 }
 
+__thread uint32_t univ_empty_polls __attribute__((tls_model("initial-exec")));
+
+__attribute__((noinline, cold)) void univ_poll_give_way(void)
+{
+	sched_yield();
+}
+
 /*
  * Completions that came between the look at the ring and the look at its flags
  * are polled before the queue reads as broken.
@@ -174,6 +182,7 @@ int univ_poll_cq(struct ibv_cq *ibv, int max, struct ibv_wc *wc)
 		return poll_some(cq, max, wc);
 	if (univ_unlikely(univ_cq_ring_broken(ring)))
 		return poll_broken(cq, max, wc);
+	univ_polled_nothing();
 	return 0;
 }
 

@@ -60,13 +60,19 @@ static inline int start(struct univ_cq *cq, const struct ibv_poll_cq_attr *attr)
 
 static int start_poll_alone(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 {
-	return start(from_ex(ex), attr);
+	int err = start(from_ex(ex), attr);
+
+	if (err == ENOENT)
+		univ_polled_nothing();
+	return err;
 }
 
 static void start_failed(struct univ_cq *cq, int err)
 {
 	univ_unlock(&cq->lock);
-	if (univ_unlikely(err != ENOENT))
+	if (univ_likely(err == ENOENT))
+		univ_polled_nothing();
+	else
 		univ_fail_tell();
 }
 

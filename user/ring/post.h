@@ -50,6 +50,27 @@ int univ_wr_complete(struct ibv_qp_ex *ex);
 int univ_wr_complete_bell(struct ibv_qp_ex *ex);
 
 /*
+ * A thread that polls an empty queue all the time may occupy the processor that the completion
+ * needs: the peer's process may wait for it, or the kernel's thread that runs the device's
+ * tasklets. So the thread gives way at each UNIV_POLLS_GIVE_WAY-th poll that finds nothing, which
+ * is a few microseconds apart. The count belongs to the thread, since threads that share a queue
+ * would share the line of a counter.
+ */
+#define UNIV_POLLS_GIVE_WAY 256u
+
+extern __thread uint32_t univ_empty_polls __attribute__((tls_model("initial-exec")));
+
+/* poll.c */
+void univ_poll_give_way(void);
+
+/* The caller holds no lock. */
+static inline void univ_polled_nothing(void)
+{
+	if (univ_unlikely(!(++univ_empty_polls % UNIV_POLLS_GIVE_WAY)))
+		univ_poll_give_way();
+}
+
+/*
  * Stores to the doorbell register. Does not fail when the device is gone: the published requests
  * count as posted, as after a kick, and may complete as flushed. The next post fails with ENODEV.
  */
