@@ -4,7 +4,7 @@
  * the whole region, and only where region and queue pair permit this type of flush. Every
  * invalid flush is refused. A device without the operation must say so.
  */
-#include "raw.h"
+#include "send_ops.h"
 
 #define PAIR_OPS { .use_ex = 1, .ex_ops = IBV_QP_EX_WITH_FLUSH | IBV_QP_EX_WITH_BIND_MW }
 #define CAP_FLUSH_GLOBAL	(1ull << 38)
@@ -373,32 +373,9 @@ static void not_persistent(void)
 	pair_close(&p);
 }
 
-static void create_refused(enum ibv_qp_type type)
-{
-	struct pair_want want = { .type = type, .stay_reset = 1 };
-	struct ibv_qp_init_attr_ex ex = {
-		.qp_type = type, .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
-		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
-		.send_ops_flags = IBV_QP_EX_WITH_FLUSH,
-	};
-	struct pair p;
-
-	pair_open(&p, &want);
-	ex.pd = p.pd;
-	ex.send_cq = p.cq[0];
-	ex.recv_cq = p.cq[0];
-	CHECK_NULL(ibv_create_qp_ex(p.dev.ctx, &ex), EOPNOTSUPP);
-	CHECK(why_reason() == UNIV_REASON_FLAGS && why_value() == IBV_QP_EX_WITH_FLUSH &&
-	      strstr(why_text(), "IBV_QP_EX_WITH_FLUSH"), "%s", why_text());
-	pair_close(&p);
-}
-
 static void not_there(void)
 {
-	create_refused(IBV_QPT_UC);
-	create_refused(IBV_QPT_UD);
-	if (!offered)
-		create_refused(IBV_QPT_RC);
+	send_op_of_rc(IBV_QP_EX_WITH_FLUSH, offered);
 }
 
 /* A flush needs IBV_QP_EX_WITH_FLUSH, and cannot be posted by ibv_post_send(). */
