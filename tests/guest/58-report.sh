@@ -85,7 +85,7 @@ no_module() {
 
 # Root finds the calls that failed, with the process; other users learn that there are some.
 failed_calls() {
-	local line='^rxe0: [0-9.]* QP_MODIFY error -22 reason [1-9].* by bad_modify:[0-9]*$'
+	local line='^rxe0: [0-9.]* QP_MODIFY error -22 reason UNIV_REASON_[A-Z_]* .*by bad_modify:[0-9]*$'
 	program bad_modify bad_values && "$report" >"$out" 2>&1
 	grep -q "$line" "$out" || { sed -n '/^== failed/,$p' "$out"; return 1; }
 	as_nobody "$report" >"$out" 2>&1
