@@ -204,6 +204,11 @@
  * @UNIV_REASON_QP_SIZE: The size of a queue pair does not change.
  * @UNIV_REASON_FLUSH: A flush has an unknown type or level, no type, or is too
  *	long. In the library, detail: level, value: type, bound: length.
+ * @UNIV_REASON_MR_SHRINK: A memory region cannot become shorter. Value:
+ *	requested length. Bound: length of the region.
+ * @UNIV_REASON_MR_KIND: The memory region does not consist of memory of a
+ *	process: it is a null region, or it has device memory.
+ * @UNIV_REASON_MR_OWNER: The memory of the region belongs to another process.
  * @UNIV_REASON_COUNT: Number of reasons; not a reason.
  *
  * "detail", "value" and "bound" in these descriptions are fields of struct
@@ -303,6 +308,9 @@ enum univ_reason {
 	UNIV_REASON_SRQ_BUSY,
 	UNIV_REASON_QP_SIZE,
 	UNIV_REASON_FLUSH,
+	UNIV_REASON_MR_SHRINK,
+	UNIV_REASON_MR_KIND,
+	UNIV_REASON_MR_OWNER,
 	UNIV_REASON_COUNT
 };
 
@@ -823,6 +831,26 @@ struct univ_mr_rereg {
 	__aligned_u64 iova;
 	__u32 lkey;
 	__u32 rkey;
+};
+
+/**
+ * struct univ_mr_extend - univerbs_extend_mr(3)
+ * @hdr: head
+ * @handle: in
+ * @access: out: enum ibv_access_flags of the region
+ * @length: in: bytes that the region is to have
+ *
+ * The region grows at its end; keys and addresses stay. Requests that are in
+ * progress do not fail. Errors: EOPNOTSUPP if the device cannot do this, or if
+ * the region does not consist of memory of a process. EPERM if the memory is
+ * another process's. EINVAL if the region is longer. EBUSY while another call
+ * changes the region. Otherwise as %UNIV_MR_REG.
+ */
+struct univ_mr_extend {
+	struct univ_hdr hdr;
+	__u32 handle;
+	__u32 access;
+	__aligned_u64 length;
 };
 
 /**
@@ -1526,6 +1554,8 @@ struct univ_event {
 #define UNIV_CNTR_CREATE	UNIV_IO(0x51)	/* struct univ_cntr_create */
 #define UNIV_CNTR_MODIFY	UNIV_IO(0x52)	/* struct univ_cntr_modify */
 #define UNIV_CNTR_DESTROY	UNIV_IO(0x53)	/* struct univ_destroy */
+
+#define UNIV_MR_EXTEND		UNIV_IO(0x70)	/* struct univ_mr_extend */
 
 /*
  * UNIV_KICK tells the kernel that a ring holds new requests. The argument is

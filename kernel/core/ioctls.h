@@ -87,6 +87,7 @@
 	X(CNTR_CREATE, cntr_create, cntr_create, map_length, )		\
 	X(CNTR_MODIFY, cntr_modify, cntr_modify, amount, )		\
 	X(CNTR_DESTROY, cntr_destroy, destroy, reserved,		\
-	  R(destroy, reserved))
+	  R(destroy, reserved))						\
+	X(MR_EXTEND, mr_extend, mr_extend, length, )
 
 #endif

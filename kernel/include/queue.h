@@ -236,6 +236,13 @@ struct univ_queue_page {
  *	stays until dereg_mr. Requests refer to the first byte by address 0. A
  *	@memory of NULL makes a null region: every address is valid, reads give
  *	zeros and writes are lost. May sleep
+ * @mr_extend: the region gets @length bytes, which are more than before: the
+ *	pages behind it are pinned, and keys and addresses stay. Operations that
+ *	are in progress do not fail, and operations that begin later may use the
+ *	new bytes. Return 0, or an errno with which the region is unchanged:
+ *	-EOPNOTSUPP if it does not consist of memory of a process, -EXDEV if
+ *	that is not the calling process, the others as reg_user_mr(). One call
+ *	at a time for each region, and none beside rereg_user_mr(). May sleep
  *
  * @page_alloc: a context begins: fill in its page. -ENOSPC: no page is left,
  *	and the queues of this context are kicked. Other errors fail open(2)
@@ -258,7 +265,7 @@ struct univ_queue_page {
  * device do not know that state.
  *
  * @mr_memory is optional: without it the device has no device memory and no
- * null regions.
+ * null regions. @mr_extend is optional as well.
  *
  * The functions from @page_alloc on are optional and may sleep. They are for
  * devices that read rings by themselves. A driver with @page_alloc has
@@ -295,6 +302,7 @@ struct univ_queue_ops {
 
 	struct ib_mr *(*mr_memory)(struct ib_pd *pd, void *memory, u64 length,
 				   int access);
+	int (*mr_extend)(struct ib_mr *mr, u64 length);
 
 	int (*page_alloc)(struct ib_device *ib, struct univ_queue_page *page);
 	void (*page_free)(struct ib_device *ib,

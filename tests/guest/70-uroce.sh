@@ -129,6 +129,7 @@ user_test atomic_write 100
 user_test odp 300
 user_test odp_traffic 300
 user_test flush 100
+user_test extend 200
 run_test "uroce: rdma link del under traffic (adv07)" 90 unlinked_under_traffic
 run_test "uroce: nothing is left behind" 20 resources_unchanged
 # Unloading removes the device; later scripts count the users of univerbs.

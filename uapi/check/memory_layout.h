@@ -28,6 +28,12 @@ AT(univ_mw_alloc, type, 36);
 AT(univ_mw_alloc, handle, 40);
 AT(univ_mw_alloc, rkey, 44);
 
+SIZE(univ_mr_extend, 48);
+AT(univ_mr_extend, hdr, 0);
+AT(univ_mr_extend, handle, 32);
+AT(univ_mr_extend, access, 36);
+AT(univ_mr_extend, length, 40);
+
 SIZE(univ_mr_advise, 64);
 AT(univ_mr_advise, hdr, 0);
 AT(univ_mr_advise, pd, 32);

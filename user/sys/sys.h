@@ -34,6 +34,7 @@
 	DESTROY(xrcd_close, UNIV_XRCD_CLOSE, "ibv_close_xrcd")					\
 	COMMAND(mr_reg, UNIV_MR_REG, univ_mr_reg, "ibv_reg_mr")					\
 	COMMAND(mr_rereg, UNIV_MR_REREG, univ_mr_rereg, "ibv_rereg_mr")				\
+	COMMAND(mr_extend, UNIV_MR_EXTEND, univ_mr_extend, "univerbs_extend_mr")		\
 	DESTROY(mr_dereg, UNIV_MR_DEREG, "ibv_dereg_mr")					\
 	COMMAND(mr_advise, UNIV_MR_ADVISE, univ_mr_advise, "ibv_advise_mr")			\
 	COMMAND(mr_null_alloc, UNIV_MR_NULL_ALLOC, univ_mr_null_alloc, "ibv_alloc_null_mr")	\

@@ -33,23 +33,13 @@ static int mr_answer(struct univ_mr *mr, struct univ_handle_query *cmd)
 
 static int mr_query(struct univ_call *call, struct univ_handle_query *cmd)
 {
-	struct univ_object *obj = univ_object_get(call->ctx, cmd->handle,
-						  UNIV_OBJECT_MR, &cmd->hdr);
-	struct univ_mr *mr;
+	struct univ_mr *mr = univ_mr_lock(call->ctx, cmd->handle, &cmd->hdr);
 	int ret;
 
-	if (IS_ERR(obj))
-		return PTR_ERR(obj);
-	mr = container_of(obj, struct univ_mr, obj);
-	/* The lock is only tried, as in mr_rereg_locked() of mr.c. */
-	if (mutex_trylock(&mr->change)) {
-		ret = mr_answer(mr, cmd);
-		mutex_unlock(&mr->change);
-	} else {
-		ret = univ_explain(&cmd->hdr, -EBUSY, UNIV_REASON_BUSY,
-				   UNIV_OBJECT_MR, cmd->handle, 1);
-	}
-	univ_object_put(obj);
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	ret = mr_answer(mr, cmd);
+	univ_mr_unlock(mr);
 	return ret;
 }
 

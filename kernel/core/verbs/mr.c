@@ -10,18 +10,6 @@
 #include "compat.h"
 #include "verbs.h"
 
-/**
- * struct mr_range - the memory of a region
- * @addr: in the process
- * @length: bytes
- * @iova: the address by which requests refer to it
- */
-struct mr_range {
-	u64 addr;
-	u64 length;
-	u64 iova;
-};
-
 /*
  * Most drivers want a user context of their own for on-demand paging. rdma_rxe
  * of 7.2 and 7.3 wants none, but looks pages up by iova and does not check that
@@ -66,7 +54,7 @@ int univ_mr_check_access(struct ib_device *ib, struct univ_hdr *hdr, u32 access,
 
 /* Is it the region of all addresses of the process? */
 static bool mr_is_implicit(const struct ib_device *ib,
-			   const struct mr_range *range, u32 access)
+			   const struct univ_mr_range *range, u32 access)
 {
 	return access & IB_ACCESS_ON_DEMAND && !range->addr && !range->iova &&
 	       range->length == U64_MAX &&
@@ -74,8 +62,8 @@ static bool mr_is_implicit(const struct ib_device *ib,
 }
 
 /* The access flags were checked. */
-static int mr_check_range(struct ib_device *ib, struct univ_hdr *hdr,
-			  const struct mr_range *range, u32 access)
+int univ_mr_check_range(struct ib_device *ib, struct univ_hdr *hdr,
+			const struct univ_mr_range *range, u32 access)
 {
 	u64 end;
 
@@ -107,8 +95,8 @@ static int mr_check_range(struct ib_device *ib, struct univ_hdr *hdr,
  * ENOMEM means RLIMIT_MEMLOCK unless the process has room left. A process with
  * a limit of 0 gets EPERM.
  */
-static int mr_explain_memory(struct univ_hdr *hdr, const struct mr_range *range,
-			     int err)
+static int mr_explain_memory(struct univ_hdr *hdr,
+			     const struct univ_mr_range *range, int err)
 {
 	u64 limit = rlimit(RLIMIT_MEMLOCK);
 	u64 pinned = (u64)atomic64_read(&current->mm->pinned_vm) << PAGE_SHIFT;
@@ -122,8 +110,9 @@ static int mr_explain_memory(struct univ_hdr *hdr, const struct mr_range *range,
 	return univ_explain(hdr, err, UNIV_REASON_NO_MEMORY, 0, asked, 0);
 }
 
-static int mr_explain(struct univ_hdr *hdr, const struct mr_range *range,
-		      int err)
+/* The reason why @range could not be pinned. */
+int univ_mr_explain(struct univ_hdr *hdr, const struct univ_mr_range *range,
+		    int err)
 {
 	if (err == -ENOMEM || (err == -EPERM && !can_do_mlock()))
 		return mr_explain_memory(hdr, range, err);
@@ -164,15 +153,17 @@ static struct univ_mr *mr_new(struct univ_call *call, struct univ_hdr *hdr,
 static struct univ_mr *mr_create(struct univ_call *call,
 				 struct univ_mr_reg *cmd, struct univ_pd *pd)
 {
-	struct mr_range range = { cmd->addr, cmd->length, cmd->iova };
+	struct univ_mr_range range = { cmd->addr, cmd->length, cmd->iova };
 	struct univ_mr *mr;
 	int ret;
 
 	mr = mr_new(call, &cmd->hdr, pd);
 	if (IS_ERR(mr))
 		return mr;
+	mr->addr = cmd->addr;
+	mr->access = mr_access(call->ctx->dev, cmd->access);
 	mr->ib = ib_reg_user_mr(pd->ib, cmd->addr, cmd->length, cmd->iova,
-				mr_access(call->ctx->dev, cmd->access));
+				mr->access);
 	if (!IS_ERR(mr->ib))
 		return mr;
 	ret = PTR_ERR(mr->ib);
@@ -180,7 +171,7 @@ static struct univ_mr *mr_create(struct univ_call *call,
 	if (ret == -ENOMEM && cmd->access & IB_ACCESS_ON_DEMAND)
 		univ_explain_driver(&cmd->hdr, ret);
 	else
-		ret = mr_explain(&cmd->hdr, &range, ret);
+		ret = univ_mr_explain(&cmd->hdr, &range, ret);
 	univ_object_release(&mr->obj);
 	return ERR_PTR(ret);
 }
@@ -188,7 +179,7 @@ static struct univ_mr *mr_create(struct univ_call *call,
 int univ_mr_reg_ioctl(struct univ_call *call, void *arg)
 {
 	struct univ_mr_reg *cmd = arg;
-	struct mr_range range = { cmd->addr, cmd->length, cmd->iova };
+	struct univ_mr_range range = { cmd->addr, cmd->length, cmd->iova };
 	struct univ_device *dev = call->ctx->dev;
 	struct univ_pd *pd;
 	struct univ_mr *mr;
@@ -197,7 +188,8 @@ int univ_mr_reg_ioctl(struct univ_call *call, void *arg)
 	ret = univ_mr_check_access(dev->ib, &cmd->hdr, cmd->access,
 				   univ_odp_offered(dev));
 	if (!ret)
-		ret = mr_check_range(dev->ib, &cmd->hdr, &range, cmd->access);
+		ret = univ_mr_check_range(dev->ib, &cmd->hdr, &range,
+					  cmd->access);
 	if (ret)
 		return ret;
 	pd = univ_pd_get(call->ctx, cmd->pd, &cmd->hdr);
@@ -250,6 +242,7 @@ struct univ_mr *univ_mr_of_memory(struct univ_call *call, struct univ_hdr *hdr,
 	ib->pd = pd->ib;
 	ib->type = IB_MR_TYPE_USER;
 	ib->length = length;
+	mr->access = access;
 	atomic_inc(&pd->ib->usecnt);
 	mr_track(ib, call->ctx->name);
 	mr->ib = ib;
@@ -290,7 +283,7 @@ put:
 static int mr_rereg_check(const struct univ_device *dev,
 			  struct univ_mr_rereg *cmd)
 {
-	struct mr_range range = { cmd->addr, cmd->length, cmd->iova };
+	struct univ_mr_range range = { cmd->addr, cmd->length, cmd->iova };
 	struct ib_device *ib = dev->ib;
 	int ret = 0;
 
@@ -303,7 +296,7 @@ static int mr_rereg_check(const struct univ_device *dev,
 		ret = univ_mr_check_access(ib, &cmd->hdr, cmd->access,
 					   univ_odp_offered(dev));
 	if (!ret && cmd->change & IB_MR_REREG_TRANS)
-		ret = mr_check_range(ib, &cmd->hdr, &range, 0);
+		ret = univ_mr_check_range(ib, &cmd->hdr, &range, 0);
 	if (ret)
 		return ret;
 	/*
@@ -322,7 +315,7 @@ static int mr_rereg_check(const struct univ_device *dev,
 static int mr_rereg(struct univ_mr *mr, struct univ_mr_rereg *cmd,
 		    struct univ_pd *pd)
 {
-	struct mr_range range = { cmd->addr, cmd->length, cmd->iova };
+	struct univ_mr_range range = { cmd->addr, cmd->length, cmd->iova };
 	struct ib_mr *ib = mr->ib, *other;
 	struct ib_pd *former = ib->pd;
 
@@ -334,11 +327,14 @@ static int mr_rereg(struct univ_mr *mr, struct univ_mr_rereg *cmd,
 	if (WARN_ON_ONCE(!IS_ERR_OR_NULL(other)))
 		return univ_explain_driver(&cmd->hdr, -EIO);
 	if (other)
-		return mr_explain(&cmd->hdr, &range, PTR_ERR(other));
+		return univ_mr_explain(&cmd->hdr, &range, PTR_ERR(other));
 	if (cmd->change & IB_MR_REREG_TRANS) {
 		ib->iova = cmd->iova;
 		ib->length = cmd->length;
+		mr->addr = cmd->addr;
 	}
+	if (cmd->change & IB_MR_REREG_ACCESS)
+		mr->access = cmd->access;
 	if (pd) {
 		atomic_inc(&pd->ib->usecnt);
 		atomic_dec(&former->usecnt);
@@ -377,6 +373,34 @@ static int mr_rereg_locked(struct univ_call *call, struct univ_mr *mr,
 	if (pd)
 		univ_object_put(&pd->obj);
 	return ret;
+}
+
+/*
+ * Gets a region whose range, access and domain do not change until
+ * univ_mr_unlock(). The lock is only tried, since a process can make pinning
+ * take arbitrarily long.
+ */
+struct univ_mr *univ_mr_lock(struct univ_context *ctx, u32 handle,
+			     struct univ_hdr *hdr)
+{
+	struct univ_object *obj;
+	struct univ_mr *mr;
+
+	obj = univ_object_get(ctx, handle, UNIV_OBJECT_MR, hdr);
+	if (IS_ERR(obj))
+		return ERR_CAST(obj);
+	mr = container_of(obj, struct univ_mr, obj);
+	if (mutex_trylock(&mr->change))
+		return mr;
+	univ_object_put(obj);
+	return ERR_PTR(univ_explain(hdr, -EBUSY, UNIV_REASON_BUSY,
+				    UNIV_OBJECT_MR, handle, 1));
+}
+
+void univ_mr_unlock(struct univ_mr *mr)
+{
+	mutex_unlock(&mr->change);
+	univ_object_put(&mr->obj);
 }
 
 /* If the copy-out fails the re-registration stands. The keys are unchanged. */

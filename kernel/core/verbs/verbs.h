@@ -22,9 +22,24 @@ struct univ_mr {
 	struct univ_object obj;
 	struct ib_mr *ib;
 	struct univ_pd *pd;		/* dependant of it; see @change */
-	struct mutex change;		/* @pd; only tried */
+	/* The range, @access and @pd; only tried. */
+	struct mutex change;
+	u64 addr;			/* in the process; see @fixed */
+	u32 access;			/* enum ib_access_flags */
 	struct univ_dm *dm;		/* dependant of it, or NULL */
-	bool fixed;			/* cannot be registered again */
+	bool fixed;			/* no memory of a process; stays */
+};
+
+/**
+ * struct univ_mr_range - the memory of a region
+ * @addr: in the process
+ * @length: bytes
+ * @iova: the address by which requests refer to it
+ */
+struct univ_mr_range {
+	u64 addr;
+	u64 length;
+	u64 iova;
 };
 
 /* Device memory. No device has any, so it is memory of the kernel. */
@@ -68,6 +83,13 @@ int univ_mr_destroy(struct univ_object *obj);
 bool univ_odp_offered(const struct univ_device *dev);
 int univ_mr_check_access(struct ib_device *ib, struct univ_hdr *hdr, u32 access,
 			 bool odp);
+int univ_mr_check_range(struct ib_device *ib, struct univ_hdr *hdr,
+			const struct univ_mr_range *range, u32 access);
+int univ_mr_explain(struct univ_hdr *hdr, const struct univ_mr_range *range,
+		    int err);
+struct univ_mr *univ_mr_lock(struct univ_context *ctx, u32 handle,
+			     struct univ_hdr *hdr);
+void univ_mr_unlock(struct univ_mr *mr);
 struct univ_mr *univ_mr_of_memory(struct univ_call *call, struct univ_hdr *hdr,
 				  struct univ_pd *pd, void *memory, u64 length,
 				  u32 access);

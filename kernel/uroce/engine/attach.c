@@ -94,5 +94,6 @@ const struct univ_queue_ops uroce_queue_ops = {
 	.srq_kick = srq_kick,
 	.srq_resize = srq_resize,
 	.mr_memory = uroce_mr_memory,
+	.mr_extend = uroce_mr_extend,
 	.qp_cntr = uroce_cntr_attach,
 };

@@ -23,6 +23,7 @@ struct uroce_dev;
 struct uroce_mw;
 struct uroce_odp;
 struct uroce_packet;
+struct uroce_pin;
 
 /**
  * struct uroce_mr_table - regions by the index in their keys, under RCU
@@ -59,13 +60,15 @@ enum uroce_mr_kind {
  * @rcu: freed after a grace period, since a look-up may still use it
  * @ref: references: one of the owner, and one of each copy that runs
  * @idle: completed when the last reference is dropped
- * @umem: pinned pages of a process, or NULL
+ * @pin: pinned pages of a process, or NULL
+ * @umem: the first of them, or NULL
  * @pages: address of each page; NULL for kernel addresses; of a null region a
- *	page that takes what is written
+ *	page that takes what is written. uroce_mr_extend() replaces it
  * @npages: number of entries of @pages in use
+ * @room: of pinned pages: entries that @pages has room for
  * @max_pages: fast registration: entries that @pages has room for; otherwise 0
  * @iova: address of the first byte, as requests name it
- * @length: in bytes
+ * @length: in bytes; uroce_mr_extend() adds to it while copies run
  * @offset: offset of the first byte in @pages[0]
  * @access: enum ib_access_flags
  * @kind: enum uroce_mr_kind
@@ -80,9 +83,11 @@ struct uroce_mr {
 	struct rcu_head rcu;
 	refcount_t ref;
 	struct completion idle;
+	struct uroce_pin *pin;
 	struct ib_umem *umem;
 	void **pages;
 	u32 npages;
+	u32 room;
 	u32 max_pages;
 	u64 iova;
 	u64 length;
@@ -99,10 +104,12 @@ void uroce_mr_release(struct uroce_mr *mr);
 static inline bool uroce_mr_allows(const struct uroce_mr *mr, u64 addr, u32 len,
 				   u32 access)
 {
+	/* Acquire: pairs with the release in uroce_mr_extend(). */
+	u64 length = smp_load_acquire(&mr->length);
 	u64 from = addr - mr->iova;
 
-	return !(access & ~mr->access) && from <= mr->length &&
-	       len <= mr->length - from;
+	return !(access & ~mr->access) && from <= length &&
+	       len <= length - from;
 }
 
 /* Would uroce_mr_get() still find this region, which is held? */
@@ -170,7 +177,7 @@ static inline void *uroce_mr_at(const struct uroce_mr *mr, u64 off, u32 *len,
 		return uroce_mr_at_other(mr, off, len, write);
 	off += mr->offset;
 	*len = min_t(u32, *len, PAGE_SIZE - offset_in_page(off));
-	return mr->pages[off >> PAGE_SHIFT] + offset_in_page(off);
+	return READ_ONCE(mr->pages)[off >> PAGE_SHIFT] + offset_in_page(off);
 }
 
 /*
@@ -183,7 +190,7 @@ static inline void *uroce_mr_whole(const struct uroce_mr *mr, u64 off, u32 len)
 	if (unlikely(mr->kind != UROCE_MR_PAGES ||
 		     offset_in_page(off) + len > PAGE_SIZE))
 		return NULL;
-	return mr->pages[off >> PAGE_SHIFT] + offset_in_page(off);
+	return READ_ONCE(mr->pages)[off >> PAGE_SHIFT] + offset_in_page(off);
 }
 
 static inline struct uroce_mr *to_umr(struct ib_mr *ib)
@@ -378,6 +385,7 @@ struct ib_mr *uroce_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max);
 int uroce_mr_map(struct ib_mr *ib, struct scatterlist *sgl, int n,
 		 unsigned int *offset);
 int uroce_mr_dereg(struct ib_mr *ib, struct ib_udata *udata);
+int uroce_mr_extend(struct ib_mr *ib, u64 length);
 int uroce_mr_advise(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 		    u32 flags, struct ib_sge *sge, u32 count,
 		    struct uverbs_attr_bundle *attrs);

@@ -10,10 +10,7 @@
 #include "../dev/dev.h"
 #include "queue.h"
 #include "mem.h"
-
-#ifdef CONFIG_HIGHMEM
-#error "every page must have an address"
-#endif
+#include "pin.h"
 
 static struct uroce_mr *mr_new(struct ib_pd *pd, int access)
 {
@@ -157,34 +154,11 @@ static void mr_unpublish(struct uroce_mr *mr)
 	mutex_unlock(&dev->mrs_lock);
 }
 
-static int mr_list_pages(struct uroce_mr *mr)
-{
-	struct sg_table *table = &mr->umem->sgt_append.sgt;
-	struct scatterlist *sg;
-	u32 n = 0, i, run;
-	void *first;
-	int s;
-
-	mr->npages = ib_umem_num_pages(mr->umem);
-	mr->pages = kvmalloc_array(mr->npages, sizeof(*mr->pages),
-				   GFP_KERNEL_ACCOUNT);
-	if (!mr->pages)
-		return -ENOMEM;
-	for_each_sgtable_sg(table, sg, s) {
-		run = PAGE_ALIGN(sg->offset + sg->length) >> PAGE_SHIFT;
-		first = page_address(sg_page(sg));
-		for (i = 0; i < run && n < mr->npages; i++)
-			mr->pages[n++] = first + i * PAGE_SIZE;
-	}
-	return n == mr->npages ? 0 : -EINVAL;
-}
-
 static void mr_free(struct uroce_mr *mr)
 {
 	if (mr->odp)
 		uroce_odp_end(mr->odp);
-	if (mr->umem)
-		ib_umem_release(mr->umem);
+	uroce_pin_put(mr->pin);
 	kvfree(mr->pages);
 	kfree_rcu(mr, rcu);
 }
@@ -197,19 +171,10 @@ static void mr_set_range(struct uroce_mr *mr, u64 length, u64 iova)
 	mr->ib.length = length;
 }
 
-/* Pins the pages of a process; mr_free() unpins them. */
 static int mr_pin(struct uroce_mr *mr, u64 start, u64 length, u64 iova)
 {
-	mr->umem = ib_umem_get_va(mr->ib.device, start, length, mr->access);
-	if (IS_ERR(mr->umem)) {
-		int ret = PTR_ERR(mr->umem);
-
-		mr->umem = NULL;
-		return ret;
-	}
 	mr_set_range(mr, length, iova);
-	mr->offset = start & ~PAGE_MASK;
-	return mr_list_pages(mr);
+	return uroce_pin_region(mr, start, length);
 }
 
 /*
@@ -280,9 +245,11 @@ static void mr_resume(struct uroce_mr *mr)
 
 static void mr_swap_pages(struct uroce_mr *mr, struct uroce_mr *other)
 {
+	swap(mr->pin, other->pin);
 	swap(mr->umem, other->umem);
 	swap(mr->pages, other->pages);
 	swap(mr->npages, other->npages);
+	swap(mr->room, other->room);
 	swap(mr->iova, other->iova);
 	swap(mr->length, other->length);
 	swap(mr->offset, other->offset);
@@ -324,7 +291,8 @@ struct ib_mr *uroce_mr_rereg(struct ib_mr *ib, int flags, u64 start, u64 length,
 	/* Pages that were pinned for reading only must not be written. */
 	if (flags & IB_MR_REREG_TRANS)
 		ret = mr_pin(other, start, length, iova);
-	else if (ib_access_writable(other->access) && !mr->umem->writable)
+	else if (ib_access_writable(other->access) &&
+		 !uroce_pin_writable(mr->pin))
 		ret = mr_pin(other, mr->umem->address, mr->length, mr->iova);
 	if (!ret && !mr_close(mr))
 		ret = -EBUSY;

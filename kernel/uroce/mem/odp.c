@@ -323,7 +323,7 @@ int uroce_ask_wait(struct uroce_ask *ask)
 /* The bytes that follow byte @off of a segment, within the region. */
 static u64 seg_ahead(const struct uroce_seg *seg, u32 off)
 {
-	u64 end = min(seg->base + seg->len, seg->mr->length);
+	u64 end = min(seg->base + seg->len, READ_ONCE(seg->mr->length));
 
 	return min_t(u64, end - seg->base - off, AHEAD_MAX);
 }

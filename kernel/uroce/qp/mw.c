@@ -80,7 +80,8 @@ static u16 region_take(struct uroce_mr *mr, const struct univ_send_wr *wr)
 {
 	u32 access = wr->bind.access;
 
-	if (wr->bind.length > mr->length - (wr->remote_addr - mr->iova))
+	if (wr->bind.length > READ_ONCE(mr->length) -
+			      (wr->remote_addr - mr->iova))
 		return UNIV_REASON_KEY_RANGE;
 	if (access & ~MW_ACCESS)
 		return UNIV_REASON_FLAGS;

@@ -112,6 +112,12 @@ static void fill_mr_rereg(void *arg)
 	a->access = ALL_ACCESS;
 }
 
+/* A region may keep its length, so each call succeeds. */
+static void fill_mr_extend(void *arg)
+{
+	((struct univ_mr_extend *)arg)->length = RULES_MEM;
+}
+
 /* The region is made for the call, since few tests know it. */
 static void set_up_odp(void)
 {
@@ -299,6 +305,7 @@ static const struct special {
 	{ UNIV_XRCD_OPEN, .fill = fill_xrcd },
 	{ UNIV_MR_REG, .fill = fill_mr },
 	{ UNIV_MR_REREG, .fill = fill_mr_rereg, .may_refuse = true },
+	{ UNIV_MR_EXTEND, .fill = fill_mr_extend, .may_refuse = true },
 	{ UNIV_MR_ADVISE, .fill = fill_mr_advise, .may_refuse = true },
 	{ UNIV_AH_CREATE, .fill = fill_ah },
 	{ UNIV_MW_ALLOC, .fill = fill_mw },

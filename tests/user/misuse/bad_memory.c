@@ -4,8 +4,7 @@
  * permissions, contradictory access flags, more than RLIMIT_MEMLOCK.
  */
 #include <sys/prctl.h>
-#include <linux/capability.h>
-#include <sys/syscall.h>
+#include "memlock.h"
 #include "raw.h"
 
 static struct test_dev dev;
@@ -183,58 +182,6 @@ static void odd_mappings(void)
 }
 
 /* ---- adv14 --------------------------------------------------------------- */
-
-static long locked_kb(void)
-{
-	char line[128];
-	long lck = -1, pin = -1;
-	FILE *f = fopen("/proc/self/status", "r");
-
-	while (f && fgets(line, sizeof(line), f)) {
-		sscanf(line, "VmLck: %ld", &lck);
-		sscanf(line, "VmPin: %ld", &pin);
-	}
-	if (f)
-		fclose(f);
-	return lck + pin;
-}
-
-/* Drop CAP_IPC_LOCK, which would lift the limit, and keep the uid and the other capabilities. */
-static void drop_ipc_lock(void)
-{
-	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct d[2];
-
-	NEED(!syscall(SYS_capget, &h, d), "capget");
-	d[0].effective &= ~(1u << CAP_IPC_LOCK);
-	d[0].permitted &= ~(1u << CAP_IPC_LOCK);
-	d[0].inheritable &= ~(1u << CAP_IPC_LOCK);
-	NEED(!syscall(SYS_capset, &h, d), "capset: %s", err_name(errno));
-}
-
-static void set_limit(size_t bytes)
-{
-	struct rlimit r = { bytes, bytes };
-
-	/* Raising a hard limit needs CAP_SYS_RESOURCE, which the process still has. */
-	NEED(!setrlimit(RLIMIT_MEMLOCK, &r), "setrlimit: %s", err_name(errno));
-}
-
-/* Run in a child, because a process cannot take back dropped capabilities. */
-static void in_child(void (*fn)(void))
-{
-	pid_t pid = fork();
-	int status;
-
-	if (!pid) {
-		test_failures = 0;
-		test_limit(40);
-		fn();
-		exit(test_failures ? 1 : 0);
-	}
-	NEED(waitpid(pid, &status, 0) == pid, "waitpid");
-	CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "the child: status %#x", status);
-}
 
 #define LIMIT_PAGES 64
 

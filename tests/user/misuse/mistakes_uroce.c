@@ -3,6 +3,8 @@
  * Completions of uroce that tell which check has failed, for mistakes that rdma_rxe reports
  * by a status alone. mistakes.h lists the other kinds.
  */
+#include <sys/wait.h>
+#include <infiniband/univerbs_verbs.h>
 #include "mistakes.h"
 
 #define WINDOW_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND)
@@ -247,6 +249,33 @@ static void lost_before(void)
 	pair_close(&p);
 }
 
+/* ---- verbs that other libraries do not have ------------------------------------------ */
+
+static void extend_refused(void)
+{
+	struct ibv_mr *null;
+	int status;
+	pid_t pid;
+
+	pair_open(&p, NULL);
+	forget();
+	CHECK_ERR(univerbs_extend_mr(p.mr, 4096), EINVAL);
+	SAYS("univerbs_extend_mr", "has 1048576 bytes", "cannot be made shorter", "4096");
+	CHECK_ERR(univerbs_extend_mr(p.mr, 1ul << 45), EINVAL);
+	SAYS("univerbs_extend_mr", "35184372088832");
+	null = ibv_alloc_null_mr(p.pd);
+	NEED_PTR(null, "alloc_null_mr");
+	CHECK_ERR(univerbs_extend_mr(null, SIZE_MAX), EOPNOTSUPP);
+	SAYS("univerbs_extend_mr", "null region");
+	CHECK_ERR(ibv_dereg_mr(null), 0);
+	pid = fork();
+	if (!pid)
+		_exit(univerbs_extend_mr(p.mr, p.mr->length + 1) == EPERM ? 0 : 1);
+	CHECK(waitpid(pid, &status, 0) == pid && !status, "the child: status %#x", status);
+	SAYS("univerbs_extend_mr", "belongs to another process");
+	pair_close(&p);
+}
+
 static const struct test_case cases[] = {
 	{ "bind_refused", bind_refused },
 	{ "bind_unknown_region", bind_unknown_region },
@@ -258,6 +287,7 @@ static const struct test_case cases[] = {
 	{ "invalidate_by_peer", invalidate_by_peer },
 	{ "datagram_too_long", datagram_too_long },
 	{ "lost_before", lost_before },
+	{ "extend_refused", extend_refused },
 };
 
 TEST_MAIN("mistakes_uroce", cases, 60)

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Pinned pages of a process, and regions that grow.
+ *
+ * A copy checks the length of a region and then looks up the address of a page,
+ * without a lock. So the table of pages is complete before the length grows,
+ * and a table that was replaced is freed after a grace period: copies run with
+ * bottom halves off.
+ */
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+
+#include "../dev/dev.h"
+#include "queue.h"
+#include "odp.h"
+#include "pin.h"
+
+#ifdef CONFIG_HIGHMEM
+#error "every page must have an address"
+#endif
+
+/* Takes over the caller's reference to @before if it succeeds. */
+static struct uroce_pin *pin_new(const struct uroce_mr *mr, u64 start,
+				 u64 length, struct uroce_pin *before)
+{
+	struct uroce_pin *pin = kzalloc(sizeof(*pin), GFP_KERNEL_ACCOUNT);
+	int ret;
+
+	if (!pin)
+		return ERR_PTR(-ENOMEM);
+	pin->umem = ib_umem_get_va(mr->ib.device, start, length, mr->access);
+	if (IS_ERR(pin->umem)) {
+		ret = PTR_ERR(pin->umem);
+		kfree(pin);
+		return ERR_PTR(ret);
+	}
+	refcount_set(&pin->ref, 1);
+	pin->before = before;
+	return pin;
+}
+
+static void pin_free(struct uroce_pin *pin)
+{
+	ib_umem_release(pin->umem);
+	kfree(pin);
+}
+
+/* Unpins the parts that no other region has. @pin may be NULL. */
+void uroce_pin_put(struct uroce_pin *pin)
+{
+	struct uroce_pin *before;
+
+	while (pin && refcount_dec_and_test(&pin->ref)) {
+		before = pin->before;
+		pin_free(pin);
+		pin = before;
+		/* A region may have been extended many times. */
+		cond_resched();
+	}
+}
+
+/* Were all pages pinned for writing? */
+bool uroce_pin_writable(const struct uroce_pin *pin)
+{
+	for (; pin; pin = pin->before)
+		if (!pin->umem->writable)
+			return false;
+	return true;
+}
+
+/* Writes the addresses of the @count pages of a part to @pages. */
+static int list_pages(struct ib_umem *umem, void **pages, u32 count)
+{
+	struct sg_table *table = &umem->sgt_append.sgt;
+	struct scatterlist *sg;
+	u32 n = 0, i, run;
+	void *first;
+	int s;
+
+	for_each_sgtable_sg(table, sg, s) {
+		run = PAGE_ALIGN(sg->offset + sg->length) >> PAGE_SHIFT;
+		first = page_address(sg_page(sg));
+		for (i = 0; i < run && n < count; i++)
+			pages[n++] = first + i * PAGE_SIZE;
+	}
+	return n == count ? 0 : -EINVAL;
+}
+
+/* Pins the pages of a region that is not published. mr_free() unpins them. */
+int uroce_pin_region(struct uroce_mr *mr, u64 start, u64 length)
+{
+	struct uroce_pin *pin = pin_new(mr, start, length, NULL);
+
+	if (IS_ERR(pin))
+		return PTR_ERR(pin);
+	mr->pin = pin;
+	mr->umem = pin->umem;
+	mr->offset = offset_in_page(start);
+	mr->npages = ib_umem_num_pages(pin->umem);
+	mr->room = mr->npages;
+	mr->pages = kvmalloc_array(mr->room, sizeof(*mr->pages),
+				   GFP_KERNEL_ACCOUNT);
+	if (!mr->pages)
+		return -ENOMEM;
+	return list_pages(pin->umem, mr->pages, mr->npages);
+}
+
+/*
+ * Makes room for @npages pages in the table, and for half as many again, so
+ * that few of many small extensions wait for a grace period. The extension may
+ * still fail afterwards.
+ */
+static int table_grow(struct uroce_mr *mr, u32 npages)
+{
+	void **former = mr->pages, **pages;
+	u32 room;
+
+	if (npages <= mr->room)
+		return 0;
+	room = min_t(u64, npages + npages / 2, INT_MAX / sizeof(*pages));
+	pages = kvmalloc_array(room, sizeof(*pages), GFP_KERNEL_ACCOUNT);
+	if (!pages)
+		return -ENOMEM;
+	memcpy(pages, former, mr->npages * sizeof(*pages));
+	/* A copy that finds the new table must find its entries. */
+	smp_store_release(&mr->pages, pages);
+	mr->room = room;
+	synchronize_rcu();
+	kvfree(former);
+	return 0;
+}
+
+/* Pins the bytes from @start on, which is the first byte of a page. */
+static int pin_more(struct uroce_mr *mr, u64 start, u64 length)
+{
+	struct uroce_pin *pin = pin_new(mr, start, length, mr->pin);
+	u32 more;
+	int ret;
+
+	if (IS_ERR(pin))
+		return PTR_ERR(pin);
+	more = ib_umem_num_pages(pin->umem);
+	ret = table_grow(mr, mr->npages + more);
+	if (!ret)
+		ret = list_pages(pin->umem, mr->pages + mr->npages, more);
+	if (ret) {
+		pin_free(pin);
+		return ret;
+	}
+	mr->pin = pin;
+	mr->npages += more;
+	return 0;
+}
+
+static int extend_pinned(struct uroce_mr *mr, u64 length)
+{
+	u64 start = mr->umem->address;
+	u64 from = PAGE_ALIGN(start + mr->length), end = start + length;
+
+	if (mr->umem->owning_mm != current->mm)
+		return -EXDEV;
+	/* The last page is pinned as a whole. */
+	return end > from ? pin_more(mr, from, end - from) : 0;
+}
+
+static int extend_odp(struct uroce_mr *mr, u64 length)
+{
+	u64 start = mr->odp->start;
+
+	if (mr->odp->mm != current->mm)
+		return -EXDEV;
+	return access_ok((void __user *)(uintptr_t)start, length) ? 0 : -EFAULT;
+}
+
+/* See struct univ_queue_ops. Context: one caller at a time. */
+int uroce_mr_extend(struct ib_mr *ib, u64 length)
+{
+	struct uroce_mr *mr = to_umr(ib);
+	int ret;
+
+	if (!mr->pin && !mr->odp)
+		return -EOPNOTSUPP;
+	ret = uroce_fault_verb(to_udev(ib->device), UROCE_VERB_REREG_MR);
+	if (!ret)
+		ret = mr->odp ? extend_odp(mr, length) :
+				extend_pinned(mr, length);
+	if (ret)
+		return ret;
+	/* Pairs with the acquire in uroce_mr_allows(). */
+	smp_store_release(&mr->length, length);
+	return 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Inside the room of memory: pinned pages, and regions that consist of them. */
+#ifndef UROCE_PIN_H
+#define UROCE_PIN_H
+
+#include <linux/refcount.h>
+
+#include "mem.h"
+
+/**
+ * struct uroce_pin - pages of a process that were pinned by one call
+ * @ref: references: of regions, and of the part that was pinned behind it
+ * @umem: the RDMA core's state of these pages
+ * @before: the part in front of it, or NULL
+ *
+ * A region consists of the part that it refers to, and of all parts in front of
+ * it: each extension pins a further part. The parts do not change.
+ */
+struct uroce_pin {
+	refcount_t ref;
+	struct ib_umem *umem;
+	struct uroce_pin *before;
+};
+
+int uroce_pin_region(struct uroce_mr *mr, u64 start, u64 length);
+void uroce_pin_put(struct uroce_pin *pin);
+bool uroce_pin_writable(const struct uroce_pin *pin);
+
+#endif
