@@ -834,6 +834,48 @@ struct univ_mr_rereg {
 };
 
 /**
+ * enum univ_mr_kind - memory of a region
+ * @UNIV_MR_MEMORY: memory of a process; on demand, if IBV_ACCESS_ON_DEMAND is
+ *	among the access flags
+ * @UNIV_MR_DM: device memory
+ * @UNIV_MR_NULL: none: a null region
+ */
+enum univ_mr_kind {
+	UNIV_MR_MEMORY,
+	UNIV_MR_DM,
+	UNIV_MR_NULL,
+};
+
+/**
+ * struct univ_mr_query - univerbs_query_mr(3)
+ * @hdr: head
+ * @handle: in
+ * @domain: out: handle of the protection domain
+ * @kind: out: enum univ_mr_kind
+ * @access: out: enum ibv_access_flags
+ * @lkey: out
+ * @rkey: out: 0 for a null region
+ * @addr: out: address in the process that registered the region; 0 without
+ *	such memory
+ * @length: out: bytes
+ * @iova: out: address by which work requests refer to the first byte
+ *
+ * Errors: EBUSY while another call changes the region.
+ */
+struct univ_mr_query {
+	struct univ_hdr hdr;
+	__u32 handle;
+	__u32 domain;
+	__u32 kind;
+	__u32 access;
+	__u32 lkey;
+	__u32 rkey;
+	__aligned_u64 addr;
+	__aligned_u64 length;
+	__aligned_u64 iova;
+};
+
+/**
  * struct univ_mr_extend - univerbs_extend_mr(3)
  * @hdr: head
  * @handle: in
@@ -967,6 +1009,38 @@ struct univ_mw_alloc {
 };
 
 /**
+ * struct univ_mw_query - univerbs_query_mw(3)
+ * @hdr: head
+ * @handle: in
+ * @domain: out: handle of the protection domain
+ * @type: out: enum ibv_mw_type
+ * @rkey: out: key that peers use, or that the latest bind request chose
+ * @bound: out: 1 if the window is bound; otherwise the fields below are 0
+ * @lkey: out: local key of the region
+ * @access: out: enum ibv_access_flags, rights of peers
+ * @qp_num: out: type 2: number of the queue pair that bound the window
+ * @addr: out: address by which peers refer to the first byte
+ * @length: out: bytes
+ * @offset: out: of the first byte in the region
+ *
+ * A bind request that is in progress may or may not have been executed.
+ */
+struct univ_mw_query {
+	struct univ_hdr hdr;
+	__u32 handle;
+	__u32 domain;
+	__u32 type;
+	__u32 rkey;
+	__u32 bound;
+	__u32 lkey;
+	__u32 access;
+	__u32 qp_num;
+	__aligned_u64 addr;
+	__aligned_u64 length;
+	__aligned_u64 offset;
+};
+
+/**
  * struct univ_ah_attr - an address vector; names are those of struct
  *	ibv_ah_attr
  */
@@ -996,6 +1070,20 @@ struct univ_ah_create {
 	struct univ_hdr hdr;
 	__u32 pd;
 	__u32 handle;
+	struct univ_ah_attr attr;
+};
+
+/**
+ * struct univ_ah_query - univerbs_query_ah(3)
+ * @hdr: head
+ * @handle: in
+ * @domain: out: handle of the protection domain
+ * @attr: out: address vector
+ */
+struct univ_ah_query {
+	struct univ_hdr hdr;
+	__u32 handle;
+	__u32 domain;
 	struct univ_ah_attr attr;
 };
 
@@ -1115,6 +1203,45 @@ struct univ_cq_moderate {
 	__u32 handle;
 	__u16 count;
 	__u16 period;
+};
+
+/**
+ * enum univ_cq_armed - whether a completion queue raises an event
+ * @UNIV_CQ_UNARMED: The last event was raised, or none was requested.
+ * @UNIV_CQ_ARMED: The next completion raises one.
+ * @UNIV_CQ_ARMED_SOLICITED: The next solicited completion, or the next error,
+ *	raises one.
+ */
+enum univ_cq_armed {
+	UNIV_CQ_UNARMED,
+	UNIV_CQ_ARMED,
+	UNIV_CQ_ARMED_SOLICITED,
+};
+
+/**
+ * struct univ_cq_query - univerbs_query_cq(3)
+ * @hdr: head
+ * @handle: in
+ * @cqe: out: number of entries
+ * @comp_vector: out: completion vector
+ * @cq_flags: out: enum univ_cq_flags
+ * @channel: out: 1 if the queue has a completion channel
+ * @armed: out: enum univ_cq_armed
+ * @count: out: as the latest %UNIV_CQ_MODERATE has set it, or 0
+ * @period: out: likewise
+ * @overrun: out: 1 if completions were lost because the queue was full
+ */
+struct univ_cq_query {
+	struct univ_hdr hdr;
+	__u32 handle;
+	__u32 cqe;
+	__u32 comp_vector;
+	__u32 cq_flags;
+	__u32 channel;
+	__u32 armed;
+	__u16 count;
+	__u16 period;
+	__u32 overrun;
 };
 
 /**
@@ -1556,6 +1683,10 @@ struct univ_event {
 #define UNIV_CNTR_DESTROY	UNIV_IO(0x53)	/* struct univ_destroy */
 
 #define UNIV_MR_EXTEND		UNIV_IO(0x70)	/* struct univ_mr_extend */
+#define UNIV_MR_QUERY		UNIV_IO(0x71)	/* struct univ_mr_query */
+#define UNIV_MW_QUERY		UNIV_IO(0x72)	/* struct univ_mw_query */
+#define UNIV_AH_QUERY		UNIV_IO(0x73)	/* struct univ_ah_query */
+#define UNIV_CQ_QUERY		UNIV_IO(0x78)	/* struct univ_cq_query */
 
 /*
  * UNIV_KICK tells the kernel that a ring holds new requests. The argument is

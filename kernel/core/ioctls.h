@@ -88,6 +88,10 @@
 	X(CNTR_MODIFY, cntr_modify, cntr_modify, amount, )		\
 	X(CNTR_DESTROY, cntr_destroy, destroy, reserved,		\
 	  R(destroy, reserved))						\
-	X(MR_EXTEND, mr_extend, mr_extend, length, )
+	X(MR_EXTEND, mr_extend, mr_extend, length, )			\
+	X(MR_QUERY, mr_query, mr_query, iova, )				\
+	X(MW_QUERY, mw_query, mw_query, offset, )			\
+	X(AH_QUERY, ah_query, ah_query, attr, )				\
+	X(CQ_QUERY, cq_query, cq_query, overrun, )
 
 #endif

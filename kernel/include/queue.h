@@ -41,6 +41,7 @@ struct ib_ah;
 struct ib_cq;
 struct ib_device;
 struct ib_mr;
+struct ib_mw;
 struct ib_pd;
 struct ib_qp;
 struct ib_srq;
@@ -192,6 +193,28 @@ struct univ_queue_page {
 };
 
 /**
+ * struct univ_queue_window - state of a memory window
+ * @rkey: the key that peers use, or that the last bind request chose
+ * @bound: the window is bound; otherwise the fields below are 0
+ * @lkey: of the region
+ * @access: rights of peers, enum ib_access_flags
+ * @qp_num: type 2: the queue pair that bound it
+ * @addr: address of the first byte, as requests name it
+ * @length: in bytes
+ * @offset: of the first byte in the region
+ */
+struct univ_queue_window {
+	u32 rkey;
+	bool bound;
+	u32 lkey;
+	u32 access;
+	u32 qp_num;
+	u64 addr;
+	u64 length;
+	u64 offset;
+};
+
+/**
  * struct univ_queue_ops - an implementation of queues
  * @caps: enum univ_queue_caps
  * @cntr_ops: enum univ_cntr_ops that completion counters count; 0: the device
@@ -243,6 +266,8 @@ struct univ_queue_page {
  *	-EOPNOTSUPP if it does not consist of memory of a process, -EXDEV if
  *	that is not the calling process, the others as reg_user_mr(). One call
  *	at a time for each region, and none beside rereg_user_mr(). May sleep
+ * @mw_query: fill in @window, which is zeroed. Without it windows cannot be
+ *	queried. May sleep
  *
  * @page_alloc: a context begins: fill in its page. -ENOSPC: no page is left,
  *	and the queues of this context are kicked. Other errors fail open(2)
@@ -265,7 +290,7 @@ struct univ_queue_page {
  * device do not know that state.
  *
  * @mr_memory is optional: without it the device has no device memory and no
- * null regions. @mr_extend is optional as well.
+ * null regions. @mr_extend and @mw_query are optional as well.
  *
  * The functions from @page_alloc on are optional and may sleep. They are for
  * devices that read rings by themselves. A driver with @page_alloc has
@@ -303,6 +328,7 @@ struct univ_queue_ops {
 	struct ib_mr *(*mr_memory)(struct ib_pd *pd, void *memory, u64 length,
 				   int access);
 	int (*mr_extend)(struct ib_mr *mr, u64 length);
+	void (*mw_query)(struct ib_mw *mw, struct univ_queue_window *window);
 
 	int (*page_alloc)(struct ib_device *ib, struct univ_queue_page *page);
 	void (*page_free)(struct ib_device *ib,

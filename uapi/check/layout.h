@@ -199,6 +199,12 @@ AT(univ_ah_attr, is_global, 28);
 AT(univ_ah_attr, port_num, 29);
 AT(univ_ah_attr, reserved, 30);
 
+SIZE(univ_ah_query, 72);
+AT(univ_ah_query, hdr, 0);
+AT(univ_ah_query, handle, 32);
+AT(univ_ah_query, domain, 36);
+AT(univ_ah_query, attr, 40);
+
 SIZE(univ_ah_create, 72);
 AT(univ_ah_create, hdr, 0);
 AT(univ_ah_create, pd, 32);

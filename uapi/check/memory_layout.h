@@ -28,6 +28,32 @@ AT(univ_mw_alloc, type, 36);
 AT(univ_mw_alloc, handle, 40);
 AT(univ_mw_alloc, rkey, 44);
 
+SIZE(univ_mr_query, 80);
+AT(univ_mr_query, hdr, 0);
+AT(univ_mr_query, handle, 32);
+AT(univ_mr_query, domain, 36);
+AT(univ_mr_query, kind, 40);
+AT(univ_mr_query, access, 44);
+AT(univ_mr_query, lkey, 48);
+AT(univ_mr_query, rkey, 52);
+AT(univ_mr_query, addr, 56);
+AT(univ_mr_query, length, 64);
+AT(univ_mr_query, iova, 72);
+
+SIZE(univ_mw_query, 88);
+AT(univ_mw_query, hdr, 0);
+AT(univ_mw_query, handle, 32);
+AT(univ_mw_query, domain, 36);
+AT(univ_mw_query, type, 40);
+AT(univ_mw_query, rkey, 44);
+AT(univ_mw_query, bound, 48);
+AT(univ_mw_query, lkey, 52);
+AT(univ_mw_query, access, 56);
+AT(univ_mw_query, qp_num, 60);
+AT(univ_mw_query, addr, 64);
+AT(univ_mw_query, length, 72);
+AT(univ_mw_query, offset, 80);
+
 SIZE(univ_mr_extend, 48);
 AT(univ_mr_extend, hdr, 0);
 AT(univ_mr_extend, handle, 32);

@@ -62,6 +62,18 @@ AT(univ_cq_resize, map_offset, 40);
 AT(univ_cq_resize, map_length, 48);
 AT(univ_cq_resize, ring, 56);
 
+SIZE(univ_cq_query, 64);
+AT(univ_cq_query, hdr, 0);
+AT(univ_cq_query, handle, 32);
+AT(univ_cq_query, cqe, 36);
+AT(univ_cq_query, comp_vector, 40);
+AT(univ_cq_query, cq_flags, 44);
+AT(univ_cq_query, channel, 48);
+AT(univ_cq_query, armed, 52);
+AT(univ_cq_query, count, 56);
+AT(univ_cq_query, period, 58);
+AT(univ_cq_query, overrun, 60);
+
 SIZE(univ_cq_moderate, 40);
 AT(univ_cq_moderate, hdr, 0);
 AT(univ_cq_moderate, handle, 32);

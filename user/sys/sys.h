@@ -35,6 +35,10 @@
 	COMMAND(mr_reg, UNIV_MR_REG, univ_mr_reg, "ibv_reg_mr")					\
 	COMMAND(mr_rereg, UNIV_MR_REREG, univ_mr_rereg, "ibv_rereg_mr")				\
 	COMMAND(mr_extend, UNIV_MR_EXTEND, univ_mr_extend, "univerbs_extend_mr")		\
+	COMMAND(mr_query, UNIV_MR_QUERY, univ_mr_query, "univerbs_query_mr")			\
+	COMMAND(mw_query, UNIV_MW_QUERY, univ_mw_query, "univerbs_query_mw")			\
+	COMMAND(ah_query, UNIV_AH_QUERY, univ_ah_query, "univerbs_query_ah")			\
+	COMMAND(cq_query, UNIV_CQ_QUERY, univ_cq_query, "univerbs_query_cq")			\
 	DESTROY(mr_dereg, UNIV_MR_DEREG, "ibv_dereg_mr")					\
 	COMMAND(mr_advise, UNIV_MR_ADVISE, univ_mr_advise, "ibv_advise_mr")			\
 	COMMAND(mr_null_alloc, UNIV_MR_NULL_ALLOC, univ_mr_null_alloc, "ibv_alloc_null_mr")	\

@@ -60,13 +60,21 @@ struct univ_cq_hold {
 	u32 since;			/* univ_cq.index at the last event */
 };
 
+/* As the process has set it; struct univ_cq_moderate. */
+struct univ_cq_moderation {
+	u16 count;
+	u16 period;
+};
+
 struct univ_cq {
 	struct univ_object obj;
 	struct ib_cq *ib;
+	u32 comp_vector;
 	struct pump_cq *pump;		/* the pump's own */
 	struct univ_channel *channel;	/* counted; NULL for none */
 	struct univ_cq_hold *hold;	/* NULL until it is moderated */
 	struct mutex resize;		/* region, moderation */
+	struct univ_cq_moderation moderation;
 	struct univ_region *region;
 	struct irq_work lost;		/* the device lost completions */
 	/*

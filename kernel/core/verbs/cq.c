@@ -198,6 +198,7 @@ int univ_cq_create_ioctl(struct univ_call *call, void *arg)
 	mutex_init(&cq->resize);
 	init_irq_work(&cq->lost, cq_lost);
 	cq->flags = cmd->cq_flags;
+	cq->comp_vector = cmd->comp_vector;
 	univ_event_source_init(&cq->comp_events, cmd->cookie, 0);
 	univ_event_source_init(&cq->async_events, cmd->cookie, 0);
 	ret = univ_object_reserve(call->ctx, &cq->obj, UNIV_OBJECT_CQ,
@@ -439,9 +440,13 @@ int univ_cq_moderate_ioctl(struct univ_call *call, void *arg)
 	ret = univ_call_lock(call, &cq->resize);
 	if (!ret) {
 		ret = cq_moderate(cq, cmd->count, cmd->period);
-		mutex_unlock(&cq->resize);
 		if (ret)
 			univ_explain_driver(&cmd->hdr, ret);
+		else
+			cq->moderation = (struct univ_cq_moderation){
+				cmd->count, cmd->period,
+			};
+		mutex_unlock(&cq->resize);
 	}
 	univ_object_put(&cq->obj);
 	return ret;

@@ -356,6 +356,25 @@ int uroce_mw_dealloc(struct ib_mw *ib)
 	return 0;
 }
 
+/* See struct univ_queue_ops. A bound region cannot be deregistered. */
+void uroce_mw_query(struct ib_mw *ib, struct univ_queue_window *window)
+{
+	struct uroce_mw *mw = container_of(ib, struct uroce_ibmw, ib)->mw;
+
+	read_lock_bh(&mw->lock);
+	window->rkey = mw->rkey;
+	window->bound = mw->mr;
+	if (mw->mr) {
+		window->lkey = mw->mr->ib.lkey;
+		window->access = mw->access;
+		window->qp_num = mw->qp ? mw->qp->num : 0;
+		window->addr = mw->addr;
+		window->length = mw->length;
+		window->offset = mw->base;
+	}
+	read_unlock_bh(&mw->lock);
+}
+
 static void orphan(struct uroce_mw *mw, const struct uroce_qp *qp)
 {
 	struct uroce_mr *former = NULL;

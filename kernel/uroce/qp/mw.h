@@ -30,6 +30,7 @@ void uroce_mw_put(struct uroce_mw *mw);
 void uroce_mw_qp_gone(struct uroce_qp *qp);
 int uroce_mw_alloc(struct ib_mw *ib, struct ib_udata *udata);
 int uroce_mw_dealloc(struct ib_mw *ib);
+void uroce_mw_query(struct ib_mw *ib, struct univ_queue_window *window);
 
 /*
  * Resolves the key that a peer of @qp names, of a region or of a window. This

@@ -34,6 +34,8 @@ static struct {
 	uint32_t dm;		/* 0 if device memory is not supported. */
 	uint32_t target;
 	uint32_t target_num;
+	uint32_t ah;
+	uint32_t mw;		/* 0 if memory windows are not supported. */
 	uint32_t cntr;		/* 0 if completion counters are not supported. */
 	uint32_t bare;		/* The queue pair of fill_qp_cntr(), or 0. */
 	uint8_t *mem;
@@ -309,6 +311,7 @@ static const struct special {
 	{ UNIV_MR_ADVISE, .fill = fill_mr_advise, .may_refuse = true },
 	{ UNIV_AH_CREATE, .fill = fill_ah },
 	{ UNIV_MW_ALLOC, .fill = fill_mw },
+	{ UNIV_AH_QUERY, .may_refuse = true },
 	{ UNIV_CQ_CREATE, .fill = fill_cq },
 	{ UNIV_CQ_RESIZE, .fill = fill_cq_resize },
 	{ UNIV_CQ_MODERATE, .fill = fill_cq_moderate, .may_refuse = true },
@@ -351,7 +354,8 @@ static uint32_t kind_feature(enum univ_object_type type)
 /* The structs of these calls return an answer in bytes that are reserved in other calls. */
 static bool answers(const struct call *c, const struct call_field *f)
 {
-	return c->cmd == UNIV_QP_QUERY && !strncmp(f->name, "attr.", 5);
+	return (c->cmd == UNIV_QP_QUERY || c->cmd == UNIV_AH_QUERY) &&
+	       !strncmp(f->name, "attr.", 5);
 }
 
 static void add_field(struct field *list, const struct call_field *f, uint32_t type)
@@ -449,6 +453,10 @@ static uint32_t env_handle(enum univ_object_type type)
 		return env.dm;
 	case UNIV_OBJECT_CNTR:
 		return env.cntr;
+	case UNIV_OBJECT_AH:
+		return env.ah;
+	case UNIV_OBJECT_MW:
+		return env.mw;
 	default:
 		return 0;
 	}
@@ -538,6 +546,21 @@ static void set_up_cntr(void)
 	env.cntr = create.handle;
 }
 
+static void set_up_ah_and_mw(void)
+{
+	struct univ_ah_create ah = { .pd = env.pd };
+	struct univ_mw_alloc mw = { .pd = env.pd, .type = IBV_MW_TYPE_2 };
+
+	raw_ah_attr(env.fd, &ah.attr);
+	NEED_OK(raw_call(env.fd, UNIV_AH_CREATE, &ah));
+	env.ah = ah.handle;
+	env.mw = 0;
+	if (!raw_offers(env.fd, UNIV_FEATURE_WINDOWS))
+		return;
+	NEED_OK(raw_call(env.fd, UNIV_MW_ALLOC, &mw));
+	env.mw = mw.handle;
+}
+
 static void set_up_objects(void)
 {
 	struct univ_qp_attr a;
@@ -557,6 +580,7 @@ static void set_up_objects(void)
 	set_up_xrc();
 	set_up_dm();
 	set_up_cntr();
+	set_up_ah_and_mw();
 	env.odp = (struct raw_mr){ 0 };
 	build_rules();
 }

@@ -297,6 +297,9 @@ static void fault_leaves_nothing(void)
 			CHECK_ERR(raw_destroy(env.fd, UNIV_QP_DESTROY, env.target), 0);
 			CHECK_ERR(raw_destroy(env.fd, UNIV_XRCD_CLOSE, env.xrcd), 0);
 		}
+		CHECK_ERR(raw_destroy(env.fd, UNIV_AH_DESTROY, env.ah), 0);
+		if (env.mw)
+			CHECK_ERR(raw_destroy(env.fd, UNIV_MW_DEALLOC, env.mw), 0);
 		if (env.dm)
 			CHECK_ERR(raw_destroy(env.fd, UNIV_DM_FREE, env.dm), 0);
 		if (env.cntr)

@@ -276,6 +276,17 @@ static void extend_refused(void)
 	pair_close(&p);
 }
 
+static void query_too_short(void)
+{
+	struct univerbs_cq_attr attr = { .size = 4 };
+
+	pair_open(&p, NULL);
+	forget();
+	CHECK_ERR(univerbs_query_cq(p.cq[0], &attr), EINVAL);
+	SAYS("univerbs_query_cq", "4 bytes", "too short");
+	pair_close(&p);
+}
+
 static const struct test_case cases[] = {
 	{ "bind_refused", bind_refused },
 	{ "bind_unknown_region", bind_unknown_region },
@@ -288,6 +299,7 @@ static const struct test_case cases[] = {
 	{ "datagram_too_long", datagram_too_long },
 	{ "lost_before", lost_before },
 	{ "extend_refused", extend_refused },
+	{ "query_too_short", query_too_short },
 };
 
 TEST_MAIN("mistakes_uroce", cases, 60)
