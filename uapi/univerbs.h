@@ -1074,6 +1074,25 @@ struct univ_ah_create {
 };
 
 /**
+ * struct univ_ah_modify - univerbs_modify_ah(3)
+ * @hdr: head
+ * @handle: in
+ * @reserved: zero
+ * @attr: in: the new address vector
+ *
+ * A request that the device has not executed yet goes to the former address or
+ * to the new one, with all attributes of that address. Errors: as
+ * %UNIV_AH_CREATE; the handle is then unchanged. EOPNOTSUPP if the device
+ * cannot do this.
+ */
+struct univ_ah_modify {
+	struct univ_hdr hdr;
+	__u32 handle;
+	__u32 reserved;
+	struct univ_ah_attr attr;
+};
+
+/**
  * struct univ_ah_query - univerbs_query_ah(3)
  * @hdr: head
  * @handle: in
@@ -1687,6 +1706,7 @@ struct univ_event {
 #define UNIV_MW_QUERY		UNIV_IO(0x72)	/* struct univ_mw_query */
 #define UNIV_AH_QUERY		UNIV_IO(0x73)	/* struct univ_ah_query */
 #define UNIV_CQ_QUERY		UNIV_IO(0x78)	/* struct univ_cq_query */
+#define UNIV_AH_MODIFY		UNIV_IO(0x79)	/* struct univ_ah_modify */
 
 /*
  * UNIV_KICK tells the kernel that a ring holds new requests. The argument is

@@ -92,6 +92,8 @@
 	X(MR_QUERY, mr_query, mr_query, iova, )				\
 	X(MW_QUERY, mw_query, mw_query, offset, )			\
 	X(AH_QUERY, ah_query, ah_query, attr, )				\
-	X(CQ_QUERY, cq_query, cq_query, overrun, )
+	X(CQ_QUERY, cq_query, cq_query, overrun, )			\
+	X(AH_MODIFY, ah_modify, ah_modify, attr,			\
+	  R(ah_modify, reserved) R(ah_modify, attr.reserved))
 
 #endif

@@ -56,6 +56,10 @@ struct univ_srq;
  * call at a time for each region. It modifies the region that it is given, its
  * ib_mr.pd too, and returns NULL; or it leaves everything unchanged and returns
  * an error.
+ *
+ * ib_device_ops.modify_ah is optional, too. The core calls it while requests
+ * use the address handle, one call at a time for each handle. Each request goes
+ * to the former or to the new address, with all attributes of that address.
  */
 
 /**

@@ -61,6 +61,11 @@ bool uroce_ah_copy(u32 index, struct uroce_av *av)
 	return true;
 }
 
+void uroce_ah_load(struct uroce_ah *ah, struct uroce_av *av)
+{
+	*av = ah->av;
+}
+
 struct uroce_dev *uroce_dev_by_id(u64 id)
 {
 	return NULL;

@@ -199,6 +199,12 @@ AT(univ_ah_attr, is_global, 28);
 AT(univ_ah_attr, port_num, 29);
 AT(univ_ah_attr, reserved, 30);
 
+SIZE(univ_ah_modify, 72);
+AT(univ_ah_modify, hdr, 0);
+AT(univ_ah_modify, handle, 32);
+AT(univ_ah_modify, reserved, 36);
+AT(univ_ah_modify, attr, 40);
+
 SIZE(univ_ah_query, 72);
 AT(univ_ah_query, hdr, 0);
 AT(univ_ah_query, handle, 32);

@@ -49,6 +49,7 @@
 	COMMAND(mw_alloc, UNIV_MW_ALLOC, univ_mw_alloc, "ibv_alloc_mw")				\
 	DESTROY(mw_dealloc, UNIV_MW_DEALLOC, "ibv_dealloc_mw")					\
 	COMMAND(ah_create, UNIV_AH_CREATE, univ_ah_create, "ibv_create_ah")			\
+	COMMAND(ah_modify, UNIV_AH_MODIFY, univ_ah_modify, "univerbs_modify_ah")		\
 	DESTROY(ah_destroy, UNIV_AH_DESTROY, "ibv_destroy_ah")					\
 	COMMAND(channel_create, UNIV_CHANNEL_CREATE, univ_channel_create, "ibv_create_comp_channel")	\
 	COMMAND(cq_create, UNIV_CQ_CREATE, univ_cq_create, "ibv_create_cq")			\

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <infiniband/univerbs_verbs.h>
+
 #include "verbs/common.h"
 #include "why/why.h"
 
@@ -62,6 +64,14 @@ UNIV_EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *
 	};
 	univ_pd_hold(pd);
 	return ah;
+}
+
+UNIV_EXPORT int univerbs_modify_ah(struct ibv_ah *ah, struct ibv_ah_attr *attr)
+{
+	struct univ_ah_modify cmd = { .handle = ah->handle };
+
+	univ_ah_attr_from_ibv(&cmd.attr, attr);
+	return univ_cmd_ah_modify(ah->context->cmd_fd, &cmd);
 }
 
 UNIV_EXPORT int ibv_destroy_ah(struct ibv_ah *ah)

@@ -43,6 +43,7 @@ struct univ_ah {
 	struct univ_object obj;
 	struct ib_ah *ib;
 	struct univ_pd *pd;		/* dependant of it */
+	struct mutex modify;		/* one modification at a time */
 };
 
 /*

@@ -37,6 +37,7 @@ static struct univ_ah *ah_create(struct univ_call *call,
 	if (!ah)
 		return ERR_PTR(univ_explain_driver(&cmd->hdr, -ENOMEM));
 	ah->pd = pd;
+	mutex_init(&ah->modify);
 	ret = univ_object_reserve(call->ctx, &ah->obj, UNIV_OBJECT_AH,
 				  &cmd->hdr);
 	if (ret) {
@@ -80,6 +81,61 @@ int univ_ah_create_ioctl(struct univ_call *call, void *arg)
 	ret = univ_object_announce(call, &ah->obj, univ_ah_destroy);
 put:
 	univ_object_put(&pd->obj);
+	return ret;
+}
+
+/*
+ * Kernel verbs resolve the destination and its hop limit only when they create
+ * an address handle. So one is created, to fill in @attr and to find out
+ * whether the destination can be reached.
+ */
+static int ah_resolve(struct univ_ah *ah, struct rdma_ah_attr *attr,
+		      struct univ_hdr *hdr)
+{
+	struct ib_ah *ib = rdma_create_user_ah(ah->pd->ib, attr, NULL);
+
+	if (IS_ERR(ib))
+		return ah_explain(hdr, PTR_ERR(ib));
+	rdma_destroy_ah_user(ib, RDMA_DESTROY_AH_SLEEPABLE, NULL);
+	return 0;
+}
+
+static int ah_modify(struct univ_call *call, struct univ_ah_modify *cmd,
+		     struct univ_ah *ah)
+{
+	struct ib_device *ib = call->ctx->dev->ib;
+	struct rdma_ah_attr attr;
+	int ret;
+
+	/*
+	 * Other drivers change the address while requests read it, or have
+	 * requests in progress that refer to it.
+	 */
+	if (!ib->ops.modify_ah || !univ_queue_ops(ib))
+		return univ_explain_driver(&cmd->hdr, -EOPNOTSUPP);
+	ret = univ_ah_attr_in(call->ctx, &cmd->attr, &attr, &cmd->hdr);
+	if (!ret)
+		ret = ah_resolve(ah, &attr, &cmd->hdr);
+	if (ret)
+		return ret;
+	mutex_lock(&ah->modify);
+	ret = rdma_modify_ah(ah->ib, &attr);
+	mutex_unlock(&ah->modify);
+	return ret ? ah_explain(&cmd->hdr, ret) : 0;
+}
+
+int univ_ah_modify_ioctl(struct univ_call *call, void *arg)
+{
+	struct univ_ah_modify *cmd = arg;
+	struct univ_object *obj;
+	int ret;
+
+	obj = univ_object_get(call->ctx, cmd->handle, UNIV_OBJECT_AH,
+			      &cmd->hdr);
+	if (IS_ERR(obj))
+		return PTR_ERR(obj);
+	ret = ah_modify(call, cmd, container_of(obj, struct univ_ah, obj));
+	univ_object_put(obj);
 	return ret;
 }
 

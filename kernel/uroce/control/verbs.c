@@ -195,6 +195,7 @@ const struct ib_device_ops uroce_dev_ops = {
 	.get_link_layer = link_layer,
 	.get_port_immutable = port_immutable,
 	.map_mr_sg = uroce_mr_map,
+	.modify_ah = uroce_ah_modify,
 	.modify_qp = uroce_qp_modify,
 	.modify_srq = uroce_srq_modify,
 	.poll_cq = uroce_cq_poll,

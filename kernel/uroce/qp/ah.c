@@ -114,12 +114,37 @@ int uroce_ah_create(struct ib_ah *ib, struct rdma_ah_init_attr *init,
 				    init->ah_attr);
 	if (ret)
 		return ret;
+	seqlock_init(&ah->lock);
 	ah->attr = *init->ah_attr;
 	ah->attr.grh.sgid_attr = NULL;
 	xa_lock_irqsave(&handles, flags);
 	ret = __xa_alloc(&handles, &ah->index, ah, XA_LIMIT(1, INT_MAX), gfp);
 	xa_unlock_irqrestore(&handles, flags);
 	return ret;
+}
+
+/*
+ * Requests that were not executed yet go to the new address. Context: one
+ * caller at a time.
+ */
+int uroce_ah_modify(struct ib_ah *ib, struct rdma_ah_attr *attr)
+{
+	struct uroce_ah *ah = to_uah(ib);
+	unsigned long flags;
+	struct uroce_av av;
+	int ret;
+
+	ret = uroce_fault_verb(to_udev(ib->device), UROCE_VERB_CREATE_AH);
+	if (!ret)
+		ret = uroce_av_init(to_udev(ib->device), &av, attr);
+	if (ret)
+		return ret;
+	write_seqlock_irqsave(&ah->lock, flags);
+	ah->attr = *attr;
+	ah->attr.grh.sgid_attr = NULL;
+	ah->av = av;
+	write_sequnlock_irqrestore(&ah->lock, flags);
+	return 0;
 }
 
 int uroce_ah_destroy(struct ib_ah *ib, u32 flags)
@@ -130,14 +155,33 @@ int uroce_ah_destroy(struct ib_ah *ib, u32 flags)
 	xa_lock_irqsave(&handles, irq);
 	__xa_erase(&handles, ah->index);
 	xa_unlock_irqrestore(&handles, irq);
-	uroce_flow_release(&ah->av.flow);
 	return 0;
 }
 
 int uroce_ah_query(struct ib_ah *ib, struct rdma_ah_attr *attr)
 {
-	*attr = to_uah(ib)->attr;
+	struct uroce_ah *ah = to_uah(ib);
+	unsigned int seq;
+
+	do {
+		seq = read_seqbegin(&ah->lock);
+		*attr = ah->attr;
+	} while (read_seqretry(&ah->lock, seq));
 	return 0;
+}
+
+/*
+ * Copies the address vector: the one before a modification or the one after it.
+ * It has no route, since only copies of it are sent to. Context: any.
+ */
+void uroce_ah_load(struct uroce_ah *ah, struct uroce_av *av)
+{
+	unsigned int seq;
+
+	do {
+		seq = read_seqbegin(&ah->lock);
+		*av = ah->av;
+	} while (read_seqretry(&ah->lock, seq));
 }
 
 /* Context: any. */
@@ -148,10 +192,8 @@ bool uroce_ah_copy(u32 index, struct uroce_av *av)
 
 	xa_lock_irqsave(&handles, flags);
 	ah = xa_load(&handles, index);
-	if (ah) {
-		*av = ah->av;
-		av->flow.route = NULL;
-	}
+	if (ah)
+		uroce_ah_load(ah, av);
 	xa_unlock_irqrestore(&handles, flags);
 	return ah;
 }

@@ -6,6 +6,7 @@
 #ifndef UROCE_AH_H
 #define UROCE_AH_H
 
+#include <linux/seqlock.h>
 #include <rdma/ib_verbs.h>
 
 #include "../net/net.h"
@@ -23,11 +24,20 @@ struct uroce_av {
 	u64 dev_id;
 };
 
+/**
+ * struct uroce_ah - an address handle
+ * @ib: first member
+ * @lock: a modification replaces @attr and @av as a whole
+ * @attr: as the handle was created or modified
+ * @av: the same, for packets; a request takes a copy of it
+ * @index: number in private rings
+ */
 struct uroce_ah {
 	struct ib_ah ib;
+	seqlock_t lock;
 	struct rdma_ah_attr attr;
 	struct uroce_av av;
-	u32 index;			/* number in private rings */
+	u32 index;
 };
 
 static inline struct uroce_ah *to_uah(struct ib_ah *ib)
@@ -39,8 +49,10 @@ int uroce_av_init(struct uroce_dev *dev, struct uroce_av *av,
 		  const struct rdma_ah_attr *attr);
 int uroce_ah_create(struct ib_ah *ib, struct rdma_ah_init_attr *init,
 		    struct ib_udata *udata);
+int uroce_ah_modify(struct ib_ah *ib, struct rdma_ah_attr *attr);
 int uroce_ah_destroy(struct ib_ah *ib, u32 flags);
 int uroce_ah_query(struct ib_ah *ib, struct rdma_ah_attr *attr);
+void uroce_ah_load(struct uroce_ah *ah, struct uroce_av *av);
 bool uroce_ah_copy(u32 index, struct uroce_av *av);
 
 #endif

@@ -86,9 +86,8 @@ static noinline bool send_load_av(struct uroce_qp *qp, struct uroce_wqe *wqe)
 		return uroce_ah_copy(wqe->wr.ud.ah, &wqe->av);
 	if (!univ_queue_ah_get(qp->core, wqe->wr.ud.ah, &ah))
 		return false;
-	wqe->av = to_uah(ah.ib)->av;
+	uroce_ah_load(to_uah(ah.ib), &wqe->av);
 	univ_queue_ah_put(&ah);
-	wqe->av.flow.route = NULL;
 	return true;
 }
 

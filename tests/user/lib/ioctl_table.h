@@ -158,6 +158,11 @@ static void fill_ah(void *arg)
 	raw_ah_attr(env.fd, &((struct univ_ah_create *)arg)->attr);
 }
 
+static void fill_ah_modify(void *arg)
+{
+	raw_ah_attr(env.fd, &((struct univ_ah_modify *)arg)->attr);
+}
+
 static void fill_cq(void *arg)
 {
 	struct univ_cq_create *a = arg;
@@ -310,6 +315,7 @@ static const struct special {
 	{ UNIV_MR_EXTEND, .fill = fill_mr_extend, .may_refuse = true },
 	{ UNIV_MR_ADVISE, .fill = fill_mr_advise, .may_refuse = true },
 	{ UNIV_AH_CREATE, .fill = fill_ah },
+	{ UNIV_AH_MODIFY, .fill = fill_ah_modify, .may_refuse = true },
 	{ UNIV_MW_ALLOC, .fill = fill_mw },
 	{ UNIV_AH_QUERY, .may_refuse = true },
 	{ UNIV_CQ_CREATE, .fill = fill_cq },

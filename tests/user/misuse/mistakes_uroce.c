@@ -287,6 +287,19 @@ static void query_too_short(void)
 	pair_close(&p);
 }
 
+static void modify_ah_refused(void)
+{
+	struct ibv_ah_attr attr;
+
+	pair_open(&p, &(struct pair_want){ .type = IBV_QPT_UD });
+	ah_attr_to(&p.dev, &attr);
+	attr.is_global = 0;
+	forget();
+	CHECK_ERR(univerbs_modify_ah(p.ah, &attr), EINVAL);
+	SAYS("univerbs_modify_ah", "is_global");
+	pair_close(&p);
+}
+
 static const struct test_case cases[] = {
 	{ "bind_refused", bind_refused },
 	{ "bind_unknown_region", bind_unknown_region },
@@ -300,6 +313,7 @@ static const struct test_case cases[] = {
 	{ "lost_before", lost_before },
 	{ "extend_refused", extend_refused },
 	{ "query_too_short", query_too_short },
+	{ "modify_ah_refused", modify_ah_refused },
 };
 
 TEST_MAIN("mistakes_uroce", cases, 60)

@@ -29,6 +29,19 @@ extern "C" {
  */
 int univerbs_extend_mr(struct ibv_mr *mr, size_t length);
 
+/**
+ * univerbs_modify_ah() - replace the address of an address handle that may be in use
+ * @ah: address handle
+ * @attr: the new address
+ *
+ * A request that was posted before the call goes to the former address or to the new one,
+ * never to a mixture of both; a request that is posted afterwards goes to the new one.
+ * After a failure the handle is unchanged.
+ *
+ * Return: 0 or an errno value
+ */
+int univerbs_modify_ah(struct ibv_ah *ah, struct ibv_ah_attr *attr);
+
 /*
  * Queries of objects. The kernel answers them, not the library's memory. @size of each
  * struct is set by the caller to the size of the struct, and by the library to the number
