@@ -206,9 +206,12 @@
  *	long. In the library, detail: level, value: type, bound: length.
  * @UNIV_REASON_MR_SHRINK: A memory region cannot become shorter. Value:
  *	requested length. Bound: length of the region.
- * @UNIV_REASON_MR_KIND: The memory region does not consist of memory of a
- *	process: it is a null region, or it has device memory.
+ * @UNIV_REASON_MR_KIND: This is not possible with the memory of the region: it
+ *	is a null region, it has device memory, or, for %UNIV_MR_SHARE, its
+ *	pages are not pinned.
  * @UNIV_REASON_MR_OWNER: The memory of the region belongs to another process.
+ * @UNIV_REASON_MR_READ_ONLY: The pages of the memory region were pinned for
+ *	reading only. Value: access flags that write.
  * @UNIV_REASON_COUNT: Number of reasons; not a reason.
  *
  * "detail", "value" and "bound" in these descriptions are fields of struct
@@ -311,6 +314,7 @@ enum univ_reason {
 	UNIV_REASON_MR_SHRINK,
 	UNIV_REASON_MR_KIND,
 	UNIV_REASON_MR_OWNER,
+	UNIV_REASON_MR_READ_ONLY,
 	UNIV_REASON_COUNT
 };
 
@@ -893,6 +897,35 @@ struct univ_mr_extend {
 	__u32 handle;
 	__u32 access;
 	__aligned_u64 length;
+};
+
+/**
+ * struct univ_mr_share - univerbs_share_mr(3)
+ * @hdr: head
+ * @mr: in: handle of a region
+ * @pd: in: handle of the domain of the new region
+ * @access: in: enum ibv_access_flags of the new region
+ * @handle: out: the new region
+ * @iova: in: address by which work requests refer to the first byte of the new
+ *	region
+ * @lkey: out
+ * @rkey: out
+ *
+ * The new region has all pages that @mr has now. They are pinned and counted
+ * once, and stay until both regions are gone. Errors: EOPNOTSUPP if the device
+ * cannot do this, or if @mr does not consist of pinned memory of a process.
+ * EACCES if @access writes to pages that were pinned for reading only. EBUSY
+ * while another call changes @mr. Otherwise as %UNIV_MR_REG.
+ */
+struct univ_mr_share {
+	struct univ_hdr hdr;
+	__u32 mr;
+	__u32 pd;
+	__u32 access;
+	__u32 handle;
+	__aligned_u64 iova;
+	__u32 lkey;
+	__u32 rkey;
 };
 
 /**
@@ -1707,6 +1740,7 @@ struct univ_event {
 #define UNIV_AH_QUERY		UNIV_IO(0x73)	/* struct univ_ah_query */
 #define UNIV_CQ_QUERY		UNIV_IO(0x78)	/* struct univ_cq_query */
 #define UNIV_AH_MODIFY		UNIV_IO(0x79)	/* struct univ_ah_modify */
+#define UNIV_MR_SHARE		UNIV_IO(0x7a)	/* struct univ_mr_share */
 
 /*
  * UNIV_KICK tells the kernel that a ring holds new requests. The argument is

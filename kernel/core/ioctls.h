@@ -94,6 +94,7 @@
 	X(AH_QUERY, ah_query, ah_query, attr, )				\
 	X(CQ_QUERY, cq_query, cq_query, overrun, )			\
 	X(AH_MODIFY, ah_modify, ah_modify, attr,			\
-	  R(ah_modify, reserved) R(ah_modify, attr.reserved))
+	  R(ah_modify, reserved) R(ah_modify, attr.reserved))		\
+	X(MR_SHARE, mr_share, mr_share, rkey, )
 
 #endif

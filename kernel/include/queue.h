@@ -270,6 +270,12 @@ struct univ_queue_window {
  *	-EOPNOTSUPP if it does not consist of memory of a process, -EXDEV if
  *	that is not the calling process, the others as reg_user_mr(). One call
  *	at a time for each region, and none beside rereg_user_mr(). May sleep
+ * @mr_share: makes a further region of the pinned pages of @of, without pinning
+ *	or charging them again; set its ib_mr.iova and length. The pages stay
+ *	until both regions are gone. An errno: -EOPNOTSUPP if @of does not
+ *	consist of pinned memory of a process, -EACCES if @access writes to
+ *	pages that were pinned for reading only. @of does not change during the
+ *	call. May sleep
  * @mw_query: fill in @window, which is zeroed. Without it windows cannot be
  *	queried. May sleep
  *
@@ -294,7 +300,7 @@ struct univ_queue_window {
  * device do not know that state.
  *
  * @mr_memory is optional: without it the device has no device memory and no
- * null regions. @mr_extend and @mw_query are optional as well.
+ * null regions. @mr_extend, @mr_share and @mw_query are optional as well.
  *
  * The functions from @page_alloc on are optional and may sleep. They are for
  * devices that read rings by themselves. A driver with @page_alloc has
@@ -332,6 +338,8 @@ struct univ_queue_ops {
 	struct ib_mr *(*mr_memory)(struct ib_pd *pd, void *memory, u64 length,
 				   int access);
 	int (*mr_extend)(struct ib_mr *mr, u64 length);
+	struct ib_mr *(*mr_share)(struct ib_pd *pd, struct ib_mr *of, u64 iova,
+				  int access);
 	void (*mw_query)(struct ib_mw *mw, struct univ_queue_window *window);
 
 	int (*page_alloc)(struct ib_device *ib, struct univ_queue_page *page);

@@ -110,7 +110,7 @@ run_test "by packets: mistakes of the requester are explained" 60 own_mistakes_b
 run_test "by packets: atomic writes (adv22)" 100 by_packets atomic_write
 run_test "by packets, some of which are lost: atomic writes" 200 atomic_writes_among_losses
 run_test "by packets: flushes" 100 by_packets flush
-run_test "by packets: extended regions (adv14)" 200 by_packets extend
+run_test "by packets: extended and shared regions (adv14)" 300 by_packets extend share
 run_test "by packets: modified address handles" 100 by_packets modify_ah
 run_test "by packets, some of which are lost: flushes" 200 among_losses 30000 flush completes in_order granted_later
 run_test "paths: nothing is left behind" 20 resources_unchanged

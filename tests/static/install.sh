@@ -66,7 +66,7 @@ promised() {
 		echo "usr/include/univerbs/kernel/${file##*/}"
 	done
 	for file in univerbs-{explain,report,run,vm}.1 uroce-fault.8 univerbs{_explain,_last_error,_reason_name}.3 \
-			univerbs_{extend_mr,modify_ah}.3 univerbs_query_{ah,cq,mr,mw}.3 univerbs.7; do
+			univerbs_{extend_mr,modify_ah,share_mr}.3 univerbs_query_{ah,cq,mr,mw}.3 univerbs.7; do
 		echo "usr/share/man/man${file##*.}/$file"
 	done
 }

@@ -35,6 +35,7 @@
 	COMMAND(mr_reg, UNIV_MR_REG, univ_mr_reg, "ibv_reg_mr")					\
 	COMMAND(mr_rereg, UNIV_MR_REREG, univ_mr_rereg, "ibv_rereg_mr")				\
 	COMMAND(mr_extend, UNIV_MR_EXTEND, univ_mr_extend, "univerbs_extend_mr")		\
+	COMMAND(mr_share, UNIV_MR_SHARE, univ_mr_share, "univerbs_share_mr")			\
 	COMMAND(mr_query, UNIV_MR_QUERY, univ_mr_query, "univerbs_query_mr")			\
 	COMMAND(mw_query, UNIV_MW_QUERY, univ_mw_query, "univerbs_query_mw")			\
 	COMMAND(ah_query, UNIV_AH_QUERY, univ_ah_query, "univerbs_query_ah")			\

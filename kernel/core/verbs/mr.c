@@ -127,13 +127,13 @@ int univ_mr_explain(struct univ_hdr *hdr, const struct univ_mr_range *range,
  * process of another stack could then bind a window to the region, and rdma_rxe
  * of some kernels (6.1 and 7.2, not 6.12) lets it do so from another domain.
  */
-static u32 mr_access(const struct univ_device *dev, u32 access)
+u32 univ_mr_access(const struct univ_device *dev, u32 access)
 {
 	return univ_mw_offered(dev) ? access : access & ~IB_ACCESS_MW_BIND;
 }
 
-static struct univ_mr *mr_new(struct univ_call *call, struct univ_hdr *hdr,
-			      struct univ_pd *pd)
+struct univ_mr *univ_mr_new(struct univ_call *call, struct univ_hdr *hdr,
+			    struct univ_pd *pd)
 {
 	struct univ_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	int ret;
@@ -157,11 +157,11 @@ static struct univ_mr *mr_create(struct univ_call *call,
 	struct univ_mr *mr;
 	int ret;
 
-	mr = mr_new(call, &cmd->hdr, pd);
+	mr = univ_mr_new(call, &cmd->hdr, pd);
 	if (IS_ERR(mr))
 		return mr;
 	mr->addr = cmd->addr;
-	mr->access = mr_access(call->ctx->dev, cmd->access);
+	mr->access = univ_mr_access(call->ctx->dev, cmd->access);
 	mr->ib = ib_reg_user_mr(pd->ib, cmd->addr, cmd->length, cmd->iova,
 				mr->access);
 	if (!IS_ERR(mr->ib))
@@ -218,15 +218,30 @@ static void mr_track(struct ib_mr *ib, const char *name)
 }
 
 /*
+ * The driver has made @ib by an operation that is not one of kernel verbs, so
+ * the members that ib_reg_user_mr() sets are set here.
+ */
+void univ_mr_adopt(struct univ_mr *mr, struct ib_mr *ib)
+{
+	struct ib_pd *pd = mr->pd->ib;
+
+	ib->device = pd->device;
+	ib->pd = pd;
+	ib->type = IB_MR_TYPE_USER;
+	atomic_inc(&pd->usecnt);
+	mr_track(ib, mr->obj.ctx->name);
+	mr->ib = ib;
+}
+
+/*
  * Creates a region of the core's own memory, or a null region if @memory is
- * NULL. Kernel verbs have no such call, so the members that ib_reg_user_mr()
- * sets are set here. The caller announces the region.
+ * NULL. The caller announces the region.
  */
 struct univ_mr *univ_mr_of_memory(struct univ_call *call, struct univ_hdr *hdr,
 				  struct univ_pd *pd, void *memory, u64 length,
 				  u32 access)
 {
-	struct univ_mr *mr = mr_new(call, hdr, pd);
+	struct univ_mr *mr = univ_mr_new(call, hdr, pd);
 	struct ib_mr *ib;
 	int ret;
 
@@ -238,14 +253,9 @@ struct univ_mr *univ_mr_of_memory(struct univ_call *call, struct univ_hdr *hdr,
 		univ_object_release(&mr->obj);
 		return ERR_PTR(ret);
 	}
-	ib->device = pd->ib->device;
-	ib->pd = pd->ib;
-	ib->type = IB_MR_TYPE_USER;
 	ib->length = length;
+	univ_mr_adopt(mr, ib);
 	mr->access = access;
-	atomic_inc(&pd->ib->usecnt);
-	mr_track(ib, call->ctx->name);
-	mr->ib = ib;
 	mr->fixed = true;
 	return mr;
 }

@@ -87,6 +87,10 @@ int univ_mr_check_range(struct ib_device *ib, struct univ_hdr *hdr,
 			const struct univ_mr_range *range, u32 access);
 int univ_mr_explain(struct univ_hdr *hdr, const struct univ_mr_range *range,
 		    int err);
+u32 univ_mr_access(const struct univ_device *dev, u32 access);
+struct univ_mr *univ_mr_new(struct univ_call *call, struct univ_hdr *hdr,
+			    struct univ_pd *pd);
+void univ_mr_adopt(struct univ_mr *mr, struct ib_mr *ib);
 struct univ_mr *univ_mr_lock(struct univ_context *ctx, u32 handle,
 			     struct univ_hdr *hdr);
 void univ_mr_unlock(struct univ_mr *mr);

@@ -95,6 +95,7 @@ const struct univ_queue_ops uroce_queue_ops = {
 	.srq_resize = srq_resize,
 	.mr_memory = uroce_mr_memory,
 	.mr_extend = uroce_mr_extend,
+	.mr_share = uroce_mr_share,
 	.mw_query = uroce_mw_query,
 	.qp_cntr = uroce_cntr_attach,
 };

@@ -386,6 +386,8 @@ int uroce_mr_map(struct ib_mr *ib, struct scatterlist *sgl, int n,
 		 unsigned int *offset);
 int uroce_mr_dereg(struct ib_mr *ib, struct ib_udata *udata);
 int uroce_mr_extend(struct ib_mr *ib, u64 length);
+struct ib_mr *uroce_mr_share(struct ib_pd *pd, struct ib_mr *of, u64 iova,
+			     int access);
 int uroce_mr_advise(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 		    u32 flags, struct ib_sge *sge, u32 count,
 		    struct uverbs_attr_bundle *attrs);

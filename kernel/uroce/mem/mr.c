@@ -222,6 +222,33 @@ struct ib_mr *uroce_mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 	return ERR_PTR(ret);
 }
 
+/* See struct univ_queue_ops. */
+struct ib_mr *uroce_mr_share(struct ib_pd *pd, struct ib_mr *of, u64 iova,
+			     int access)
+{
+	struct uroce_mr *from = to_umr(of), *mr;
+	int ret;
+
+	if (!from->pin)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (ib_access_writable(access) && !uroce_pin_writable(from->pin))
+		return ERR_PTR(-EACCES);
+	ret = uroce_fault_verb(to_udev(pd->device), UROCE_VERB_REG_MR);
+	if (ret)
+		return ERR_PTR(ret);
+	mr = mr_new(pd, access);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr_set_range(mr, from->length, iova);
+	ret = uroce_pin_share(mr, from);
+	if (!ret)
+		ret = mr_publish(mr, true);
+	if (!ret)
+		return &mr->ib;
+	mr_free(mr);
+	return ERR_PTR(ret);
+}
+
 /*
  * Afterwards no look-up finds the region and no copy uses it. The grace period
  * is for readers that looked at the region while it was valid but have not

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pinned pages of a process, and regions that grow.
+ * Pinned pages of a process, and regions that grow or share them.
  *
  * A copy checks the length of a region and then looks up the address of a page,
  * without a lock. So the table of pages is complete before the length grows,
@@ -105,6 +105,26 @@ int uroce_pin_region(struct uroce_mr *mr, u64 start, u64 length)
 	if (!mr->pages)
 		return -ENOMEM;
 	return list_pages(pin->umem, mr->pages, mr->npages);
+}
+
+/*
+ * Gives a region that is not published the pages of another one, which does not
+ * change meanwhile. They are pinned until both regions are gone.
+ */
+int uroce_pin_share(struct uroce_mr *mr, const struct uroce_mr *of)
+{
+	refcount_inc(&of->pin->ref);
+	mr->pin = of->pin;
+	mr->umem = of->umem;
+	mr->offset = of->offset;
+	mr->npages = of->npages;
+	mr->room = of->npages;
+	mr->pages = kvmalloc_array(mr->room, sizeof(*mr->pages),
+				   GFP_KERNEL_ACCOUNT);
+	if (!mr->pages)
+		return -ENOMEM;
+	memcpy(mr->pages, of->pages, mr->npages * sizeof(*mr->pages));
+	return 0;
 }
 
 /*

@@ -14,7 +14,8 @@
  * @before: the part in front of it, or NULL
  *
  * A region consists of the part that it refers to, and of all parts in front of
- * it: each extension pins a further part. The parts do not change.
+ * it: each extension pins a further part. The parts do not change, so regions
+ * can share them.
  */
 struct uroce_pin {
 	refcount_t ref;
@@ -23,6 +24,7 @@ struct uroce_pin {
 };
 
 int uroce_pin_region(struct uroce_mr *mr, u64 start, u64 length);
+int uroce_pin_share(struct uroce_mr *mr, const struct uroce_mr *of);
 void uroce_pin_put(struct uroce_pin *pin);
 bool uroce_pin_writable(const struct uroce_pin *pin);
 

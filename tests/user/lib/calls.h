@@ -64,7 +64,7 @@ static MAYBE_UNUSED bool call_destroys(const struct call *c)
 
 static MAYBE_UNUSED bool call_makes(const struct call *c)
 {
-	static const char *const verbs[] = { "_CREATE", "_ALLOC", "_REG", "_OPEN" };
+	static const char *const verbs[] = { "_CREATE", "_ALLOC", "_REG", "_OPEN", "_SHARE" };
 
 	for (size_t i = 0; call_kind(c) != UNIV_OBJECT_NONE && i < ARRAY_SIZE(verbs); i++)
 		if (!strcmp(c->name + strlen(c->name) - strlen(verbs[i]), verbs[i]))

@@ -120,6 +120,14 @@ static void fill_mr_extend(void *arg)
 	((struct univ_mr_extend *)arg)->length = RULES_MEM;
 }
 
+static void fill_mr_share(void *arg)
+{
+	struct univ_mr_share *a = arg;
+
+	a->access = ALL_ACCESS;
+	a->iova = (uintptr_t)env.mem;
+}
+
 /* The region is made for the call, since few tests know it. */
 static void set_up_odp(void)
 {
@@ -313,11 +321,12 @@ static const struct special {
 	{ UNIV_MR_REG, .fill = fill_mr },
 	{ UNIV_MR_REREG, .fill = fill_mr_rereg, .may_refuse = true },
 	{ UNIV_MR_EXTEND, .fill = fill_mr_extend, .may_refuse = true },
+	{ UNIV_MR_SHARE, .fill = fill_mr_share, .may_refuse = true },
 	{ UNIV_MR_ADVISE, .fill = fill_mr_advise, .may_refuse = true },
 	{ UNIV_AH_CREATE, .fill = fill_ah },
+	{ UNIV_AH_QUERY, .may_refuse = true },
 	{ UNIV_AH_MODIFY, .fill = fill_ah_modify, .may_refuse = true },
 	{ UNIV_MW_ALLOC, .fill = fill_mw },
-	{ UNIV_AH_QUERY, .may_refuse = true },
 	{ UNIV_CQ_CREATE, .fill = fill_cq },
 	{ UNIV_CQ_RESIZE, .fill = fill_cq_resize },
 	{ UNIV_CQ_MODERATE, .fill = fill_cq_moderate, .may_refuse = true },

@@ -276,6 +276,21 @@ static void extend_refused(void)
 	pair_close(&p);
 }
 
+static void share_refused(void)
+{
+	struct ibv_mr *mr;
+
+	pair_open(&p, NULL);
+	mr = ibv_reg_mr(p.pd, p.buf[0], 4096, IBV_ACCESS_REMOTE_READ);
+	NEED_PTR(mr, "reg_mr");
+	forget();
+	CHECK(!univerbs_share_mr(mr, p.pd, 0, IBV_ACCESS_LOCAL_WRITE) && errno == EACCES, "%s",
+	      err_name(errno));
+	SAYS("univerbs_share_mr", "pinned for reading only", "0x1");
+	CHECK_ERR(ibv_dereg_mr(mr), 0);
+	pair_close(&p);
+}
+
 static void query_too_short(void)
 {
 	struct univerbs_cq_attr attr = { .size = 4 };
@@ -312,6 +327,7 @@ static const struct test_case cases[] = {
 	{ "datagram_too_long", datagram_too_long },
 	{ "lost_before", lost_before },
 	{ "extend_refused", extend_refused },
+	{ "share_refused", share_refused },
 	{ "query_too_short", query_too_short },
 	{ "modify_ah_refused", modify_ah_refused },
 };

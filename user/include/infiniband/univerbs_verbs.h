@@ -30,6 +30,21 @@ extern "C" {
 int univerbs_extend_mr(struct ibv_mr *mr, size_t length);
 
 /**
+ * univerbs_share_mr() - make a further region of the pages of a region
+ * @mr: memory region
+ * @pd: protection domain of the new region, of the same context
+ * @iova: address by which work requests refer to the first byte of the new region
+ * @access: enum ibv_access_flags of the new region
+ *
+ * The pages are pinned and count against RLIMIT_MEMLOCK once, until the last of the regions
+ * is deregistered by ibv_dereg_mr(3), in any order. The regions are independent otherwise.
+ *
+ * Return: the new region, or NULL with an errno value in errno
+ */
+struct ibv_mr *univerbs_share_mr(struct ibv_mr *mr, struct ibv_pd *pd, uint64_t iova,
+				 unsigned int access);
+
+/**
  * univerbs_modify_ah() - replace the address of an address handle that may be in use
  * @ah: address handle
  * @attr: the new address
