@@ -207,11 +207,14 @@
  * @UNIV_REASON_MR_SHRINK: A memory region cannot become shorter. Value:
  *	requested length. Bound: length of the region.
  * @UNIV_REASON_MR_KIND: This is not possible with the memory of the region: it
- *	is a null region, it has device memory, or, for %UNIV_MR_SHARE, its
- *	pages are not pinned.
+ *	is a null region, it has device memory or a dma-buf, or, for
+ *	%UNIV_MR_SHARE, its pages are not pinned.
  * @UNIV_REASON_MR_OWNER: The memory of the region belongs to another process.
  * @UNIV_REASON_MR_READ_ONLY: The pages of the memory region were pinned for
  *	reading only. Value: access flags that write.
+ * @UNIV_REASON_DMABUF: A dma-buf cannot be registered. Detail: enum
+ *	univ_dmabuf_cause. Value: descriptor. With %UNIV_DMABUF_RANGE, value:
+ *	offset, bound: bytes of the dma-buf.
  * @UNIV_REASON_COUNT: Number of reasons; not a reason.
  *
  * "detail", "value" and "bound" in these descriptions are fields of struct
@@ -315,6 +318,7 @@ enum univ_reason {
 	UNIV_REASON_MR_KIND,
 	UNIV_REASON_MR_OWNER,
 	UNIV_REASON_MR_READ_ONLY,
+	UNIV_REASON_DMABUF,
 	UNIV_REASON_COUNT
 };
 
@@ -328,6 +332,22 @@ enum univ_xrcd_file {
 	UNIV_XRCD_FILE_CLOSED,
 	UNIV_XRCD_FILE_NONE,
 	UNIV_XRCD_FILE_EXISTS,
+};
+
+/**
+ * enum univ_dmabuf_cause - cause of a %UNIV_REASON_DMABUF
+ * @UNIV_DMABUF_NONE: The descriptor is not open, or not a dma-buf.
+ * @UNIV_DMABUF_MODE: The descriptor is not open for reading, or not for writing
+ *	and the access flags let the region be written.
+ * @UNIV_DMABUF_RANGE: The dma-buf does not have all of the bytes.
+ * @UNIV_DMABUF_MEMORY: The device cannot use the memory of the dma-buf, or not
+ *	with these access flags.
+ */
+enum univ_dmabuf_cause {
+	UNIV_DMABUF_NONE,
+	UNIV_DMABUF_MODE,
+	UNIV_DMABUF_RANGE,
+	UNIV_DMABUF_MEMORY,
 };
 
 /**
@@ -483,6 +503,7 @@ struct univ_hdr {
  * @UNIV_FEATURE_CNTRS: completion counters: %UNIV_CNTR_CREATE and
  *	%UNIV_QP_CNTR
  * @UNIV_FEATURE_FLUSH: send rings take %UNIV_WR_FLUSH
+ * @UNIV_FEATURE_DMABUF: regions of dma-bufs: %UNIV_MR_DMABUF_REG
  */
 enum univ_feature {
 	UNIV_FEATURE_WINDOWS	= 1 << 0,
@@ -491,6 +512,7 @@ enum univ_feature {
 	UNIV_FEATURE_DM		= 1 << 3,
 	UNIV_FEATURE_CNTRS	= 1 << 4,
 	UNIV_FEATURE_FLUSH	= 1 << 5,
+	UNIV_FEATURE_DMABUF	= 1 << 6,
 };
 
 /**
@@ -843,11 +865,13 @@ struct univ_mr_rereg {
  *	among the access flags
  * @UNIV_MR_DM: device memory
  * @UNIV_MR_NULL: none: a null region
+ * @UNIV_MR_DMABUF: a dma-buf
  */
 enum univ_mr_kind {
 	UNIV_MR_MEMORY,
 	UNIV_MR_DM,
 	UNIV_MR_NULL,
+	UNIV_MR_DMABUF,
 };
 
 /**
@@ -1019,6 +1043,47 @@ struct univ_mr_dm_reg {
 	__u32 handle;
 	__u32 lkey;
 	__u32 rkey;
+};
+
+/**
+ * struct univ_mr_dmabuf_reg - ibv_reg_dmabuf_mr(3)
+ * @hdr: head
+ * @pd: in: handle
+ * @access: in: enum ibv_access_flags
+ * @offset: in: offset of the first byte in the dma-buf
+ * @length: in: bytes
+ * @iova: in: address by which work requests refer to the first byte
+ * @fd: in: descriptor of the dma-buf, which may be closed after the call
+ * @handle: out
+ * @lkey: out
+ * @rkey: out
+ *
+ * Only devices with %UNIV_FEATURE_DMABUF offer this.
+ */
+struct univ_mr_dmabuf_reg {
+	struct univ_hdr hdr;
+	__u32 pd;
+	__u32 access;
+	__aligned_u64 offset;
+	__aligned_u64 length;
+	__aligned_u64 iova;
+	__s32 fd;
+	__u32 handle;
+	__u32 lkey;
+	__u32 rkey;
+};
+
+/**
+ * struct univ_dm_export - ibv_dm_export_dmabuf_fd(3)
+ * @hdr: head
+ * @handle: in: device memory
+ * @fd: out: descriptor of a new dma-buf, which consists of the whole pages of
+ *	the memory and keeps them
+ */
+struct univ_dm_export {
+	struct univ_hdr hdr;
+	__u32 handle;
+	__s32 fd;
 };
 
 /**
@@ -1728,6 +1793,8 @@ struct univ_event {
 #define UNIV_DM_FREE		UNIV_IO(0x41)	/* struct univ_destroy */
 #define UNIV_MR_DM_REG		UNIV_IO(0x42)	/* struct univ_mr_dm_reg */
 #define UNIV_MR_NULL_ALLOC	UNIV_IO(0x43)	/* struct univ_mr_null_alloc */
+#define UNIV_MR_DMABUF_REG	UNIV_IO(0x44)	/* struct univ_mr_dmabuf_reg */
+#define UNIV_DM_EXPORT		UNIV_IO(0x45)	/* struct univ_dm_export */
 
 #define UNIV_CNTR_QUERY		UNIV_IO(0x50)	/* struct univ_cntr_query */
 #define UNIV_CNTR_CREATE	UNIV_IO(0x51)	/* struct univ_cntr_create */

@@ -83,6 +83,8 @@
 	X(MR_DM_REG, mr_dm_reg, mr_dm_reg, rkey, )			\
 	X(MR_NULL_ALLOC, mr_null_alloc, mr_null_alloc, reserved,	\
 	  R(mr_null_alloc, reserved))					\
+	X(MR_DMABUF_REG, mr_dmabuf_reg, mr_dmabuf_reg, rkey, )		\
+	X(DM_EXPORT, dm_export, dm_export, fd, )			\
 	X(CNTR_QUERY, cntr_query, cntr_query, ops, )			\
 	X(CNTR_CREATE, cntr_create, cntr_create, map_length, )		\
 	X(CNTR_MODIFY, cntr_modify, cntr_modify, amount, )		\

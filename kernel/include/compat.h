@@ -12,6 +12,7 @@
 
 #include <linux/compiler.h>
 #include <linux/device.h>
+#include <linux/dma-buf.h>
 #include <linux/dma-map-ops.h>
 #include <linux/hrtimer.h>
 #include <linux/iommu.h>
@@ -32,8 +33,10 @@
 /* Linux 6.13 takes the names of symbol namespaces as strings. */
 #ifdef UNIV_HAS_STRING_NS
 #define UNIVERBS_NS "UNIVERBS"
+#define UNIV_DMA_BUF_NS "DMA_BUF"
 #else
 #define UNIVERBS_NS UNIVERBS
+#define UNIV_DMA_BUF_NS DMA_BUF
 #endif
 
 /*
@@ -80,6 +83,19 @@ static inline bool univ_dma_need_sync(struct device *dev, dma_addr_t addr)
 		return !dev_is_dma_coherent(dev);
 	return dma_need_sync(dev, addr);
 }
+
+/* 6.2 has these names for the functions that take the buffer's lock. */
+#ifndef UNIV_HAS_DMA_BUF_UNLOCKED
+#define dma_buf_vmap_unlocked	dma_buf_vmap
+#define dma_buf_vunmap_unlocked	dma_buf_vunmap
+#endif
+
+/* 7.2 has another name for this operation of an importer. */
+#ifdef UNIV_HAS_DMA_BUF_INVALIDATE
+#define univ_move_notify	invalidate_mappings
+#else
+#define univ_move_notify	move_notify
+#endif
 
 /* Verbs */
 

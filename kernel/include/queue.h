@@ -37,6 +37,7 @@
 
 #include "ring.h"
 
+struct dma_buf;
 struct ib_ah;
 struct ib_cq;
 struct ib_device;
@@ -278,6 +279,11 @@ struct univ_queue_window {
  *	call. May sleep
  * @mw_query: fill in @window, which is zeroed. Without it windows cannot be
  *	queried. May sleep
+ * @mr_dmabuf: registers @length bytes of a dma-buf, from byte @offset on, all
+ *	of which lie in it. Requests refer to the first byte by @iova. The
+ *	caller's reference to the dma-buf ends with the call. -EOPNOTSUPP: the
+ *	device cannot use memory of this exporter, or not with this access. May
+ *	sleep
  *
  * @page_alloc: a context begins: fill in its page. -ENOSPC: no page is left,
  *	and the queues of this context are kicked. Other errors fail open(2)
@@ -300,7 +306,8 @@ struct univ_queue_window {
  * device do not know that state.
  *
  * @mr_memory is optional: without it the device has no device memory and no
- * null regions. @mr_extend, @mr_share and @mw_query are optional as well.
+ * null regions. @mr_extend, @mr_share and @mw_query are optional as well, and
+ * so is @mr_dmabuf: without it no dma-buf is registered.
  *
  * The functions from @page_alloc on are optional and may sleep. They are for
  * devices that read rings by themselves. A driver with @page_alloc has
@@ -341,6 +348,9 @@ struct univ_queue_ops {
 	struct ib_mr *(*mr_share)(struct ib_pd *pd, struct ib_mr *of, u64 iova,
 				  int access);
 	void (*mw_query)(struct ib_mw *mw, struct univ_queue_window *window);
+	struct ib_mr *(*mr_dmabuf)(struct ib_pd *pd, struct dma_buf *buf,
+				   u64 offset, u64 length, u64 iova,
+				   int access);
 
 	int (*page_alloc)(struct ib_device *ib, struct univ_queue_page *page);
 	void (*page_free)(struct ib_device *ib,

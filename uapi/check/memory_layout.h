@@ -105,6 +105,23 @@ AT(univ_mr_dm_reg, handle, 60);
 AT(univ_mr_dm_reg, lkey, 64);
 AT(univ_mr_dm_reg, rkey, 68);
 
+SIZE(univ_mr_dmabuf_reg, 80);
+AT(univ_mr_dmabuf_reg, hdr, 0);
+AT(univ_mr_dmabuf_reg, pd, 32);
+AT(univ_mr_dmabuf_reg, access, 36);
+AT(univ_mr_dmabuf_reg, offset, 40);
+AT(univ_mr_dmabuf_reg, length, 48);
+AT(univ_mr_dmabuf_reg, iova, 56);
+AT(univ_mr_dmabuf_reg, fd, 64);
+AT(univ_mr_dmabuf_reg, handle, 68);
+AT(univ_mr_dmabuf_reg, lkey, 72);
+AT(univ_mr_dmabuf_reg, rkey, 76);
+
+SIZE(univ_dm_export, 40);
+AT(univ_dm_export, hdr, 0);
+AT(univ_dm_export, handle, 32);
+AT(univ_dm_export, fd, 36);
+
 SIZE(univ_mr_rereg, 80);
 AT(univ_mr_rereg, hdr, 0);
 AT(univ_mr_rereg, handle, 32);

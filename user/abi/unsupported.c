@@ -130,11 +130,3 @@ NO_NEWER_OBJECT(UNIV_LACK_TPH, ibv_alloc_dmah, struct ibv_dmah, struct ibv_conte
 NO_NEWER_CALL(UNIV_LACK_TPH, ibv_dealloc_dmah, struct ibv_dmah *dmah)
 
 #pragma GCC diagnostic pop
-
-/* Returns a file descriptor, or -1 with errno. */
-UNIV_EXPORT int ibv_dm_export_dmabuf_fd(struct ibv_dm *dm)
-{
-	(void)dm;
-	univ_fail_unsupported("ibv_dm_export_dmabuf_fd");
-	return -1;
-}

@@ -44,6 +44,8 @@
 	COMMAND(mr_advise, UNIV_MR_ADVISE, univ_mr_advise, "ibv_advise_mr")			\
 	COMMAND(mr_null_alloc, UNIV_MR_NULL_ALLOC, univ_mr_null_alloc, "ibv_alloc_null_mr")	\
 	COMMAND(mr_dm_reg, UNIV_MR_DM_REG, univ_mr_dm_reg, "ibv_reg_dm_mr")			\
+	COMMAND(mr_dmabuf_reg, UNIV_MR_DMABUF_REG, univ_mr_dmabuf_reg, "ibv_reg_dmabuf_mr")	\
+	COMMAND(dm_export, UNIV_DM_EXPORT, univ_dm_export, "ibv_dm_export_dmabuf_fd")		\
 	COMMAND(dm_alloc, UNIV_DM_ALLOC, univ_dm_alloc, "ibv_alloc_dm")				\
 	DESTROY(dm_free, UNIV_DM_FREE, "ibv_free_dm")						\
 	COMMAND(dm_import, UNIV_HANDLE_QUERY, univ_handle_query, "ibv_import_dm")		\

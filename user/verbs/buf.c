@@ -10,7 +10,9 @@
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
 
-#define MR_MASK_KNOWN (IBV_REG_MR_MASK_IOVA | IBV_REG_MR_MASK_ADDR | IBV_REG_MR_MASK_BUF)
+#define MR_MASK_FD (IBV_REG_MR_MASK_FD | IBV_REG_MR_MASK_FD_OFFSET)
+#define MR_MASK_KNOWN \
+	(IBV_REG_MR_MASK_IOVA | IBV_REG_MR_MASK_ADDR | MR_MASK_FD | IBV_REG_MR_MASK_BUF)
 
 struct ibv_buf {
 	struct ibv_pd *pd;
@@ -80,10 +82,16 @@ static int mr_attr_check(const struct ibv_pd *pd, const struct ibv_mr_init_attr 
 {
 	uint64_t mask = attr->comp_mask;
 
-	/* ibv_reg_dmabuf_mr() and ibv_alloc_dmah() are not offered, so neither are their fields. */
+	/* ibv_alloc_dmah() is not offered, so neither is its field. */
 	if (mask & ~(uint64_t)MR_MASK_KNOWN)
 		return univ_fail_flags("ibv_reg_mr_ex", EOPNOTSUPP, UNIV_FLAGS_MR_MASK, mask,
 				       MR_MASK_KNOWN);
+	/* The memory is a part of a dma-buf or of the process, and not of both. */
+	if (mask & IBV_REG_MR_MASK_FD && !(mask & (IBV_REG_MR_MASK_ADDR | IBV_REG_MR_MASK_BUF)))
+		return 0;
+	if (mask & MR_MASK_FD)
+		return univ_fail_flags("ibv_reg_mr_ex", EINVAL, UNIV_FLAGS_MR_MASK, mask,
+				       MR_MASK_KNOWN & ~MR_MASK_FD);
 	if (!(mask & IBV_REG_MR_MASK_ADDR))
 		return univ_fail_flags_missing("ibv_reg_mr_ex", UNIV_FLAGS_MR_MASK,
 					       IBV_REG_MR_MASK_ADDR);
@@ -92,12 +100,16 @@ static int mr_attr_check(const struct ibv_pd *pd, const struct ibv_mr_init_attr 
 
 UNIV_EXPORT struct ibv_mr *ibv_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr)
 {
-	uint64_t iova = (uintptr_t)attr->addr;
+	bool dmabuf = attr->comp_mask & IBV_REG_MR_MASK_FD;
+	uint64_t offset = attr->comp_mask & IBV_REG_MR_MASK_FD_OFFSET ? attr->fd_offset : 0;
+	uint64_t iova = dmabuf ? offset : (uintptr_t)attr->addr;
 
 	if (mr_attr_check(pd, attr))
 		return NULL;
 	if (attr->comp_mask & IBV_REG_MR_MASK_IOVA)
 		iova = attr->iova;
+	if (dmabuf)
+		return ibv_reg_dmabuf_mr(pd, offset, attr->length, iova, attr->fd, attr->access);
 	return ibv_reg_mr_iova2(pd, attr->addr, attr->length, iova, (unsigned int)attr->access);
 }
 

@@ -174,3 +174,11 @@ struct ibv_mr *univ_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t off
 	univ_pd_hold(pd);
 	return mr;
 }
+
+/* Returns a file descriptor, or -1 with errno. */
+UNIV_EXPORT int ibv_dm_export_dmabuf_fd(struct ibv_dm *dm)
+{
+	struct univ_dm_export cmd = { .handle = dm->handle };
+
+	return univ_cmd_dm_export(dm->context->cmd_fd, &cmd) ? -1 : cmd.fd;
+}

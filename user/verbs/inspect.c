@@ -8,7 +8,7 @@
 #include "verbs/common.h"
 #include "why/why.h"
 
-_Static_assert((int)UNIVERBS_MR_NULL == UNIV_MR_NULL, "values of enum univerbs_mr_kind");
+_Static_assert((int)UNIVERBS_MR_DMABUF == UNIV_MR_DMABUF, "values of enum univerbs_mr_kind");
 _Static_assert((int)UNIVERBS_CQ_ARMED_SOLICITED == UNIV_CQ_ARMED_SOLICITED,
 	       "values of enum univerbs_cq_armed");
 

@@ -140,17 +140,39 @@ UNIV_EXPORT int ibv_dereg_mr(struct ibv_mr *mr)
 	return 0;
 }
 
+/* The memory has no address in this process, so ibv_mr.addr is the offset, as in rdma-core. */
 UNIV_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
 					     uint64_t iova, int fd, int access)
 {
-	(void)pd;
-	(void)offset;
-	(void)length;
-	(void)iova;
-	(void)fd;
-	(void)access;
-	univ_fail_unsupported("ibv_reg_dmabuf_mr");
-	return NULL;
+	struct univ_mr_dmabuf_reg cmd = {
+		.pd = pd->handle,
+		.access = (uint32_t)access,
+		.offset = offset,
+		.length = length,
+		.iova = iova,
+		.fd = fd,
+	};
+	struct ibv_mr *mr = malloc(sizeof(*mr));
+
+	if (!mr) {
+		univ_fail_memory("ibv_reg_dmabuf_mr", sizeof(*mr));
+		return NULL;
+	}
+	if (univ_cmd_mr_dmabuf_reg(pd->context->cmd_fd, &cmd)) {
+		free(mr);
+		return NULL;
+	}
+	*mr = (struct ibv_mr) {
+		.context = pd->context,
+		.pd = pd,
+		.addr = (void *)(uintptr_t)offset,
+		.length = length,
+		.handle = cmd.handle,
+		.lkey = cmd.lkey,
+		.rkey = cmd.rkey,
+	};
+	univ_pd_hold(pd);
+	return mr;
 }
 
 int univ_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,

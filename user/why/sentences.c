@@ -267,6 +267,27 @@ void univ_explain_address(struct univ_line *line, const struct univ_failure *f)
 			 "both must have the same offset in their page", (ull)f->value);
 }
 
+void univ_explain_dmabuf(struct univ_line *line, const struct univ_failure *f)
+{
+	switch (f->detail) {
+	case UNIV_DMABUF_RANGE:
+		univ_say(line, "not all of the bytes from offset %llu on lie within the dma-buf, which "
+			 "has %llu bytes", (ull)f->value, (ull)f->bound);
+		return;
+	case UNIV_DMABUF_MODE:
+		univ_say(line, "descriptor %llu of the dma-buf is not open for the access that the flags "
+			 "grant; export it for reading and writing (O_RDWR)", (ull)f->value);
+		return;
+	case UNIV_DMABUF_MEMORY:
+		univ_say(line, "the device cannot use the memory of dma-buf %llu, or not with these access "
+			 "flags: uroce needs memory that its exporter maps in the kernel, and not "
+			 "memory of a device", (ull)f->value);
+		return;
+	}
+	univ_say(line, f->err == EBADF ? "descriptor %d is not open" :
+		 "descriptor %d is not a dma-buf", (int)f->value);
+}
+
 static void say_transition(struct univ_line *line, const struct univ_failure *f)
 {
 	uint32_t from = f->detail >> 8, to = f->detail & 0xff;

@@ -88,6 +88,16 @@ static void region_release(struct kref *ref)
 	kfree(region);
 }
 
+void univ_region_get(struct univ_region *region)
+{
+	kref_get(&region->ref);
+}
+
+void univ_region_put(struct univ_region *region)
+{
+	kref_put(&region->ref, region_release);
+}
+
 /*
  * Allocates a region that is charged to the context and keeps the context until
  * its end. The charge comes first, so that the limit bounds the memory at any
@@ -261,19 +271,35 @@ static struct univ_region *region_get(struct univ_context *ctx, u32 id)
  * Fills the mapping at once. A fault later would cost more and could find the
  * region gone. vm_insert_page() counts each page for the mapping.
  */
-static int region_insert(struct univ_region *region, struct vm_area_struct *vma)
+static int region_insert(struct univ_region *region, struct vm_area_struct *vma,
+			 size_t offset)
 {
-	unsigned long addr = vma->vm_start;
-	size_t done;
+	unsigned long addr;
 	int ret;
 
-	for (done = 0; done < region->size; done += PAGE_SIZE) {
-		ret = vm_insert_page(vma, addr + done,
-				     univ_region_page(region, done));
+	for (addr = vma->vm_start; addr < vma->vm_end; addr += PAGE_SIZE) {
+		ret = vm_insert_page(vma, addr,
+				     univ_region_page(region, offset));
 		if (ret)
 			return ret;
+		offset += PAGE_SIZE;
 	}
 	return 0;
+}
+
+/*
+ * mmap(2) of a file that keeps @region: maps a part of it, shared, from the
+ * offset in @vma on. The caller has compared the part with the region's size.
+ * Context: mmap_lock is held.
+ */
+int univ_region_map(struct univ_region *region, struct vm_area_struct *vma)
+{
+	if (!(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	if (vma->vm_flags & VM_EXEC)
+		return -EPERM;
+	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP, VM_MAYEXEC);
+	return region_insert(region, vma, vma->vm_pgoff << PAGE_SHIFT);
 }
 
 /* A mapping keeps its region, and so the charge of the memory. */
@@ -337,7 +363,7 @@ int univ_region_mmap(struct univ_context *ctx, struct vm_area_struct *vma)
 		goto put;
 	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP,
 			  VM_MAYEXEC | (region->read_only ? VM_MAYWRITE : 0));
-	ret = region_insert(region, vma);
+	ret = region_insert(region, vma, 0);
 	if (ret)
 		goto put;
 	vma->vm_ops = &region_vm_ops;

@@ -15,7 +15,7 @@ struct univ_hdr;
 
 /**
  * struct univ_region - zeroed pages, mapped in the kernel and by the process
- * @ref: one for the owner, one for each mapping
+ * @ref: one for the owner, one for each mapping and each dma-buf
  * @ctx: charged and held; NULL for the doorbell page
  * @vaddr: kernel address
  * @size: bytes, whole pages
@@ -41,9 +41,12 @@ struct univ_region *univ_region_create(struct univ_context *ctx, size_t size,
 struct univ_region *univ_region_create_read_only(struct univ_context *ctx,
 						 size_t size,
 						 struct univ_hdr *hdr);
+void univ_region_get(struct univ_region *region);
+void univ_region_put(struct univ_region *region);
 void univ_region_destroy(struct univ_context *ctx, struct univ_region *region);
 u64 univ_region_offset(const struct univ_region *region);
 int univ_region_mmap(struct univ_context *ctx, struct vm_area_struct *vma);
+int univ_region_map(struct univ_region *region, struct vm_area_struct *vma);
 struct page *univ_region_page(struct univ_region *region, size_t offset);
 void univ_region_ring(struct univ_region *region, struct univ_ring *ring,
 		      const struct univ_ring_map *map);

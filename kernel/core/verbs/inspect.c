@@ -8,13 +8,6 @@
 
 #include "verbs.h"
 
-static u32 mr_kind(const struct univ_mr *mr)
-{
-	if (mr->dm)
-		return UNIV_MR_DM;
-	return mr->fixed ? UNIV_MR_NULL : UNIV_MR_MEMORY;
-}
-
 int univ_mr_query_ioctl(struct univ_call *call, void *arg)
 {
 	struct univ_mr_query *cmd = arg;
@@ -24,7 +17,7 @@ int univ_mr_query_ioctl(struct univ_call *call, void *arg)
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
 	cmd->domain = mr->pd->obj.handle;
-	cmd->kind = mr_kind(mr);
+	cmd->kind = mr->kind;
 	cmd->access = mr->access;
 	cmd->lkey = mr->ib->lkey;
 	cmd->rkey = cmd->kind == UNIV_MR_NULL ? 0 : mr->ib->rkey;

@@ -132,6 +132,7 @@ u32 univ_mr_access(const struct univ_device *dev, u32 access)
 	return univ_mw_offered(dev) ? access : access & ~IB_ACCESS_MW_BIND;
 }
 
+/* The caller makes the device's region. */
 struct univ_mr *univ_mr_new(struct univ_call *call, struct univ_hdr *hdr,
 			    struct univ_pd *pd)
 {
@@ -256,7 +257,7 @@ struct univ_mr *univ_mr_of_memory(struct univ_call *call, struct univ_hdr *hdr,
 	ib->length = length;
 	univ_mr_adopt(mr, ib);
 	mr->access = access;
-	mr->fixed = true;
+	mr->kind = memory ? UNIV_MR_DM : UNIV_MR_NULL;
 	return mr;
 }
 
@@ -427,7 +428,7 @@ int univ_mr_rereg_ioctl(struct univ_call *call, void *arg)
 		return PTR_ERR(obj);
 	mr = container_of(obj, struct univ_mr, obj);
 	ret = mr_rereg_check(call->ctx->dev, cmd);
-	if (!ret && mr->fixed)
+	if (!ret && mr->kind != UNIV_MR_MEMORY)
 		ret = univ_explain_driver(&cmd->hdr, -EOPNOTSUPP);
 	if (!ret)
 		ret = mr_rereg_locked(call, mr, cmd);

@@ -46,7 +46,7 @@ static int mr_extend(struct univ_mr *mr, struct univ_mr_extend *cmd)
 	lockdep_assert_held(&mr->change);
 	if (!mr->obj.ctx->dev->queue->mr_extend)
 		return univ_explain_driver(&cmd->hdr, -EOPNOTSUPP);
-	if (mr->fixed)
+	if (mr->kind != UNIV_MR_MEMORY)
 		return extend_explain(mr, cmd, -EOPNOTSUPP);
 	cmd->access = mr->access;
 	if (cmd->length == mr->ib->length)

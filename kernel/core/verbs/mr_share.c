@@ -33,7 +33,7 @@ static int share_check(struct univ_call *call, struct univ_mr_share *cmd,
 	if (!dev->queue->mr_share)
 		return univ_explain_driver(&cmd->hdr, -EOPNOTSUPP);
 	/* Before the range, which such a region need not have. */
-	if (of->fixed || of->access & IB_ACCESS_ON_DEMAND)
+	if (of->kind != UNIV_MR_MEMORY || of->access & IB_ACCESS_ON_DEMAND)
 		return share_explain(cmd, -EOPNOTSUPP);
 	ret = univ_mr_check_access(dev->ib, &cmd->hdr, cmd->access, false);
 	return ret ?: univ_mr_check_range(dev->ib, &cmd->hdr, &range,

@@ -60,6 +60,8 @@ static u32 context_features(const struct univ_device *dev)
 		features |= UNIV_FEATURE_CNTRS;
 	if (univ_queue_can(dev, UNIV_QUEUE_FLUSH))
 		features |= UNIV_FEATURE_FLUSH;
+	if (univ_dmabuf_offered(dev))
+		features |= UNIV_FEATURE_DMABUF;
 	return features;
 }
 

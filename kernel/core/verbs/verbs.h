@@ -24,10 +24,11 @@ struct univ_mr {
 	struct univ_pd *pd;		/* dependant of it; see @change */
 	/* The range, @access and @pd; only tried. */
 	struct mutex change;
-	u64 addr;			/* in the process; see @fixed */
+	u64 addr;			/* in the process; see @kind */
 	u32 access;			/* enum ib_access_flags */
 	struct univ_dm *dm;		/* dependant of it, or NULL */
-	bool fixed;			/* no memory of a process; stays */
+	/* enum univ_mr_kind. All but a process's memory stays as it is. */
+	u32 kind;
 };
 
 /**
@@ -98,6 +99,7 @@ struct univ_mr *univ_mr_of_memory(struct univ_call *call, struct univ_hdr *hdr,
 				  struct univ_pd *pd, void *memory, u64 length,
 				  u32 access);
 bool univ_dm_offered(const struct univ_device *dev);
+bool univ_dmabuf_offered(const struct univ_device *dev);
 int univ_dm_destroy(struct univ_object *obj);
 bool univ_mw_offered(const struct univ_device *dev);
 int univ_mw_destroy(struct univ_object *obj);

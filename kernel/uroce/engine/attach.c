@@ -97,5 +97,6 @@ const struct univ_queue_ops uroce_queue_ops = {
 	.mr_extend = uroce_mr_extend,
 	.mr_share = uroce_mr_share,
 	.mw_query = uroce_mw_query,
+	.mr_dmabuf = uroce_mr_dmabuf,
 	.qp_cntr = uroce_cntr_attach,
 };

@@ -16,10 +16,12 @@
 
 #include "compat.h"
 
+struct dma_buf;
 struct ib_umem;
 struct sk_buff;
 struct uroce_ask;
 struct uroce_dev;
+struct uroce_dmabuf;
 struct uroce_mw;
 struct uroce_odp;
 struct uroce_packet;
@@ -62,6 +64,7 @@ enum uroce_mr_kind {
  * @idle: completed when the last reference is dropped
  * @pin: pinned pages of a process, or NULL
  * @umem: the first of them, or NULL
+ * @dmabuf: the dma-buf that @pages belong to, or NULL
  * @pages: address of each page; NULL for kernel addresses; of a null region a
  *	page that takes what is written. uroce_mr_extend() replaces it
  * @npages: number of entries of @pages in use
@@ -85,6 +88,7 @@ struct uroce_mr {
 	struct completion idle;
 	struct uroce_pin *pin;
 	struct ib_umem *umem;
+	struct uroce_dmabuf *dmabuf;
 	void **pages;
 	u32 npages;
 	u32 room;
@@ -379,8 +383,6 @@ struct ib_mr *uroce_mr_rereg(struct ib_mr *ib, int flags, u64 start, u64 length,
 			     u64 iova, int access, struct ib_pd *pd,
 			     struct ib_udata *udata);
 struct ib_mr *uroce_mr_dma(struct ib_pd *pd, int access);
-struct ib_mr *uroce_mr_memory(struct ib_pd *pd, void *memory, u64 length,
-			      int access);
 struct ib_mr *uroce_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max);
 int uroce_mr_map(struct ib_mr *ib, struct scatterlist *sgl, int n,
 		 unsigned int *offset);
@@ -393,5 +395,11 @@ int uroce_mr_advise(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 		    struct uverbs_attr_bundle *attrs);
 int uroce_mr_fast(struct ib_pd *pd, struct ib_mr *ib, u32 key, u32 access);
 int uroce_mr_invalidate(struct ib_pd *pd, u32 key);
+
+/* memory.c */
+struct ib_mr *uroce_mr_memory(struct ib_pd *pd, void *memory, u64 length,
+			      int access);
+struct ib_mr *uroce_mr_dmabuf(struct ib_pd *pd, struct dma_buf *buf, u64 offset,
+			      u64 length, u64 iova, int access);
 
 #endif

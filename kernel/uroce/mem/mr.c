@@ -9,10 +9,10 @@
 
 #include "../dev/dev.h"
 #include "queue.h"
-#include "mem.h"
+#include "dmabuf.h"
 #include "pin.h"
 
-static struct uroce_mr *mr_new(struct ib_pd *pd, int access)
+struct uroce_mr *uroce_mr_new(struct ib_pd *pd, int access)
 {
 	struct uroce_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 
@@ -126,7 +126,7 @@ void uroce_key_free(struct uroce_dev *dev, u32 key)
 	xa_erase(&dev->mrs, key >> 8);
 }
 
-static int mr_publish(struct uroce_mr *mr, bool valid)
+int uroce_mr_publish(struct uroce_mr *mr, bool valid)
 {
 	struct uroce_dev *dev = to_udev(mr->ib.device);
 	int ret;
@@ -154,16 +154,18 @@ static void mr_unpublish(struct uroce_mr *mr)
 	mutex_unlock(&dev->mrs_lock);
 }
 
-static void mr_free(struct uroce_mr *mr)
+void uroce_mr_free(struct uroce_mr *mr)
 {
 	if (mr->odp)
 		uroce_odp_end(mr->odp);
 	uroce_pin_put(mr->pin);
+	if (mr->dmabuf)
+		uroce_dmabuf_close(mr->dmabuf);
 	kvfree(mr->pages);
 	kfree_rcu(mr, rcu);
 }
 
-static void mr_set_range(struct uroce_mr *mr, u64 length, u64 iova)
+void uroce_mr_set_range(struct uroce_mr *mr, u64 length, u64 iova)
 {
 	mr->iova = iova;
 	mr->ib.iova = iova;
@@ -173,7 +175,7 @@ static void mr_set_range(struct uroce_mr *mr, u64 length, u64 iova)
 
 static int mr_pin(struct uroce_mr *mr, u64 start, u64 length, u64 iova)
 {
-	mr_set_range(mr, length, iova);
+	uroce_mr_set_range(mr, length, iova);
 	return uroce_pin_region(mr, start, length);
 }
 
@@ -194,7 +196,7 @@ static int mr_page(struct uroce_mr *mr, u64 start, u64 length, u64 iova)
 		return PTR_ERR(odp);
 	mr->odp = odp;
 	mr->kind = UROCE_MR_ODP;
-	mr_set_range(mr, length, iova);
+	uroce_mr_set_range(mr, length, iova);
 	return 0;
 }
 
@@ -207,7 +209,7 @@ struct ib_mr *uroce_mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 	ret = uroce_fault_verb(to_udev(pd->device), UROCE_VERB_REG_MR);
 	if (ret)
 		return ERR_PTR(ret);
-	mr = mr_new(pd, access);
+	mr = uroce_mr_new(pd, access);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	if (access & IB_ACCESS_ON_DEMAND)
@@ -215,10 +217,10 @@ struct ib_mr *uroce_mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 	else
 		ret = mr_pin(mr, start, length, iova);
 	if (!ret)
-		ret = mr_publish(mr, !mr->odp);
+		ret = uroce_mr_publish(mr, !mr->odp);
 	if (!ret)
 		return &mr->ib;
-	mr_free(mr);
+	uroce_mr_free(mr);
 	return ERR_PTR(ret);
 }
 
@@ -236,16 +238,16 @@ struct ib_mr *uroce_mr_share(struct ib_pd *pd, struct ib_mr *of, u64 iova,
 	ret = uroce_fault_verb(to_udev(pd->device), UROCE_VERB_REG_MR);
 	if (ret)
 		return ERR_PTR(ret);
-	mr = mr_new(pd, access);
+	mr = uroce_mr_new(pd, access);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	mr_set_range(mr, from->length, iova);
+	uroce_mr_set_range(mr, from->length, iova);
 	ret = uroce_pin_share(mr, from);
 	if (!ret)
-		ret = mr_publish(mr, true);
+		ret = uroce_mr_publish(mr, true);
 	if (!ret)
 		return &mr->ib;
-	mr_free(mr);
+	uroce_mr_free(mr);
 	return ERR_PTR(ret);
 }
 
@@ -312,7 +314,7 @@ struct ib_mr *uroce_mr_rereg(struct ib_mr *ib, int flags, u64 start, u64 length,
 	ret = uroce_fault_verb(to_udev(ib->device), UROCE_VERB_REREG_MR);
 	if (ret)
 		return ERR_PTR(ret);
-	other = mr_new(pd, flags & IB_MR_REREG_ACCESS ? access : mr->access);
+	other = uroce_mr_new(pd, flags & IB_MR_REREG_ACCESS ? access : mr->access);
 	if (!other)
 		return ERR_PTR(-ENOMEM);
 	/* Pages that were pinned for reading only must not be written. */
@@ -324,7 +326,7 @@ struct ib_mr *uroce_mr_rereg(struct ib_mr *ib, int flags, u64 start, u64 length,
 	if (!ret && !mr_close(mr))
 		ret = -EBUSY;
 	if (ret) {
-		mr_free(other);
+		uroce_mr_free(other);
 		return ERR_PTR(ret);
 	}
 	mr_pause(mr);
@@ -334,72 +336,24 @@ struct ib_mr *uroce_mr_rereg(struct ib_mr *ib, int flags, u64 start, u64 length,
 	ib->pd = pd;
 	mr_resume(mr);
 	atomic_set(&mr->windows, 0);
-	mr_free(other);
+	uroce_mr_free(other);
 	return NULL;
 }
 
 /* All of the kernel's memory, for users in the kernel. */
 struct ib_mr *uroce_mr_dma(struct ib_pd *pd, int access)
 {
-	struct uroce_mr *mr = mr_new(pd, access);
+	struct uroce_mr *mr = uroce_mr_new(pd, access);
 	int ret;
 
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->kind = UROCE_MR_KERNEL;
 	mr->length = U64_MAX;
-	ret = mr_publish(mr, true);
+	ret = uroce_mr_publish(mr, true);
 	if (!ret)
 		return &mr->ib;
-	mr_free(mr);
-	return ERR_PTR(ret);
-}
-
-/* A region of no bytes has a page too, since a request may name its address. */
-static int mr_list_memory(struct uroce_mr *mr, void *memory)
-{
-	void *first = PTR_ALIGN_DOWN(memory, PAGE_SIZE);
-	u32 i;
-
-	mr->offset = offset_in_page(memory);
-	mr->npages = max_t(u64, 1, PAGE_ALIGN(mr->offset + mr->length) >>
-				   PAGE_SHIFT);
-	mr->pages = kvmalloc_array(mr->npages, sizeof(*mr->pages),
-				   GFP_KERNEL_ACCOUNT);
-	if (!mr->pages)
-		return -ENOMEM;
-	for (i = 0; i < mr->npages; i++)
-		mr->pages[i] = first + i * PAGE_SIZE;
-	return 0;
-}
-
-static int mr_make_null(struct uroce_mr *mr)
-{
-	mr->kind = UROCE_MR_NULL;
-	mr->pages = kzalloc(PAGE_SIZE, GFP_KERNEL_ACCOUNT);
-	return mr->pages ? 0 : -ENOMEM;
-}
-
-/* Memory of the core, or none; see struct univ_queue_ops. */
-struct ib_mr *uroce_mr_memory(struct ib_pd *pd, void *memory, u64 length,
-			      int access)
-{
-	struct uroce_mr *mr;
-	int ret;
-
-	ret = uroce_fault_verb(to_udev(pd->device), UROCE_VERB_REG_MR);
-	if (ret)
-		return ERR_PTR(ret);
-	mr = mr_new(pd, access);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
-	mr->length = length;
-	ret = memory ? mr_list_memory(mr, memory) : mr_make_null(mr);
-	if (!ret)
-		ret = mr_publish(mr, true);
-	if (!ret)
-		return &mr->ib;
-	mr_free(mr);
+	uroce_mr_free(mr);
 	return ERR_PTR(ret);
 }
 
@@ -424,17 +378,17 @@ struct ib_mr *uroce_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max)
 
 	if (type != IB_MR_TYPE_MEM_REG)
 		return ERR_PTR(-EINVAL);
-	mr = mr_new(pd, 0);
+	mr = uroce_mr_new(pd, 0);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->max_pages = max;
 	mr->pages = kvmalloc_array(max, sizeof(*mr->pages),
 				   GFP_KERNEL_ACCOUNT);
 	if (mr->pages)
-		ret = mr_publish(mr, false);
+		ret = uroce_mr_publish(mr, false);
 	if (!ret)
 		return &mr->ib;
-	mr_free(mr);
+	uroce_mr_free(mr);
 	return ERR_PTR(ret);
 }
 
@@ -525,7 +479,7 @@ int uroce_mr_dereg(struct ib_mr *ib, struct ib_udata *udata)
 	uroce_mr_put(mr);
 	/* A copy may still run. It waits for nothing. */
 	wait_for_completion(&mr->idle);
-	mr_free(mr);
+	uroce_mr_free(mr);
 	return 0;
 }
 

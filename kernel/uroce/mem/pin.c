@@ -88,7 +88,7 @@ static int list_pages(struct ib_umem *umem, void **pages, u32 count)
 	return n == count ? 0 : -EINVAL;
 }
 
-/* Pins the pages of a region that is not published. mr_free() unpins them. */
+/* Pins the pages of a region that is not published. uroce_mr_free() unpins them. */
 int uroce_pin_region(struct uroce_mr *mr, u64 start, u64 length)
 {
 	struct uroce_pin *pin = pin_new(mr, start, length, NULL);

@@ -88,7 +88,7 @@ static u16 region_take(struct uroce_mr *mr, const struct univ_send_wr *wr)
 	if (access & MW_CHANGES && !(mr->access & IB_ACCESS_LOCAL_WRITE))
 		return UNIV_REASON_KEY_ACCESS;
 	/* Not a process's region, or one that is being deregistered. */
-	if ((!mr->umem && !mr->odp) ||
+	if ((!mr->umem && !mr->odp && !mr->dmabuf) ||
 	    !atomic_inc_unless_negative(&mr->windows))
 		return UNIV_REASON_KEY_UNKNOWN;
 	return 0;

@@ -189,7 +189,8 @@ static void device_answers(void)
 	CHECK(c.abi_version == UNIV_ABI_VERSION &&
 	      !(c.features & ~(UNIV_FEATURE_WINDOWS | UNIV_FEATURE_XRC |
 			       UNIV_FEATURE_ATOMIC_WRITE | UNIV_FEATURE_DM |
-			       UNIV_FEATURE_CNTRS | UNIV_FEATURE_FLUSH)),
+			       UNIV_FEATURE_CNTRS | UNIV_FEATURE_FLUSH |
+			       UNIV_FEATURE_DMABUF)),
 	      "CONTEXT_QUERY: version %u features %#x", c.abi_version, c.features);
 	close(fd);
 }

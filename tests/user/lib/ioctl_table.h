@@ -32,6 +32,7 @@ static struct {
 	struct raw_qp ud;
 	uint32_t xrcd;		/* 0 if XRC is not supported. */
 	uint32_t dm;		/* 0 if device memory is not supported. */
+	int dmabuf;		/* A dma-buf of it, or -1. */
 	uint32_t target;
 	uint32_t target_num;
 	uint32_t ah;
@@ -299,6 +300,15 @@ static void fill_mr_dm(void *arg)
 	a->access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ZERO_BASED;
 }
 
+static void fill_mr_dmabuf(void *arg)
+{
+	struct univ_mr_dmabuf_reg *a = arg;
+
+	a->length = 64;
+	a->access = IBV_ACCESS_LOCAL_WRITE;
+	a->fd = env.dmabuf;
+}
+
 /*
  * Calls whose default argument is not valid, and calls with more than one kind of valid
  * argument: one row for each kind.
@@ -350,6 +360,7 @@ static const struct special {
 	{ UNIV_DM_ALLOC, .fill = fill_dm },
 	{ UNIV_MR_DM_REG, .fill = fill_mr_dm, .feature = UNIV_FEATURE_DM },
 	{ UNIV_MR_NULL_ALLOC, .feature = UNIV_FEATURE_DM },
+	{ UNIV_MR_DMABUF_REG, .fill = fill_mr_dmabuf, .feature = UNIV_FEATURE_DMABUF },
 };
 
 /* ---- The rules --------------------------------------------------------------- */
@@ -541,12 +552,17 @@ static void set_up_xrc(void)
 static void set_up_dm(void)
 {
 	struct univ_dm_alloc dm = { .length = 64 };
+	struct univ_dm_export export = { 0 };
 
 	env.dm = 0;
+	env.dmabuf = -1;
 	if (!raw_offers(env.fd, UNIV_FEATURE_DM))
 		return;
 	NEED_OK(raw_call(env.fd, UNIV_DM_ALLOC, &dm));
 	env.dm = dm.handle;
+	export.handle = dm.handle;
+	NEED_OK(raw_call(env.fd, UNIV_DM_EXPORT, &export));
+	env.dmabuf = export.fd;
 }
 
 static void set_up_cntr(void)
@@ -625,6 +641,8 @@ static void unmap_rings(void)
 static void tear_down(void)
 {
 	unmap_rings();
+	if (env.dmabuf >= 0)
+		close(env.dmabuf);
 	close(env.fd);
 	close(env.other);
 	munmap(env.mem, RULES_MEM);
@@ -647,6 +665,8 @@ static void undo(const struct rule *r, const void *arg)
 
 	if (r->cmd == UNIV_CHANNEL_CREATE) {
 		close(((const struct univ_channel_create *)arg)->fd);
+	} else if (r->cmd == UNIV_DM_EXPORT) {
+		close(((const struct univ_dm_export *)arg)->fd);
 	} else if (r->cmd == UNIV_MCAST_ATTACH) {
 		fill_mcast(&detach);
 		raw_call(env.fd, UNIV_MCAST_DETACH, &detach);

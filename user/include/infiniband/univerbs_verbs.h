@@ -69,11 +69,13 @@ int univerbs_modify_ah(struct ibv_ah *ah, struct ibv_ah_attr *attr);
  * @UNIVERBS_MR_MEMORY: memory of a process
  * @UNIVERBS_MR_DM: device memory
  * @UNIVERBS_MR_NULL: none: a null region
+ * @UNIVERBS_MR_DMABUF: a dma-buf
  */
 enum univerbs_mr_kind {
 	UNIVERBS_MR_MEMORY,
 	UNIVERBS_MR_DM,
 	UNIVERBS_MR_NULL,
+	UNIVERBS_MR_DMABUF,
 };
 
 /**

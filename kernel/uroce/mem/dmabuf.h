@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The steps of a registration that mr.c and memory.c share, and dma-bufs.
+ * Private to this room.
+ */
+#ifndef UROCE_DMABUF_H
+#define UROCE_DMABUF_H
+
+#include "mem.h"
+
+/* mr.c */
+struct uroce_mr *uroce_mr_new(struct ib_pd *pd, int access);
+void uroce_mr_set_range(struct uroce_mr *mr, u64 length, u64 iova);
+int uroce_mr_publish(struct uroce_mr *mr, bool valid);
+void uroce_mr_free(struct uroce_mr *mr);
+
+/* dmabuf.c */
+int uroce_dmabuf_check(int access);
+struct uroce_dmabuf *uroce_dmabuf_open(struct dma_buf *buf,
+				       struct ib_device *ib);
+void *uroce_dmabuf_memory(const struct uroce_dmabuf *dmabuf);
+void uroce_dmabuf_close(struct uroce_dmabuf *dmabuf);
+
+#endif
