@@ -504,6 +504,7 @@ struct univ_hdr {
  *	%UNIV_QP_CNTR
  * @UNIV_FEATURE_FLUSH: send rings take %UNIV_WR_FLUSH
  * @UNIV_FEATURE_DMABUF: regions of dma-bufs: %UNIV_MR_DMABUF_REG
+ * @UNIV_FEATURE_IGNORE_OVERRUN: %UNIV_CQ_IGNORE_OVERRUN
  */
 enum univ_feature {
 	UNIV_FEATURE_WINDOWS	= 1 << 0,
@@ -513,6 +514,7 @@ enum univ_feature {
 	UNIV_FEATURE_CNTRS	= 1 << 4,
 	UNIV_FEATURE_FLUSH	= 1 << 5,
 	UNIV_FEATURE_DMABUF	= 1 << 6,
+	UNIV_FEATURE_IGNORE_OVERRUN = 1 << 7,
 };
 
 /**
@@ -1248,13 +1250,17 @@ struct univ_bell {
 };
 
 /**
- * enum univ_cq_flags - optional fields of the completions of a queue
+ * enum univ_cq_flags - optional fields of the completions of a queue, and its
+ *	kind
  * @UNIV_CQ_TIMESTAMP: Fill univ_cqe.timestamp.
  * @UNIV_CQ_WALLCLOCK: Fill univ_cqe.wallclock.
+ * @UNIV_CQ_IGNORE_OVERRUN: A completion that finds no free slot is lost, and
+ *	nothing else happens. Needs %UNIV_FEATURE_IGNORE_OVERRUN.
  */
 enum univ_cq_flags {
 	UNIV_CQ_TIMESTAMP	= 1 << 0,
 	UNIV_CQ_WALLCLOCK	= 1 << 1,
+	UNIV_CQ_IGNORE_OVERRUN	= 1 << 2,
 };
 
 /**

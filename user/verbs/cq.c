@@ -170,10 +170,18 @@ static int parent_check(const struct ibv_context *context, struct ibv_pd *pd)
 	return to_upd(pd)->domain ? 0 : univ_fail_not_parent("ibv_create_cq_ex");
 }
 
-static int attr_ex_check(const struct ibv_context *context, const struct ibv_cq_init_attr_ex *attr)
+static uint32_t flags_offered(struct ibv_context *context)
 {
-	/* A full ring ends the queue, so IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN is not offered. */
-	const uint32_t flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+	uint32_t flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+
+	if (to_ucontext(context)->features & UNIV_FEATURE_IGNORE_OVERRUN)
+		flags |= IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
+	return flags;
+}
+
+static int attr_ex_check(struct ibv_context *context, const struct ibv_cq_init_attr_ex *attr)
+{
+	const uint32_t flags = flags_offered(context);
 	const uint32_t known = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
 
 	if (attr->wc_flags & ~WC_FLAGS_OFFERED)
@@ -190,14 +198,17 @@ static int attr_ex_check(const struct ibv_context *context, const struct ibv_cq_
 	return 0;
 }
 
-static uint32_t kernel_flags(uint64_t wc_flags)
+static uint32_t kernel_flags(const struct ibv_cq_init_attr_ex *attr)
 {
 	uint32_t flags = 0;
 
-	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+	if (attr->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
 		flags |= UNIV_CQ_TIMESTAMP;
-	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+	if (attr->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
 		flags |= UNIV_CQ_WALLCLOCK;
+	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
+	    (attr->flags & IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN))
+		flags |= UNIV_CQ_IGNORE_OVERRUN;
 	return flags;
 }
 
@@ -216,7 +227,7 @@ struct ibv_cq_ex *univ_create_cq_ex(struct ibv_context *context, struct ibv_cq_i
 
 	if (attr_ex_check(context, attr))
 		return NULL;
-	cq = cq_create(context, attr, kernel_flags(attr->wc_flags));
+	cq = cq_create(context, attr, kernel_flags(attr));
 	if (!cq)
 		return NULL;
 	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS)

@@ -11,6 +11,8 @@
  */
 noinline void univ_cq_overrun(struct univ_cq *cq)
 {
+	if (cq->flags & UNIV_CQ_IGNORE_OVERRUN)
+		return;
 	univ_ring_set_flags(&cq->ring, cq->ring.flags | UNIV_RING_OVERRUN);
 	univ_event_raise(&cq->obj.ctx->events, &cq->async_events,
 			 IB_EVENT_CQ_ERR);
@@ -32,7 +34,12 @@ noinline void univ_cq_fire(struct univ_cq *cq, u32 arm)
 	univ_event_complete(&cq->tell->events, &cq->comp_events);
 }
 
-/* Returns false if there is no room. Context: cq->lock is held. */
+/*
+ * Returns false if there is no room. A queue with UNIV_CQ_IGNORE_OVERRUN then
+ * loses this completion and no other. It does not write over the oldest one, as
+ * hardware does: a reader finds a completion by the phase of its slot, and
+ * would wait for a phase that has passed. Context: cq->lock is held.
+ */
 static __always_inline bool write_one(struct univ_cq *cq,
 				      const struct univ_cqe *cqe,
 				      bool solicited)
@@ -40,7 +47,7 @@ static __always_inline bool write_one(struct univ_cq *cq,
 	struct univ_cqe *slot = univ_cq_reserve(cq);
 
 	if (unlikely(!slot))
-		return false;
+		return cq->flags & UNIV_CQ_IGNORE_OVERRUN;
 	memcpy(slot, cqe, offsetof(struct univ_cqe, timestamp));
 	slot->reserved = 0;
 	univ_cq_commit(cq, slot, solicited);

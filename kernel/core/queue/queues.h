@@ -200,7 +200,8 @@ static inline void univ_queue_kick(struct univ_object *obj,
  * Returns the slot of the next completion. The caller fills it, all but the
  * phase and the times, and hands it to univ_cq_commit(). Returns NULL when
  * there is no room: the queue is then in error for good, the process gets
- * IBV_EVENT_CQ_ERR, and the caller moves the queue pair to the error state.
+ * IBV_EVENT_CQ_ERR, and the caller moves the queue pair to the error state. A
+ * queue with UNIV_CQ_IGNORE_OVERRUN loses the completion instead.
  * Context: cq->lock is held until the commit.
  */
 static inline struct univ_cqe *univ_cq_reserve(struct univ_cq *cq)

@@ -5,8 +5,6 @@
 #include "compat.h"
 #include "verbs.h"
 
-#define UNIV_CQ_FLAGS (UNIV_CQ_TIMESTAMP | UNIV_CQ_WALLCLOCK)
-
 struct univ_cq *univ_cq_get(struct univ_context *ctx, u32 handle,
 			    struct univ_hdr *hdr)
 {
@@ -45,12 +43,29 @@ static void cq_comp_handler(struct ib_cq *ib, void *context)
 {
 }
 
+/* A queue of the device, behind the ring, overruns by its own rules. */
+bool univ_cq_overrun_offered(const struct univ_device *dev)
+{
+	return !univ_queue_can(dev, UNIV_QUEUE_DEVICE_CQ) &&
+	       !univ_queue_can(dev, UNIV_QUEUE_WRITES_CQ);
+}
+
+static u32 cq_flags_offered(const struct univ_device *dev)
+{
+	u32 flags = 0;
+
+	/* The core cannot stamp completions that the device writes. */
+	if (!univ_queue_can(dev, UNIV_QUEUE_WRITES_CQ))
+		flags |= UNIV_CQ_TIMESTAMP | UNIV_CQ_WALLCLOCK;
+	if (univ_cq_overrun_offered(dev))
+		flags |= UNIV_CQ_IGNORE_OVERRUN;
+	return flags;
+}
+
 static int cq_check(struct univ_context *ctx, struct univ_cq_create *cmd)
 {
 	struct ib_device *ib = ctx->dev->ib;
-	/* The core cannot stamp completions that the device writes. */
-	u32 known = univ_queue_can(ctx->dev, UNIV_QUEUE_WRITES_CQ) ?
-			    0 : UNIV_CQ_FLAGS;
+	u32 known = cq_flags_offered(ctx->dev);
 
 	if (cmd->cq_flags & ~known)
 		return univ_explain(&cmd->hdr, -EOPNOTSUPP, UNIV_REASON_FLAGS,

@@ -62,6 +62,8 @@ static u32 context_features(const struct univ_device *dev)
 		features |= UNIV_FEATURE_FLUSH;
 	if (univ_dmabuf_offered(dev))
 		features |= UNIV_FEATURE_DMABUF;
+	if (univ_cq_overrun_offered(dev))
+		features |= UNIV_FEATURE_IGNORE_OVERRUN;
 	return features;
 }
 

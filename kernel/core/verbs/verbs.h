@@ -107,6 +107,7 @@ int univ_ah_destroy(struct univ_object *obj);
 struct univ_cq *univ_cq_get(struct univ_context *ctx, u32 handle,
 			    struct univ_hdr *hdr);
 int univ_cq_destroy(struct univ_object *obj);
+bool univ_cq_overrun_offered(const struct univ_device *dev);
 bool univ_xrc_offered(const struct univ_device *dev);
 struct univ_xrcd *univ_xrcd_get(struct univ_context *ctx, u32 handle,
 				struct univ_hdr *hdr);

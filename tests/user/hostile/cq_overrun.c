@@ -72,6 +72,70 @@ out:
 	pair_close(&p);
 }
 
+static bool nothing_happened(struct pair *p)
+{
+	struct ibv_qp_attr attr;
+	struct ibv_qp_init_attr init;
+	struct ibv_async_event event;
+
+	NEED_OK(ibv_query_qp(p->qp[0], &attr, IBV_QP_STATE, &init));
+	return attr.qp_state == IBV_QPS_RTS && !async_event(p->dev.ctx, &event, 0);
+}
+
+/* Write to memory of the peer until it has the value; each write has a completion. */
+static void overflow(struct pair *p, int count)
+{
+	volatile uint64_t *to = (uint64_t *)p->buf[1];
+	uint64_t end = deadline_ms(WC_TIMEOUT);
+
+	for (uint64_t k = 0; k < (uint64_t)count; k++)
+		CHECK_ERR(post_rdma(p, 0, k, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	*(uint64_t *)p->buf[0] = 0x77;
+	CHECK_ERR(post_rdma(p, 0, count, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	while (*to != 0x77 && now_ns() < end)
+		sched_yield();
+	CHECK(*to == 0x77, "the last write does not arrive");
+	*to = 0;
+	*(uint64_t *)p->buf[0] = 0;
+}
+
+/*
+ * With IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN the queue loses what finds no room, and goes on: it
+ * takes completions again when there is room.
+ */
+static void ignored(void)
+{
+	struct ibv_cq_init_attr_ex attr = { .cqe = 8, .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		.flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN };
+	struct ibv_cq_ex *cq;
+	struct ibv_wc wc;
+	struct pair p;
+
+	pair_open(&p, &(struct pair_want){ .send_wr = 512, .stay_reset = true });
+	cq = ibv_create_cq_ex(p.dev.ctx, &attr);
+	if (!cq) {
+		CHECK(errno == EOPNOTSUPP, "create_cq_ex: %s", err_name(errno));
+		printf("the device reports overruns always\n");
+		pair_make_ready(&p);
+		pair_close(&p);
+		return;
+	}
+	pair_replace_cq(&p, ibv_cq_ex_to_cq(cq));
+	for (int round = 0; round < 3; round++) {
+		overflow(&p, cq->cqe + 100);
+		CHECK(nothing_happened(&p), "the overrun was not ignored");
+		for (int k = 0; k < cq->cqe; k++)
+			if (WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS))
+				CHECK(wc.wr_id == (uint64_t)k, "completion %" PRIu64 ", expected %d",
+				      wc.wr_id, k);
+		WANT_EMPTY(p.cq[0]);
+	}
+	CHECK_ERR(post_rdma(&p, 0, 5, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	CHECK(wc.wr_id == 5, "completion %" PRIu64 " after the overrun", wc.wr_id);
+	pair_close(&p);
+}
+
 #define TOTAL 2000
 
 struct traffic {
@@ -155,6 +219,7 @@ static void resize_under_traffic(void)
 static const struct test_case cases[] = {
 	{ "overrun", overrun },
 	{ "exactly_full", exactly_full },
+	{ "ignored", ignored },
 	{ "resize_under_traffic", resize_under_traffic },
 };
 
