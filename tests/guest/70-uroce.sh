@@ -128,6 +128,7 @@ run_test "uroce: datagrams within a host, and the headers that they show" 60 wit
 user_test atomic_write 100
 user_test odp 300
 user_test odp_traffic 300
+user_test odp_rereg 300
 user_test flush 100
 user_test extend 200
 user_test queries 100

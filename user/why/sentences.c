@@ -248,6 +248,11 @@ void univ_explain_access(struct univ_line *line, const struct univ_failure *f)
 			 "IBV_ACCESS_FLUSH_GLOBAL alone");
 		return;
 	}
+	if (f->err == EINVAL && f->value & IBV_ACCESS_ON_DEMAND && f->value & IBV_ACCESS_HUGETLB) {
+		univ_say(line, "IBV_ACCESS_HUGETLB needs an address and a length; a region of all addresses "
+			 "has pages of every size");
+		return;
+	}
 	univ_say(line, "not all of these flags are offered by the device: ");
 	say_flags(line, UNIV_FLAGS_ACCESS, f->value);
 }

@@ -34,11 +34,14 @@ static u32 flush_flags(struct ib_device *ib, u32 access)
 	return access & UNIV_ACCESS_FLUSH;
 }
 
-/* @odp: on-demand paging is possible. */
+/*
+ * @odp: on-demand paging is possible, and with it a promise that all pages are
+ * huge. For pages that are pinned the promise has no effect.
+ */
 int univ_mr_check_access(struct ib_device *ib, struct univ_hdr *hdr, u32 access,
 			 bool odp)
 {
-	u32 refused = IB_ACCESS_HUGETLB | (odp ? 0 : IB_ACCESS_ON_DEMAND);
+	u32 refused = odp ? 0 : IB_ACCESS_HUGETLB | IB_ACCESS_ON_DEMAND;
 	u32 flush = flush_flags(ib, access), lacks = 0;
 	int ret;
 
@@ -68,7 +71,10 @@ int univ_mr_check_range(struct ib_device *ib, struct univ_hdr *hdr,
 	u64 end;
 
 	if (mr_is_implicit(ib, range, access))
-		return 0;
+		return access & IB_ACCESS_HUGETLB ?
+			       univ_explain(hdr, -EINVAL,
+					    UNIV_REASON_ACCESS_FLAGS, 0, access,
+					    0) : 0;
 	if (!range->length)
 		return univ_explain(hdr, -EINVAL, UNIV_REASON_ZERO,
 				    UNIV_LIMIT_MR_LENGTH, 0, 0);

@@ -182,6 +182,17 @@ static struct uroce_chunk *chunk_get(struct uroce_odp *odp, unsigned long addr)
 }
 
 /*
+ * Is the page mapped as a part of a huge one, if the region demands it? The
+ * owner of such a region promises that, and other devices rely on it. So a
+ * program that breaks the promise fails here too.
+ */
+static bool page_is_fit(const struct uroce_odp *odp, unsigned long pfn)
+{
+	return !odp->huge ||
+	       hmm_pfn_to_map_order(pfn) + PAGE_SHIFT >= HPAGE_SHIFT;
+}
+
+/*
  * A page that could be written stays the same page until it is removed. A page
  * that the kernel itself cannot reach (memfd_secret(2)) is refused: its address
  * stays unmapped as long as it is that page.
@@ -203,7 +214,8 @@ static int chunk_list(struct uroce_chunk *c, unsigned long addr,
 		if (!(pfn & HMM_PFN_VALID))
 			continue;
 		page = page_address(hmm_pfn_to_page(pfn));
-		if (copy_from_kernel_nofault(&byte, page, sizeof(byte)))
+		if (!page_is_fit(c->odp, pfn) ||
+		    copy_from_kernel_nofault(&byte, page, sizeof(byte)))
 			return -EFAULT;
 		WRITE_ONCE(*entry, (unsigned long)page | flags |
 			   (*entry & ENTRY_WRITE));

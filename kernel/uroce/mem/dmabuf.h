@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The steps of a registration that mr.c and memory.c share, and dma-bufs.
- * Private to this room.
+ * The steps of a registration, which mr.c, memory.c and rereg.c share, and
+ * dma-bufs. Private to this room.
  */
 #ifndef UROCE_DMABUF_H
 #define UROCE_DMABUF_H
@@ -11,7 +11,9 @@
 /* mr.c */
 struct uroce_mr *uroce_mr_new(struct ib_pd *pd, int access);
 void uroce_mr_set_range(struct uroce_mr *mr, u64 length, u64 iova);
+int uroce_mr_fill(struct uroce_mr *mr, u64 start, u64 length, u64 iova);
 int uroce_mr_publish(struct uroce_mr *mr, bool valid);
+bool uroce_mr_close(struct uroce_mr *mr);
 void uroce_mr_free(struct uroce_mr *mr);
 
 /* dmabuf.c */

@@ -70,6 +70,8 @@ enum uroce_mr_kind {
  * @npages: number of entries of @pages in use
  * @room: of pinned pages: entries that @pages has room for
  * @max_pages: fast registration: entries that @pages has room for; otherwise 0
+ * @start: address of the first byte in the process that registered it
+ * @mm: address space of that process; only to be compared
  * @iova: address of the first byte, as requests name it
  * @length: in bytes; uroce_mr_extend() adds to it while copies run
  * @offset: offset of the first byte in @pages[0]
@@ -77,6 +79,7 @@ enum uroce_mr_kind {
  * @kind: enum uroce_mr_kind
  * @valid: requests may use the key; see uroce_mr_hold(). False for on-demand
  *	paging, which keeps such regions off the fast path
+ * @pageable: likewise for on-demand paging
  * @odp: state of on-demand paging, or NULL
  * @windows: number of windows bound to the region; negative when no more may be
  *	bound
@@ -93,12 +96,15 @@ struct uroce_mr {
 	u32 npages;
 	u32 room;
 	u32 max_pages;
+	u64 start;
+	const void *mm;
 	u64 iova;
 	u64 length;
 	u32 offset;
 	u32 access;
 	u8 kind;
 	bool valid;
+	bool pageable;
 	struct uroce_odp *odp;
 	atomic_t windows;
 };
@@ -158,7 +164,7 @@ uroce_mr_hold(const struct uroce_mr_table *table, const struct ib_pd *pd,
 		return NULL;
 	smp_mb__after_atomic();
 	/*
-	 * Acquire: pairs with the release in uroce_mr_fast() and mr_resume().
+	 * Acquire: pairs with the release in uroce_mr_fast() and of rereg.c.
 	 */
 	if (likely(smp_load_acquire(&mr->valid) && mr->ib.lkey == key &&
 		   mr->ib.pd == pd && uroce_mr_allows(mr, addr, len, access)))
@@ -379,9 +385,6 @@ static inline bool uroce_seg_get(struct uroce_seg *seg, struct ib_pd *pd,
 /* mr.c: the control path. */
 struct ib_mr *uroce_mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 			   int access, UNIV_DMAH_ARG struct ib_udata *udata);
-struct ib_mr *uroce_mr_rereg(struct ib_mr *ib, int flags, u64 start, u64 length,
-			     u64 iova, int access, struct ib_pd *pd,
-			     struct ib_udata *udata);
 struct ib_mr *uroce_mr_dma(struct ib_pd *pd, int access);
 struct ib_mr *uroce_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max);
 int uroce_mr_map(struct ib_mr *ib, struct scatterlist *sgl, int n,
@@ -395,6 +398,11 @@ int uroce_mr_advise(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 		    struct uverbs_attr_bundle *attrs);
 int uroce_mr_fast(struct ib_pd *pd, struct ib_mr *ib, u32 key, u32 access);
 int uroce_mr_invalidate(struct ib_pd *pd, u32 key);
+
+/* rereg.c */
+struct ib_mr *uroce_mr_rereg(struct ib_mr *ib, int flags, u64 start, u64 length,
+			     u64 iova, int access, struct ib_pd *pd,
+			     struct ib_udata *udata);
 
 /* memory.c */
 struct ib_mr *uroce_mr_memory(struct ib_pd *pd, void *memory, u64 length,

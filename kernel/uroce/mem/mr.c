@@ -137,6 +137,7 @@ int uroce_mr_publish(struct uroce_mr *mr, bool valid)
 		goto unlock;
 	mr->ib.rkey = mr->ib.lkey;
 	mr->valid = valid;
+	mr->pageable = mr->odp;
 	table_set(dev, mr->ib.lkey >> 8, mr);
 	trace_uroce_mr_create(&mr->ib, mr->iova, mr->length);
 unlock:
@@ -200,6 +201,19 @@ static int mr_page(struct uroce_mr *mr, u64 start, u64 length, u64 iova)
 	return 0;
 }
 
+/*
+ * Makes the memory of a new region, whose access flags were set, out of the
+ * caller's.
+ */
+int uroce_mr_fill(struct uroce_mr *mr, u64 start, u64 length, u64 iova)
+{
+	mr->start = start;
+	mr->mm = current->mm;
+	return mr->access & IB_ACCESS_ON_DEMAND ?
+		       mr_page(mr, start, length, iova) :
+		       mr_pin(mr, start, length, iova);
+}
+
 struct ib_mr *uroce_mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 			   int access, UNIV_DMAH_ARG struct ib_udata *udata)
 {
@@ -212,10 +226,7 @@ struct ib_mr *uroce_mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 	mr = uroce_mr_new(pd, access);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	if (access & IB_ACCESS_ON_DEMAND)
-		ret = mr_page(mr, start, length, iova);
-	else
-		ret = mr_pin(mr, start, length, iova);
+	ret = uroce_mr_fill(mr, start, length, iova);
 	if (!ret)
 		ret = uroce_mr_publish(mr, !mr->odp);
 	if (!ret)
@@ -249,95 +260,6 @@ struct ib_mr *uroce_mr_share(struct ib_pd *pd, struct ib_mr *of, u64 iova,
 		return &mr->ib;
 	uroce_mr_free(mr);
 	return ERR_PTR(ret);
-}
-
-/*
- * Afterwards no look-up finds the region and no copy uses it. The grace period
- * is for readers that looked at the region while it was valid but have not
- * taken a reference yet.
- */
-static void mr_pause(struct uroce_mr *mr)
-{
-	WRITE_ONCE(mr->valid, false);
-	synchronize_rcu();
-	uroce_mr_put(mr);
-	wait_for_completion(&mr->idle);
-}
-
-static void mr_resume(struct uroce_mr *mr)
-{
-	reinit_completion(&mr->idle);
-	refcount_set(&mr->ref, 1);
-	/* Pairs with the acquire in uroce_mr_hold(). */
-	smp_store_release(&mr->valid, true);
-}
-
-static void mr_swap_pages(struct uroce_mr *mr, struct uroce_mr *other)
-{
-	swap(mr->pin, other->pin);
-	swap(mr->umem, other->umem);
-	swap(mr->pages, other->pages);
-	swap(mr->npages, other->npages);
-	swap(mr->room, other->room);
-	swap(mr->iova, other->iova);
-	swap(mr->length, other->length);
-	swap(mr->offset, other->offset);
-}
-
-/*
- * From now on no window can be bound to the region. Returns false if one is
- * bound: the specification and ibv_dereg_mr(3) demand that deregistration then
- * fails, since the owner of the window could not tell that its memory is gone.
- */
-static bool mr_close(struct uroce_mr *mr)
-{
-	/* Ordering: pairs with the barrier in region_put() of mw.c. */
-	return !atomic_cmpxchg(&mr->windows, 0, INT_MIN);
-}
-
-/*
- * Changes the range, access or domain; the keys stay. All steps that can fail
- * come first, so the region is either changed or left as it was. Context: one
- * caller at a time.
- */
-struct ib_mr *uroce_mr_rereg(struct ib_mr *ib, int flags, u64 start, u64 length,
-			     u64 iova, int access, struct ib_pd *pd,
-			     struct ib_udata *udata)
-{
-	struct uroce_mr *mr = to_umr(ib), *other;
-	int ret;
-
-	/* A region cannot begin or cease to be pinned. */
-	if (mr->odp || (flags & IB_MR_REREG_ACCESS &&
-			access & IB_ACCESS_ON_DEMAND))
-		return ERR_PTR(-EOPNOTSUPP);
-	ret = uroce_fault_verb(to_udev(ib->device), UROCE_VERB_REREG_MR);
-	if (ret)
-		return ERR_PTR(ret);
-	other = uroce_mr_new(pd, flags & IB_MR_REREG_ACCESS ? access : mr->access);
-	if (!other)
-		return ERR_PTR(-ENOMEM);
-	/* Pages that were pinned for reading only must not be written. */
-	if (flags & IB_MR_REREG_TRANS)
-		ret = mr_pin(other, start, length, iova);
-	else if (ib_access_writable(other->access) &&
-		 !uroce_pin_writable(mr->pin))
-		ret = mr_pin(other, mr->umem->address, mr->length, mr->iova);
-	if (!ret && !mr_close(mr))
-		ret = -EBUSY;
-	if (ret) {
-		uroce_mr_free(other);
-		return ERR_PTR(ret);
-	}
-	mr_pause(mr);
-	if (other->umem)
-		mr_swap_pages(mr, other);
-	mr->access = other->access;
-	ib->pd = pd;
-	mr_resume(mr);
-	atomic_set(&mr->windows, 0);
-	uroce_mr_free(other);
-	return NULL;
 }
 
 /* All of the kernel's memory, for users in the kernel. */
@@ -468,11 +390,22 @@ int uroce_mr_invalidate(struct ib_pd *pd, u32 key)
 	return mr_held(mr) ? -EAGAIN : 0;
 }
 
+/*
+ * From now on no window can be bound to the region. Returns false if one is
+ * bound: the specification and ibv_dereg_mr(3) demand that deregistration then
+ * fails, since the owner of the window could not tell that its memory is gone.
+ */
+bool uroce_mr_close(struct uroce_mr *mr)
+{
+	/* Ordering: pairs with the barrier in region_put() of mw.c. */
+	return !atomic_cmpxchg(&mr->windows, 0, INT_MIN);
+}
+
 int uroce_mr_dereg(struct ib_mr *ib, struct ib_udata *udata)
 {
 	struct uroce_mr *mr = to_umr(ib);
 
-	if (!mr_close(mr))
+	if (!uroce_mr_close(mr))
 		return -EBUSY;
 	trace_uroce_mr_destroy(ib, mr->iova, mr->length);
 	mr_unpublish(mr);
@@ -490,7 +423,8 @@ void uroce_mr_release(struct uroce_mr *mr)
 
 /*
  * As uroce_mr_hold(), for regions of on-demand paging, whose keys no request
- * changes or invalidates.
+ * changes or invalidates. mr_pause() waits for a grace period before it waits
+ * for references, so the look at @pageable need not be repeated.
  */
 static struct uroce_mr *mr_hold_odp(const struct uroce_mr_table *table,
 				    const struct ib_pd *pd, u32 key, u64 addr,
@@ -498,7 +432,9 @@ static struct uroce_mr *mr_hold_odp(const struct uroce_mr_table *table,
 {
 	struct uroce_mr *mr = uroce_mr_lookup(table, key >> 8);
 
-	if (!mr || !mr->odp || !refcount_inc_not_zero(&mr->ref))
+	/* Acquire: pairs with the release in mr_resume(). */
+	if (!mr || !smp_load_acquire(&mr->pageable) ||
+	    !refcount_inc_not_zero(&mr->ref))
 		return NULL;
 	if (mr->ib.lkey == key && mr->ib.pd == pd &&
 	    uroce_mr_allows(mr, addr, len, access))
@@ -532,12 +468,12 @@ u16 uroce_mr_why(const struct ib_pd *pd, u32 key, u64 addr, u32 len, u32 access)
 	const struct uroce_mr *mr;
 
 	mr = uroce_mr_lookup(rcu_dereference_bh(dev->table), key >> 8);
-	if (!mr || (!READ_ONCE(mr->valid) && !mr->odp) || mr->ib.rkey != key ||
-	    mr->ib.pd != pd)
+	if (!mr || (!READ_ONCE(mr->valid) && !READ_ONCE(mr->pageable)) ||
+	    mr->ib.rkey != key || mr->ib.pd != pd)
 		return UNIV_REASON_KEY_UNKNOWN;
 	if (access & ~mr->access)
 		return UNIV_REASON_KEY_ACCESS;
 	if (!uroce_mr_allows(mr, addr, len, access))
 		return UNIV_REASON_KEY_RANGE;
-	return mr->odp ? UNIV_REASON_PAGE_FAULT : 0;
+	return READ_ONCE(mr->pageable) ? UNIV_REASON_PAGE_FAULT : 0;
 }

@@ -478,13 +478,19 @@ void uroce_ask_drop(struct uroce_ask **slot)
 
 /* ---- regions ------------------------------------------------------------- */
 
-/* Nothing is pinned or charged, and the length does not matter. */
+/*
+ * Nothing is pinned or charged, and the length does not matter. The RDMA core
+ * refuses an implicit umem of huge pages; the entries of a chunk are pages of
+ * the usual size.
+ */
 struct uroce_odp *uroce_odp_create(struct ib_device *ib, u64 start, int access)
 {
 	struct uroce_odp *odp = kzalloc(sizeof(*odp), GFP_KERNEL_ACCOUNT);
 
 	if (!odp)
 		return ERR_PTR(-ENOMEM);
+	odp->huge = access & IB_ACCESS_HUGETLB;
+	access &= ~IB_ACCESS_HUGETLB;
 	odp->root = ib_umem_odp_alloc_implicit(ib, access);
 	if (IS_ERR(odp->root)) {
 		int ret = PTR_ERR(odp->root);

@@ -45,6 +45,7 @@ struct uroce_chunk {
  * @mm: address space of the process that registered the region
  * @root: the RDMA core's parent of all chunks
  * @start: address of the region's first byte in the process
+ * @huge: a page that is not huge cannot be faulted in
  * @lock: see the head of odp.c; also for chunks leaving @chunks
  * @chunks: by address / CHUNK_SIZE. Only the work item changes it.
  * @order: the chunks, oldest first
@@ -65,6 +66,7 @@ struct uroce_odp {
 	struct mm_struct *mm;
 	struct ib_umem_odp *root;
 	u64 start;
+	bool huge;
 	rwlock_t lock;
 	struct xarray chunks;
 	struct list_head order;
