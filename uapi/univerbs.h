@@ -374,6 +374,7 @@ enum univ_dmabuf_cause {
  * @UNIV_LIMIT_MW_LENGTH: Bytes of a memory window.
  * @UNIV_LIMIT_DM_LENGTH: Bytes of device memory.
  * @UNIV_LIMIT_DM_ALIGN: Binary logarithm of the alignment of device memory.
+ * @UNIV_LIMIT_RATE: Rate of a queue pair, in units of 1000 bits in each second.
  * @UNIV_LIMIT_COUNT: Number of limits; not a limit.
  */
 enum univ_limit {
@@ -396,6 +397,7 @@ enum univ_limit {
 	UNIV_LIMIT_MW_LENGTH,
 	UNIV_LIMIT_DM_LENGTH,
 	UNIV_LIMIT_DM_ALIGN,
+	UNIV_LIMIT_RATE,
 	UNIV_LIMIT_COUNT
 };
 
@@ -629,6 +631,9 @@ struct univ_device_query {
 	__u32 cq_mod_max_count;
 	__u32 cq_mod_max_period;	/* microseconds */
 	__u32 reserved;
+	__u32 rate_limit_min;		/* 1000 bits in each second */
+	__u32 rate_limit_max;
+	__aligned_u64 rate_limit_types;	/* enum ibv_qp_type, as bits */
 };
 
 /**
@@ -1578,6 +1583,31 @@ struct univ_qp_modify {
 };
 
 /**
+ * struct univ_qp_rate - ibv_modify_qp_rate_limit(3)
+ * @hdr: head
+ * @handle: in
+ * @rate_limit: in: 1000 bits in each second; 0: no limit
+ * @max_burst_sz: in: bytes that may be sent at once; 0: the device's choice
+ * @typical_pkt_sz: in: bytes of the packets; 0: the MTU
+ * @reserved: zero
+ *
+ * IBV_QP_RATE_LIMIT of %UNIV_QP_MODIFY sets the rate alone. A reset ends the
+ * limit.
+ *
+ * Errors: EOPNOTSUPP if the device limits no rate of queue pairs of this type.
+ * EINVAL for a rate above the highest one, and for a burst or a packet size
+ * without a rate.
+ */
+struct univ_qp_rate {
+	struct univ_hdr hdr;
+	__u32 handle;
+	__u32 rate_limit;
+	__u32 max_burst_sz;
+	__u16 typical_pkt_sz;
+	__u16 reserved;
+};
+
+/**
  * struct univ_qp_query - ibv_query_qp(3)
  * @hdr: head
  * @handle: in
@@ -1801,6 +1831,7 @@ struct univ_event {
 #define UNIV_MR_NULL_ALLOC	UNIV_IO(0x43)	/* struct univ_mr_null_alloc */
 #define UNIV_MR_DMABUF_REG	UNIV_IO(0x44)	/* struct univ_mr_dmabuf_reg */
 #define UNIV_DM_EXPORT		UNIV_IO(0x45)	/* struct univ_dm_export */
+#define UNIV_QP_RATE		UNIV_IO(0x46)	/* struct univ_qp_rate */
 
 #define UNIV_CNTR_QUERY		UNIV_IO(0x50)	/* struct univ_cntr_query */
 #define UNIV_CNTR_CREATE	UNIV_IO(0x51)	/* struct univ_cntr_create */

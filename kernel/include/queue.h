@@ -168,6 +168,18 @@ static inline void univ_queue_count(const struct univ_queue_cntr *cntr, bool ok,
 }
 
 /**
+ * struct univ_queue_rate - the limit of a queue pair's rate
+ * @kbps: 1000 bits in each second; 0: no limit
+ * @burst: bytes that may be sent at once; 0: the device's choice
+ * @packet: size of its typical packets; 0: the MTU
+ */
+struct univ_queue_rate {
+	u32 kbps;
+	u32 burst;
+	u16 packet;
+};
+
+/**
  * struct univ_queue_rings - the rings of a queue pair
  * @core: for univ_queue_ah_get(); stays until the queue pair was destroyed
  * @send: requests to send
@@ -224,6 +236,9 @@ struct univ_queue_window {
  * @caps: enum univ_queue_caps
  * @cntr_ops: enum univ_cntr_ops that completion counters count; 0: the device
  *	has no completion counters
+ * @rate_max: highest rate of @qp_rate, in units of 1000 bits in each second;
+ *	the lowest one is 1
+ * @rate_types: enum ib_qp_type of queue pairs with such a limit, as bits
  * @cq_attach: completions go to @core from now on, until destroy_cq
  * @qp_attach: requests come from @rings, whose struct is copied; its memory
  *	stays until destroy_qp has returned. The queue pair is in RESET. Both of
@@ -237,6 +252,10 @@ struct univ_queue_window {
  *	counted yet, in @cntr, whose struct is copied; its memory stays until
  *	destroy_qp has returned. The queue pair is in RESET or INIT. Return 0 or
  *	an errno. Needed with @cntr_ops
+ * @qp_rate: limit the rate of the requests that the queue pair sends, from now
+ *	until a reset. The queue pair is of @rate_types, in any state, and the
+ *	rate is at most @rate_max. query_qp returns it. Optional: without it
+ *	rates are not limited
  * @srq_resize: move the requests that were not taken to @ring, whose struct is
  *	copied, with their indices, and take requests from there; set the size
  *	in @attr, and its limit too with %IB_SRQ_LIMIT in @mask. The former ring
@@ -316,6 +335,8 @@ struct univ_queue_window {
 struct univ_queue_ops {
 	u32 caps;
 	u32 cntr_ops;
+	u32 rate_max;
+	u32 rate_types;
 	int (*cq_attach)(struct ib_cq *cq, struct univ_cq *core);
 	int (*qp_attach)(struct ib_qp *qp,
 			 const struct univ_queue_rings *rings);
@@ -327,6 +348,7 @@ struct univ_queue_ops {
 			  u32 *posted);
 	int (*qp_cntr)(struct ib_qp *qp, u32 ops,
 		       const struct univ_queue_cntr *cntr);
+	void (*qp_rate)(struct ib_qp *qp, const struct univ_queue_rate *rate);
 
 	int (*cq_resize)(struct univ_cq *core, u32 cqe);
 	void (*cq_close)(struct univ_cq *core);

@@ -135,6 +135,7 @@ user_test queries 100
 user_test modify_ah 100
 user_test share 200
 user_test dmabuf 300
+user_test pacing 400
 run_test "uroce: rdma link del under traffic (adv07)" 90 unlinked_under_traffic
 run_test "uroce: nothing is left behind" 20 resources_unchanged
 # Unloading removes the device; later scripts count the users of univerbs.

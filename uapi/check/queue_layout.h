@@ -188,6 +188,14 @@ AT(univ_qp_modify, handle, 32);
 AT(univ_qp_modify, reserved, 36);
 AT(univ_qp_modify, attr, 40);
 
+SIZE(univ_qp_rate, 48);
+AT(univ_qp_rate, hdr, 0);
+AT(univ_qp_rate, handle, 32);
+AT(univ_qp_rate, rate_limit, 36);
+AT(univ_qp_rate, max_burst_sz, 40);
+AT(univ_qp_rate, typical_pkt_sz, 44);
+AT(univ_qp_rate, reserved, 46);
+
 SIZE(univ_qp_query, 192);
 AT(univ_qp_query, hdr, 0);
 AT(univ_qp_query, handle, 32);

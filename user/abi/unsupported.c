@@ -39,7 +39,6 @@ NO_CALL(destroy_wq, struct ibv_wq *wq)
 NO_OBJECT(create_rwq_ind_table, struct ibv_rwq_ind_table, struct ibv_context *context,
 	  struct ibv_rwq_ind_table_init_attr *attr)
 NO_CALL(destroy_rwq_ind_table, struct ibv_rwq_ind_table *table)
-NO_CALL(modify_qp_rate_limit, struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr)
 
 NO_OBJECT(create_flow, struct ibv_flow, struct ibv_qp *qp, struct ibv_flow_attr *attr)
 NO_CALL(destroy_flow, struct ibv_flow *flow)
@@ -67,7 +66,6 @@ static void queue_ops_set(struct verbs_context *vctx)
 	vctx->destroy_wq = no_destroy_wq;
 	vctx->create_rwq_ind_table = no_create_rwq_ind_table;
 	vctx->destroy_rwq_ind_table = no_destroy_rwq_ind_table;
-	vctx->modify_qp_rate_limit = no_modify_qp_rate_limit;
 }
 
 /* Programs linked with libibverbs 1.1.8 find both flow calls in the placeholders. */

@@ -112,6 +112,7 @@ static void ops_set(struct verbs_context *vctx, const struct univ_post_ops *post
 	vctx->alloc_parent_domain = univ_alloc_parent_domain;
 	vctx->create_cq_ex = univ_create_cq_ex;
 	vctx->modify_cq = univ_modify_cq;
+	vctx->modify_qp_rate_limit = univ_modify_qp_rate_limit;
 	vctx->create_qp_ex = univ_create_qp_ex;
 	vctx->create_srq_ex = univ_create_srq_ex;
 	vctx->get_srq_num = univ_get_srq_num;

@@ -67,6 +67,7 @@
 	COMMAND(qp_open, UNIV_QP_OPEN, univ_qp_open, "ibv_open_qp")				\
 	COMMAND(qp_query, UNIV_QP_QUERY, univ_qp_query, "ibv_query_qp")				\
 	DESTROY(qp_destroy, UNIV_QP_DESTROY, "ibv_destroy_qp")					\
+	COMMAND(qp_rate, UNIV_QP_RATE, univ_qp_rate, "ibv_modify_qp_rate_limit")		\
 	COMMAND(qp_cntr, UNIV_QP_CNTR, univ_qp_cntr, "ibv_qp_attach_comp_cntr")			\
 	COMMAND(cntr_query, UNIV_CNTR_QUERY, univ_cntr_query, "ibv_query_comp_cntr_caps")	\
 	COMMAND(cntr_create, UNIV_CNTR_CREATE, univ_cntr_create, "ibv_create_comp_cntr")	\

@@ -360,6 +360,18 @@ UNIV_EXPORT int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int 
 	return 0;
 }
 
+int univ_modify_qp_rate_limit(struct ibv_qp *ibv, struct ibv_qp_rate_limit_attr *attr)
+{
+	struct univ_qp_rate cmd = {
+		.handle = ibv->handle,
+		.rate_limit = attr->rate_limit,
+		.max_burst_sz = attr->max_burst_sz,
+		.typical_pkt_sz = attr->typical_pkt_sz,
+	};
+
+	return univ_cmd_qp_rate(ibv->context->cmd_fd, &cmd);
+}
+
 UNIV_EXPORT int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask,
 			     struct ibv_qp_init_attr *init_attr)
 {

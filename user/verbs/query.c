@@ -76,6 +76,11 @@ static void device_fill(struct ibv_device_attr_ex *to, const struct univ_device_
 			.max_rwq_indirection_table_size =
 				from->rss_max_rwq_indirection_table_size,
 		},
+		.packet_pacing_caps = {
+			.qp_rate_limit_min = from->rate_limit_min,
+			.qp_rate_limit_max = from->rate_limit_max,
+			.supported_qpts = (uint32_t)from->rate_limit_types,
+		},
 		.max_wq_type_rq = from->max_wq_type_rq,
 		.raw_packet_caps = from->raw_packet_caps,
 		.cq_mod_caps.max_cq_count = (uint16_t)from->cq_mod_max_count,

@@ -135,6 +135,7 @@ const char *univ_limit_name(uint32_t limit)
 		[UNIV_LIMIT_MW_LENGTH] = "bytes in a memory window",
 		[UNIV_LIMIT_DM_LENGTH] = "bytes of device memory",
 		[UNIV_LIMIT_DM_ALIGN] = "as log_align_req",
+		[UNIV_LIMIT_RATE] = "kbit/s of the rate limit",
 	};
 
 	return pick(names, UNIV_COUNT(names), limit, "units");

@@ -73,14 +73,29 @@ static int qp_explain_modify(struct univ_hdr *hdr, int err)
 	return univ_explain_driver(hdr, err);
 }
 
-static int qp_modify(struct univ_qp *qp, void *arg)
+/* The device gets a limit of the rate apart; see struct univ_queue_ops. */
+static int qp_modify_ib(struct univ_qp *qp, struct ib_qp_attr *attr, u32 mask)
 {
-	struct univ_qp_modify *cmd = arg;
 	/*
 	 * With user data the kernel resolves the destination's MAC address, as
 	 * for a process; drivers find the user data inside a bundle.
 	 */
 	struct uverbs_attr_bundle bundle = {};
+	struct univ_queue_rate rate = { .kbps = attr->rate_limit };
+	u32 plain = mask & ~IB_QP_RATE_LIMIT;
+	int ret = 0;
+
+	if (plain)
+		ret = ib_modify_qp_with_udata(qp->ib, attr, plain,
+					      &bundle.driver_udata);
+	if (!ret && mask & IB_QP_RATE_LIMIT)
+		univ_rate_set(qp, &rate);
+	return ret;
+}
+
+static int qp_modify(struct univ_qp *qp, void *arg)
+{
+	struct univ_qp_modify *cmd = arg;
 	struct univ_qp_attr *in = &cmd->attr;
 	struct univ_context *ctx = qp->obj.ctx;
 	struct ib_qp_attr attr;
@@ -98,8 +113,7 @@ static int qp_modify(struct univ_qp *qp, void *arg)
 				      &cmd->hdr);
 	if (ret)
 		return ret;
-	ret = ib_modify_qp_with_udata(qp->ib, &attr, in->attr_mask,
-				      &bundle.driver_udata);
+	ret = qp_modify_ib(qp, &attr, in->attr_mask);
 	if (ret)
 		return qp_explain_modify(&cmd->hdr, ret);
 	if (in->attr_mask & IB_QP_STATE)

@@ -23,6 +23,11 @@ u32 univ_qp_attr_mask(const struct univ_qp *qp, u32 mask);
 int univ_qp_check_modify(struct univ_qp *qp, const struct univ_qp_attr *attr,
 			 struct univ_hdr *hdr);
 
+/* rate.c */
+bool univ_rate_offered(const struct univ_qp *qp);
+int univ_rate_check(const struct univ_qp *qp, u32 kbps, struct univ_hdr *hdr);
+void univ_rate_set(struct univ_qp *qp, const struct univ_queue_rate *rate);
+
 /* mcast.c */
 void univ_mcast_detach_all(struct univ_qp *qp);
 

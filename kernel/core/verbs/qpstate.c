@@ -139,6 +139,16 @@ static const struct qp_masks *qp_masks(const struct univ_qp *qp, u32 from,
 }
 
 /*
+ * The rate of a queue pair can be limited with each transition to RTS, if the
+ * device limits any. The RDMA core's table knows it for few types.
+ */
+static u32 qp_optional(const struct univ_qp *qp, u32 to)
+{
+	return to == IB_QPS_RTS && univ_rate_offered(qp) ?
+		       IB_QP_RATE_LIMIT : 0;
+}
+
+/*
  * A failed datagram moves the queue pair from RTS to SQE without a call. The
  * process has seen the completion and gives SQE as the current state.
  */
@@ -179,7 +189,8 @@ static int qp_check_masks(struct univ_qp *qp, const struct univ_qp_attr *attr,
 	if (masks->required & ~mask)
 		return univ_explain(hdr, -EINVAL, UNIV_REASON_ATTR_MISSING,
 				    change, masks->required & ~mask, 0);
-	mask &= ~(masks->required | masks->optional | IB_QP_STATE);
+	mask &= ~(masks->required | masks->optional | IB_QP_STATE |
+		  qp_optional(qp, to));
 	if (mask)
 		return univ_explain(hdr, -EINVAL, UNIV_REASON_ATTR_SURPLUS,
 				    change, mask, 0);
@@ -327,5 +338,7 @@ int univ_qp_check_modify(struct univ_qp *qp, const struct univ_qp_attr *attr,
 		ret = qp_check_port(qp, attr, hdr);
 	if (!ret)
 		ret = qp_check_qkey(attr, hdr);
+	if (!ret && attr->attr_mask & IB_QP_RATE_LIMIT)
+		ret = univ_rate_check(qp, attr->rate_limit, hdr);
 	return ret;
 }

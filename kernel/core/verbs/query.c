@@ -153,6 +153,14 @@ static void device_query_odp(struct univ_device_query *cmd,
 	cmd->odp_xrc_caps = caps.per_transport_caps.xrc_odp_caps;
 }
 
+static void device_query_rate(struct univ_device_query *cmd,
+			      const struct univ_queue_ops *queue)
+{
+	cmd->rate_limit_min = !!queue->rate_max;
+	cmd->rate_limit_max = queue->rate_max;
+	cmd->rate_limit_types = queue->rate_types;
+}
+
 int univ_device_query_ioctl(struct univ_call *call, void *arg)
 {
 	struct univ_device_query *cmd = arg;
@@ -198,6 +206,7 @@ int univ_device_query_ioctl(struct univ_call *call, void *arg)
 	cmd->num_comp_vectors = ib->num_comp_vectors;
 	device_query_limits(cmd, attr);
 	device_query_extended(cmd);
+	device_query_rate(cmd, call->ctx->dev->queue);
 	device_query_moderation(cmd, call->ctx->dev);
 	device_query_odp(cmd, call->ctx->dev);
 	return 0;

@@ -317,6 +317,7 @@ struct uroce_responder {
  * @peer: number of the remote queue pair
  * @pkey: partition
  * @mtu: path MTU: bytes of payload in a packet
+ * @pace: how fast the requester may send, under its lock; NULL: no limit
  * @req: requester
  * @resp: responder
  */
@@ -326,6 +327,7 @@ struct uroce_conn {
 	u32 peer;
 	u16 pkey;
 	u32 mtu;
+	struct uroce_pace *pace;
 	struct uroce_requester req;
 	struct uroce_responder resp;
 };

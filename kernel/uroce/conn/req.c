@@ -58,9 +58,9 @@ static bool none_follows(struct uroce_conn *conn)
 
 /*
  * Should this packet ask for an acknowledgement, since the peer would otherwise
- * stay silent for long?
+ * stay silent for long? @held: the next one has to wait for its time.
  */
-static bool ask(struct uroce_conn *conn, bool last)
+static bool ask(struct uroce_conn *conn, bool last, bool held)
 {
 	struct uroce_requester *req = &conn->req;
 
@@ -71,7 +71,7 @@ static bool ask(struct uroce_conn *conn, bool last)
 	 * Four times in a window, so that the window does not fill up without
 	 * an answer.
 	 */
-	if ((last && none_follows(conn)) ||
+	if (held || (last && none_follows(conn)) ||
 	    req->silent >= clamp(req->window / 4, 1u, (u32)ACK_EVERY)) {
 		req->silent = 0;
 		return true;
@@ -117,6 +117,7 @@ enum uroce_req_step {
 	REQ_STOP,	/* until an event runs the requester again */
 	REQ_ASK,	/* as REQ_STOP, but no answer was requested */
 	REQ_LATER,	/* try again soon */
+	REQ_PACED,	/* until the limit of the rate allows a packet */
 	REQ_FAILED,
 };
 
@@ -243,6 +244,7 @@ static enum uroce_req_step req_packet(struct uroce_conn *conn,
 {
 	struct uroce_requester *req = &conn->req;
 	u32 len = uroce_req_piece(conn, msg);
+	bool last = req->offset + len == msg->length, held;
 	int status = 0, ret;
 	struct sk_buff *skb = build(conn, msg, len, &status);
 
@@ -252,7 +254,8 @@ static enum uroce_req_step req_packet(struct uroce_conn *conn,
 		kfree_skb(skb);
 		return status == -EAGAIN ? REQ_LATER : req_refuse(conn, status);
 	}
-	ret = req_xmit(conn, skb, ask(conn, req->offset + len == msg->length));
+	held = uroce_pace_take(conn->pace, skb->len);
+	ret = req_xmit(conn, skb, ask(conn, last, held));
 	if (ret == -ENOBUFS)
 		return REQ_LATER;
 	/* Any other error is treated like a packet lost on the way. */
@@ -297,6 +300,8 @@ static enum uroce_req_step req_step(struct uroce_conn *conn)
 		return req_local(conn, msg);
 	if (!req_may_send(conn, msg))
 		return REQ_STOP;
+	if (unlikely(uroce_pace_wait(conn->pace)))
+		return REQ_PACED;
 	room = conn->ops->room(conn, false);
 	if (unlikely(!room) && !req_presses(conn))
 		return REQ_LATER;
@@ -375,6 +380,10 @@ static void req_set_timer(struct uroce_conn *conn, enum uroce_req_step step)
 		return;
 	if (step == REQ_LATER)
 		uroce_soon(&req->soon, &req->stuck);
+	else if (step == REQ_PACED)
+		hrtimer_start(&req->soon,
+			      ns_to_ktime(uroce_pace_wait(conn->pace)),
+			      HRTIMER_MODE_REL_SOFT);
 	if (req->una == req->high || !req->timeout)
 		timer_delete(&req->timer);
 	else if (!timer_pending(&req->timer))

@@ -81,6 +81,27 @@ static int srq_resize(struct ib_srq *ib, const struct univ_ring *ring,
 	return ret;
 }
 
+/*
+ * A datagram that waits for its time, at the former rate, is tried again at
+ * once.
+ */
+static void qp_rate(struct ib_qp *ib, const struct univ_queue_rate *rate)
+{
+	struct uroce_qp *qp = to_uqp(ib);
+	struct uroce_sendq *sq = &qp->sq;
+
+	spin_lock_bh(&sq->lock);
+	spin_lock(&qp->resp.lock);
+	qp->attr.rate_limit = rate->kbps;
+	uroce_pace_set(&sq->pace, rate->kbps, rate->burst,
+		       rate->packet ?: qp->mtu);
+	if (sq->datagrams && sq->wait == UROCE_WAIT_RETRY)
+		WRITE_ONCE(sq->due, true);
+	spin_unlock(&qp->resp.lock);
+	spin_unlock_bh(&sq->lock);
+	uroce_send_run(qp);
+}
+
 const struct univ_queue_ops uroce_queue_ops = {
 	.caps = UNIV_QUEUE_WINDOWS | UNIV_QUEUE_XRC | UNIV_QUEUE_ATOMIC_WRITE |
 		UNIV_QUEUE_ODP | UNIV_QUEUE_FLUSH,
@@ -99,4 +120,8 @@ const struct univ_queue_ops uroce_queue_ops = {
 	.mw_query = uroce_mw_query,
 	.mr_dmabuf = uroce_mr_dmabuf,
 	.qp_cntr = uroce_cntr_attach,
+	.qp_rate = qp_rate,
+	.rate_max = U32_MAX,
+	.rate_types = BIT(IB_QPT_RC) | BIT(IB_QPT_UC) | BIT(IB_QPT_UD) |
+		      BIT(IB_QPT_XRC_INI),
 };

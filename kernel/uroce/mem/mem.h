@@ -382,7 +382,7 @@ static inline bool uroce_seg_get(struct uroce_seg *seg, struct ib_pd *pd,
 	return true;
 }
 
-/* mr.c: the control path. */
+/* mr.c, rereg.c, memory.c: the control path. */
 struct ib_mr *uroce_mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 			   int access, UNIV_DMAH_ARG struct ib_udata *udata);
 struct ib_mr *uroce_mr_dma(struct ib_pd *pd, int access);
@@ -398,13 +398,9 @@ int uroce_mr_advise(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 		    struct uverbs_attr_bundle *attrs);
 int uroce_mr_fast(struct ib_pd *pd, struct ib_mr *ib, u32 key, u32 access);
 int uroce_mr_invalidate(struct ib_pd *pd, u32 key);
-
-/* rereg.c */
 struct ib_mr *uroce_mr_rereg(struct ib_mr *ib, int flags, u64 start, u64 length,
 			     u64 iova, int access, struct ib_pd *pd,
 			     struct ib_udata *udata);
-
-/* memory.c */
 struct ib_mr *uroce_mr_memory(struct ib_pd *pd, void *memory, u64 length,
 			      int access);
 struct ib_mr *uroce_mr_dmabuf(struct ib_pd *pd, struct dma_buf *buf, u64 offset,

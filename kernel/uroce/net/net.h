@@ -15,6 +15,7 @@
 #include <linux/types.h>
 
 #include "opcode.h"
+#include "pace.h"
 #include "wire.h"
 
 struct dst_entry;

@@ -190,6 +190,8 @@ enum outcome uroce_local_datagram(struct turn *t)
 		t->reason = UNIV_REASON_LIMIT;
 		return turn_fail(t, IB_WC_LOC_LEN_ERR);
 	}
+	if (!wqe->av.dev_id && uroce_pace_wait(&t->qp->sq.pace))
+		return LOCAL_PACED;
 	if (!wqe->av.dev_id &&
 	    !uroce_net_room(t->qp->dev->netdev,
 			    t->qp->sq.waits == UROCE_FULL_DOUBLINGS))

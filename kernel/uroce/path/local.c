@@ -242,6 +242,11 @@ static void give_up(struct turn *t, enum outcome out)
 				doubled(&qp->sq, UROCE_FULL_FIRST_NS,
 					UROCE_FULL_DOUBLINGS));
 		return;
+	case LOCAL_PACED:
+		qp->sq.tried = true;
+		uroce_send_wait(qp, UROCE_WAIT_RETRY,
+				uroce_pace_wait(&qp->sq.pace) + 1);
+		return;
 	default:
 		uroce_send_done(qp, t->wqe, t->status, t->reason);
 	}

@@ -23,6 +23,7 @@ enum outcome {
 	LOCAL_RNR,		/* the peer has no receive request */
 	LOCAL_SILENT,		/* the peer does not answer */
 	LOCAL_FULL,		/* too many packets are queued below */
+	LOCAL_PACED,		/* the limit of the rate allows no packet now */
 	LOCAL_HELD,		/* delayed by a fault on request */
 	LOCAL_PAGING,		/* pages are being faulted in */
 	LOCAL_ABSENT,		/* the peer's pages cannot be faulted in */

@@ -156,6 +156,7 @@ void uroce_datagram_send(struct uroce_qp *qp, struct uroce_wqe *wqe)
 	}
 	uroce_count(qp->dev, UROCE_CNT_SENT_PKTS);
 	uroce_count_many(qp->dev, UROCE_CNT_SENT_BYTES, skb->len);
+	uroce_pace_take(&qp->sq.pace, skb->len);
 	uroce_net_xmit(qp->dev->netdev, &wqe->av.flow, skb);
 	uroce_flow_release(&wqe->av.flow);
 }

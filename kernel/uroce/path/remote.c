@@ -466,6 +466,7 @@ int uroce_remote_begin(struct uroce_qp *qp)
 		return -ENOMEM;
 	w->conn.peer = qp->attr.dest_qp_num;
 	w->conn.mtu = qp->mtu;
+	w->conn.pace = &qp->sq.pace;
 	w->conn.resp.counted = uroce_cntrs_served_by(qp);
 	take_way(w);
 	uroce_resp_start(&w->conn, qp->attr.rq_psn & UROCE_PSN_MASK);

@@ -12,6 +12,7 @@
 
 #include "ring.h"
 #include "../mem/mem.h"
+#include "../net/net.h"
 #include "ah.h"
 #include "cq.h"
 
@@ -78,6 +79,7 @@ enum uroce_wait {
  * @again: more work has arrived; see send_run() in engine/runner.c
  * @dead: the queue pair is being destroyed, and no work is done in it any more
  * @ring: shared with a process, or private
+ * @pace: how fast packets may leave
  * @head: the first request that is not complete
  * @wqe: the request at @head, of a queue pair without a connection over packets
  * @ask: pages of this side that a copy misses
@@ -145,6 +147,7 @@ struct uroce_sendq {
 	u32 shown_psn;
 	u32 shown_msn;
 	struct uroce_batch done;
+	struct uroce_pace pace;
 	struct hrtimer timer;
 	struct tasklet_struct task;
 	union {

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The pace of the packets of one sender. */
+#include <linux/ip.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/udp.h>
+
+#include "net.h"
+
+/* What leaves at once by default, in packets of the typical size. */
+#define BURST 16
+
+/* Headers and checksum that are added to each packet below; of IPv4. */
+#define BELOW (sizeof(struct iphdr) + sizeof(struct udphdr) + UROCE_ICRC_SIZE)
+
+static u64 time_of(const struct uroce_pace *pace, u32 bytes)
+{
+	/* Bytes to bits, in microseconds, to nanoseconds: 8 * 1000 * 1000. */
+	return div_u64(bytes * 8000000ull, pace->kbps);
+}
+
+/*
+ * A @kbps of 0 ends the limit. A @burst of 0 is the default, which depends on
+ * the size of the packets. A burst is never below one such packet. Whatever has
+ * left before does not count.
+ */
+void uroce_pace_set(struct uroce_pace *pace, u32 kbps, u32 burst, u32 packet)
+{
+	pace->kbps = kbps;
+	pace->next = 0;
+	if (kbps)
+		pace->burst = time_of(pace, burst ? max(burst, packet) :
+						    BURST * packet);
+}
+
+/*
+ * A sender that has used up its burst waits for half of it, since a timer for
+ * each packet would cost more than the packet.
+ */
+u64 uroce_pace_time(const struct uroce_pace *pace)
+{
+	u64 now = ktime_get_ns();
+
+	if (pace->next <= now + pace->burst)
+		return 0;
+	return pace->next - now - pace->burst / 2;
+}
+
+bool uroce_pace_count(struct uroce_pace *pace, u32 len)
+{
+	u64 now = ktime_get_ns();
+
+	pace->next = max(pace->next, now) + time_of(pace, len + BELOW);
+	return pace->next > now + pace->burst;
+}
