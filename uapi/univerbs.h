@@ -1764,10 +1764,29 @@ struct univ_qp_cntr {
 
 /*
  * A bit of @cookie of a completion queue, a queue pair or a shared receive
- * queue: its asynchronous events are not queued. It is for a process that has
- * got the file from its opener, because the opener alone reads them.
+ * queue: its asynchronous events are not queued for the file. It is for a
+ * process that has got the file from its opener, because the opener alone reads
+ * them. See %UNIV_ASYNC_SET.
  */
 #define UNIV_COOKIE_NO_ASYNC 1ull
+
+/**
+ * struct univ_async_set - another reader of asynchronous events
+ * @hdr: head
+ * @handle: in: a completion queue, a queue pair or a shared receive queue that
+ *	was created with %UNIV_COOKIE_NO_ASYNC: its events go to the channel
+ *	from now on. 0: the events of the device and its ports go there too
+ * @channel_fd: in: completion channel
+ *
+ * The destruction of the object counts the events that were read from there.
+ *
+ * Errors: EBUSY if the events of the object have a reader.
+ */
+struct univ_async_set {
+	struct univ_hdr hdr;
+	__u32 handle;
+	__s32 channel_fd;
+};
 
 /**
  * struct univ_event - record that read() returns
@@ -1832,6 +1851,7 @@ struct univ_event {
 #define UNIV_MR_DMABUF_REG	UNIV_IO(0x44)	/* struct univ_mr_dmabuf_reg */
 #define UNIV_DM_EXPORT		UNIV_IO(0x45)	/* struct univ_dm_export */
 #define UNIV_QP_RATE		UNIV_IO(0x46)	/* struct univ_qp_rate */
+#define UNIV_ASYNC_SET		UNIV_IO(0x47)	/* struct univ_async_set */
 
 #define UNIV_CNTR_QUERY		UNIV_IO(0x50)	/* struct univ_cntr_query */
 #define UNIV_CNTR_CREATE	UNIV_IO(0x51)	/* struct univ_cntr_create */

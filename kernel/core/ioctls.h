@@ -86,6 +86,7 @@
 	X(MR_DMABUF_REG, mr_dmabuf_reg, mr_dmabuf_reg, rkey, )		\
 	X(DM_EXPORT, dm_export, dm_export, fd, )			\
 	X(QP_RATE, qp_rate, qp_rate, reserved, R(qp_rate, reserved))	\
+	X(ASYNC_SET, async_set, async_set, channel_fd, )		\
 	X(CNTR_QUERY, cntr_query, cntr_query, ops, )			\
 	X(CNTR_CREATE, cntr_create, cntr_create, map_length, )		\
 	X(CNTR_MODIFY, cntr_modify, cntr_modify, amount, )		\

@@ -225,6 +225,11 @@ AT(univ_channel_create, hdr, 0);
 AT(univ_channel_create, fd, 32);
 AT(univ_channel_create, reserved, 36);
 
+SIZE(univ_async_set, 40);
+AT(univ_async_set, hdr, 0);
+AT(univ_async_set, handle, 32);
+AT(univ_async_set, channel_fd, 36);
+
 SIZE(univ_event, 16);
 AT(univ_event, type, 0);
 AT(univ_event, port_num, 4);

@@ -188,8 +188,9 @@ static struct univ_device *node_device(int fd)
 
 /*
  * A context belongs to its file, so the contexts of all processes that hold the file have the
- * same objects. The file's asynchronous events are for its opener; no events arrive at the channel
- * that takes their place here, and it ends with the device.
+ * same objects. The file's asynchronous events are for its opener. The channel that takes their
+ * place here gets those of the device, its ports, and the objects that are created here. With a
+ * module that does not know the call no events arrive there.
  */
 static int context_import(struct univ_context *ctx, struct univ_device *device, int fd)
 {
@@ -201,6 +202,7 @@ static int context_import(struct univ_context *ctx, struct univ_device *device, 
 	if (err)
 		return err;
 	context_init(ctx, device, fd);
+	univ_cmd_async_set_try(fd, &(struct univ_async_set) { .channel_fd = channel.fd });
 	ctx->vctx.context.async_fd = channel.fd;
 	ctx->imported = true;
 	univ_watch_open(ctx);

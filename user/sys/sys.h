@@ -82,7 +82,8 @@
 	COMMAND(mr_import, UNIV_HANDLE_QUERY, univ_handle_query, "ibv_import_mr")		\
 	TRY(port_try, UNIV_PORT_QUERY, univ_port_query)						\
 	TRY(pd_try, UNIV_PD_ALLOC, univ_pd_alloc)						\
-	TRY(gid_table_try, UNIV_GID_TABLE, univ_gid_table)
+	TRY(gid_table_try, UNIV_GID_TABLE, univ_gid_table)					\
+	TRY(async_set_try, UNIV_ASYNC_SET, univ_async_set)
 
 #define DECLARE(name, request, type, verb) int univ_cmd_##name(int fd, struct type *cmd);
 #define DECLARE_DESTROY(name, request, verb) int univ_cmd_##name(int fd, struct univ_destroy *cmd);

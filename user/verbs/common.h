@@ -68,11 +68,15 @@ struct univ_acks {
 /*
  * The cookie of an object's events. The opener of the file reads the asynchronous events of all
  * contexts that share it, and the addresses of an imported context's objects mean nothing there.
+ * univ_events_begin() has them sent to the imported context.
  */
 static inline uint64_t univ_cookie(struct ibv_context *context, const void *object)
 {
 	return (uintptr_t)object | (to_ucontext(context)->imported ? UNIV_COOKIE_NO_ASYNC : 0);
 }
+
+/* A new object of an imported context reports to the context's own channel. */
+void univ_events_begin(struct ibv_context *context, uint32_t handle);
 
 /* Waits until the program has acknowledged as many events as the kernel has @delivered. */
 void univ_acks_wait(const struct univ_acks *acks, const uint32_t *done, uint32_t delivered);

@@ -101,8 +101,10 @@ static int cq_create_kernel(struct univ_cq *cq, const struct ibv_cq_init_attr_ex
 	if (err) {
 		cq_destroy_kernel(cq, &destroy);
 		errno = err;
+		return err;
 	}
-	return err;
+	univ_events_begin(cq->ibv.context, cmd.handle);
+	return 0;
 }
 
 static void channel_join(struct ibv_comp_channel *channel, struct univ_cq *cq)

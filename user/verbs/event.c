@@ -126,6 +126,15 @@ UNIV_EXPORT void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nevents)
 	ack(&cq->mutex, &cq->cond, &cq->comp_events_completed, nevents);
 }
 
+/* A module that does not know the call queues no asynchronous events of the object. */
+void univ_events_begin(struct ibv_context *context, uint32_t handle)
+{
+	struct univ_async_set cmd = { .handle = handle, .channel_fd = context->async_fd };
+
+	if (to_ucontext(context)->imported)
+		univ_cmd_async_set_try(context->cmd_fd, &cmd);
+}
+
 UNIV_EXPORT int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
 {
 	struct univ_event got;

@@ -105,6 +105,7 @@ static int qp_create_kernel(struct univ_qp *qp, const struct ibv_qp_init_attr_ex
 		errno = err;
 		return err;
 	}
+	univ_events_begin(qp->ibv.context, cmd.handle);
 	qp->cap = (struct ibv_qp_cap) {
 		.max_send_wr = cmd.max_send_wr,
 		.max_recv_wr = cmd.max_recv_wr,

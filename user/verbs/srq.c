@@ -65,6 +65,7 @@ static int srq_create_kernel(struct univ_srq *srq, struct ibv_srq_init_attr_ex *
 		errno = err;
 		return err;
 	}
+	univ_events_begin(srq->ibv.context, cmd.handle);
 	attr->max_wr = cmd.max_wr;
 	attr->max_sge = cmd.max_sge;
 	srq->number = cmd.srq_num;

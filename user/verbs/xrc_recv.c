@@ -25,6 +25,8 @@ int univ_xrc_recv_create(struct univ_qp *qp, const struct ibv_qp_init_attr_ex *a
 
 	if (!err)
 		err = univ_cmd_qp_create(qp->ibv.context->cmd_fd, &cmd);
+	if (!err)
+		univ_events_begin(qp->ibv.context, cmd.handle);
 	qp->ibv.handle = cmd.handle;
 	qp->ibv.qp_num = cmd.qp_num;
 	return err;
@@ -42,6 +44,8 @@ static int xrc_recv_open(struct univ_qp *qp, const struct ibv_qp_open_attr *attr
 
 	if (!err)
 		err = univ_cmd_qp_open(qp->ibv.context->cmd_fd, &cmd);
+	if (!err)
+		univ_events_begin(qp->ibv.context, cmd.handle);
 	qp->ibv.handle = cmd.handle;
 	qp->ibv.qp_num = attr->qp_num;
 	return err;

@@ -14,8 +14,13 @@ static void channel_release(struct kref *ref)
 	struct univ_channel *channel =
 		container_of(ref, struct univ_channel, ref);
 
+	/* Not when the file is closed: a call may still hold the channel. */
+	spin_lock_irq(&channel->ctx->dev->events_lock);
+	list_del(&channel->listener);
+	spin_unlock_irq(&channel->ctx->dev->events_lock);
 	univ_event_queue_destroy(&channel->events);
 	univ_context_put(channel->ctx);
+	kfree(channel->unaffiliated);
 	kfree(channel);
 }
 
@@ -76,6 +81,7 @@ static struct univ_channel *channel_alloc(struct univ_context *ctx)
 		return NULL;
 	kref_init(&channel->ref);
 	univ_event_queue_init(&channel->events);
+	INIT_LIST_HEAD(&channel->listener);
 	univ_context_get(ctx);
 	channel->ctx = ctx;
 	spin_lock(&ctx->channels_lock);
@@ -175,4 +181,88 @@ void univ_channel_kill_all(struct univ_context *ctx)
 	list_for_each_entry(channel, &ctx->channels, link)
 		univ_event_queue_kill(&channel->events);
 	spin_unlock(&ctx->channels_lock);
+}
+
+/* ---- asynchronous events of a process that imports the device ------------ */
+
+/*
+ * The asynchronous events of an object go to the channel. Its cookie has
+ * UNIV_COOKIE_NO_ASYNC, so none is queued elsewhere. Returns false if they have
+ * a queue already. Context: the object is held.
+ */
+bool univ_channel_redirect(struct univ_channel *channel,
+			   struct univ_event_source *source)
+{
+	struct univ_context *ctx = channel->ctx;
+	bool free;
+
+	spin_lock(&ctx->channels_lock);
+	free = source->cookie & UNIV_COOKIE_NO_ASYNC && !source->other;
+	if (free) {
+		kref_get(&channel->ref);
+		/* Pairs with the acquire in univ_event_raise(). */
+		smp_store_release(&source->other, &channel->events);
+	}
+	spin_unlock(&ctx->channels_lock);
+	return free;
+}
+
+/* As univ_event_forget(), of asynchronous events. May sleep. */
+void univ_channel_forget(struct univ_context *ctx,
+			 struct univ_event_source *source)
+{
+	struct univ_event_queue *other = source->other;
+
+	univ_event_forget(other ?: &ctx->events, source);
+	source->other = NULL;
+	if (other)
+		univ_channel_put(container_of(other, struct univ_channel,
+					      events));
+}
+
+static struct univ_event_source *unaffiliated_alloc(u32 ports)
+{
+	struct univ_event_source *sources;
+	u32 port;
+
+	sources = kcalloc(ports + 1, sizeof(*sources), GFP_KERNEL_ACCOUNT);
+	for (port = 0; sources && port <= ports; port++)
+		univ_event_source_init(&sources[port], 0, port);
+	return sources;
+}
+
+/* The events of the device and of its ports go to the channel, too. */
+int univ_channel_listen(struct univ_channel *channel, struct univ_hdr *hdr)
+{
+	struct univ_device *dev = channel->ctx->dev;
+	struct univ_event_source *sources = unaffiliated_alloc(dev->num_ports);
+
+	if (!sources)
+		return univ_explain(hdr, -ENOMEM, UNIV_REASON_NO_MEMORY, 0, 0,
+				    0);
+	spin_lock_irq(&dev->events_lock);
+	if (!channel->unaffiliated) {
+		channel->unaffiliated = sources;
+		list_add(&channel->listener, &channel->ctx->listeners);
+		sources = NULL;
+	}
+	spin_unlock_irq(&dev->events_lock);
+	kfree(sources);
+	return 0;
+}
+
+/*
+ * Raises an event of a port, or of the device if @port is 0, for the file and
+ * for the processes that import it. Context: events_lock of the device.
+ */
+void univ_channel_raise(struct univ_context *ctx, u32 port, u32 type)
+{
+	struct univ_channel *channel;
+
+	lockdep_assert_held(&ctx->dev->events_lock);
+	univ_event_raise(&ctx->events,
+			 port ? &ctx->ports[port - 1] : &ctx->fatal, type);
+	list_for_each_entry(channel, &ctx->listeners, listener)
+		univ_event_raise(&channel->events, &channel->unaffiliated[port],
+				 type);
 }

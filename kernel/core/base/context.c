@@ -42,6 +42,7 @@ struct univ_context *univ_context_alloc(struct univ_device *dev)
 	univ_event_source_init(&ctx->fatal, 0, 0);
 	spin_lock_init(&ctx->channels_lock);
 	INIT_LIST_HEAD(&ctx->channels);
+	INIT_LIST_HEAD(&ctx->listeners);
 	INIT_LIST_HEAD(&ctx->link);
 	snprintf(ctx->name, sizeof(ctx->name), "%s:%d", current->comm,
 		 task_tgid_nr(current));

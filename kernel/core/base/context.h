@@ -125,6 +125,7 @@ struct univ_context {
 
 	spinlock_t channels_lock;	/* channels */
 	struct list_head channels;
+	struct list_head listeners;	/* dev->events_lock */
 
 #ifdef CONFIG_CGROUP_RDMA
 	struct rdma_cgroup *cg;

@@ -72,15 +72,19 @@ static void event_append(struct univ_event_source *source, u8 type)
 }
 
 /*
- * Raises an asynchronous event, enum ib_event_type, unless the cookie of the
- * source has UNIV_COOKIE_NO_ASYNC. Any context.
+ * Raises an asynchronous event, enum ib_event_type. If the cookie of the source
+ * has UNIV_COOKIE_NO_ASYNC, no event is for @queue: the source has another
+ * queue, or none. Any context.
  */
 void univ_event_raise(struct univ_event_queue *queue,
 		      struct univ_event_source *source, u32 type)
 {
 	unsigned long flags;
 
-	if (type >= UNIV_EVENT_TYPES || source->cookie & UNIV_COOKIE_NO_ASYNC)
+	if (source->cookie & UNIV_COOKIE_NO_ASYNC)
+		/* Pairs with the release in univ_channel_redirect(). */
+		queue = smp_load_acquire(&source->other);
+	if (type >= UNIV_EVENT_TYPES || !queue)
 		return;
 	spin_lock_irqsave(&queue->lock, flags);
 	event_append(source, type);

@@ -37,6 +37,8 @@ struct univ_event_queue {
  * @completions: completion events pending
  * @delivered: completion events that were read
  * @delivered_async: other events that were read
+ * @other: the queue that takes the asynchronous events in place of the
+ *	context's, see univ_channel_redirect(); or NULL
  * @port_num: part of each event
  * @cookie: likewise
  * @settle: called, where not NULL, when a completion event has been taken and
@@ -50,6 +52,7 @@ struct univ_event_source {
 	u32 completions;
 	u32 delivered;
 	u32 delivered_async;
+	struct univ_event_queue *other;
 	u32 port_num;
 	u64 cookie;
 };

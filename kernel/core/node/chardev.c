@@ -189,8 +189,9 @@ void univ_context_kill(struct univ_context *ctx, bool unplugged)
 	context_stop_kicks(ctx);
 	univ_poller_stop(ctx);
 	if (unplugged) {
-		univ_event_raise(&ctx->events, &ctx->fatal,
-				 IB_EVENT_DEVICE_FATAL);
+		spin_lock_irq(&ctx->dev->events_lock);
+		univ_channel_raise(ctx, 0, IB_EVENT_DEVICE_FATAL);
+		spin_unlock_irq(&ctx->dev->events_lock);
 		context_flush(ctx);
 		univ_doorbell_kill(ctx);
 		univ_bell_revoke(ctx);

@@ -16,8 +16,7 @@ static void client_port_event(struct univ_device *dev, struct ib_event *event)
 	spin_lock_irqsave(&dev->events_lock, flags);
 	list_for_each_entry(ctx, &dev->contexts, link)
 		if (port >= 1 && port <= dev->num_ports)
-			univ_event_raise(&ctx->events, &ctx->ports[port - 1],
-					 event->event);
+			univ_channel_raise(ctx, port, event->event);
 	spin_unlock_irqrestore(&dev->events_lock, flags);
 }
 
@@ -28,7 +27,7 @@ static void client_device_event(struct univ_device *dev, struct ib_event *event)
 
 	spin_lock_irqsave(&dev->events_lock, flags);
 	list_for_each_entry(ctx, &dev->contexts, link)
-		univ_event_raise(&ctx->events, &ctx->fatal, event->event);
+		univ_channel_raise(ctx, 0, event->event);
 	spin_unlock_irqrestore(&dev->events_lock, flags);
 }
 

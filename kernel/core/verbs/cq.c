@@ -240,7 +240,7 @@ destroy_region:
 	/* A device may have raised events before it refused the queue. */
 	if (cq->channel)
 		univ_event_forget(&cq->channel->events, &cq->comp_events);
-	univ_event_forget(&call->ctx->events, &cq->async_events);
+	univ_channel_forget(call->ctx, &cq->async_events);
 	univ_region_destroy(call->ctx, cq->region);
 put_channel:
 	univ_channel_put(cq->channel);
@@ -482,7 +482,7 @@ int univ_cq_destroy(struct univ_object *obj)
 	univ_cq_moderate_end(cq);
 	if (cq->channel)
 		univ_event_forget(&cq->channel->events, &cq->comp_events);
-	univ_event_forget(&ctx->events, &cq->async_events);
+	univ_channel_forget(ctx, &cq->async_events);
 	/* Last: an event that is being read may look for completions. */
 	if (ctx->dev->queue->cq_detach)
 		ctx->dev->queue->cq_detach(cq);

@@ -231,7 +231,7 @@ int univ_qp_destroy(struct univ_object *obj)
 	ret = qp_destroy_ib(qp);
 	if (ret)
 		return ret;
-	univ_event_forget(&obj->ctx->events, &qp->events);
+	univ_channel_forget(obj->ctx, &qp->events);
 	obj->async_events = qp->events.delivered_async;
 	univ_region_destroy(obj->ctx, qp->region);
 	univ_cntrs_detach(qp);

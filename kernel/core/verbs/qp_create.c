@@ -270,7 +270,7 @@ static int qp_build(struct univ_qp *qp, struct univ_call *call,
 
 destroy_ib:
 	ib_destroy_qp_user(qp->ib, NULL);
-	univ_event_forget(&call->ctx->events, &qp->events);
+	univ_channel_forget(call->ctx, &qp->events);
 destroy_region:
 	univ_region_destroy(call->ctx, qp->region);
 release:

@@ -252,7 +252,7 @@ static int srq_build(struct univ_srq *srq, struct univ_call *call,
 
 destroy_ib:
 	srq_destroy_ib(srq);
-	univ_event_forget(&call->ctx->events, &srq->events);
+	univ_channel_forget(call->ctx, &srq->events);
 destroy_region:
 	univ_region_destroy(call->ctx, srq->region);
 release:
@@ -455,7 +455,7 @@ int univ_srq_destroy(struct univ_object *obj)
 	}
 	if (queue->srq_detach)
 		queue->srq_detach(srq);
-	univ_event_forget(&obj->ctx->events, &srq->events);
+	univ_channel_forget(obj->ctx, &srq->events);
 	obj->async_events = srq->events.delivered_async;
 	univ_region_destroy(obj->ctx, srq->region);
 	srq_depend(srq, univ_object_undepend);

@@ -47,10 +47,9 @@ void *uroce_dmabuf_memory(const struct uroce_dmabuf *dmabuf)
 	return dmabuf->map.vaddr;
 }
 
-/* Memory that is pinned does not move. */
+/* Memory that is pinned does not move, so there is nothing to do. */
 static void moved(struct dma_buf_attachment *attach)
 {
-	WARN_ON_ONCE(1);
 }
 
 static const struct dma_buf_attach_ops attach_ops = {

@@ -16,7 +16,7 @@
 
 static u64 time_of(const struct uroce_pace *pace, u32 bytes)
 {
-	/* Bytes to bits, in microseconds, to nanoseconds: 8 * 1000 * 1000. */
+	/* At 1 kbit/s each bit takes 1000000 ns. */
 	return div_u64(bytes * 8000000ull, pace->kbps);
 }
 

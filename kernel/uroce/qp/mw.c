@@ -122,7 +122,7 @@ static void region_put(struct uroce_mr *mr)
 		return;
 	/*
 	 * A deregistration that finds no window may free the region: pairs with
-	 * mr_close().
+	 * uroce_mr_close().
 	 */
 	smp_mb__before_atomic();
 	atomic_dec(&mr->windows);

@@ -33,6 +33,7 @@ static struct {
 	uint32_t xrcd;		/* 0 if XRC is not supported. */
 	uint32_t dm;		/* 0 if device memory is not supported. */
 	int dmabuf;		/* A dma-buf of it, or -1. */
+	int channel;
 	uint32_t target;
 	uint32_t target_num;
 	uint32_t ah;
@@ -300,6 +301,11 @@ static void fill_mr_dm(void *arg)
 	a->access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ZERO_BASED;
 }
 
+static void fill_async(void *arg)
+{
+	((struct univ_async_set *)arg)->channel_fd = env.channel;
+}
+
 static void fill_mr_dmabuf(void *arg)
 {
 	struct univ_mr_dmabuf_reg *a = arg;
@@ -324,6 +330,7 @@ static const struct special {
 	const char *ignored;	/* A handle that this kind ignores. */
 } special[] = {
 	{ UNIV_CONTEXT_QUERY, .min = AT(univ_context_query, bell_offset), .reserved = "features" },
+	{ UNIV_DEVICE_QUERY, .min = AT(univ_device_query, rate_limit_min) },
 	{ UNIV_GID_QUERY, .fill = fill_gid },
 	{ UNIV_HANDLE_QUERY, .fill = fill_handle_query },
 	{ UNIV_GID_TABLE, .fill = fill_gid_table },
@@ -357,6 +364,7 @@ static const struct special {
 	{ UNIV_QP_CNTR, .fill = fill_qp_cntr, .feature = UNIV_FEATURE_CNTRS },
 	{ UNIV_MCAST_ATTACH, .fill = fill_mcast },
 	{ UNIV_MCAST_DETACH, .fill = fill_mcast },
+	{ UNIV_ASYNC_SET, .fill = fill_async },
 	{ UNIV_DM_ALLOC, .fill = fill_dm },
 	{ UNIV_MR_DM_REG, .fill = fill_mr_dm, .feature = UNIV_FEATURE_DM },
 	{ UNIV_MR_NULL_ALLOC, .feature = UNIV_FEATURE_DM },
@@ -592,6 +600,14 @@ static void set_up_ah_and_mw(void)
 	env.mw = mw.handle;
 }
 
+static void set_up_channel(void)
+{
+	struct univ_channel_create create = { 0 };
+
+	NEED_OK(raw_call(env.fd, UNIV_CHANNEL_CREATE, &create));
+	env.channel = create.fd;
+}
+
 static void set_up_objects(void)
 {
 	struct univ_qp_attr a;
@@ -612,6 +628,7 @@ static void set_up_objects(void)
 	set_up_dm();
 	set_up_cntr();
 	set_up_ah_and_mw();
+	set_up_channel();
 	env.odp = (struct raw_mr){ 0 };
 	build_rules();
 }
@@ -643,6 +660,7 @@ static void tear_down(void)
 	unmap_rings();
 	if (env.dmabuf >= 0)
 		close(env.dmabuf);
+	close(env.channel);
 	close(env.fd);
 	close(env.other);
 	munmap(env.mem, RULES_MEM);

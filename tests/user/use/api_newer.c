@@ -84,7 +84,9 @@ static void region(void)
 	CHECK_ERR(ibv_dereg_mr(mr), 0);
 
 	attr.comp_mask = IBV_REG_MR_MASK_FD | IBV_REG_MR_MASK_FD_OFFSET | IBV_REG_MR_MASK_IOVA;
-	CHECK_NULL(ibv_reg_mr_ex(p.pd, &attr), EOPNOTSUPP);
+	attr.fd = -1;
+	CHECK(!ibv_reg_mr_ex(p.pd, &attr) && (errno == EOPNOTSUPP || errno == EBADF),
+	      "reg_mr_ex of no dma-buf: %s", err_name(errno));
 	attr.comp_mask = IBV_REG_MR_MASK_ADDR | IBV_REG_MR_MASK_DMAH;
 	CHECK_NULL(ibv_reg_mr_ex(p.pd, &attr), EOPNOTSUPP);
 	attr.comp_mask = IBV_REG_MR_MASK_ADDR | 1ull << 40;

@@ -3,7 +3,9 @@
  * A second process imports the device, the protection domain and the memory region of the
  * first one, by a descriptor that it was sent, and works with them.
  */
+#include <net/if.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -67,6 +69,23 @@ static struct ibv_context *imported(int sock)
 	return ctx;
 }
 
+/* A port event has no @qp. Other port events may come before it. */
+static void expect_event(struct ibv_context *ctx, enum ibv_event_type type, struct ibv_qp *qp)
+{
+	struct pollfd pfd = { .fd = ctx->async_fd, .events = POLLIN };
+	struct ibv_async_event event;
+
+	while (CHECK(poll(&pfd, 1, WC_TIMEOUT) == 1, "no %s", ibv_event_type_str(type))) {
+		NEED_OK(ibv_get_async_event(ctx, &event));
+		ibv_ack_async_event(&event);
+		if (event.event_type != type)
+			continue;
+		CHECK(qp ? event.element.qp == qp : event.element.port_num == PORT,
+		      "%s of another object", ibv_event_type_str(type));
+		return;
+	}
+}
+
 /*
  * In the second process, with a pair of queue pairs of its own in the domain: send the memory
  * of the first process from one to the other, into memory of this process.
@@ -109,10 +128,13 @@ static void use_region(struct ibv_pd *pd, const struct handles *h)
 	WANT_WC(cq, &wc, IBV_WC_SUCCESS);
 	CHECK_BYTES(into, sizeof(into), 5, "read from the first process");
 
-	/* IBV_EVENT_QP_ACCESS_ERR of this process's queue pair reaches neither process. */
+	/* The event of this process's queue pair reaches this process, and not the first one. */
 	wr.wr.rdma.rkey = ~mr->rkey;
 	CHECK_ERR(ibv_post_send(qp[0], &wr, &bad), 0);
 	WANT_WC(cq, &wc, IBV_WC_REM_ACCESS_ERR);
+	/* rdma_rxe raises none. */
+	if (raw_offers(pd->context->cmd_fd, UNIV_FEATURE_DM))
+		expect_event(pd->context, IBV_EVENT_QP_ACCESS_ERR, qp[1]);
 	for (int i = 0; i < 2; i++)
 		CHECK_ERR(ibv_destroy_qp(qp[i]), 0);
 	CHECK_ERR(ibv_destroy_cq(cq), 0);
@@ -139,7 +161,7 @@ static void second_process(int sock)
 	CHECK_NULL(ibv_import_mr(pd, 99999), EINVAL);
 	use_region(pd, &h);
 	NEED(!fcntl(ctx->async_fd, F_SETFL, O_NONBLOCK), "fcntl");
-	CHECK(ibv_get_async_event(ctx, &event) == -1 && errno == EAGAIN, "an event");
+	CHECK(ibv_get_async_event(ctx, &event) == -1 && errno == EAGAIN, "another event");
 	ibv_unimport_pd(pd);
 	CHECK_ERR(ibv_close_device(ctx), 0);
 	exit(test_failures ? 1 : 0);
@@ -219,6 +241,82 @@ static void mistakes(void)
 	pair_close(&p);
 }
 
+static void link_set(const char *name, bool up)
+{
+	struct ifreq req = { 0 };
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	snprintf(req.ifr_name, sizeof(req.ifr_name), "%s", name);
+	NEED(!ioctl(fd, SIOCGIFFLAGS, &req), "SIOCGIFFLAGS %s: %s", name, err_name(errno));
+	req.ifr_flags = (short)(up ? req.ifr_flags | IFF_UP : req.ifr_flags & ~IFF_UP);
+	NEED(!ioctl(fd, SIOCSIFFLAGS, &req), "SIOCSIFFLAGS %s: %s", name, err_name(errno));
+	close(fd);
+}
+
+/* Every context gets the events of the port: those that were opened, and imported ones. */
+static void port_events(void)
+{
+	struct ibv_context *ctx[2];
+	struct ibv_gid_entry gid;
+	char name[IF_NAMESIZE];
+	struct test_dev dev;
+
+	dev_open(&dev);
+	NEED_OK(ibv_query_gid_ex(dev.ctx, PORT, dev.gid_index, &gid, 0));
+	NEED(if_indextoname(gid.ndev_ifindex, name), "if_indextoname: %s", err_name(errno));
+	for (int i = 0; i < 2; i++) {
+		ctx[i] = ibv_import_device(dup(dev.ctx->cmd_fd));
+		NEED(ctx[i], "import_device: %s; %s", err_name(errno), why_text());
+	}
+	link_set(name, false);
+	expect_event(dev.ctx, IBV_EVENT_PORT_ERR, NULL);
+	expect_event(ctx[0], IBV_EVENT_PORT_ERR, NULL);
+	CHECK_ERR(ibv_close_device(ctx[0]), 0);
+	link_set(name, true);
+	expect_event(dev.ctx, IBV_EVENT_PORT_ACTIVE, NULL);
+	expect_event(ctx[1], IBV_EVENT_PORT_ERR, NULL);
+	expect_event(ctx[1], IBV_EVENT_PORT_ACTIVE, NULL);
+	CHECK_ERR(ibv_close_device(ctx[1]), 0);
+	/* The next program needs the address. */
+	while (ibv_query_gid_ex(dev.ctx, PORT, dev.gid_index, &gid, 0))
+		usleep(10000);
+	dev_close(&dev);
+}
+
+/* An object has one reader of its events, and the opener's objects report to the opener. */
+static void one_reader(void)
+{
+	struct univ_channel_create ch = { 0 };
+	struct univ_async_set set = { 0 };
+	int fd = raw_open();
+	struct raw_cq cq;
+	struct univ_cq_create create = { .cqe = 32, .channel_fd = -1, .cookie = UNIV_COOKIE_NO_ASYNC };
+
+	NEED_OK(raw_call(fd, UNIV_CHANNEL_CREATE, &ch));
+	raw_cq(fd, &cq, 32, -1);
+	set.channel_fd = ch.fd;
+	set.handle = cq.handle;
+	CHECK_ERR(raw_call(fd, UNIV_ASYNC_SET, &set), EBUSY);
+	NEED_OK(raw_call(fd, UNIV_CQ_CREATE, &create));
+	set.handle = create.handle;
+	CHECK_ERR(raw_call(fd, UNIV_ASYNC_SET, &set), 0);
+	CHECK_ERR(raw_call(fd, UNIV_ASYNC_SET, &set), EBUSY);
+	set.handle = raw_pd(fd);
+	CHECK_ERR(raw_call(fd, UNIV_ASYNC_SET, &set), EINVAL);
+	set.handle = 99999;
+	CHECK_ERR(raw_call(fd, UNIV_ASYNC_SET, &set), EINVAL);
+	set.handle = 0;
+	CHECK_ERR(raw_call(fd, UNIV_ASYNC_SET, &set), 0);
+	CHECK_ERR(raw_call(fd, UNIV_ASYNC_SET, &set), 0);
+	set.channel_fd = fd;
+	CHECK_ERR(raw_call(fd, UNIV_ASYNC_SET, &set), EBADF);
+	/* The object keeps the channel, whose file goes first. */
+	close(ch.fd);
+	CHECK_ERR(raw_destroy(fd, UNIV_CQ_DESTROY, create.handle), 0);
+	raw_unmap(&cq.map);
+	close(fd);
+}
+
 /* Only these types of objects are asked for. */
 static void other_types(void)
 {
@@ -241,6 +339,8 @@ static void other_types(void)
 static const struct test_case cases[] = {
 	{ "two_processes", two_processes },
 	{ "mistakes", mistakes },
+	{ "port_events", port_events },
+	{ "one_reader", one_reader },
 	{ "other_types", other_types },
 };
 
