@@ -215,6 +215,10 @@
  * @UNIV_REASON_DMABUF: A dma-buf cannot be registered. Detail: enum
  *	univ_dmabuf_cause. Value: descriptor. With %UNIV_DMABUF_RANGE, value:
  *	offset, bound: bytes of the dma-buf.
+ * @UNIV_REASON_FLOW: The flow is wrong or not offered. Detail: enum
+ *	univ_flow_fault. Value and bound: see there.
+ * @UNIV_REASON_FRAME_LENGTH: Completion: the frame is shorter than an Ethernet
+ *	header, or longer than the net device takes.
  * @UNIV_REASON_COUNT: Number of reasons; not a reason.
  *
  * "detail", "value" and "bound" in these descriptions are fields of struct
@@ -319,6 +323,8 @@ enum univ_reason {
 	UNIV_REASON_MR_OWNER,
 	UNIV_REASON_MR_READ_ONLY,
 	UNIV_REASON_DMABUF,
+	UNIV_REASON_FLOW,
+	UNIV_REASON_FRAME_LENGTH,
 	UNIV_REASON_COUNT
 };
 
@@ -375,6 +381,7 @@ enum univ_dmabuf_cause {
  * @UNIV_LIMIT_DM_LENGTH: Bytes of device memory.
  * @UNIV_LIMIT_DM_ALIGN: Binary logarithm of the alignment of device memory.
  * @UNIV_LIMIT_RATE: Rate of a queue pair, in units of 1000 bits in each second.
+ * @UNIV_LIMIT_FLOW_SPECS: Specs of a flow.
  * @UNIV_LIMIT_COUNT: Number of limits; not a limit.
  */
 enum univ_limit {
@@ -398,6 +405,7 @@ enum univ_limit {
 	UNIV_LIMIT_DM_LENGTH,
 	UNIV_LIMIT_DM_ALIGN,
 	UNIV_LIMIT_RATE,
+	UNIV_LIMIT_FLOW_SPECS,
 	UNIV_LIMIT_COUNT
 };
 
@@ -456,6 +464,7 @@ enum univ_flags {
  * @UNIV_OBJECT_TD: Thread domain; only the library has such objects.
  * @UNIV_OBJECT_DM: Device memory.
  * @UNIV_OBJECT_CNTR: Completion counter.
+ * @UNIV_OBJECT_FLOW: Flow.
  * @UNIV_OBJECT_TYPES: Number of types; not a type.
  */
 enum univ_object_type {
@@ -471,6 +480,7 @@ enum univ_object_type {
 	UNIV_OBJECT_TD,
 	UNIV_OBJECT_DM,
 	UNIV_OBJECT_CNTR,
+	UNIV_OBJECT_FLOW,
 	UNIV_OBJECT_TYPES
 };
 
@@ -507,6 +517,7 @@ struct univ_hdr {
  * @UNIV_FEATURE_FLUSH: send rings take %UNIV_WR_FLUSH
  * @UNIV_FEATURE_DMABUF: regions of dma-bufs: %UNIV_MR_DMABUF_REG
  * @UNIV_FEATURE_IGNORE_OVERRUN: %UNIV_CQ_IGNORE_OVERRUN
+ * @UNIV_FEATURE_RAW: raw packet queue pairs, and flows: %UNIV_FLOW_CREATE
  */
 enum univ_feature {
 	UNIV_FEATURE_WINDOWS	= 1 << 0,
@@ -517,6 +528,7 @@ enum univ_feature {
 	UNIV_FEATURE_FLUSH	= 1 << 5,
 	UNIV_FEATURE_DMABUF	= 1 << 6,
 	UNIV_FEATURE_IGNORE_OVERRUN = 1 << 7,
+	UNIV_FEATURE_RAW	= 1 << 8,
 };
 
 /**
@@ -1456,6 +1468,16 @@ struct univ_srq_query {
 };
 
 /**
+ * enum univ_qp_flags - properties of a queue pair; values of enum
+ *	ibv_qp_create_flags
+ * @UNIV_QP_CVLAN_STRIPPING: Raw packets: received frames have no VLAN tag,
+ *	which is in the completion (univ_cqe.cvlan). Needs %UNIV_FEATURE_RAW.
+ */
+enum univ_qp_flags {
+	UNIV_QP_CVLAN_STRIPPING	= 1 << 9,
+};
+
+/**
  * struct univ_qp_create - ibv_create_qp(3)
  * @hdr: head
  * @pd: in: handle
@@ -1469,7 +1491,7 @@ struct univ_srq_query {
  * @max_send_sge: likewise for entries of a send request
  * @max_recv_sge: likewise for entries of a receive request
  * @max_inline: likewise for bytes of inline data
- * @create_flags: in: must be zero, because no flag is defined yet
+ * @create_flags: in: enum univ_qp_flags
  * @cookie: in: returned in each event
  * @handle: out
  * @qp_num: out: the device's number
@@ -1647,6 +1669,160 @@ struct univ_mcast {
 	__u16 lid;
 	__u16 reserved;
 	__u8 gid[16];
+};
+
+/**
+ * enum univ_flow_type - frames of a flow; values of enum ibv_flow_attr_type
+ * @UNIV_FLOW_NORMAL: frames that match each spec
+ * @UNIV_FLOW_ALL: frames that no flow of this kind takes
+ * @UNIV_FLOW_MULTICAST: the same for multicast frames
+ * @UNIV_FLOW_SNIFFER: all frames, which other flows take as well
+ */
+enum univ_flow_type {
+	UNIV_FLOW_NORMAL,
+	UNIV_FLOW_ALL,
+	UNIV_FLOW_MULTICAST,
+	UNIV_FLOW_SNIFFER,
+};
+
+/**
+ * enum univ_flow_flags - properties of a flow; values of enum ibv_flow_flags
+ * @UNIV_FLOW_DONT_TRAP: flows of lower priority take the frames as well
+ */
+enum univ_flow_flags {
+	UNIV_FLOW_DONT_TRAP	= 1 << 1,
+};
+
+/**
+ * enum univ_flow_spec_type - kinds of specs; values of enum ibv_flow_spec_type
+ * @UNIV_FLOW_ETH: Ethernet header; its type and VLAN tag are those behind the
+ *	first VLAN tag and in it
+ * @UNIV_FLOW_IPV4: IPv4 header
+ * @UNIV_FLOW_IPV6: IPv6 header
+ * @UNIV_FLOW_TCP: TCP ports
+ * @UNIV_FLOW_UDP: UDP ports
+ * @UNIV_FLOW_TAG: completions of the flow have the tag @tag of 24 bits
+ * @UNIV_FLOW_DROP: frames of the flow are dropped
+ */
+enum univ_flow_spec_type {
+	UNIV_FLOW_ETH		= 0x20,
+	UNIV_FLOW_IPV4		= 0x30,
+	UNIV_FLOW_IPV6		= 0x31,
+	UNIV_FLOW_TCP		= 0x40,
+	UNIV_FLOW_UDP		= 0x41,
+	UNIV_FLOW_TAG		= 0x1000,
+	UNIV_FLOW_DROP		= 0x1001,
+};
+
+/**
+ * struct univ_flow_filter - fields of a header, in network order
+ * @eth: %UNIV_FLOW_ETH
+ * @ipv4: %UNIV_FLOW_IPV4; bit 1 of @flags is "don't fragment", bit 2 "more
+ *	fragments"
+ * @ipv6: %UNIV_FLOW_IPV6; @flow_label has 20 bits
+ * @ports: %UNIV_FLOW_TCP and %UNIV_FLOW_UDP
+ * @bytes: room for all of them; bytes behind the fields are zero
+ */
+struct univ_flow_filter {
+	union {
+		struct {
+			__u8 dst_mac[6];
+			__u8 src_mac[6];
+			__u16 ether_type;
+			__u16 vlan_tag;
+		} eth;
+		struct {
+			__u32 src_ip;
+			__u32 dst_ip;
+			__u8 proto;
+			__u8 tos;
+			__u8 ttl;
+			__u8 flags;
+		} ipv4;
+		struct {
+			__u8 src_ip[16];
+			__u8 dst_ip[16];
+			__u32 flow_label;
+			__u8 next_hdr;
+			__u8 traffic_class;
+			__u8 hop_limit;
+			__u8 reserved;
+		} ipv6;
+		struct {
+			__u16 dst_port;
+			__u16 src_port;
+		} ports;
+		__u8 bytes[40];
+	};
+};
+
+/**
+ * struct univ_flow_spec - a condition or an action of a flow
+ * @type: enum univ_flow_spec_type
+ * @tag: %UNIV_FLOW_TAG: the tag; otherwise zero
+ * @val: values of the fields
+ * @mask: the bits of @val that count
+ */
+struct univ_flow_spec {
+	__u32 type;
+	__u32 tag;
+	struct univ_flow_filter val;
+	struct univ_flow_filter mask;
+};
+
+#define UNIV_FLOW_SPECS 8
+
+/**
+ * enum univ_flow_fault - cause of a %UNIV_REASON_FLOW
+ * @UNIV_FLOW_FAULT_TYPE: the type of flow is unknown. Value: type.
+ * @UNIV_FLOW_FAULT_FLAGS: the flags are unknown, or not offered for this type
+ *	of flow. Value: flags.
+ * @UNIV_FLOW_FAULT_SPECS: flows of the type have no specs but actions. Value:
+ *	type of the flow.
+ * @UNIV_FLOW_FAULT_SPEC: the type of a spec is unknown or not offered. Value:
+ *	type. Bound: index.
+ * @UNIV_FLOW_FAULT_VALUE: a spec has a value out of range, or bits that do not
+ *	belong to its type. Value: type. Bound: index.
+ * @UNIV_FLOW_FAULT_PRIORITY: the priority is too high. Value: priority. Bound:
+ *	highest priority.
+ * @UNIV_FLOW_FAULT_FULL: the device has no room for another flow.
+ */
+enum univ_flow_fault {
+	UNIV_FLOW_FAULT_TYPE,
+	UNIV_FLOW_FAULT_FLAGS,
+	UNIV_FLOW_FAULT_SPECS,
+	UNIV_FLOW_FAULT_SPEC,
+	UNIV_FLOW_FAULT_VALUE,
+	UNIV_FLOW_FAULT_PRIORITY,
+	UNIV_FLOW_FAULT_FULL,
+};
+
+/**
+ * struct univ_flow_create - ibv_create_flow(3)
+ * @hdr: head
+ * @qp: in: handle of a raw packet queue pair
+ * @type: in: enum univ_flow_type
+ * @flow_flags: in: enum univ_flow_flags
+ * @priority: in: the flow with the lowest number takes a frame
+ * @port_num: in: from 1
+ * @count: in: number of entries of @specs, at most %UNIV_FLOW_SPECS
+ * @handle: out
+ * @reserved: zero
+ * @specs: in: conditions and actions; entries from @count on are ignored
+ *
+ * Errors: EPERM without CAP_NET_RAW, EOPNOTSUPP without %UNIV_FEATURE_RAW.
+ */
+struct univ_flow_create {
+	struct univ_hdr hdr;
+	__u32 qp;
+	__u32 type;
+	__u32 flow_flags;
+	__u32 priority;
+	__u32 port_num;
+	__u32 count;
+	__u32 handle;
+	__u32 reserved;
+	struct univ_flow_spec specs[UNIV_FLOW_SPECS];
 };
 
 /**
@@ -1865,6 +2041,8 @@ struct univ_event {
 #define UNIV_CQ_QUERY		UNIV_IO(0x78)	/* struct univ_cq_query */
 #define UNIV_AH_MODIFY		UNIV_IO(0x79)	/* struct univ_ah_modify */
 #define UNIV_MR_SHARE		UNIV_IO(0x7a)	/* struct univ_mr_share */
+#define UNIV_FLOW_CREATE	UNIV_IO(0x60)	/* struct univ_flow_create */
+#define UNIV_FLOW_DESTROY	UNIV_IO(0x61)	/* struct univ_destroy */
 
 /*
  * UNIV_KICK tells the kernel that a ring holds new requests. The argument is

@@ -255,6 +255,7 @@ enum univ_wc_flags {
  * @qp_num: number of the local queue pair
  * @src_qp: datagrams: number of the sender's queue pair
  * @slid: datagrams: LID of the sender
+ * @cvlan: raw packets: the VLAN tag (host order), or 0 for none
  * @pkey_index: datagrams: index of the receiver's P_Key
  * @vendor_err: vendor-specific error code of the device
  * @sl: service level. For a datagram over RoCE, the lower two bits give the
@@ -264,7 +265,7 @@ enum univ_wc_flags {
  * @reason: enum univ_reason: why @status is not success, if known
  * @timestamp: monotonic nanoseconds, with %UNIV_CQ_TIMESTAMP
  * @wallclock: wall-clock nanoseconds, with %UNIV_CQ_WALLCLOCK
- * @reserved: zero
+ * @flow_tag: raw packets: tag of the flow
  * @phase: UNIV_CQE_PHASE() of the index of this completion, stored last with
  *	release order. Never zero, so that a page of zeros reads as an empty
  *	ring.
@@ -278,7 +279,10 @@ struct univ_cqe {
 	__u32 imm;
 	__u32 qp_num;
 	__u32 src_qp;
-	__u16 slid;
+	union {
+		__u16 slid;
+		__u16 cvlan;
+	};
 	__u16 pkey_index;
 	__u32 vendor_err;
 	__u8 sl;
@@ -286,7 +290,7 @@ struct univ_cqe {
 	__u16 reason;
 	__aligned_u64 timestamp;
 	__aligned_u64 wallclock;
-	__u32 reserved;
+	__u32 flow_tag;
 	__u32 phase;
 };
 

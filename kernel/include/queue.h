@@ -99,6 +99,10 @@ struct univ_srq;
  *	ib_device_attr.odp_caps says, if the device has %IBK_ON_DEMAND_PAGING;
  *	and advise_mr(), which is called for one part of a region at a time and
  *	returns an error as struct univ_mr_advise has it
+ * @UNIV_QUEUE_RAW: queue pairs of %IB_QPT_RAW_PACKET, whose create_flags may
+ *	have %IB_QP_CREATE_CVLAN_STRIPPING, with completions that have
+ *	@flow_tag and @cvlan; and flows, by create_flow() and destroy_flow()
+ *	without udata. Their specs have the types of enum univ_flow_spec_type
  */
 enum univ_queue_caps {
 	UNIV_QUEUE_WINDOWS = 1 << 0,
@@ -110,6 +114,7 @@ enum univ_queue_caps {
 	UNIV_QUEUE_DEVICE_CQ = 1 << 6,
 	UNIV_QUEUE_ODP = 1 << 7,
 	UNIV_QUEUE_FLUSH = 1 << 8,
+	UNIV_QUEUE_RAW = 1 << 9,
 };
 
 /*

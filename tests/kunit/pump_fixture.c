@@ -132,7 +132,7 @@ void pump_expect_cqe(struct kunit *test, struct pump *p, u64 id, int status)
 	KUNIT_EXPECT_EQ(test, cqe->wr_id, id);
 	KUNIT_EXPECT_EQ(test, cqe->status, status);
 	KUNIT_EXPECT_EQ(test, cqe->qp_num, p->qp->ib->qp_num);
-	KUNIT_EXPECT_EQ(test, cqe->reserved, 0);
+	KUNIT_EXPECT_EQ(test, cqe->flow_tag, 0);
 }
 
 void pump_expect_no_cqe(struct kunit *test, struct pump *p)

@@ -62,6 +62,7 @@ AT(univ_cqe, imm, 16);
 AT(univ_cqe, qp_num, 20);
 AT(univ_cqe, src_qp, 24);
 AT(univ_cqe, slid, 28);
+AT(univ_cqe, cvlan, 28);
 AT(univ_cqe, pkey_index, 30);
 AT(univ_cqe, vendor_err, 32);
 AT(univ_cqe, sl, 36);
@@ -69,7 +70,7 @@ AT(univ_cqe, dlid_path_bits, 37);
 AT(univ_cqe, reason, 38);
 AT(univ_cqe, timestamp, 40);
 AT(univ_cqe, wallclock, 48);
-AT(univ_cqe, reserved, 56);
+AT(univ_cqe, flow_tag, 56);
 AT(univ_cqe, phase, 60);
 
 SIZE(univ_cntr, 16);

@@ -174,20 +174,10 @@ READER(sl, uint8_t, cqe->sl)
 READER(dlid_path_bits, uint8_t, cqe->dlid_path_bits)
 READER(completion_ts, uint64_t, cqe->timestamp)
 READER(wallclock_ns, uint64_t, cqe->wallclock)
+READER(cvlan, uint16_t, cqe->cvlan)
+READER(flow_tag, uint32_t, cqe->flow_tag)
 
-/* These cannot be asked for at creation, but inline functions may call them all the same. */
-static uint16_t read_cvlan(struct ibv_cq_ex *ex)
-{
-	(void)ex;
-	return 0;
-}
-
-static uint32_t read_flow_tag(struct ibv_cq_ex *ex)
-{
-	(void)ex;
-	return 0;
-}
-
+/* This cannot be asked for at creation, but inline functions may call it all the same. */
 static void read_tm_info(struct ibv_cq_ex *ex, struct ibv_wc_tm_info *info)
 {
 	(void)ex;

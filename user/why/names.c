@@ -90,6 +90,7 @@ const char *univ_object_name(uint32_t type)
 		[UNIV_OBJECT_TD] = "thread domain",
 		[UNIV_OBJECT_DM] = "device memory",
 		[UNIV_OBJECT_CNTR] = "completion counter",
+		[UNIV_OBJECT_FLOW] = "flow",
 	};
 
 	return pick(names, UNIV_COUNT(names), type, "object");
@@ -109,6 +110,7 @@ const char *univ_object_users(uint32_t type)
 		[UNIV_OBJECT_TD] = "deallocate its parent domains first",
 		[UNIV_OBJECT_DM] = "deregister its memory regions first",
 		[UNIV_OBJECT_CNTR] = "destroy the queue pairs that it is attached to first",
+		[UNIV_OBJECT_QP] = "destroy its flows first",
 	};
 
 	return pick(users, UNIV_COUNT(users), type, NULL);
@@ -136,6 +138,7 @@ const char *univ_limit_name(uint32_t limit)
 		[UNIV_LIMIT_DM_LENGTH] = "bytes of device memory",
 		[UNIV_LIMIT_DM_ALIGN] = "as log_align_req",
 		[UNIV_LIMIT_RATE] = "kbit/s of the rate limit",
+		[UNIV_LIMIT_FLOW_SPECS] = "specs in a flow (num_of_specs)",
 	};
 
 	return pick(names, UNIV_COUNT(names), limit, "units");

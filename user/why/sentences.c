@@ -353,6 +353,39 @@ void univ_explain_cntr_taken(struct univ_line *line, const struct univ_failure *
 	say_bits(line, UNIV_FLAGS_CNTR_OPS, f->value);
 }
 
+void univ_explain_flow(struct univ_line *line, const struct univ_failure *f)
+{
+	ull value = (ull)f->value, bound = (ull)f->bound;
+
+	switch (f->detail) {
+	case UNIV_FLOW_FAULT_TYPE:
+		univ_say(line, "there is no type %llu of flows (enum ibv_flow_attr_type)", value);
+		return;
+	case UNIV_FLOW_FAULT_FLAGS:
+		univ_say(line, "a flow cannot have the flags 0x%llx; IBV_FLOW_ATTR_FLAGS_DONT_TRAP alone is "
+			 "supported, for flows of the type IBV_FLOW_ATTR_NORMAL", value);
+		return;
+	case UNIV_FLOW_FAULT_SPECS:
+		univ_say(line, "a flow of the type %llu has no specs but actions, since it does not look at "
+			 "headers; use IBV_FLOW_ATTR_NORMAL", value);
+		return;
+	case UNIV_FLOW_FAULT_SPEC:
+		univ_say(line, "spec %llu of the flow has the type 0x%llx, which is not supported; supported "
+			 "are specs of Ethernet, IPv4, IPv6, TCP and UDP without tunnels, and the actions "
+			 "tag and drop", bound, value);
+		return;
+	case UNIV_FLOW_FAULT_VALUE:
+		univ_say(line, "spec %llu of the flow (type 0x%llx) has a value out of range: a tag has 24 "
+			 "bits, a flow label 20 bits in network order", bound, value);
+		return;
+	case UNIV_FLOW_FAULT_PRIORITY:
+		univ_say(line, "the priority %llu of the flow is above %llu", value, bound);
+		return;
+	default:
+		univ_say(line, "the device has no room for another flow; destroy flows that are not needed");
+	}
+}
+
 void univ_explain_gid_index(struct univ_line *line, const struct univ_failure *f)
 {
 	univ_say(line, "there is no GID at index %llu", (ull)f->value);

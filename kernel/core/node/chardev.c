@@ -109,6 +109,7 @@ static const struct {
 	enum univ_object_type type;
 	int (*destroy)(struct univ_object *obj);
 } teardown[] = {
+	{ UNIV_OBJECT_FLOW, univ_flow_destroy },
 	{ UNIV_OBJECT_QP, univ_qp_destroy },
 	{ UNIV_OBJECT_CNTR, univ_cntr_destroy },
 	{ UNIV_OBJECT_SRQ, univ_srq_destroy },

@@ -81,7 +81,7 @@ static void comp_fill(struct univ_cqe *cqe, const struct pump_qp *qp, u64 wr_id,
 	cqe->sl = 0;
 	cqe->dlid_path_bits = 0;
 	cqe->reason = UNIV_REASON_NONE;
-	cqe->reserved = 0;
+	cqe->flow_tag = 0;
 }
 
 /*

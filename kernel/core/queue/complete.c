@@ -49,7 +49,7 @@ static __always_inline bool write_one(struct univ_cq *cq,
 	if (unlikely(!slot))
 		return cq->flags & UNIV_CQ_IGNORE_OVERRUN;
 	memcpy(slot, cqe, offsetof(struct univ_cqe, timestamp));
-	slot->reserved = 0;
+	slot->flow_tag = cqe->flow_tag;
 	univ_cq_commit(cq, slot, solicited);
 	return true;
 }
@@ -57,7 +57,7 @@ static __always_inline bool write_one(struct univ_cq *cq,
 /**
  * univ_queue_complete() - write a completion
  * @cq: the core's queue, as passed to univ_queue_ops.cq_attach()
- * @cqe: what to write; times, phase and reserved words are filled in here
+ * @cqe: what to write; times and phase are filled in here
  * @solicited: wakes a process that waits for solicited completions; so do
  *	errors
  *

@@ -25,6 +25,8 @@ static int qp_check_type(struct univ_context *ctx, struct univ_qp_create *cmd)
 			return univ_explain(&cmd->hdr, -EPERM,
 					    UNIV_REASON_PERMISSION, 0,
 					    CAP_NET_RAW, 0);
+		if (univ_raw_offered(ctx->dev))
+			return 0;
 		break;
 	case IB_QPT_XRC_INI:
 	case IB_QPT_XRC_TGT:
@@ -63,13 +65,20 @@ static int qp_check_caps(struct univ_context *ctx, struct univ_qp_create *cmd)
 	return 0;
 }
 
+static u32 qp_flags(struct univ_context *ctx, const struct univ_qp_create *cmd)
+{
+	return cmd->qp_type == IB_QPT_RAW_PACKET &&
+	       univ_raw_offered(ctx->dev) ? UNIV_QP_CVLAN_STRIPPING : 0;
+}
+
 static int qp_check(struct univ_context *ctx, struct univ_qp_create *cmd)
 {
+	u32 flags = qp_flags(ctx, cmd);
 	int ret;
 
-	if (cmd->create_flags)
+	if (cmd->create_flags & ~flags)
 		return univ_explain(&cmd->hdr, -EOPNOTSUPP, UNIV_REASON_FLAGS,
-				    0, cmd->create_flags, 0);
+				    0, cmd->create_flags, flags);
 	if (cmd->sq_sig_all > 1)
 		return univ_explain(&cmd->hdr, -EOPNOTSUPP, UNIV_REASON_FLAGS,
 				    0, cmd->sq_sig_all, 1);
@@ -200,6 +209,7 @@ static int qp_create_ib(struct univ_qp *qp, struct univ_qp_create *cmd)
 		},
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = cmd->qp_type,
+		.create_flags = cmd->create_flags,
 	};
 	u32 room = cmd->sq.stride - offsetof(struct univ_send_wr, data);
 

@@ -25,11 +25,14 @@ struct qp_masks {
 	u32 optional;
 };
 
-/* By transport: RC, UC, UD, XRC send, XRC receive. */
+/*
+ * By transport: RC, UC, UD, XRC send, XRC receive, raw packets. These take no
+ * attribute but the port.
+ */
 struct qp_transition {
 	u8 from;
 	u8 to;
-	struct qp_masks masks[5];
+	struct qp_masks masks[6];
 };
 
 static const struct qp_transition transitions[] = {
@@ -38,7 +41,8 @@ static const struct qp_transition transitions[] = {
 		{ IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS, 0 },
 		{ IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY, 0 },
 		{ XRC_FIRST, 0 },
-		{ XRC_FIRST, 0 } } },
+		{ XRC_FIRST, 0 },
+		{ IB_QP_PORT, 0 } } },
 	{ IB_QPS_INIT, IB_QPS_INIT, {
 		{ 0, IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS },
 		{ 0, IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS },
@@ -114,6 +118,8 @@ static u32 qp_transport(enum ib_qp_type type)
 		return 3;
 	case IB_QPT_XRC_TGT:
 		return 4;
+	case IB_QPT_RAW_PACKET:
+		return 5;
 	default:
 		return 0;
 	}

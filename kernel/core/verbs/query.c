@@ -12,14 +12,13 @@
 
 /*
  * Abilities of the device that a process does not get: the size of a queue pair
- * does not change, and there are no flows, raw packets, checksums or requests
- * on regions.
+ * does not change, and there are no checksums of datagrams, no frame checksums
+ * and no requests on regions.
  */
 #define UNIV_CAPS_NOT_OFFERED						\
 	(IB_DEVICE_RESIZE_MAX_WR |					\
 	 IB_DEVICE_RAW_MULTI | IB_DEVICE_UD_IP_CSUM |			\
-	 IB_DEVICE_RC_IP_CSUM | IB_DEVICE_RAW_IP_CSUM |			\
-	 IB_DEVICE_MANAGED_FLOW_STEERING | IB_DEVICE_RAW_SCATTER_FCS |	\
+	 IB_DEVICE_RC_IP_CSUM | IB_DEVICE_RAW_SCATTER_FCS |		\
 	 IB_DEVICE_PCI_WRITE_END_PADDING |				\
 	 IB_DEVICE_MEM_MGT_EXTENSIONS)
 
@@ -28,6 +27,10 @@
  * have no flush.
  */
 #define UNIV_CAPS_FLUSH	(UNIV_CAP_FLUSH_GLOBAL | UNIV_CAP_FLUSH_PERSISTENT)
+
+/* Abilities that a process does not get where univ_raw_offered() is false. */
+#define UNIV_CAPS_RAW							\
+	(IB_DEVICE_RAW_IP_CSUM | IB_DEVICE_MANAGED_FLOW_STEERING)
 
 /*
  * Abilities that a process does not get where univ_mw_offered() returns false.
@@ -64,6 +67,8 @@ static u32 context_features(const struct univ_device *dev)
 		features |= UNIV_FEATURE_DMABUF;
 	if (univ_cq_overrun_offered(dev))
 		features |= UNIV_FEATURE_IGNORE_OVERRUN;
+	if (univ_raw_offered(dev))
+		features |= UNIV_FEATURE_RAW;
 	return features;
 }
 
@@ -127,13 +132,25 @@ static void device_query_moderation(struct univ_device_query *cmd,
 	}
 }
 
+static void device_query_raw(struct univ_device_query *cmd,
+			     const struct univ_device *dev)
+{
+	const u32 offered = IB_RAW_PACKET_CAP_CVLAN_STRIPPING |
+			    IB_RAW_PACKET_CAP_IP_CSUM;
+
+	cmd->raw_packet_caps = dev->ib->attrs.raw_packet_caps & offered;
+	if (univ_raw_offered(dev))
+		return;
+	cmd->raw_packet_caps = 0;
+	cmd->device_cap_flags &= ~UNIV_CAPS_RAW;
+}
+
 static void device_query_extended(struct univ_device_query *cmd)
 {
 	/* Timestamps are the kernel's clock: nanoseconds, 64 bits. */
 	cmd->hca_core_clock = 1000000;
 	cmd->timestamp_mask = U64_MAX;
 	cmd->max_wq_type_rq = 0;
-	cmd->raw_packet_caps = 0;
 	cmd->rss_max_rwq_indirection_tables = 0;
 	cmd->rss_max_rwq_indirection_table_size = 0;
 	cmd->rss_supported_qpts = 0;
@@ -207,6 +224,7 @@ int univ_device_query_ioctl(struct univ_call *call, void *arg)
 	device_query_limits(cmd, attr);
 	device_query_extended(cmd);
 	device_query_rate(cmd, call->ctx->dev->queue);
+	device_query_raw(cmd, call->ctx->dev);
 	device_query_moderation(cmd, call->ctx->dev);
 	device_query_odp(cmd, call->ctx->dev);
 	return 0;

@@ -115,6 +115,8 @@ int univ_xrcd_destroy(struct univ_object *obj);
 struct univ_srq *univ_srq_get(struct univ_context *ctx, u32 handle,
 			      struct univ_hdr *hdr);
 int univ_srq_destroy(struct univ_object *obj);
+bool univ_raw_offered(const struct univ_device *dev);
+int univ_flow_destroy(struct univ_object *obj);
 int univ_cntr_destroy(struct univ_object *obj);
 /* The queue pair is destroyed: it counts nothing any more. */
 void univ_cntrs_detach(struct univ_qp *qp);

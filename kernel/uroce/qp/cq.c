@@ -11,8 +11,8 @@
 #include "pair.h"
 
 /*
- * The reserved word of an entry contains what ib_wc needs and the ring format
- * lacks.
+ * Users in the kernel have no flows, so the flow tag of an entry contains what
+ * ib_wc needs and the ring format lacks.
  */
 static void cqe_to_wc(const struct univ_cqe *cqe, struct ib_qp *qp,
 		      struct ib_wc *wc)
@@ -30,7 +30,7 @@ static void cqe_to_wc(const struct univ_cqe *cqe, struct ib_qp *qp,
 	wc->sl = cqe->sl;
 	if (cqe->wc_flags & UNIV_WC_GRH) {
 		wc->wc_flags |= IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE;
-		wc->network_hdr_type = cqe->reserved;
+		wc->network_hdr_type = cqe->flow_tag;
 	}
 	if (cqe->wc_flags & UNIV_WC_WITH_IMM) {
 		wc->wc_flags |= IB_WC_WITH_IMM;

@@ -41,7 +41,7 @@ static inline struct univ_cqe *uroce_batch_next(struct uroce_batch *batch)
 	struct univ_cqe *cqe = &batch->cqe[batch->count];
 
 	memset(cqe, 0, offsetof(struct univ_cqe, timestamp));
-	cqe->reserved = 0;
+	cqe->flow_tag = 0;
 	return cqe;
 }
 

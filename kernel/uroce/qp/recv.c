@@ -191,7 +191,8 @@ void uroce_recv_done(struct uroce_qp *qp, const struct univ_cqe *cqe,
 	to->src_qp = cqe->src_qp;
 	to->pkey_index = cqe->pkey_index;
 	to->sl = cqe->sl;
-	to->reserved = cqe->reserved;
+	to->cvlan = cqe->cvlan;
+	to->flow_tag = cqe->flow_tag;
 	if (unlikely(status))
 		to->reason = recv_why(&qp->resp.recv, status);
 	uroce_recv_count(qp, to, solicited || status);

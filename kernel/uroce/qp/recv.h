@@ -89,7 +89,7 @@ static inline void uroce_tell_network(const struct uroce_qp *qp,
 	if (qp->core)
 		cqe->sl = network == RDMA_NETWORK_IPV4 ? 2 : 1;
 	else
-		cqe->reserved = network;
+		cqe->flow_tag = network;
 }
 
 static inline void uroce_recv_write(struct uroce_qp *qp)

@@ -283,7 +283,7 @@ static void qp_query(void)
 static void check_cqe(const struct univ_cqe *c, uint64_t id)
 {
 	CHECK(c->wr_id == id, "wr_id %llu, expected %" PRIu64, c->wr_id, id);
-	CHECK(!c->reserved, "reserved %#x", c->reserved);
+	CHECK(!c->flow_tag, "flow tag %#x", c->flow_tag);
 	CHECK(!c->timestamp && !c->wallclock, "times that nobody asked for: %llu %llu", c->timestamp,
 	      c->wallclock);
 	CHECK(c->phase == 1, "phase %u", c->phase);

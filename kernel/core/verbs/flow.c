@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Flows: ibv_create_flow(3). A flow selects frames for a raw packet queue pair.
+ * Each spec is checked here, so that a driver sees only fields that exist, and
+ * only values that they can have.
+ */
+#include <linux/capability.h>
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+
+#include "verbs.h"
+
+struct univ_flow {
+	struct univ_object obj;
+	struct ib_flow *ib;
+	struct univ_qp *qp;		/* dependant of it */
+};
+
+/* A tag has 24 bits, as in completions of mlx5. */
+#define FLOW_TAGS	BIT(24)
+#define FLOW_LABELS	BIT(20)
+
+bool univ_raw_offered(const struct univ_device *dev)
+{
+	return univ_queue_can(dev, UNIV_QUEUE_RAW);
+}
+
+static int flow_fault(struct univ_hdr *hdr, int err, enum univ_flow_fault fault,
+		      u64 value, u64 bound)
+{
+	return univ_explain(hdr, err, UNIV_REASON_FLOW, fault, value, bound);
+}
+
+/* The bytes of a filter that belong to a type of spec; -1 if it is unknown. */
+static int spec_bytes(u32 type)
+{
+	switch (type) {
+	case UNIV_FLOW_ETH:
+		return sizeof_field(struct univ_flow_filter, eth);
+	case UNIV_FLOW_IPV4:
+		return sizeof_field(struct univ_flow_filter, ipv4);
+	case UNIV_FLOW_IPV6:
+		return offsetof(struct univ_flow_filter, ipv6.reserved);
+	case UNIV_FLOW_TCP:
+	case UNIV_FLOW_UDP:
+		return sizeof_field(struct univ_flow_filter, ports);
+	case UNIV_FLOW_TAG:
+	case UNIV_FLOW_DROP:
+		return 0;
+	default:
+		return -1;
+	}
+}
+
+static bool filter_is_valid(const struct univ_flow_filter *filter, u32 type,
+			    int bytes)
+{
+	if (memchr_inv(filter->bytes + bytes, 0, sizeof(*filter) - bytes))
+		return false;
+	return type != UNIV_FLOW_IPV6 ||
+	       be32_to_cpu((__force __be32)filter->ipv6.flow_label) <
+		       FLOW_LABELS;
+}
+
+static bool spec_is_valid(const struct univ_flow_spec *spec, int bytes)
+{
+	if (spec->tag >= (spec->type == UNIV_FLOW_TAG ? FLOW_TAGS : 1))
+		return false;
+	return filter_is_valid(&spec->val, spec->type, bytes) &&
+	       filter_is_valid(&spec->mask, spec->type, bytes);
+}
+
+static int specs_check(struct univ_flow_create *cmd)
+{
+	const struct univ_flow_spec *spec = cmd->specs;
+	u32 i;
+	int bytes;
+
+	if (cmd->count > UNIV_FLOW_SPECS)
+		return univ_explain_limit(&cmd->hdr, UNIV_LIMIT_FLOW_SPECS,
+					  cmd->count, UNIV_FLOW_SPECS);
+	for (i = 0; i < cmd->count; i++, spec++) {
+		bytes = spec_bytes(spec->type);
+		if (bytes < 0)
+			return flow_fault(&cmd->hdr, -EOPNOTSUPP,
+					  UNIV_FLOW_FAULT_SPEC, spec->type, i);
+		if (bytes && cmd->type != UNIV_FLOW_NORMAL)
+			return flow_fault(&cmd->hdr, -EINVAL,
+					  UNIV_FLOW_FAULT_SPECS, cmd->type, 0);
+		if (!spec_is_valid(spec, bytes))
+			return flow_fault(&cmd->hdr, -EINVAL,
+					  UNIV_FLOW_FAULT_VALUE, spec->type, i);
+	}
+	return 0;
+}
+
+/* In the order of ib_uverbs, except that the device is asked first. */
+static int flow_check(struct univ_call *call, struct univ_flow_create *cmd)
+{
+	if (!univ_raw_offered(call->ctx->dev))
+		return univ_explain_driver(&cmd->hdr, -EOPNOTSUPP);
+	if (!capable(CAP_NET_RAW))
+		return univ_explain(&cmd->hdr, -EPERM, UNIV_REASON_PERMISSION,
+				    0, CAP_NET_RAW, 0);
+	if (cmd->type > UNIV_FLOW_SNIFFER)
+		return flow_fault(&cmd->hdr, -EINVAL, UNIV_FLOW_FAULT_TYPE,
+				  cmd->type, 0);
+	if (cmd->flow_flags & ~UNIV_FLOW_DONT_TRAP)
+		return flow_fault(&cmd->hdr, -EOPNOTSUPP,
+				  UNIV_FLOW_FAULT_FLAGS, cmd->flow_flags, 0);
+	if (cmd->flow_flags && cmd->type != UNIV_FLOW_NORMAL)
+		return flow_fault(&cmd->hdr, -EINVAL, UNIV_FLOW_FAULT_FLAGS,
+				  cmd->flow_flags, 0);
+	if (cmd->priority > U16_MAX)
+		return flow_fault(&cmd->hdr, -EINVAL, UNIV_FLOW_FAULT_PRIORITY,
+				  cmd->priority, U16_MAX);
+	return specs_check(cmd);
+}
+
+/* The filter of a spec follows its type and its size, and the mask follows. */
+#define SPEC_FILL(to, from)						\
+	do {								\
+		(to)->size = sizeof(*(to));				\
+		memcpy(&(to)->val, &(from)->val,			\
+		       offsetof(typeof((to)->val), real_sz));		\
+		memcpy(&(to)->mask, &(from)->mask,			\
+		       offsetof(typeof((to)->mask), real_sz));		\
+	} while (0)
+
+/* Returns the spec that follows. */
+static union ib_flow_spec *spec_fill(union ib_flow_spec *to,
+				     const struct univ_flow_spec *from)
+{
+	to->type = from->type;
+	switch (from->type) {
+	case UNIV_FLOW_ETH:
+		SPEC_FILL(&to->eth, from);
+		break;
+	case UNIV_FLOW_IPV4:
+		SPEC_FILL(&to->ipv4, from);
+		break;
+	case UNIV_FLOW_IPV6:
+		SPEC_FILL(&to->ipv6, from);
+		break;
+	case UNIV_FLOW_TCP:
+	case UNIV_FLOW_UDP:
+		SPEC_FILL(&to->tcp_udp, from);
+		break;
+	case UNIV_FLOW_TAG:
+		to->flow_tag.size = sizeof(to->flow_tag);
+		to->flow_tag.tag_id = from->tag;
+		break;
+	default:
+		to->drop.size = sizeof(to->drop);
+	}
+	return (void *)to + to->size;
+}
+
+static struct ib_flow *flow_create_ib(struct ib_qp *qp,
+				      const struct univ_flow_create *cmd)
+{
+	union ib_flow_spec *spec;
+	struct ib_flow_attr *attr;
+	struct ib_flow *flow;
+	u32 i;
+
+	attr = kzalloc(struct_size(attr, flows, cmd->count), GFP_KERNEL);
+	if (!attr)
+		return ERR_PTR(-ENOMEM);
+	attr->type = cmd->type;
+	attr->priority = cmd->priority;
+	attr->flags = cmd->flow_flags;
+	attr->port = cmd->port_num;
+	attr->num_of_specs = cmd->count;
+	spec = attr->flows;
+	for (i = 0; i < cmd->count; i++)
+		spec = spec_fill(spec, &cmd->specs[i]);
+	attr->size = (void *)spec - (void *)attr;
+	flow = qp->device->ops.create_flow(qp, attr, NULL);
+	kfree(attr);
+	if (IS_ERR(flow))
+		return flow;
+	flow->qp = qp;
+	flow->device = qp->device;
+	return flow;
+}
+
+static struct univ_flow *flow_build(struct univ_call *call,
+				    struct univ_flow_create *cmd,
+				    struct univ_qp *qp)
+{
+	struct univ_flow *flow = kzalloc(sizeof(*flow), GFP_KERNEL_ACCOUNT);
+	int ret;
+
+	if (!flow)
+		return ERR_PTR(univ_explain_driver(&cmd->hdr, -ENOMEM));
+	flow->qp = qp;
+	ret = univ_object_reserve(call->ctx, &flow->obj, UNIV_OBJECT_FLOW,
+				  &cmd->hdr);
+	if (ret) {
+		kfree(flow);
+		return ERR_PTR(ret);
+	}
+	flow->ib = flow_create_ib(qp->ib, cmd);
+	if (!IS_ERR(flow->ib))
+		return flow;
+	ret = PTR_ERR(flow->ib);
+	ret = ret == -ENOSPC ?
+		      flow_fault(&cmd->hdr, ret, UNIV_FLOW_FAULT_FULL, 0, 0) :
+		      univ_explain_driver(&cmd->hdr, ret);
+	univ_object_release(&flow->obj);
+	return ERR_PTR(ret);
+}
+
+static int flow_create(struct univ_call *call, struct univ_flow_create *cmd,
+		       struct univ_qp *qp)
+{
+	struct univ_flow *flow;
+
+	if (qp->xrcd || qp->ib->qp_type != IB_QPT_RAW_PACKET)
+		return univ_explain(&cmd->hdr, -EINVAL, UNIV_REASON_QP_TYPE, 0,
+				    qp->ib->qp_type, 0);
+	flow = flow_build(call, cmd, qp);
+	if (IS_ERR(flow))
+		return PTR_ERR(flow);
+	cmd->handle = flow->obj.handle;
+	univ_object_depend(&qp->obj);
+	return univ_object_announce(call, &flow->obj, univ_flow_destroy);
+}
+
+int univ_flow_create_ioctl(struct univ_call *call, void *arg)
+{
+	struct univ_flow_create *cmd = arg;
+	struct univ_object *obj;
+	int ret = flow_check(call, cmd);
+
+	if (!ret)
+		ret = univ_port_check(call->ctx, cmd->port_num, &cmd->hdr);
+	if (ret)
+		return ret;
+	obj = univ_object_get(call->ctx, cmd->qp, UNIV_OBJECT_QP, &cmd->hdr);
+	if (IS_ERR(obj))
+		return PTR_ERR(obj);
+	ret = flow_create(call, cmd, container_of(obj, struct univ_qp, obj));
+	univ_object_put(obj);
+	return ret;
+}
+
+int univ_flow_destroy(struct univ_object *obj)
+{
+	struct univ_flow *flow = container_of(obj, struct univ_flow, obj);
+	int ret = flow->ib->device->ops.destroy_flow(flow->ib);
+
+	if (!ret)
+		univ_object_undepend(&flow->qp->obj);
+	return ret;
+}
+
+int univ_flow_destroy_ioctl(struct univ_call *call, void *arg)
+{
+	return univ_object_destroy(call, arg, UNIV_OBJECT_FLOW,
+				   univ_flow_destroy);
+}
