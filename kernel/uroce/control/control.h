@@ -11,6 +11,7 @@
 #include "../engine/engine.h"
 #include "../path/path.h"
 #include "../qp/qp.h"
+#include "../raw/raw.h"
 
 /* link.c */
 int uroce_dev_new(const char *name, struct net_device *netdev);

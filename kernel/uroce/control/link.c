@@ -41,6 +41,7 @@ static void dev_leave_net(struct uroce_dev *dev)
 	struct net *net = xchg(&dev->net, NULL);
 
 	uroce_mcast_leave(dev);
+	uroce_flows_leave(dev);
 	if (!net)
 		return;
 	/*
@@ -163,6 +164,7 @@ static int dev_new(const char *name, struct net_device *netdev, struct net *net)
 	}
 	dev->netdev = netdev;
 	dev->pkeys[0] = UROCE_PKEY;
+	uroce_flows_init(dev);
 	uroce_fault_prepare(dev);
 	mutex_init(&dev->mrs_lock);
 	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC1);

@@ -71,6 +71,7 @@ static int check_cap(struct ib_qp_init_attr *init)
 static int check_type(struct ib_qp_init_attr *init)
 {
 	bool complete = init->send_cq && init->recv_cq;
+	u32 flags = 0;
 
 	switch (init->qp_type) {
 	case IB_QPT_XRC_TGT:
@@ -92,10 +93,13 @@ static int check_type(struct ib_qp_init_attr *init)
 	case IB_QPT_UD:
 	case IB_QPT_GSI:
 		break;
+	case IB_QPT_RAW_PACKET:
+		flags = IB_QP_CREATE_CVLAN_STRIPPING;
+		break;
 	default:
 		return -EOPNOTSUPP;
 	}
-	return init->create_flags || !complete ? -EOPNOTSUPP : 0;
+	return init->create_flags & ~flags || !complete ? -EOPNOTSUPP : 0;
 }
 
 static void qp_fill(struct uroce_qp *qp, struct ib_qp *ib,
@@ -110,6 +114,7 @@ static void qp_fill(struct uroce_qp *qp, struct ib_qp *ib,
 	qp->srq = init->srq ? to_usrq(init->srq) : NULL;
 	if (qp->type == IB_QPT_XRC_TGT)
 		qp->xrcd = to_uxrcd(init->xrcd);
+	qp->strips = init->create_flags & IB_QP_CREATE_CVLAN_STRIPPING;
 	qp->state = IB_QPS_RESET;
 	qp->attr.cap = init->cap;
 	qp->sq.max_sge = init->cap.max_send_sge;
@@ -261,7 +266,7 @@ static int prepare(struct uroce_qp *qp, const struct ib_qp_attr *attr, int mask,
 
 static bool needs_wire(const struct uroce_qp *qp, enum ib_qp_state next)
 {
-	return next == IB_QPS_RTR &&
+	return next == IB_QPS_RTR && qp->type != IB_QPT_RAW_PACKET &&
 	       (!uroce_qp_is_connected(qp) || !qp->av.dev_id);
 }
 

@@ -60,7 +60,11 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 				 IB_DEVICE_MEM_WINDOW |
 				 IB_DEVICE_MEM_WINDOW_TYPE_2B |
 				 UNIV_CAP_ATOMIC_WRITE |
-				 UNIV_CAP_FLUSH_GLOBAL;
+				 UNIV_CAP_FLUSH_GLOBAL |
+				 IB_DEVICE_RAW_IP_CSUM |
+				 IB_DEVICE_MANAGED_FLOW_STEERING;
+	attr->raw_packet_caps = IB_RAW_PACKET_CAP_IP_CSUM |
+				IB_RAW_PACKET_CAP_CVLAN_STRIPPING;
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
 	if (IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING))
 		query_odp(attr);
@@ -175,6 +179,7 @@ const struct ib_device_ops uroce_dev_ops = {
 	.attach_mcast = uroce_mcast_attach,
 	.create_ah = uroce_ah_create,
 	.create_cq = uroce_cq_create,
+	.create_flow = uroce_flow_create,
 	.create_qp = uroce_qp_create,
 	.create_srq = uroce_srq_create,
 	.create_user_ah = uroce_ah_create,
@@ -186,6 +191,7 @@ const struct ib_device_ops uroce_dev_ops = {
 	.dereg_mr = uroce_mr_dereg,
 	.destroy_ah = uroce_ah_destroy,
 	.destroy_cq = uroce_cq_destroy,
+	.destroy_flow = uroce_flow_destroy,
 	.destroy_qp = uroce_qp_destroy,
 	.destroy_srq = uroce_srq_destroy,
 	.detach_mcast = uroce_mcast_detach,

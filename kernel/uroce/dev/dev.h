@@ -10,6 +10,7 @@
 
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/netdevice.h>
 #include <linux/percpu.h>
 #include <linux/rhashtable.h>
 #include <linux/spinlock.h>
@@ -53,6 +54,10 @@ struct uroce_qp;
  *	addresses of @netdev
  * @groups: members of multicast groups, under RCU
  * @group_count: number of groups that have a member
+ * @flows_lock: protects changes of @flows, @flow_count and @tap
+ * @flows: flows of raw packets (raw/flow.c), under RCU
+ * @flow_count: number of flows
+ * @tap: receives the frames of @netdev while there are flows
  * @counters: counters of each processor, by enum uroce_counter
  * @qkey_violations: one counter for all processors, since each query of the
  *	port reports it
@@ -78,6 +83,10 @@ struct uroce_dev {
 	struct mutex groups_lock;
 	struct rhltable groups;
 	u32 group_count;
+	struct mutex flows_lock;
+	struct list_head flows;
+	u32 flow_count;
+	struct packet_type tap;
 	u64 __percpu *counters;
 	atomic_t qkey_violations;
 	atomic_t pkey_violations;

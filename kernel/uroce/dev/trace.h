@@ -25,6 +25,7 @@
 	{ IB_QPT_RC, "RC" },		\
 	{ IB_QPT_UC, "UC" },		\
 	{ IB_QPT_UD, "UD" },		\
+	{ IB_QPT_RAW_PACKET, "RAW" },	\
 	{ IB_QPT_XRC_INI, "XRC_SEND" },	\
 	{ IB_QPT_XRC_TGT, "XRC_RECV" }
 

@@ -43,7 +43,9 @@ static void input_deliver(struct uroce_dev *dev, const struct uroce_packet *pkt)
 	if (!qp)
 		return;
 	if (!uroce_qp_is_connected(qp)) {
-		if (!rdma_is_multicast_addr((struct in6_addr *)&pkt->dst))
+		/* Flows alone give frames to a queue pair of raw packets. */
+		if (qp->type != IB_QPT_RAW_PACKET &&
+		    !rdma_is_multicast_addr((struct in6_addr *)&pkt->dst))
 			uroce_datagram_receive(qp, pkt);
 		return;
 	}

@@ -55,6 +55,7 @@ enum uroce_wr_services {
 	UROCE_WRS_RC		= BIT(0),	/* XRC too */
 	UROCE_WRS_UC		= BIT(1),
 	UROCE_WRS_UD		= BIT(2),
+	UROCE_WRS_RAW		= BIT(3),	/* raw packets */
 };
 
 /**

@@ -181,29 +181,73 @@ static void deliver_group(struct turn *t)
 		t->tail = t->qp->sq.head + 1;
 }
 
+/* Maps the memory of a request that is sent as one packet. */
+static enum outcome enter(struct turn *t)
+{
+	struct uroce_wqe *wqe = t->wqe;
+	enum outcome out;
+
+	t->status = uroce_send_map(t->qp, wqe, 0);
+	if (t->status)
+		return LOCAL_FAILED;
+	out = turn_enter(t, wqe->len, false);
+	if (unlikely(out != LOCAL_DONE))
+		uroce_vec_put(&wqe->vec);
+	return out;
+}
+
+static bool is_full(const struct turn *t)
+{
+	return !uroce_net_room(t->qp->dev->netdev,
+			       t->qp->sq.waits == UROCE_FULL_DOUBLINGS);
+}
+
+static enum outcome local_frame(struct turn *t)
+{
+	struct uroce_wqe *wqe = t->wqe;
+	enum outcome out;
+	bool sent;
+
+	if (!uroce_frame_fits(t->qp->dev, wqe->len)) {
+		t->reason = UNIV_REASON_FRAME_LENGTH;
+		return turn_fail(t, IB_WC_LOC_LEN_ERR);
+	}
+	if (is_full(t))
+		return LOCAL_FULL;
+	out = enter(t);
+	if (unlikely(out != LOCAL_DONE))
+		return out;
+	/* A program that is woken may look for earlier ones of the sender. */
+	uroce_send_write(t->qp);
+	rcu_read_lock();
+	sent = uroce_frame_send(t->qp, wqe, &t->reason);
+	rcu_read_unlock();
+	uroce_vec_leave(&wqe->vec);
+	uroce_vec_put(&wqe->vec);
+	if (!sent)
+		return LOCAL_FULL;
+	t->bytes -= min(t->bytes, wqe->len);
+	return t->reason ? turn_fail(t, IB_WC_LOC_LEN_ERR) : LOCAL_DONE;
+}
+
 enum outcome uroce_local_datagram(struct turn *t)
 {
 	struct uroce_wqe *wqe = t->wqe;
 	enum outcome out;
 
+	if (t->qp->type == IB_QPT_RAW_PACKET)
+		return local_frame(t);
 	if (wqe->len > t->qp->mtu) {
 		t->reason = UNIV_REASON_LIMIT;
 		return turn_fail(t, IB_WC_LOC_LEN_ERR);
 	}
 	if (!wqe->av.dev_id && uroce_pace_wait(&t->qp->sq.pace))
 		return LOCAL_PACED;
-	if (!wqe->av.dev_id &&
-	    !uroce_net_room(t->qp->dev->netdev,
-			    t->qp->sq.waits == UROCE_FULL_DOUBLINGS))
+	if (!wqe->av.dev_id && is_full(t))
 		return LOCAL_FULL;
-	t->status = uroce_send_map(t->qp, wqe, 0);
-	if (t->status)
-		return LOCAL_FAILED;
-	out = turn_enter(t, wqe->len, false);
-	if (unlikely(out != LOCAL_DONE)) {
-		uroce_vec_put(&wqe->vec);
+	out = enter(t);
+	if (unlikely(out != LOCAL_DONE))
 		return out;
-	}
 	rcu_read_lock();
 	if (wqe->av.dev_id) {
 		deliver_unicast(t);

@@ -11,6 +11,7 @@
 
 #include "../net/net.h"
 #include "../qp/qp.h"
+#include "../raw/raw.h"
 #include "mirror.h"
 
 /*

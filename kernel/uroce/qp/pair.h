@@ -88,6 +88,7 @@ struct uroce_qp {
 	 */
 	enum ib_qp_state state;
 	bool lost;			/* a completion was lost */
+	bool strips;			/* the VLAN tags of frames */
 	unsigned long events;		/* to be raised by the task */
 	/* Written by modify with both locks. The cap never changes. */
 	struct ib_qp_attr attr;

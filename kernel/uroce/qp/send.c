@@ -7,6 +7,10 @@
 
 #define SEND_HEAD	offsetof(struct univ_send_wr, data)
 
+/* The flags that requests of every type may have. */
+#define ANY_FLAGS (UNIV_WR_FENCE | UNIV_WR_SIGNALED | UNIV_WR_SOLICITED | \
+		   UNIV_WR_INLINE)
+
 static u8 services(enum ib_qp_type type)
 {
 	switch (type) {
@@ -15,6 +19,8 @@ static u8 services(enum ib_qp_type type)
 		return UROCE_WRS_RC;
 	case IB_QPT_UC:
 		return UROCE_WRS_UC;
+	case IB_QPT_RAW_PACKET:
+		return UROCE_WRS_RAW;
 	default:
 		return UROCE_WRS_UD;
 	}
@@ -62,8 +68,9 @@ static u16 send_check(const struct uroce_qp *qp, struct univ_send_wr *wr)
 		return uroce_wr_is(wr->opcode, UROCE_WRF_KERNEL) &&
 		       !sq->attached && !sq->datagrams ?
 			       0 : UNIV_REASON_WR_OPCODE;
-	if (wr->flags & ~(UNIV_WR_FENCE | UNIV_WR_SIGNALED | UNIV_WR_SOLICITED |
-			  UNIV_WR_INLINE))
+	if (unlikely(wr->flags & ~ANY_FLAGS) &&
+	    (wr->flags & ~(ANY_FLAGS | UNIV_WR_IP_CSUM) ||
+	     qp->type != IB_QPT_RAW_PACKET))
 		return UNIV_REASON_FLAGS;
 	if (unlikely(uroce_wr_is(wr->opcode, UROCE_WRF_WORD | UROCE_WRF_FLUSH)))
 		return send_check_listless(wr);
@@ -121,7 +128,7 @@ enum ib_wc_status uroce_send_load(struct uroce_qp *qp, u32 index,
 		}
 		wqe->len = len;
 	}
-	if (unlikely(qp->sq.datagrams)) {
+	if (unlikely(qp->sq.datagrams) && qp->type != IB_QPT_RAW_PACKET) {
 		if (!send_load_av(qp, wqe)) {
 			*reason = UNIV_REASON_WR_AH;
 			return IB_WC_LOC_QP_OP_ERR;

@@ -107,7 +107,7 @@ enum uroce_wait {
  * @draining: in SQD, with requests that have begun
  * @tell_drained: raise an event when @draining ends
  * @attached: the ring belongs to a process
- * @datagrams: the type of the queue pair is UD or GSI
+ * @datagrams: the type of the queue pair is UD, GSI or raw packet
  * @shown_psn: mirror: sequence number of the next packet
  * @shown_msn: mirror: sequence number of the next message
  * @timer: ends a wait

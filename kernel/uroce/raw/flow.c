@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Flows: which frames are for which queue pair. */
+#include <linux/etherdevice.h>
+#include <linux/netdevice.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+
+#include "raw.h"
+
+/**
+ * struct match - a condition
+ * @layer: offset in struct uroce_frame of the fields that are compared
+ * @len: bytes that are compared
+ * @l3: the frame has this IP version; 0 for any
+ * @l4: the frame has ports of this protocol; 0 for any
+ * @tagged: the frame has a VLAN tag
+ * @val: their values, and zero where @mask is
+ * @mask: bits that are compared
+ */
+struct match {
+	u8 layer;
+	u8 len;
+	u8 l3;
+	u8 l4;
+	bool tagged;
+	u8 val[40];
+	u8 mask[40];
+};
+
+/**
+ * struct flow - a flow
+ * @ib: first member
+ * @rcu: freed after a grace period
+ * @link: in uroce_dev.flows, under RCU, in ascending order of @rank
+ * @qp: the queue pair, which is not destroyed before the flow
+ * @rank: a frame goes to all matching flows of the lowest rank that one has
+ * @tag: of completions
+ * @type: enum ib_flow_attr_type
+ * @drops: drops the frames
+ * @shares: flows of a higher rank see the frames as well
+ * @count: number of entries of @match
+ * @match: all of them have to be met
+ *
+ * Flows of the same rank all get a frame, since mlx5 too gives it to each queue
+ * pair that has asked for exactly the same frames.
+ */
+struct flow {
+	struct ib_flow ib;
+	struct rcu_head rcu;
+	struct list_head link;
+	struct uroce_qp *qp;
+	u32 rank;
+	u32 tag;
+	u8 type;
+	bool drops;
+	bool shares;
+	u8 count;
+	struct match match[] __counted_by(count);
+};
+
+/* A flow that drops comes before others of its priority. */
+#define RANK_NORMAL	1u
+#define RANK_DEFAULT	(RANK_NORMAL + 2 * (U16_MAX + 1))
+
+/* ---- frames -------------------------------------------------------------- */
+
+static bool meets(const struct uroce_frame *frame, const struct match *match)
+{
+	const u8 *field = (const u8 *)frame + match->layer;
+	u8 i;
+
+	if ((match->l3 && match->l3 != frame->l3) ||
+	    (match->l4 && match->l4 != frame->l4) ||
+	    (match->tagged && !frame->tagged))
+		return false;
+	for (i = 0; i < match->len; i++)
+		if ((field[i] & match->mask[i]) != match->val[i])
+			return false;
+	return true;
+}
+
+static bool wants(const struct flow *flow, const struct uroce_frame *frame)
+{
+	u8 i;
+
+	if (flow->type == IB_FLOW_ATTR_MC_DEFAULT)
+		return is_multicast_ether_addr(frame->eth.dst);
+	for (i = 0; i < flow->count; i++)
+		if (!meets(frame, &flow->match[i]))
+			return false;
+	return true;
+}
+
+bool uroce_flows_want(const struct uroce_dev *dev,
+		      const struct uroce_frame *frame)
+{
+	const struct flow *flow;
+
+	list_for_each_entry_rcu(flow, &dev->flows, link)
+		if (wants(flow, frame))
+			return true;
+	return false;
+}
+
+void uroce_flows_deliver(const struct uroce_dev *dev,
+			 const struct uroce_frame *frame)
+{
+	u32 last = U32_MAX;
+	struct flow *flow;
+
+	list_for_each_entry_rcu(flow, &dev->flows, link) {
+		if (flow->rank > last)
+			return;
+		if (!wants(flow, frame))
+			continue;
+		if (!flow->shares)
+			last = flow->rank;
+		if (!flow->drops)
+			uroce_frame_receive(flow->qp, frame, flow->tag);
+	}
+}
+
+/* ---- specs --------------------------------------------------------------- */
+
+static void match_fill(struct match *match, size_t layer, const void *val,
+		       const void *mask, u8 len)
+{
+	u8 i;
+
+	match->layer = layer;
+	match->len = len;
+	memcpy(match->val, val, len);
+	memcpy(match->mask, mask, len);
+	for (i = 0; i < len; i++)
+		match->val[i] &= match->mask[i];
+}
+
+#define MATCH_FILL(match, member, spec)					\
+	match_fill(match, offsetof(struct uroce_frame, member),		\
+		   &(spec)->val, &(spec)->mask,				\
+		   offsetof(typeof((spec)->val), real_sz))
+
+/* Returns false if the type is unknown. */
+static bool spec_take(struct flow *flow, const union ib_flow_spec *spec)
+{
+	struct match *match = &flow->match[flow->count];
+
+	switch (spec->type) {
+	case IB_FLOW_SPEC_ETH:
+		MATCH_FILL(match, eth, &spec->eth);
+		match->tagged = spec->eth.mask.vlan_tag;
+		break;
+	case IB_FLOW_SPEC_IPV4:
+		MATCH_FILL(match, ip, &spec->ipv4);
+		match->l3 = 4;
+		break;
+	case IB_FLOW_SPEC_IPV6:
+		MATCH_FILL(match, ip, &spec->ipv6);
+		match->l3 = 6;
+		break;
+	case IB_FLOW_SPEC_TCP:
+	case IB_FLOW_SPEC_UDP:
+		MATCH_FILL(match, ports, &spec->tcp_udp);
+		match->l4 = spec->type == IB_FLOW_SPEC_TCP ? IPPROTO_TCP :
+							     IPPROTO_UDP;
+		break;
+	case IB_FLOW_SPEC_ACTION_TAG:
+		flow->tag = spec->flow_tag.tag_id;
+		return true;
+	case IB_FLOW_SPEC_ACTION_DROP:
+		flow->drops = true;
+		return true;
+	default:
+		return false;
+	}
+	flow->count++;
+	return true;
+}
+
+static void rank_set(struct flow *flow, const struct ib_flow_attr *attr)
+{
+	flow->type = attr->type;
+	flow->shares = attr->flags & IB_FLOW_ATTR_FLAGS_DONT_TRAP;
+	if (attr->type == IB_FLOW_ATTR_SNIFFER)
+		flow->shares = true;
+	else if (attr->type == IB_FLOW_ATTR_NORMAL)
+		flow->rank = RANK_NORMAL + 2 * attr->priority + !flow->drops;
+	else
+		flow->rank = RANK_DEFAULT + !flow->drops;
+}
+
+static struct flow *flow_alloc(struct uroce_qp *qp,
+			       const struct ib_flow_attr *attr)
+{
+	const union ib_flow_spec *spec = attr->flows;
+	struct flow *flow;
+	u8 i;
+
+	/* The core has checked the specs (kernel/core/verbs/flow.c). */
+	flow = kzalloc(struct_size(flow, match, attr->num_of_specs),
+		       GFP_KERNEL_ACCOUNT);
+	if (!flow)
+		return ERR_PTR(-ENOMEM);
+	flow->qp = qp;
+	for (i = 0; i < attr->num_of_specs; i++) {
+		if (!spec_take(flow, spec)) {
+			kfree(flow);
+			return ERR_PTR(-EOPNOTSUPP);
+		}
+		spec = (const void *)spec + spec->size;
+	}
+	rank_set(flow, attr);
+	return flow;
+}
+
+/* ---- the list ------------------------------------------------------------ */
+
+void uroce_flows_init(struct uroce_dev *dev)
+{
+	mutex_init(&dev->flows_lock);
+	INIT_LIST_HEAD(&dev->flows);
+	dev->tap = (struct packet_type){
+		.type = htons(ETH_P_ALL),
+		.func = uroce_tap,
+		.ignore_outgoing = true,
+	};
+}
+
+/* Frames of the net device are looked at while there is a flow. */
+static void tap_set(struct uroce_dev *dev, bool on)
+{
+	lockdep_assert_held(&dev->flows_lock);
+	if (on == !!dev->tap.dev)
+		return;
+	if (on) {
+		dev->tap.dev = dev->netdev;
+		dev_add_pack(&dev->tap);
+	} else {
+		dev_remove_pack(&dev->tap);
+		dev->tap.dev = NULL;
+	}
+}
+
+void uroce_flows_leave(struct uroce_dev *dev)
+{
+	mutex_lock(&dev->flows_lock);
+	tap_set(dev, false);
+	mutex_unlock(&dev->flows_lock);
+}
+
+static void list_insert(struct uroce_dev *dev, struct flow *flow)
+{
+	struct flow *each;
+
+	list_for_each_entry(each, &dev->flows, link)
+		if (each->rank > flow->rank)
+			break;
+	list_add_tail_rcu(&flow->link, &each->link);
+	dev->flow_count++;
+}
+
+static int flow_add(struct uroce_dev *dev, struct flow *flow)
+{
+	int ret = 0;
+
+	mutex_lock(&dev->flows_lock);
+	if (READ_ONCE(dev->gone))
+		ret = -ENODEV;
+	else if (dev->flow_count == UROCE_MAX_FLOWS)
+		ret = -ENOSPC;
+	if (!ret) {
+		list_insert(dev, flow);
+		tap_set(dev, true);
+	}
+	mutex_unlock(&dev->flows_lock);
+	return ret;
+}
+
+struct ib_flow *uroce_flow_create(struct ib_qp *ib, struct ib_flow_attr *attr,
+				  struct ib_udata *udata)
+{
+	struct uroce_qp *qp = to_uqp(ib);
+	struct flow *flow;
+	int ret;
+
+	if (qp->type != IB_QPT_RAW_PACKET)
+		return ERR_PTR(-EINVAL);
+	flow = flow_alloc(qp, attr);
+	if (IS_ERR(flow))
+		return ERR_CAST(flow);
+	ret = flow_add(qp->dev, flow);
+	if (!ret)
+		return &flow->ib;
+	kfree(flow);
+	return ERR_PTR(ret);
+}
+
+int uroce_flow_destroy(struct ib_flow *ib)
+{
+	struct flow *flow = container_of(ib, struct flow, ib);
+	struct uroce_dev *dev = flow->qp->dev;
+
+	mutex_lock(&dev->flows_lock);
+	list_del_rcu(&flow->link);
+	if (!--dev->flow_count)
+		tap_set(dev, false);
+	mutex_unlock(&dev->flows_lock);
+	kfree_rcu(flow, rcu);
+	return 0;
+}
