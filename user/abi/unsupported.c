@@ -40,8 +40,6 @@ NO_OBJECT(create_rwq_ind_table, struct ibv_rwq_ind_table, struct ibv_context *co
 	  struct ibv_rwq_ind_table_init_attr *attr)
 NO_CALL(destroy_rwq_ind_table, struct ibv_rwq_ind_table *table)
 
-NO_OBJECT(create_flow, struct ibv_flow, struct ibv_qp *qp, struct ibv_flow_attr *attr)
-NO_CALL(destroy_flow, struct ibv_flow *flow)
 NO_OBJECT_FOR(UNIV_LACK_IPSEC, create_flow_action_esp, struct ibv_flow_action,
 	      struct ibv_context *context, struct ibv_flow_action_esp_attr *attr)
 NO_CALL_FOR(UNIV_LACK_IPSEC, modify_flow_action_esp, struct ibv_flow_action *action,
@@ -68,13 +66,8 @@ static void queue_ops_set(struct verbs_context *vctx)
 	vctx->destroy_rwq_ind_table = no_destroy_rwq_ind_table;
 }
 
-/* Programs linked with libibverbs 1.1.8 find both flow calls in the placeholders. */
 static void flow_ops_set(struct verbs_context *vctx)
 {
-	vctx->ibv_create_flow = no_create_flow;
-	vctx->ibv_destroy_flow = no_destroy_flow;
-	vctx->ABI_placeholder1 = (void (*)(void))no_create_flow;
-	vctx->ABI_placeholder2 = (void (*)(void))no_destroy_flow;
 	vctx->create_flow_action_esp = no_create_flow_action_esp;
 	vctx->modify_flow_action_esp = no_modify_flow_action_esp;
 	vctx->destroy_flow_action = no_destroy_flow_action;

@@ -35,7 +35,7 @@ enum univ_opcode_trait {
 	    UNIV_OP_OUT | UNIV_OP_REMOTE | UNIV_OP_QUICK, 0)		\
 	ROW(RDMA_WRITE_WITH_IMM, "rdma-write-with-imm", UNIV_ON_CONNECTED,		\
 	    UNIV_OP_OUT | UNIV_OP_REMOTE | UNIV_OP_QUICK, 0)		\
-	ROW(SEND, "send", UNIV_ON_CONNECTED | UNIV_ON(UD),				\
+	ROW(SEND, "send", UNIV_ON_CONNECTED | UNIV_ON(UD) | UNIV_ON(RAW_PACKET),	\
 	    UNIV_OP_OUT | UNIV_OP_QUICK, 0)				\
 	ROW(SEND_WITH_IMM, "send-with-imm", UNIV_ON_CONNECTED | UNIV_ON(UD),		\
 	    UNIV_OP_OUT | UNIV_OP_QUICK, 0)				\

@@ -95,10 +95,20 @@ static void direct_ops_set(struct ibv_context_ops *ops, const struct univ_post_o
 	ops->bind_mw = post->bind;
 }
 
+/* Programs linked with libibverbs 1.1.8 find both calls in the placeholders. */
+static void flow_ops_set(struct verbs_context *vctx)
+{
+	vctx->ibv_create_flow = univ_create_flow;
+	vctx->ibv_destroy_flow = univ_destroy_flow;
+	vctx->ABI_placeholder1 = (void (*)(void))univ_create_flow;
+	vctx->ABI_placeholder2 = (void (*)(void))univ_destroy_flow;
+}
+
 static void ops_set(struct verbs_context *vctx, const struct univ_post_ops *post)
 {
 	univ_unsupported_ops(vctx);
 	direct_ops_set(&vctx->context.ops, post);
+	flow_ops_set(vctx);
 	vctx->query_port = univ_query_port;
 	vctx->query_device_ex = univ_query_device_ex;
 	vctx->query_rt_values = univ_query_rt_values;

@@ -138,6 +138,7 @@ struct univ_qp {
 	uint32_t max_inline;
 	uint32_t opcodes;		/* bits of enum univ_wr_opcode */
 	uint32_t quick;			/* the opcodes that send_quick() writes */
+	uint32_t send_flags;		/* enum univ_wr_flags that requests may have */
 	uint32_t send_states;		/* bits of the states in which requests are taken */
 	const struct univ_doorbell *doorbell;
 	struct univ_qp_build build;

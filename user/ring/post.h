@@ -23,7 +23,7 @@ enum univ_opcodes {
 	UNIV_OPCODES_EX_ONLY = 0 UNIV_OPCODES(IF_EX_ONLY),
 };
 
-/* IBV_SEND_IP_CSUM is for raw packets; elsewhere the flag means nothing. */
+/* The flags of all queue pairs. IBV_SEND_IP_CSUM means something for raw packets only. */
 #define UNIV_WR_FLAGS (UNIV_WR_FENCE | UNIV_WR_SIGNALED | UNIV_WR_SOLICITED | UNIV_WR_INLINE)
 
 static inline bool univ_device_gone(const struct univ_doorbell *doorbell)

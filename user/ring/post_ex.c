@@ -13,8 +13,6 @@
 
 #define VERB "ibv_wr_complete"
 
-#define WR_FLAGS (UNIV_WR_FLAGS & ~UNIV_WR_INLINE)
-
 /* The longest range of a flush. */
 #define FLUSH_MAX (1ull << 31)
 
@@ -48,7 +46,7 @@ static struct univ_send_wr *build_next(struct ibv_qp_ex *ex, enum univ_wr_opcode
 	slot = univ_ring_slot(&qp->sq, build->tail++);
 	slot->wr_id = ex->wr_id;
 	slot->opcode = opcode;
-	slot->flags = (uint8_t)(ex->wr_flags & WR_FLAGS);
+	slot->flags = (uint8_t)(ex->wr_flags & qp->send_flags & ~UNIV_WR_INLINE);
 	slot->count = 0;
 	slot->srqn = 0;
 	slot->imm = 0;

@@ -17,6 +17,11 @@
 
 #define ATOMIC_SIZE 8
 
+uint32_t univ_send_flags(enum ibv_qp_type type)
+{
+	return type == IBV_QPT_RAW_PACKET ? UNIV_WR_FLAGS | UNIV_WR_IP_CSUM : UNIV_WR_FLAGS;
+}
+
 uint32_t univ_send_states(enum ibv_qp_type type)
 {
 	return type == IBV_QPT_XRC_RECV ? 0 : SEND_STATES;
@@ -144,7 +149,7 @@ send_write(const struct univ_qp *qp, struct univ_send_wr *slot, const struct ibv
 		return send_bad(qp, wr);
 	slot->wr_id = wr->wr_id;
 	slot->opcode = (uint8_t)opcode;
-	slot->flags = (uint8_t)(flags & UNIV_WR_FLAGS);
+	slot->flags = (uint8_t)(flags & qp->send_flags);
 	slot->srqn = univ_unlikely(qp->ibv.qp_type == IBV_QPT_XRC_SEND) ?
 			     wr->qp_type.xrc.remote_srqn : 0;
 	slot->imm = wr->imm_data;

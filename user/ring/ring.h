@@ -19,6 +19,7 @@ uint32_t univ_qp_quick(const struct univ_qp *qp);
 int univ_qp_ex_check(const struct univ_context *ctx, enum ibv_qp_type type, uint64_t ops);
 
 /* post_send.c, post_recv.c, bind.c */
+uint32_t univ_send_flags(enum ibv_qp_type type);
 uint32_t univ_send_states(enum ibv_qp_type type);
 
 /* bell.c */

@@ -76,6 +76,8 @@
 	COMMAND(cntr_inc, UNIV_CNTR_MODIFY, univ_cntr_modify, "ibv_inc_comp_cntr")		\
 	COMMAND(cntr_inc_err, UNIV_CNTR_MODIFY, univ_cntr_modify, "ibv_inc_err_comp_cntr")	\
 	DESTROY(cntr_destroy, UNIV_CNTR_DESTROY, "ibv_destroy_comp_cntr")			\
+	COMMAND(flow_create, UNIV_FLOW_CREATE, univ_flow_create, "ibv_create_flow")		\
+	DESTROY(flow_destroy, UNIV_FLOW_DESTROY, "ibv_destroy_flow")				\
 	COMMAND(mcast_attach, UNIV_MCAST_ATTACH, univ_mcast, "ibv_attach_mcast")		\
 	COMMAND(mcast_detach, UNIV_MCAST_DETACH, univ_mcast, "ibv_detach_mcast")		\
 	COMMAND(pd_import, UNIV_HANDLE_QUERY, univ_handle_query, "ibv_import_pd")		\

@@ -23,6 +23,9 @@
 	((uint64_t)IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | \
 	 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
 
+/* Readers of what completions have on devices with UNIV_FEATURE_RAW. */
+#define WC_FLAGS_RAW ((uint64_t)IBV_WC_EX_WITH_CVLAN | IBV_WC_EX_WITH_FLOW_TAG)
+
 /* A former ring of a resized queue; its address stays readable. */
 struct univ_cq_past {
 	struct univ_cq_past *next;
@@ -172,6 +175,12 @@ static int parent_check(const struct ibv_context *context, struct ibv_pd *pd)
 	return to_upd(pd)->domain ? 0 : univ_fail_not_parent("ibv_create_cq_ex");
 }
 
+static uint64_t wc_flags_offered(struct ibv_context *context)
+{
+	return to_ucontext(context)->features & UNIV_FEATURE_RAW ? WC_FLAGS_OFFERED | WC_FLAGS_RAW :
+								   WC_FLAGS_OFFERED;
+}
+
 static uint32_t flags_offered(struct ibv_context *context)
 {
 	uint32_t flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
@@ -186,9 +195,9 @@ static int attr_ex_check(struct ibv_context *context, const struct ibv_cq_init_a
 	const uint32_t flags = flags_offered(context);
 	const uint32_t known = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
 
-	if (attr->wc_flags & ~WC_FLAGS_OFFERED)
+	if (attr->wc_flags & ~wc_flags_offered(context))
 		return univ_fail_flags("ibv_create_cq_ex", EOPNOTSUPP, UNIV_FLAGS_WC, attr->wc_flags,
-				       WC_FLAGS_OFFERED);
+				       wc_flags_offered(context));
 	if (attr->comp_mask & ~known)
 		return univ_fail_flags("ibv_create_cq_ex", EOPNOTSUPP, UNIV_FLAGS_CQ_MASK,
 				       attr->comp_mask, known);

@@ -32,6 +32,7 @@ static void qp_init(struct univ_qp *qp, struct ibv_context *context,
 	pthread_cond_init(&ibv->cond, NULL);
 	qp->sq_sig_all = !!attr->sq_sig_all;
 	qp->opcodes = univ_qp_opcodes_listed(to_ucontext(context), attr->qp_type);
+	qp->send_flags = univ_send_flags(attr->qp_type);
 	qp->send_states = univ_send_states(attr->qp_type);
 }
 

@@ -50,6 +50,10 @@ int univ_get_srq_num(struct ibv_srq *srq, uint32_t *number);
 struct ibv_qp *univ_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
 int univ_modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr);
 
+/* flow.c */
+struct ibv_flow *univ_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr);
+int univ_destroy_flow(struct ibv_flow *flow);
+
 /* xrcd.c, xrc_recv.c */
 struct ibv_xrcd *univ_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *attr);
 int univ_close_xrcd(struct ibv_xrcd *xrcd);
