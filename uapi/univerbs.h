@@ -1715,59 +1715,22 @@ enum univ_flow_spec_type {
 };
 
 /**
- * struct univ_flow_filter - fields of a header, in network order
- * @eth: %UNIV_FLOW_ETH
- * @ipv4: %UNIV_FLOW_IPV4; bit 1 of @flags is "don't fragment", bit 2 "more
- *	fragments"
- * @ipv6: %UNIV_FLOW_IPV6; @flow_label has 20 bits
- * @ports: %UNIV_FLOW_TCP and %UNIV_FLOW_UDP
- * @bytes: room for all of them; bytes behind the fields are zero
- */
-struct univ_flow_filter {
-	union {
-		struct {
-			__u8 dst_mac[6];
-			__u8 src_mac[6];
-			__u16 ether_type;
-			__u16 vlan_tag;
-		} eth;
-		struct {
-			__u32 src_ip;
-			__u32 dst_ip;
-			__u8 proto;
-			__u8 tos;
-			__u8 ttl;
-			__u8 flags;
-		} ipv4;
-		struct {
-			__u8 src_ip[16];
-			__u8 dst_ip[16];
-			__u32 flow_label;
-			__u8 next_hdr;
-			__u8 traffic_class;
-			__u8 hop_limit;
-			__u8 reserved;
-		} ipv6;
-		struct {
-			__u16 dst_port;
-			__u16 src_port;
-		} ports;
-		__u8 bytes[40];
-	};
-};
-
-/**
  * struct univ_flow_spec - a condition or an action of a flow
  * @type: enum univ_flow_spec_type
  * @tag: %UNIV_FLOW_TAG: the tag; otherwise zero
- * @val: values of the fields
+ * @val: values of the fields of a header
  * @mask: the bits of @val that count
+ *
+ * @val and @mask begin with the struct that libibverbs has for the type: struct
+ * ibv_flow_eth_filter (16 bytes), ibv_flow_ipv4_ext_filter (12),
+ * ibv_flow_ipv6_filter (39) or ibv_flow_tcp_udp_filter (4). Numbers are in
+ * network order. Bytes behind it are zero, and so are all bytes for an action.
  */
 struct univ_flow_spec {
 	__u32 type;
 	__u32 tag;
-	struct univ_flow_filter val;
-	struct univ_flow_filter mask;
+	__u8 val[40];
+	__u8 mask[40];
 };
 
 #define UNIV_FLOW_SPECS 8

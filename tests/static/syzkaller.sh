@@ -67,6 +67,7 @@ END {
 	print_all("univ_ring_map")
 	print_all("univ_gid_entry")
 	print_all("univ_qp_attr")
+	print_all("univ_flow_spec")
 	for (i = 1; i <= n; i++) print_all(order[i])
 }
 function print_all(s,    f, m, k, t, count) {

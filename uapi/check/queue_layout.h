@@ -215,28 +215,6 @@ AT(univ_mcast, lid, 36);
 AT(univ_mcast, reserved, 38);
 AT(univ_mcast, gid, 40);
 
-SIZE(univ_flow_filter, 40);
-AT(univ_flow_filter, eth.dst_mac, 0);
-AT(univ_flow_filter, eth.src_mac, 6);
-AT(univ_flow_filter, eth.ether_type, 12);
-AT(univ_flow_filter, eth.vlan_tag, 14);
-AT(univ_flow_filter, ipv4.src_ip, 0);
-AT(univ_flow_filter, ipv4.dst_ip, 4);
-AT(univ_flow_filter, ipv4.proto, 8);
-AT(univ_flow_filter, ipv4.tos, 9);
-AT(univ_flow_filter, ipv4.ttl, 10);
-AT(univ_flow_filter, ipv4.flags, 11);
-AT(univ_flow_filter, ipv6.src_ip, 0);
-AT(univ_flow_filter, ipv6.dst_ip, 16);
-AT(univ_flow_filter, ipv6.flow_label, 32);
-AT(univ_flow_filter, ipv6.next_hdr, 36);
-AT(univ_flow_filter, ipv6.traffic_class, 37);
-AT(univ_flow_filter, ipv6.hop_limit, 38);
-AT(univ_flow_filter, ipv6.reserved, 39);
-AT(univ_flow_filter, ports.dst_port, 0);
-AT(univ_flow_filter, ports.src_port, 2);
-AT(univ_flow_filter, bytes, 0);
-
 SIZE(univ_flow_spec, 88);
 AT(univ_flow_spec, type, 0);
 AT(univ_flow_spec, tag, 4);

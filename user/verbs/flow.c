@@ -69,8 +69,8 @@ static int spec_fill(struct univ_flow_spec *to, const struct ibv_flow_spec *from
 		to->tag = from->flow_tag.tag_id;
 	if (!layout)
 		return 0;
-	memcpy(to->val.bytes, (const char *)from + layout->val, filter_bytes(layout));
-	memcpy(to->mask.bytes, (const char *)from + layout->mask, filter_bytes(layout));
+	memcpy(to->val, (const char *)from + layout->val, filter_bytes(layout));
+	memcpy(to->mask, (const char *)from + layout->mask, filter_bytes(layout));
 	return 0;
 }
 

@@ -31,19 +31,19 @@ static int flow_fault(struct univ_hdr *hdr, int err, enum univ_flow_fault fault,
 	return univ_explain(hdr, err, UNIV_REASON_FLOW, fault, value, bound);
 }
 
-/* The bytes of a filter that belong to a type of spec; -1 if it is unknown. */
+/* The bytes of a filter that a type of spec has; -1 if it is unknown. */
 static int spec_bytes(u32 type)
 {
 	switch (type) {
 	case UNIV_FLOW_ETH:
-		return sizeof_field(struct univ_flow_filter, eth);
+		return offsetof(struct ib_flow_eth_filter, real_sz);
 	case UNIV_FLOW_IPV4:
-		return sizeof_field(struct univ_flow_filter, ipv4);
+		return offsetof(struct ib_flow_ipv4_filter, real_sz);
 	case UNIV_FLOW_IPV6:
-		return offsetof(struct univ_flow_filter, ipv6.reserved);
+		return offsetof(struct ib_flow_ipv6_filter, real_sz);
 	case UNIV_FLOW_TCP:
 	case UNIV_FLOW_UDP:
-		return sizeof_field(struct univ_flow_filter, ports);
+		return offsetof(struct ib_flow_tcp_udp_filter, real_sz);
 	case UNIV_FLOW_TAG:
 	case UNIV_FLOW_DROP:
 		return 0;
@@ -52,22 +52,31 @@ static int spec_bytes(u32 type)
 	}
 }
 
-static bool filter_is_valid(const struct univ_flow_filter *filter, u32 type,
-			    int bytes)
+static u32 filter_label(const u8 *filter)
 {
-	if (memchr_inv(filter->bytes + bytes, 0, sizeof(*filter) - bytes))
+	__be32 label;
+
+	memcpy(&label,
+	       filter + offsetof(struct ib_flow_ipv6_filter, flow_label),
+	       sizeof(label));
+	return be32_to_cpu(label);
+}
+
+static bool filter_is_valid(const u8 *filter, u32 type, int bytes)
+{
+	const int room = sizeof_field(struct univ_flow_spec, val);
+
+	if (bytes < room && memchr_inv(filter + bytes, 0, room - bytes))
 		return false;
-	return type != UNIV_FLOW_IPV6 ||
-	       be32_to_cpu((__force __be32)filter->ipv6.flow_label) <
-		       FLOW_LABELS;
+	return type != UNIV_FLOW_IPV6 || filter_label(filter) < FLOW_LABELS;
 }
 
 static bool spec_is_valid(const struct univ_flow_spec *spec, int bytes)
 {
 	if (spec->tag >= (spec->type == UNIV_FLOW_TAG ? FLOW_TAGS : 1))
 		return false;
-	return filter_is_valid(&spec->val, spec->type, bytes) &&
-	       filter_is_valid(&spec->mask, spec->type, bytes);
+	return filter_is_valid(spec->val, spec->type, bytes) &&
+	       filter_is_valid(spec->mask, spec->type, bytes);
 }
 
 static int specs_check(struct univ_flow_create *cmd)
@@ -121,9 +130,9 @@ static int flow_check(struct univ_call *call, struct univ_flow_create *cmd)
 #define SPEC_FILL(to, from)						\
 	do {								\
 		(to)->size = sizeof(*(to));				\
-		memcpy(&(to)->val, &(from)->val,			\
+		memcpy(&(to)->val, (from)->val,				\
 		       offsetof(typeof((to)->val), real_sz));		\
-		memcpy(&(to)->mask, &(from)->mask,			\
+		memcpy(&(to)->mask, (from)->mask,			\
 		       offsetof(typeof((to)->mask), real_sz));		\
 	} while (0)
 
