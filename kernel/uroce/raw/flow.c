@@ -55,7 +55,7 @@ struct flow {
 	bool drops;
 	bool shares;
 	u8 count;
-	struct match match[] __counted_by(count);
+	struct match match[];
 };
 
 /* A flow that drops comes before others of its priority. */

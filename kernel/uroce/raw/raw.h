@@ -14,6 +14,7 @@
 #ifndef UROCE_RAW_H
 #define UROCE_RAW_H
 
+#include "../net/net.h"
 #include "../qp/qp.h"
 
 /* Every frame is compared with the flows, so there may not be many. */
