@@ -19,6 +19,7 @@ user_test bad_memory 120
 user_test bad_modify 240
 user_test bad_post 200
 user_test bad_requests 240
+user_test bad_flows 30 not_offered
 user_test windows 100
 user_test bad_windows 200
 user_test xrc 300

@@ -13,6 +13,7 @@
 
 static const enum ib_qp_type types[] = {
 	IB_QPT_RC, IB_QPT_UC, IB_QPT_UD, IB_QPT_XRC_INI, IB_QPT_XRC_TGT,
+	IB_QPT_RAW_PACKET,
 };
 
 /* A queue pair with only the fields that the table reads. */

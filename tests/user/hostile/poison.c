@@ -190,7 +190,8 @@ static void device_answers(void)
 	      !(c.features & ~(UNIV_FEATURE_WINDOWS | UNIV_FEATURE_XRC |
 			       UNIV_FEATURE_ATOMIC_WRITE | UNIV_FEATURE_DM |
 			       UNIV_FEATURE_CNTRS | UNIV_FEATURE_FLUSH |
-			       UNIV_FEATURE_DMABUF | UNIV_FEATURE_IGNORE_OVERRUN)),
+			       UNIV_FEATURE_DMABUF | UNIV_FEATURE_IGNORE_OVERRUN |
+			       UNIV_FEATURE_RAW)),
 	      "CONTEXT_QUERY: version %u features %#x", c.abi_version, c.features);
 	close(fd);
 }

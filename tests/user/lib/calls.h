@@ -34,7 +34,7 @@ static const struct {
 	{ "ah", UNIV_OBJECT_AH },	{ "cq", UNIV_OBJECT_CQ },	{ "srq", UNIV_OBJECT_SRQ },
 	{ "qp", UNIV_OBJECT_QP },	{ "xrcd", UNIV_OBJECT_XRCD },	{ "send_cq", UNIV_OBJECT_CQ },
 	{ "recv_cq", UNIV_OBJECT_CQ },	{ "dm", UNIV_OBJECT_DM },
-	{ "cntr", UNIV_OBJECT_CNTR },
+	{ "cntr", UNIV_OBJECT_CNTR },	{ "flow", UNIV_OBJECT_FLOW },
 };
 
 static enum univ_object_type kind_named(const char *name, size_t length)

@@ -40,6 +40,7 @@ static struct {
 	uint32_t mw;		/* 0 if memory windows are not supported. */
 	uint32_t cntr;		/* 0 if completion counters are not supported. */
 	uint32_t bare;		/* The queue pair of fill_qp_cntr(), or 0. */
+	uint32_t frames;	/* A queue pair of raw packets, or 0. */
 	uint8_t *mem;
 	struct univ_gid_entry gids[64];
 } env;
@@ -279,6 +280,23 @@ static void fill_qp_cntr(void *arg)
 	a->ops = UNIV_CNTR_SEND;
 }
 
+static void fill_raw_qp(void *arg)
+{
+	raw_qp_arg(arg, IBV_QPT_RAW_PACKET, env.pd, env.cq.handle, 0);
+}
+
+static void fill_flow(void *arg)
+{
+	struct univ_flow_create *a = arg;
+
+	a->qp = env.frames;
+	a->count = 2;
+	a->specs[0].type = UNIV_FLOW_ETH;
+	a->specs[0].mask[0] = 0xff;
+	a->specs[1].type = UNIV_FLOW_TAG;
+	a->specs[1].tag = 7;
+}
+
 static void fill_mcast(void *arg)
 {
 	static const uint8_t group[16] = { [10] = 0xff, [11] = 0xff, 239, 7, 7, 7 };
@@ -359,12 +377,15 @@ static const struct special {
 	  .feature = UNIV_FEATURE_XRC, .reserved = "create_flags", .ignored = "recv_cq" },
 	{ UNIV_QP_CREATE, "XRC receive", fill_xrc_recv, .min = AT(univ_qp_create, xrcd),
 	  .feature = UNIV_FEATURE_XRC, .reserved = "create_flags" },
+	{ UNIV_QP_CREATE, "raw packets", fill_raw_qp, .min = AT(univ_qp_create, xrcd),
+	  .feature = UNIV_FEATURE_RAW },
 	{ UNIV_QP_OPEN, .fill = fill_qp_open, .feature = UNIV_FEATURE_XRC },
 	{ UNIV_QP_MODIFY, .fill = fill_qp_modify },
 	{ UNIV_QP_CNTR, .fill = fill_qp_cntr, .feature = UNIV_FEATURE_CNTRS },
 	{ UNIV_MCAST_ATTACH, .fill = fill_mcast },
 	{ UNIV_MCAST_DETACH, .fill = fill_mcast },
 	{ UNIV_ASYNC_SET, .fill = fill_async },
+	{ UNIV_FLOW_CREATE, .fill = fill_flow },
 	{ UNIV_DM_ALLOC, .fill = fill_dm },
 	{ UNIV_MR_DM_REG, .fill = fill_mr_dm, .feature = UNIV_FEATURE_DM },
 	{ UNIV_MR_NULL_ALLOC, .feature = UNIV_FEATURE_DM },
@@ -382,7 +403,8 @@ static uint32_t kind_feature(enum univ_object_type type)
 	return type == UNIV_OBJECT_MW ? UNIV_FEATURE_WINDOWS :
 	       type == UNIV_OBJECT_XRCD ? UNIV_FEATURE_XRC :
 	       type == UNIV_OBJECT_DM ? UNIV_FEATURE_DM :
-	       type == UNIV_OBJECT_CNTR ? UNIV_FEATURE_CNTRS : 0;
+	       type == UNIV_OBJECT_CNTR ? UNIV_FEATURE_CNTRS :
+	       type == UNIV_OBJECT_FLOW ? UNIV_FEATURE_RAW : 0;
 }
 
 /* The structs of these calls return an answer in bytes that are reserved in other calls. */
@@ -608,6 +630,18 @@ static void set_up_channel(void)
 	env.channel = create.fd;
 }
 
+static void set_up_frames(void)
+{
+	struct univ_qp_create create = { 0 };
+
+	env.frames = 0;
+	if (!raw_offers(env.fd, UNIV_FEATURE_RAW))
+		return;
+	fill_raw_qp(&create);
+	NEED_OK(raw_call(env.fd, UNIV_QP_CREATE, &create));
+	env.frames = create.handle;
+}
+
 static void set_up_objects(void)
 {
 	struct univ_qp_attr a;
@@ -629,6 +663,7 @@ static void set_up_objects(void)
 	set_up_cntr();
 	set_up_ah_and_mw();
 	set_up_channel();
+	set_up_frames();
 	env.odp = (struct raw_mr){ 0 };
 	build_rules();
 }

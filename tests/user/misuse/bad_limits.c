@@ -255,6 +255,9 @@ static void qp_wrong_kinds(void)
 
 		if (types[i] == IBV_QPT_XRC_SEND && dev.attr.device_cap_flags & IBV_DEVICE_XRC)
 			continue;
+		if (types[i] == IBV_QPT_RAW_PACKET &&
+		    dev.attr.device_cap_flags & IBV_DEVICE_MANAGED_FLOW_STEERING)
+			continue;
 		init.qp_type = types[i];
 		errno = 0;
 		qp = ibv_create_qp(pd, &init);

@@ -292,6 +292,8 @@ static void fault_leaves_nothing(void)
 		CHECK_ERR(raw_destroy(env.fd, UNIV_QP_DESTROY, env.ud.handle), 0);
 		if (env.bare)
 			CHECK_ERR(raw_destroy(env.fd, UNIV_QP_DESTROY, env.bare), 0);
+		if (env.frames)
+			CHECK_ERR(raw_destroy(env.fd, UNIV_QP_DESTROY, env.frames), 0);
 		CHECK_ERR(raw_destroy(env.fd, UNIV_SRQ_DESTROY, env.srq.handle), 0);
 		CHECK_ERR(raw_destroy(env.fd, UNIV_MR_DEREG, env.mr.handle), 0);
 		if (env.odp.handle)

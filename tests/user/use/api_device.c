@@ -65,8 +65,8 @@ static void device_flags(void)
 	struct ibv_srq_init_attr init = { .attr = { .max_wr = 8, .max_sge = 1 } };
 	struct ibv_srq_attr attr = { .max_wr = 16 };
 	const unsigned int none = IBV_DEVICE_RESIZE_MAX_WR | IBV_DEVICE_RAW_MULTI |
-		IBV_DEVICE_UD_IP_CSUM | IBV_DEVICE_RC_IP_CSUM | IBV_DEVICE_RAW_IP_CSUM |
-		IBV_DEVICE_MANAGED_FLOW_STEERING;
+		IBV_DEVICE_UD_IP_CSUM | IBV_DEVICE_RC_IP_CSUM;
+	const unsigned int raw = IBV_DEVICE_RAW_IP_CSUM | IBV_DEVICE_MANAGED_FLOW_STEERING;
 	struct test_dev dev;
 	struct ibv_srq *srq;
 	struct ibv_pd *pd;
@@ -82,6 +82,8 @@ static void device_flags(void)
 	      "flags %#x, and a change of the size gives %s", dev.attr.device_cap_flags,
 	      err_name(err));
 	CHECK(!(dev.attr.device_cap_flags & none), "flags %#x", dev.attr.device_cap_flags);
+	CHECK((dev.attr.device_cap_flags & raw) == (on_uroce() ? raw : 0), "raw packets: flags %#x",
+	      dev.attr.device_cap_flags);
 	CHECK_ERR(ibv_destroy_srq(srq), 0);
 	CHECK_ERR(ibv_dealloc_pd(pd), 0);
 	dev_close(&dev);
@@ -357,7 +359,8 @@ static void not_there(void)
 	CHECK(ibv_query_ece(p.qp[0], &ece), "query_ece");
 	CHECK(ibv_query_qp_data_in_order(p.qp[0], IBV_WR_RDMA_WRITE, 0) >= 0, "data_in_order");
 	if (why_known()) {
-		CHECK_NULL(ibv_create_flow(p.qp[0], &flow), EOPNOTSUPP);
+		/* Flows are for raw packet queue pairs. */
+		CHECK_NULL(ibv_create_flow(p.qp[0], &flow), on_uroce() ? EINVAL : EOPNOTSUPP);
 		CHECK_NULL(ibv_create_wq(p.dev.ctx, &wq), EOPNOTSUPP);
 		CHECK_NULL(ibv_create_rwq_ind_table(p.dev.ctx, &ind), EOPNOTSUPP);
 		CHECK(!ibv_reg_dmabuf_mr(p.pd, 0, 4096, 0, -1, 0) &&

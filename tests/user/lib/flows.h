@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Flows of stations (frames.h). A flow is an attribute with a list of specs behind it. */
+#ifndef FLOWS_H
+#define FLOWS_H
+
+#include "frames.h"
+
+struct flow_attr {
+	struct ibv_flow_attr attr;
+	uint8_t specs[512];
+} __attribute__((packed, aligned(8)));
+
+static MAYBE_UNUSED struct flow_attr flow_of(enum ibv_flow_attr_type type, uint16_t priority)
+{
+	return (struct flow_attr) {
+		.attr = { .type = type, .size = sizeof(struct ibv_flow_attr), .priority = priority, .port = PORT },
+	};
+}
+
+static MAYBE_UNUSED void spec_add(struct flow_attr *flow, const void *spec, uint16_t size)
+{
+	memcpy((uint8_t *)flow + flow->attr.size, spec, size);
+	flow->attr.size = (uint16_t)(flow->attr.size + size);
+	flow->attr.num_of_specs++;
+}
+
+static MAYBE_UNUSED struct ibv_flow_spec_eth eth_spec(void)
+{
+	return (struct ibv_flow_spec_eth) { .type = IBV_FLOW_SPEC_ETH, .size = sizeof(struct ibv_flow_spec_eth) };
+}
+
+static MAYBE_UNUSED void spec_type(struct flow_attr *flow, uint16_t type)
+{
+	struct ibv_flow_spec_eth spec = eth_spec();
+
+	spec.val.ether_type = htobe16(type);
+	spec.mask.ether_type = 0xffff;
+	spec_add(flow, &spec, sizeof(spec));
+}
+
+static MAYBE_UNUSED void spec_dst(struct flow_attr *flow, const uint8_t *mac)
+{
+	struct ibv_flow_spec_eth spec = eth_spec();
+
+	memcpy(spec.val.dst_mac, mac, 6);
+	memset(spec.mask.dst_mac, 0xff, 6);
+	spec_add(flow, &spec, sizeof(spec));
+}
+
+static MAYBE_UNUSED void spec_tag(struct flow_attr *flow, uint32_t tag)
+{
+	struct ibv_flow_spec_action_tag spec = {
+		.type = IBV_FLOW_SPEC_ACTION_TAG, .size = sizeof(spec), .tag_id = tag,
+	};
+
+	spec_add(flow, &spec, sizeof(spec));
+}
+
+static MAYBE_UNUSED void spec_drop(struct flow_attr *flow)
+{
+	struct ibv_flow_spec_action_drop spec = { .type = IBV_FLOW_SPEC_ACTION_DROP, .size = sizeof(spec) };
+
+	spec_add(flow, &spec, sizeof(spec));
+}
+
+static MAYBE_UNUSED void spec_port(struct flow_attr *flow, enum ibv_flow_spec_type type, uint16_t port)
+{
+	struct ibv_flow_spec_tcp_udp spec = { .type = type, .size = sizeof(spec) };
+
+	spec.val.dst_port = htobe16(port);
+	spec.mask.dst_port = 0xffff;
+	spec_add(flow, &spec, sizeof(spec));
+}
+
+static MAYBE_UNUSED struct ibv_flow *flow_create(struct station *r, struct flow_attr *flow)
+{
+	struct ibv_flow *made = ibv_create_flow(r->s.qp, &flow->attr);
+
+	NEED(made, "create_flow: %s; %s", err_name(errno), why_text());
+	return made;
+}
+
+/* A flow of all frames of a type. */
+static MAYBE_UNUSED struct ibv_flow *flow_type(struct station *r, uint16_t type)
+{
+	struct flow_attr flow = flow_of(IBV_FLOW_ATTR_NORMAL, 0);
+
+	spec_type(&flow, type);
+	return flow_create(r, &flow);
+}
+
+/* Two stations, and a packet socket beside the second one. */
+struct wire {
+	struct station near;
+	struct station far;
+	int fd;
+	uint8_t frame[SLOT];
+};
+
+static MAYBE_UNUSED void wire_open_flags(struct wire *w, uint32_t create_flags, uint16_t type)
+{
+	station_open_flags(&w->near, 0, create_flags);
+	station_open(&w->far, 1);
+	station_recvs(&w->near);
+	w->fd = observe(&w->far, type);
+}
+
+static MAYBE_UNUSED void wire_open(struct wire *w)
+{
+	wire_open_flags(w, 0, TYPE);
+}
+
+static MAYBE_UNUSED void wire_close(struct wire *w)
+{
+	close(w->fd);
+	side_close(&w->near.s);
+	side_close(&w->far.s);
+}
+
+/* A frame of the far end for the near one. */
+static MAYBE_UNUSED uint32_t to_near(struct wire *w, uint32_t len)
+{
+	return make_frame(w->frame, w->near.mac, w->far.mac, TYPE, len);
+}
+
+static MAYBE_UNUSED uint32_t to_far(struct wire *w, uint32_t len)
+{
+	return make_frame(w->frame, w->far.mac, w->near.mac, TYPE, len);
+}
+
+static MAYBE_UNUSED void give_back(struct station *s, const struct got *got)
+{
+	station_recv(s, got->slot);
+}
+
+static MAYBE_UNUSED void quiet_open(struct wire *w)
+{
+	wire_open(w);
+	/* No other frames may arrive, since one flow takes all of them. */
+	quiet(&w->near);
+}
+
+static MAYBE_UNUSED struct ibv_flow *tagged(struct wire *w, enum ibv_flow_attr_type type, uint16_t priority,
+					     uint32_t flags, uint32_t tag)
+{
+	struct flow_attr flow = flow_of(type, priority);
+
+	flow.attr.flags = flags;
+	if (type == IBV_FLOW_ATTR_NORMAL)
+		spec_type(&flow, TYPE);
+	spec_tag(&flow, tag);
+	return flow_create(&w->near, &flow);
+}
+
+#endif

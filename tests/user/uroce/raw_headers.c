@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The headers of raw packets: each field of each spec of a flow, VLAN tags, checksums, and
+ * frames whose headers lie.
+ */
+#include "flows.h"
+#include "random.h"
+#include "side.h"
+
+/* ---- specs ---- */
+
+/* The frame matches @flow, and does not match it once a byte is another one. */
+static void want_match(struct wire *w, struct flow_attr *attr, uint32_t len, uint32_t byte)
+{
+	struct flow_attr rest = flow_of(IBV_FLOW_ATTR_ALL_DEFAULT, 0);
+	struct ibv_flow *flow, *others;
+	struct got got;
+
+	spec_tag(attr, 7);
+	spec_tag(&rest, 8);
+	flow = flow_create(&w->near, attr);
+	others = flow_create(&w->near, &rest);
+	put(w->fd, w->frame, len);
+	WANT_FRAME(&w->near, &got, w->frame, len);
+	CHECK(got.tag == 7, "byte %u: the frame does not match (tag %u)", byte, got.tag);
+	give_back(&w->near, &got);
+	w->frame[byte] ^= 1;
+	put(w->fd, w->frame, len);
+	WANT_FRAME(&w->near, &got, w->frame, len);
+	CHECK(got.tag == 8, "byte %u: another frame matches (tag %u)", byte, got.tag);
+	give_back(&w->near, &got);
+	w->frame[byte] ^= 1;
+	CHECK_ERR(ibv_destroy_flow(others), 0);
+	CHECK_ERR(ibv_destroy_flow(flow), 0);
+}
+
+/* Specs of one byte of a header: @val is compared with the byte @at of the frame. */
+#define WANT_FIELD(w, kind, the_type, member, at, len) do {					\
+	struct flow_attr __flow = flow_of(IBV_FLOW_ATTR_NORMAL, 0);				\
+	struct kind __spec = { .type = the_type, .size = sizeof(__spec) };			\
+	memcpy(&__spec.val.member, (w)->frame + (at), sizeof(__spec.val.member));		\
+	memset(&__spec.mask.member, 0xff, sizeof(__spec.mask.member));				\
+	spec_add(&__flow, &__spec, sizeof(__spec));						\
+	want_match(w, &__flow, len, (at) + (uint32_t)sizeof(__spec.val.member) - 1);		\
+} while (0)
+
+static void specs_eth(void)
+{
+	struct flow_attr flow = flow_of(IBV_FLOW_ATTR_NORMAL, 0);
+	struct ibv_flow_spec_eth spec = eth_spec();
+	struct wire w;
+	uint32_t len;
+
+	quiet_open(&w);
+	len = to_near(&w, 100);
+	WANT_FIELD(&w, ibv_flow_spec_eth, IBV_FLOW_SPEC_ETH, dst_mac, 0, len);
+	WANT_FIELD(&w, ibv_flow_spec_eth, IBV_FLOW_SPEC_ETH, src_mac, 6, len);
+	WANT_FIELD(&w, ibv_flow_spec_eth, IBV_FLOW_SPEC_ETH, ether_type, 12, len);
+	/* Bits outside of the mask do not count. */
+	memset(&spec.val, 0xff, sizeof(spec.val));
+	spec.val.src_mac[5] = w.frame[11];
+	spec.mask.src_mac[5] = 1;
+	spec_add(&flow, &spec, sizeof(spec));
+	want_match(&w, &flow, len, 11);
+	wire_close(&w);
+}
+
+static void specs_ip(void)
+{
+	struct wire w;
+	uint32_t len, ip = HDR;
+
+	quiet_open(&w);
+	len = make_udp(w.frame, w.near.mac, w.far.mac, 5000, 100);
+	WANT_FIELD(&w, ibv_flow_spec_ipv4, IBV_FLOW_SPEC_IPV4, src_ip, ip + 12, len);
+	WANT_FIELD(&w, ibv_flow_spec_ipv4, IBV_FLOW_SPEC_IPV4, dst_ip, ip + 16, len);
+	WANT_FIELD(&w, ibv_flow_spec_ipv4_ext, IBV_FLOW_SPEC_IPV4_EXT, dst_ip, ip + 16, len);
+	WANT_FIELD(&w, ibv_flow_spec_ipv4_ext, IBV_FLOW_SPEC_IPV4_EXT, proto, ip + 9, len);
+	WANT_FIELD(&w, ibv_flow_spec_ipv4_ext, IBV_FLOW_SPEC_IPV4_EXT, tos, ip + 1, len);
+	WANT_FIELD(&w, ibv_flow_spec_ipv4_ext, IBV_FLOW_SPEC_IPV4_EXT, ttl, ip + 8, len);
+	WANT_FIELD(&w, ibv_flow_spec_tcp_udp, IBV_FLOW_SPEC_UDP, src_port, ip + 20, len);
+	WANT_FIELD(&w, ibv_flow_spec_tcp_udp, IBV_FLOW_SPEC_UDP, dst_port, ip + 22, len);
+	/* Now for TCP. */
+	w.frame[ip + 9] = IPPROTO_TCP;
+	WANT_FIELD(&w, ibv_flow_spec_tcp_udp, IBV_FLOW_SPEC_TCP, dst_port, ip + 22, len);
+	wire_close(&w);
+}
+
+static void specs_ipv6(void)
+{
+	struct flow_attr flow = flow_of(IBV_FLOW_ATTR_NORMAL, 0);
+	struct ibv_flow_spec_ipv6 spec = { .type = IBV_FLOW_SPEC_IPV6, .size = sizeof(spec) };
+	struct ip6_hdr *ip;
+	struct wire w;
+	uint32_t len, at = HDR;
+
+	quiet_open(&w);
+	len = make_frame(w.frame, w.near.mac, w.far.mac, ETH_P_IPV6, 120);
+	ip = (void *)(w.frame + HDR);
+	fill((uint8_t *)ip, sizeof(*ip), 1);
+	ip->ip6_flow = htobe32(6u << 28 | 0x5a << 20 | 0x12345);
+	ip->ip6_plen = htobe16((uint16_t)(len - HDR - sizeof(*ip)));
+	ip->ip6_nxt = IPPROTO_UDP;
+	WANT_FIELD(&w, ibv_flow_spec_ipv6, IBV_FLOW_SPEC_IPV6, src_ip, at + 8, len);
+	WANT_FIELD(&w, ibv_flow_spec_ipv6, IBV_FLOW_SPEC_IPV6, dst_ip, at + 24, len);
+	WANT_FIELD(&w, ibv_flow_spec_ipv6, IBV_FLOW_SPEC_IPV6, next_hdr, at + 6, len);
+	WANT_FIELD(&w, ibv_flow_spec_ipv6, IBV_FLOW_SPEC_IPV6, hop_limit, at + 7, len);
+	WANT_FIELD(&w, ibv_flow_spec_tcp_udp, IBV_FLOW_SPEC_UDP, dst_port, at + 42, len);
+	spec.val.flow_label = htobe32(0x12345);
+	spec.mask.flow_label = htobe32(0xfffff);
+	spec.val.traffic_class = 0x5a;
+	spec.mask.traffic_class = 0xff;
+	spec_add(&flow, &spec, sizeof(spec));
+	want_match(&w, &flow, len, at + 3);
+	wire_close(&w);
+}
+
+/* ---- VLAN tags and checksums ---- */
+
+#define TCI 0x6123	/* priority 3, VLAN 0x123 */
+
+static uint32_t make_tagged(uint8_t *frame, const uint8_t *dst, const uint8_t *src, uint32_t len)
+{
+	make_frame(frame, dst, src, ETH_P_8021Q, len);
+	frame[14] = TCI >> 8;
+	frame[15] = TCI & 0xff;
+	frame[16] = TYPE >> 8;
+	frame[17] = TYPE & 0xff;
+	fill(frame + 18, len - 18, len);
+	return len;
+}
+
+static void spec_vlan(struct flow_attr *flow)
+{
+	struct ibv_flow_spec_eth spec = eth_spec();
+
+	spec.val.ether_type = htobe16(TYPE);
+	spec.mask.ether_type = 0xffff;
+	spec.val.vlan_tag = htobe16(TCI & 0xfff);
+	spec.mask.vlan_tag = htobe16(0xfff);
+	spec_add(flow, &spec, sizeof(spec));
+}
+
+/* By the wire (@loop is false), or from another queue pair of the device. */
+static void want_vlan(uint32_t create_flags, bool loop)
+{
+	struct flow_attr flow = flow_of(IBV_FLOW_ATTR_NORMAL, 0);
+	struct station other;
+	struct ibv_flow *made;
+	struct wire w;
+	struct got got;
+	uint32_t len;
+
+	wire_open_flags(&w, create_flags, TYPE);
+	station_open(&other, 0);
+	spec_vlan(&flow);
+	made = flow_create(&w.near, &flow);
+	len = make_tagged(w.frame, group, w.far.mac, 150);
+	if (loop)
+		send_frame(&other, w.frame, len);
+	else
+		put(w.fd, w.frame, len);
+	if (create_flags) {
+		memmove(w.frame + 12, w.frame + 16, len - 16);
+		len -= 4;
+	}
+	WANT_FRAME(&w.near, &got, w.frame, len);
+	CHECK(got.cvlan == TCI, "the tag is %#x", got.cvlan);
+	/* A frame of another VLAN, and one without a tag, do not match. */
+	make_tagged(w.frame, group, w.far.mac, 150);
+	w.frame[15] ^= 1;
+	put(w.fd, w.frame, 150);
+	put(w.fd, w.frame, to_near(&w, 160));
+	CHECK_ERR(ibv_destroy_flow(made), 0);
+	made = flow_type(&w.near, TYPE);
+	put(w.fd, w.frame, to_near(&w, 170));
+	WANT_FRAME(&w.near, &got, w.frame, 170);
+	CHECK_ERR(ibv_destroy_flow(made), 0);
+	side_close(&other.s);
+	wire_close(&w);
+}
+
+static void vlans(void)
+{
+	want_vlan(0, false);
+	want_vlan(0, true);
+	want_vlan(IBV_QP_CREATE_CVLAN_STRIPPING, false);
+	want_vlan(IBV_QP_CREATE_CVLAN_STRIPPING, true);
+}
+
+/* IBV_SEND_IP_CSUM makes checksums, which a receiver on the device knows to be right. */
+static void checksums(void)
+{
+	struct flow_attr flow = flow_of(IBV_FLOW_ATTR_NORMAL, 0);
+	struct ibv_flow *made;
+	struct station other;
+	uint8_t bytes[SLOT];
+	struct wire w;
+	struct got got;
+	uint32_t len;
+
+	wire_open_flags(&w, 0, ETH_P_IP);
+	station_open(&other, 0);
+	spec_port(&flow, IBV_FLOW_SPEC_UDP, 5001);
+	made = flow_create(&w.near, &flow);
+	for (uint32_t n = 60; n < 63; n++) {
+		len = make_udp(w.frame, group, w.near.mac, 5001, n);
+		send_frame_flags(&other, w.frame, len, IBV_SEND_IP_CSUM);
+		if (!CHECK(take(&w.near, &got, WC_TIMEOUT) && got.len == len, "%u bytes are lost", n))
+			continue;
+		CHECK(sums_right(got.bytes), "%u bytes: the checksums are wrong", n);
+		CHECK(got.sums_ok, "%u bytes: the flag is missing", n);
+		while (recv(w.fd, bytes, sizeof(bytes), 0) > 0)
+			if (!memcmp(bytes, w.frame, 24))
+				break;
+		CHECK(sums_right(bytes), "%u bytes: wrong checksums on the wire", n);
+	}
+	/* Without the flag the frame is sent as it is. */
+	len = make_udp(w.frame, group, w.near.mac, 5001, 64);
+	send_frame(&other, w.frame, len);
+	WANT_FRAME(&w.near, &got, w.frame, len);
+	CHECK(!got.sums_ok, "a frame without checksums");
+	CHECK_ERR(ibv_destroy_flow(made), 0);
+	side_close(&other.s);
+	wire_close(&w);
+}
+
+/* A host sends packets that are cut later. The queue pair gets them cut, with their checksums. */
+static void super_packets(void)
+{
+	struct flow_attr flow = flow_of(IBV_FLOW_ATTR_NORMAL, 0);
+	struct ibv_flow *made;
+	struct wire w;
+	struct got got;
+
+	wire_open(&w);
+	spec_port(&flow, IBV_FLOW_SPEC_UDP, 5002);
+	made = flow_create(&w.near, &flow);
+	send_super(&w.far, "10.89.0.1", 5002, 1000, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		if (!CHECK(take(&w.near, &got, WC_TIMEOUT), "piece %u is lost", i))
+			break;
+		CHECK(got.len == HDR + 28 + 1000, "piece %u: %u bytes", i, got.len);
+		CHECK(sums_right(got.bytes) && got.sums_ok, "piece %u: checksums", i);
+		CHECK(got.bytes[HDR + 28] == i, "piece %u begins with %u", i, got.bytes[HDR + 28]);
+	}
+	CHECK_ERR(ibv_destroy_flow(made), 0);
+	wire_close(&w);
+}
+
+/* Frames whose headers lie about lengths harm nothing, with and without checksums to be made. */
+static void garbage(void)
+{
+	static const uint16_t types[] = { ETH_P_IP, ETH_P_IPV6, ETH_P_8021Q, TYPE };
+	uint64_t seed = rnd_seed();
+	struct ibv_flow *flow;
+	struct wire w;
+	struct got got;
+	uint32_t len;
+
+	wire_open(&w);
+	flow = tagged(&w, IBV_FLOW_ATTR_SNIFFER, 0, 0, 9);
+	for (uint32_t n = 0; n < 2000; n++) {
+		len = 18 + rnd(&seed) % 100;
+		make_frame(w.frame, group, w.near.mac, types[n % 4], len);
+		for (uint32_t i = HDR; i < len; i++)
+			w.frame[i] = (uint8_t)rnd(&seed);
+		/* Plausible first bytes reach the checks behind them. */
+		if (n % 3)
+			w.frame[HDR] = n % 4 ? 0x60 : 0x45;
+		if (n % 3 == 2)
+			w.frame[HDR + (n % 4 ? 6 : 9)] = n % 5 ? IPPROTO_UDP : IPPROTO_TCP;
+		if (n % 4 == 2) {
+			w.frame[16] = 0x08;
+			w.frame[17] = 0;
+		}
+		post_frame(&w.far, w.frame, len, n % 2 ? IBV_SEND_IP_CSUM : 0);
+		post_frame(&w.near, w.frame, len, n % 2 ? IBV_SEND_IP_CSUM : 0);
+		while (take(&w.near, &got, WC_TIMEOUT) && got.slot != RECVS)
+			give_back(&w.near, &got);
+		CHECK(take(&w.far, &got, WC_TIMEOUT) && !got.status, "frame %u: status %d", n, got.status);
+	}
+	while (take(&w.near, &got, 100))
+		give_back(&w.near, &got);
+	CHECK_ERR(ibv_destroy_flow(flow), 0);
+	flow = flow_type(&w.near, TYPE);
+	put(w.fd, w.frame, to_near(&w, 100));
+	WANT_FRAME(&w.near, &got, w.frame, 100);
+	CHECK_ERR(ibv_destroy_flow(flow), 0);
+	wire_close(&w);
+}
+
+static const struct test_case cases[] = {
+	{ "specs_eth", specs_eth },
+	{ "specs_ip", specs_ip },
+	{ "specs_ipv6", specs_ipv6 },
+	{ "vlans", vlans },
+	{ "checksums", checksums },
+	{ "super_packets", super_packets },
+	{ "garbage", garbage },
+};
+
+TEST_MAIN("raw_headers", cases, 100)
