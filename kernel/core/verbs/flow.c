@@ -36,14 +36,14 @@ static int spec_bytes(u32 type)
 {
 	switch (type) {
 	case UNIV_FLOW_ETH:
-		return offsetof(struct ib_flow_eth_filter, real_sz);
+		return offsetofend(struct ib_flow_eth_filter, vlan_tag);
 	case UNIV_FLOW_IPV4:
-		return offsetof(struct ib_flow_ipv4_filter, real_sz);
+		return offsetofend(struct ib_flow_ipv4_filter, flags);
 	case UNIV_FLOW_IPV6:
-		return offsetof(struct ib_flow_ipv6_filter, real_sz);
+		return offsetofend(struct ib_flow_ipv6_filter, hop_limit);
 	case UNIV_FLOW_TCP:
 	case UNIV_FLOW_UDP:
-		return offsetof(struct ib_flow_tcp_udp_filter, real_sz);
+		return offsetofend(struct ib_flow_tcp_udp_filter, src_port);
 	case UNIV_FLOW_TAG:
 	case UNIV_FLOW_DROP:
 		return 0;
@@ -127,13 +127,13 @@ static int flow_check(struct univ_call *call, struct univ_flow_create *cmd)
 }
 
 /* The filter of a spec follows its type and its size, and the mask follows. */
-#define SPEC_FILL(to, from)						\
+#define SPEC_FILL(to, from, last)					\
 	do {								\
 		(to)->size = sizeof(*(to));				\
 		memcpy(&(to)->val, (from)->val,				\
-		       offsetof(typeof((to)->val), real_sz));		\
+		       offsetofend(typeof((to)->val), last));		\
 		memcpy(&(to)->mask, (from)->mask,			\
-		       offsetof(typeof((to)->mask), real_sz));		\
+		       offsetofend(typeof((to)->mask), last));		\
 	} while (0)
 
 /* Returns the spec that follows. */
@@ -143,17 +143,17 @@ static union ib_flow_spec *spec_fill(union ib_flow_spec *to,
 	to->type = from->type;
 	switch (from->type) {
 	case UNIV_FLOW_ETH:
-		SPEC_FILL(&to->eth, from);
+		SPEC_FILL(&to->eth, from, vlan_tag);
 		break;
 	case UNIV_FLOW_IPV4:
-		SPEC_FILL(&to->ipv4, from);
+		SPEC_FILL(&to->ipv4, from, flags);
 		break;
 	case UNIV_FLOW_IPV6:
-		SPEC_FILL(&to->ipv6, from);
+		SPEC_FILL(&to->ipv6, from, hop_limit);
 		break;
 	case UNIV_FLOW_TCP:
 	case UNIV_FLOW_UDP:
-		SPEC_FILL(&to->tcp_udp, from);
+		SPEC_FILL(&to->tcp_udp, from, src_port);
 		break;
 	case UNIV_FLOW_TAG:
 		to->flow_tag.size = sizeof(to->flow_tag);

@@ -135,10 +135,21 @@ static void match_fill(struct match *match, size_t layer, const void *val,
 		match->val[i] &= match->mask[i];
 }
 
-#define MATCH_FILL(match, member, spec)					\
+/* The fields of a frame lie where the filters have them. */
+#define SAME_PLACE(member, field, filter, its)				\
+	static_assert(offsetof(struct uroce_frame, member.field) -	\
+		      offsetof(struct uroce_frame, member) ==		\
+		      offsetof(struct filter, its))
+
+SAME_PLACE(eth, tci, ib_flow_eth_filter, vlan_tag);
+SAME_PLACE(ip, v4.flags, ib_flow_ipv4_filter, flags);
+SAME_PLACE(ip, v6.hops, ib_flow_ipv6_filter, hop_limit);
+SAME_PLACE(ports, src, ib_flow_tcp_udp_filter, src_port);
+
+#define MATCH_FILL(match, member, spec, last)				\
 	match_fill(match, offsetof(struct uroce_frame, member),		\
 		   &(spec)->val, &(spec)->mask,				\
-		   offsetof(typeof((spec)->val), real_sz))
+		   offsetofend(typeof((spec)->val), last))
 
 /* Returns false if the type is unknown. */
 static bool spec_take(struct flow *flow, const union ib_flow_spec *spec)
@@ -147,20 +158,20 @@ static bool spec_take(struct flow *flow, const union ib_flow_spec *spec)
 
 	switch (spec->type) {
 	case IB_FLOW_SPEC_ETH:
-		MATCH_FILL(match, eth, &spec->eth);
+		MATCH_FILL(match, eth, &spec->eth, vlan_tag);
 		match->tagged = spec->eth.mask.vlan_tag;
 		break;
 	case IB_FLOW_SPEC_IPV4:
-		MATCH_FILL(match, ip, &spec->ipv4);
+		MATCH_FILL(match, ip, &spec->ipv4, flags);
 		match->l3 = 4;
 		break;
 	case IB_FLOW_SPEC_IPV6:
-		MATCH_FILL(match, ip, &spec->ipv6);
+		MATCH_FILL(match, ip, &spec->ipv6, hop_limit);
 		match->l3 = 6;
 		break;
 	case IB_FLOW_SPEC_TCP:
 	case IB_FLOW_SPEC_UDP:
-		MATCH_FILL(match, ports, &spec->tcp_udp);
+		MATCH_FILL(match, ports, &spec->tcp_udp, src_port);
 		match->l4 = spec->type == IB_FLOW_SPEC_TCP ? IPPROTO_TCP :
 							     IPPROTO_UDP;
 		break;

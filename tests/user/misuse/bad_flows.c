@@ -310,7 +310,7 @@ static void sentences(void)
 	      "explained as: %s", why_text());
 	/* A spec that is shorter than its type is not read. */
 	flow.spec.hdr.type = IBV_FLOW_SPEC_ETH;
-	flow.spec.hdr.size = sizeof(flow.spec.eth) - 1;
+	flow.spec.hdr.size = offsetof(struct ibv_flow_spec_eth, mask);
 	CHECK_NULL(ibv_create_flow(p.qp[0], &flow.attr), EINVAL);
 	CHECK(why_reason() == UNIV_REASON_SIZE, "explained as: %s", why_text());
 	flow.attr.num_of_specs = 0;
