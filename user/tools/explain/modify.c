@@ -62,7 +62,10 @@ static bool explain_masks(const struct ibv_qp *qp, const struct ibv_qp_attr *att
 	uint32_t change = from << 8 | (to & 0xff);
 	const struct qp_masks *masks = masks_of(qp->qp_type, from, to);
 
-	/* Raw packet queue pairs and queue pairs of driver-specific types have other tables. */
+	/*
+	 * Devices may take other attributes for raw packet queue pairs (a rate limit), and for those of
+	 * driver-specific types.
+	 */
 	if (qp->qp_type == IBV_QPT_RAW_PACKET || qp->qp_type == IBV_QPT_DRIVER)
 		return false;
 	if (mask & IBV_QP_CAP)

@@ -21,11 +21,11 @@ struct qp_masks {
 	uint32_t optional;
 };
 
-/* The columns are the transports RC, UC, UD, XRC send and XRC receive. */
+/* The columns are the transports RC, UC, UD, XRC send, XRC receive and raw packets. */
 struct qp_transition {
 	uint8_t from;
 	uint8_t to;
-	struct qp_masks masks[5];
+	struct qp_masks masks[6];
 };
 
 static const struct qp_transition transitions[] = {
@@ -34,7 +34,8 @@ static const struct qp_transition transitions[] = {
 		{ IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, 0 },
 		{ IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY, 0 },
 		{ XRC_FIRST, 0 },
-		{ XRC_FIRST, 0 } } },
+		{ XRC_FIRST, 0 },
+		{ IBV_QP_PORT, 0 } } },
 	{ IBV_QPS_INIT, IBV_QPS_INIT, {
 		{ 0, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS },
 		{ 0, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS },
