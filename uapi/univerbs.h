@@ -219,6 +219,9 @@
  *	univ_flow_fault. Value and bound: see there.
  * @UNIV_REASON_FRAME_LENGTH: Completion: the frame is shorter than an Ethernet
  *	header, or longer than the net device takes.
+ * @UNIV_REASON_WQ_STATE: A work queue does not change to this state, or its
+ *	current state is another one. Detail: enum univ_wq_state_detail. Value:
+ *	given state. Bound: current state.
  * @UNIV_REASON_COUNT: Number of reasons; not a reason.
  *
  * "detail", "value" and "bound" in these descriptions are fields of struct
@@ -325,6 +328,7 @@ enum univ_reason {
 	UNIV_REASON_DMABUF,
 	UNIV_REASON_FLOW,
 	UNIV_REASON_FRAME_LENGTH,
+	UNIV_REASON_WQ_STATE,
 	UNIV_REASON_COUNT
 };
 
@@ -357,6 +361,16 @@ enum univ_dmabuf_cause {
 };
 
 /**
+ * enum univ_wq_state_detail - cause of a %UNIV_REASON_WQ_STATE
+ * @UNIV_WQ_STATE_NEXT: The work queue does not change to the state.
+ * @UNIV_WQ_STATE_CURRENT: curr_wq_state differs from the current state.
+ */
+enum univ_wq_state_detail {
+	UNIV_WQ_STATE_NEXT,
+	UNIV_WQ_STATE_CURRENT,
+};
+
+/**
  * enum univ_limit - quantity that a %UNIV_REASON_LIMIT is about
  * @UNIV_LIMIT_NONE: No quantity.
  * @UNIV_LIMIT_CQE: Entries of a completion queue.
@@ -382,6 +396,10 @@ enum univ_dmabuf_cause {
  * @UNIV_LIMIT_DM_ALIGN: Binary logarithm of the alignment of device memory.
  * @UNIV_LIMIT_RATE: Rate of a queue pair, in units of 1000 bits in each second.
  * @UNIV_LIMIT_FLOW_SPECS: Specs of a flow.
+ * @UNIV_LIMIT_WQ_WR: Requests of a work queue.
+ * @UNIV_LIMIT_WQ_SGE: Scatter/gather entries of a work queue's requests.
+ * @UNIV_LIMIT_TABLE: Binary logarithm of the number of entries of a receive
+ *	indirection table.
  * @UNIV_LIMIT_COUNT: Number of limits; not a limit.
  */
 enum univ_limit {
@@ -406,6 +424,9 @@ enum univ_limit {
 	UNIV_LIMIT_DM_ALIGN,
 	UNIV_LIMIT_RATE,
 	UNIV_LIMIT_FLOW_SPECS,
+	UNIV_LIMIT_WQ_WR,
+	UNIV_LIMIT_WQ_SGE,
+	UNIV_LIMIT_TABLE,
 	UNIV_LIMIT_COUNT
 };
 
@@ -429,6 +450,10 @@ enum univ_limit {
  * @UNIV_FLAGS_CNTR: flags of ibv_create_comp_cntr(3).
  * @UNIV_FLAGS_CNTR_OPS: op_mask of ibv_qp_attach_comp_cntr(3); the kernel too
  *	names this word.
+ * @UNIV_FLAGS_WQ: create_flags of ibv_create_wq(3); the kernel too names this
+ *	word.
+ * @UNIV_FLAGS_WQ_MASK: attr_mask of ibv_modify_wq(3); the kernel too names this
+ *	word.
  * @UNIV_FLAGS_COUNT: Number of words; not a word.
  */
 enum univ_flags {
@@ -447,6 +472,8 @@ enum univ_flags {
 	UNIV_FLAGS_CNTR_MASK,
 	UNIV_FLAGS_CNTR,
 	UNIV_FLAGS_CNTR_OPS,
+	UNIV_FLAGS_WQ,
+	UNIV_FLAGS_WQ_MASK,
 	UNIV_FLAGS_COUNT
 };
 
@@ -465,6 +492,8 @@ enum univ_flags {
  * @UNIV_OBJECT_DM: Device memory.
  * @UNIV_OBJECT_CNTR: Completion counter.
  * @UNIV_OBJECT_FLOW: Flow.
+ * @UNIV_OBJECT_WQ: Receive work queue.
+ * @UNIV_OBJECT_TABLE: Receive indirection table.
  * @UNIV_OBJECT_TYPES: Number of types; not a type.
  */
 enum univ_object_type {
@@ -481,6 +510,8 @@ enum univ_object_type {
 	UNIV_OBJECT_DM,
 	UNIV_OBJECT_CNTR,
 	UNIV_OBJECT_FLOW,
+	UNIV_OBJECT_WQ,
+	UNIV_OBJECT_TABLE,
 	UNIV_OBJECT_TYPES
 };
 
@@ -518,6 +549,8 @@ struct univ_hdr {
  * @UNIV_FEATURE_DMABUF: regions of dma-bufs: %UNIV_MR_DMABUF_REG
  * @UNIV_FEATURE_IGNORE_OVERRUN: %UNIV_CQ_IGNORE_OVERRUN
  * @UNIV_FEATURE_RAW: raw packet queue pairs, and flows: %UNIV_FLOW_CREATE
+ * @UNIV_FEATURE_WQ: work queues and receive indirection tables: %UNIV_WQ_CREATE
+ *	and %UNIV_TABLE_CREATE
  */
 enum univ_feature {
 	UNIV_FEATURE_WINDOWS	= 1 << 0,
@@ -529,6 +562,7 @@ enum univ_feature {
 	UNIV_FEATURE_DMABUF	= 1 << 6,
 	UNIV_FEATURE_IGNORE_OVERRUN = 1 << 7,
 	UNIV_FEATURE_RAW	= 1 << 8,
+	UNIV_FEATURE_WQ		= 1 << 9,
 };
 
 /**
@@ -1898,14 +1932,91 @@ struct univ_qp_cntr {
 	__u32 reserved;
 };
 
+/**
+ * struct univ_wq_create - ibv_create_wq(3)
+ * @hdr: head
+ * @pd: in: handle
+ * @cq: in: handle of the completion queue of the receives
+ * @wq_type: in: enum ibv_wq_type
+ * @create_flags: in: must be zero, because no flag is defined yet
+ * @max_wr: in: least number of requests; out: actual number
+ * @max_sge: in: least number of entries of a request; out: actual number
+ * @cookie: in: returned in each event
+ * @handle: out
+ * @wq_num: out: the device's number, which completions have as their qp_num
+ * @map_offset: out: mmap() offset of the ring
+ * @map_length: out: mmap() length in bytes
+ * @ring: out: position of the ring in the mapping
+ *
+ * The new queue is in state IBV_WQS_RESET. Only devices with %UNIV_FEATURE_WQ
+ * offer this.
+ */
+struct univ_wq_create {
+	struct univ_hdr hdr;
+	__u32 pd;
+	__u32 cq;
+	__u32 wq_type;
+	__u32 create_flags;
+	__u32 max_wr;
+	__u32 max_sge;
+	__aligned_u64 cookie;
+	__u32 handle;
+	__u32 wq_num;
+	__aligned_u64 map_offset;
+	__aligned_u64 map_length;
+	struct univ_ring_map ring;
+};
+
+/**
+ * struct univ_wq_modify - ibv_modify_wq(3)
+ * @hdr: head
+ * @handle: in
+ * @attr_mask: in: enum ibv_wq_attr_mask: IBV_WQ_ATTR_STATE and
+ *	IBV_WQ_ATTR_CURR_STATE
+ * @wq_state: in: enum ibv_wq_state; ignored unless IBV_WQ_ATTR_STATE is set
+ * @curr_wq_state: in: likewise, for IBV_WQ_ATTR_CURR_STATE
+ *
+ * A queue changes from each state to each other, except from IBV_WQS_ERR to
+ * IBV_WQS_RDY. In IBV_WQS_ERR its requests complete with IBV_WC_WR_FLUSH_ERR.
+ * On the way to IBV_WQS_RESET they are lost.
+ */
+struct univ_wq_modify {
+	struct univ_hdr hdr;
+	__u32 handle;
+	__u32 attr_mask;
+	__u32 wq_state;
+	__u32 curr_wq_state;
+};
+
+/* Most entries of a receive indirection table. */
+#define UNIV_TABLE_LOG 7
+#define UNIV_TABLE_MAX (1 << UNIV_TABLE_LOG)
+
+/**
+ * struct univ_table_create - ibv_create_rwq_ind_table(3)
+ * @hdr: head
+ * @log_size: in: binary logarithm of the number of entries, at most
+ *	%UNIV_TABLE_LOG
+ * @handle: out
+ * @wqs: in: handle of the work queue of each entry; the rest is ignored
+ *
+ * Only devices with %UNIV_FEATURE_WQ offer this.
+ */
+struct univ_table_create {
+	struct univ_hdr hdr;
+	__u32 log_size;
+	__u32 handle;
+	__u32 wqs[UNIV_TABLE_MAX];
+};
+
 /* univ_event.type of a completion channel. Nodes use enum ibv_event_type. */
 #define UNIV_EVENT_COMPLETION 0x100
 
 /*
- * A bit of @cookie of a completion queue, a queue pair or a shared receive
- * queue: its asynchronous events are not queued for the file. It is for a
- * process that has got the file from its opener, because the opener alone reads
- * them. See %UNIV_ASYNC_SET.
+ * A bit of @cookie of a completion queue, a queue pair, a shared receive queue
+ * or a work queue: its asynchronous events are not queued for the file. It is
+ * for a process that has got the file from its opener, because the opener alone
+ * reads them. See %UNIV_ASYNC_SET.
  */
 #define UNIV_COOKIE_NO_ASYNC 1ull
 
@@ -1996,6 +2107,11 @@ struct univ_event {
 #define UNIV_CNTR_CREATE	UNIV_IO(0x51)	/* struct univ_cntr_create */
 #define UNIV_CNTR_MODIFY	UNIV_IO(0x52)	/* struct univ_cntr_modify */
 #define UNIV_CNTR_DESTROY	UNIV_IO(0x53)	/* struct univ_destroy */
+#define UNIV_WQ_CREATE		UNIV_IO(0x68)	/* struct univ_wq_create */
+#define UNIV_WQ_MODIFY		UNIV_IO(0x69)	/* struct univ_wq_modify */
+#define UNIV_WQ_DESTROY		UNIV_IO(0x6a)	/* struct univ_destroy */
+#define UNIV_TABLE_CREATE	UNIV_IO(0x6b)	/* struct univ_table_create */
+#define UNIV_TABLE_DESTROY	UNIV_IO(0x6c)	/* struct univ_destroy */
 
 #define UNIV_MR_EXTEND		UNIV_IO(0x70)	/* struct univ_mr_extend */
 #define UNIV_MR_QUERY		UNIV_IO(0x71)	/* struct univ_mr_query */
@@ -2009,10 +2125,11 @@ struct univ_event {
 
 /*
  * UNIV_KICK tells the kernel that a ring holds new requests. The argument is
- * the handle of a queue pair or a shared receive queue, or'ed with the bit of
- * the ring (UNIV_KICK_SEND, UNIV_KICK_RECV). It is not a struct, because this
- * is the only call on the data path. EINVAL: the handle does not exist, or its
- * object has no such ring. ENODEV: the device was removed.
+ * the handle of a queue pair, a shared receive queue or a work queue, or'ed
+ * with the bit of the ring (UNIV_KICK_SEND, UNIV_KICK_RECV). It is not a
+ * struct, because this is the only call on the data path. EINVAL: the handle
+ * does not exist, or its object has no such ring. ENODEV: the device was
+ * removed.
  */
 #define UNIV_KICK UNIV_IO(0x3f)
 #define UNIV_KICK_SEND		(1u << 30)

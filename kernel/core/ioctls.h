@@ -103,6 +103,13 @@
 	X(FLOW_CREATE, flow_create, flow_create, specs,			\
 	  R(flow_create, reserved))					\
 	X(FLOW_DESTROY, flow_destroy, destroy, reserved,		\
+	  R(destroy, reserved))						\
+	X(WQ_CREATE, wq_create, wq_create, ring, )			\
+	X(WQ_MODIFY, wq_modify, wq_modify, curr_wq_state, )		\
+	X(WQ_DESTROY, wq_destroy, destroy, reserved,			\
+	  R(destroy, reserved))						\
+	X(TABLE_CREATE, table_create, table_create, wqs, )		\
+	X(TABLE_DESTROY, table_destroy, destroy, reserved,		\
 	  R(destroy, reserved))
 
 #endif

@@ -46,6 +46,7 @@ struct ib_mw;
 struct ib_pd;
 struct ib_qp;
 struct ib_srq;
+struct ib_wq;
 struct ib_qp_attr;
 struct ib_srq_attr;
 struct univ_cq;
@@ -103,6 +104,12 @@ struct univ_srq;
  *	have %IB_QP_CREATE_CVLAN_STRIPPING, with completions that have
  *	@flow_tag and @cvlan; and flows, by create_flow() and destroy_flow()
  *	without udata. Their specs have the types of enum univ_flow_spec_type
+ * @UNIV_QUEUE_WQ: receive work queues and receive indirection tables. The
+ *	device has create_wq, modify_wq, destroy_wq, create_rwq_ind_table and
+ *	destroy_rwq_ind_table, which are called without udata. modify_wq keeps
+ *	ib_wq.state, and returns -EINVAL, with the current state there, if the
+ *	queue does not change to the other state. Not with @page_alloc, since
+ *	work queues have no bells
  */
 enum univ_queue_caps {
 	UNIV_QUEUE_WINDOWS = 1 << 0,
@@ -115,6 +122,7 @@ enum univ_queue_caps {
 	UNIV_QUEUE_ODP = 1 << 7,
 	UNIV_QUEUE_FLUSH = 1 << 8,
 	UNIV_QUEUE_RAW = 1 << 9,
+	UNIV_QUEUE_WQ = 1 << 10,
 };
 
 /*
@@ -250,9 +258,11 @@ struct univ_queue_window {
  *	its completion queues are attached, and so is its shared receive queue.
  *	A reset forgets what was published.
  * @srq_attach: likewise, until destroy_srq
+ * @wq_attach: likewise, until destroy_wq; needed with %UNIV_QUEUE_WQ
  * @qp_kick: requests were published; @which is %UNIV_KICK_SEND,
  *	%UNIV_KICK_RECV or both. Process context, bottom halves on.
  * @srq_kick: likewise
+ * @wq_kick: likewise; needed with %UNIV_QUEUE_WQ
  * @qp_cntr: count the completions of @ops, which are among @cntr_ops and not
  *	counted yet, in @cntr, whose struct is copied; its memory stays until
  *	destroy_qp has returned. The queue pair is in RESET or INIT. Return 0 or
@@ -346,8 +356,10 @@ struct univ_queue_ops {
 	int (*qp_attach)(struct ib_qp *qp,
 			 const struct univ_queue_rings *rings);
 	int (*srq_attach)(struct ib_srq *srq, const struct univ_ring *ring);
+	int (*wq_attach)(struct ib_wq *wq, const struct univ_ring *ring);
 	void (*qp_kick)(struct ib_qp *qp, unsigned long which);
 	void (*srq_kick)(struct ib_srq *srq);
+	void (*wq_kick)(struct ib_wq *wq);
 	int (*srq_resize)(struct ib_srq *srq, const struct univ_ring *ring,
 			  const struct ib_srq_attr *attr, int mask,
 			  u32 *posted);

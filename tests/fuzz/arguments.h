@@ -154,6 +154,19 @@ static void defaults(struct reader *r, const struct call *call, void *arg)
 		((struct univ_srq_create *)arg)->srq_type = IBV_SRQT_XRC;
 		((struct univ_srq_create *)arg)->cq = pick(r, UNIV_OBJECT_CQ);
 		break;
+	case UNIV_WQ_CREATE:
+		((struct univ_wq_create *)arg)->max_wr = 1 + take(r, 1) % 64;
+		((struct univ_wq_create *)arg)->max_sge = 2;
+		break;
+	case UNIV_WQ_MODIFY:
+		((struct univ_wq_modify *)arg)->attr_mask = IBV_WQ_ATTR_STATE;
+		((struct univ_wq_modify *)arg)->wq_state = take(r, 1) % 3;
+		break;
+	case UNIV_TABLE_CREATE:
+		((struct univ_table_create *)arg)->log_size = 1;
+		for (int i = 0; i < 2; i++)
+			((struct univ_table_create *)arg)->wqs[i] = pick(r, UNIV_OBJECT_WQ);
+		break;
 	case UNIV_XRCD_OPEN:
 		((struct univ_xrcd_open *)arg)->fd = take(r, 1) % 2 ? env.fd : -1;
 		((struct univ_xrcd_open *)arg)->oflags = O_CREAT;

@@ -46,6 +46,12 @@ static void made_srq(struct object *o, const struct univ_srq_create *a)
 	o->ring[1] = o->ring[0];
 }
 
+static void made_wq(struct object *o, const struct univ_wq_create *a)
+{
+	object_map(o, a->map_offset, a->map_length, &a->ring, NULL);
+	o->ring[1] = o->ring[0];
+}
+
 static void made(const struct call *call, const void *arg)
 {
 	struct object o = { .type = call_kind(call) };
@@ -69,6 +75,9 @@ static void made(const struct call *call, const void *arg)
 		break;
 	case UNIV_SRQ_CREATE:
 		made_srq(&o, arg);
+		break;
+	case UNIV_WQ_CREATE:
+		made_wq(&o, arg);
 		break;
 	case UNIV_QP_CREATE:
 		made_qp(&o, arg);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause */
 /*
- * The layout of the structs of completion queues, shared receive queues, queue
- * pairs and completion counters; see layout.h.
+ * The layout of the structs of completion queues, shared receive queues, work
+ * queues, queue pairs and completion counters; see layout.h.
  */
 #ifndef UNIV_CHECK_QUEUE_LAYOUT_H
 #define UNIV_CHECK_QUEUE_LAYOUT_H
@@ -118,6 +118,34 @@ AT(univ_srq_query, handle, 32);
 AT(univ_srq_query, max_wr, 36);
 AT(univ_srq_query, max_sge, 40);
 AT(univ_srq_query, limit, 44);
+
+SIZE(univ_wq_create, 104);
+AT(univ_wq_create, hdr, 0);
+AT(univ_wq_create, pd, 32);
+AT(univ_wq_create, cq, 36);
+AT(univ_wq_create, wq_type, 40);
+AT(univ_wq_create, create_flags, 44);
+AT(univ_wq_create, max_wr, 48);
+AT(univ_wq_create, max_sge, 52);
+AT(univ_wq_create, cookie, 56);
+AT(univ_wq_create, handle, 64);
+AT(univ_wq_create, wq_num, 68);
+AT(univ_wq_create, map_offset, 72);
+AT(univ_wq_create, map_length, 80);
+AT(univ_wq_create, ring, 88);
+
+SIZE(univ_wq_modify, 48);
+AT(univ_wq_modify, hdr, 0);
+AT(univ_wq_modify, handle, 32);
+AT(univ_wq_modify, attr_mask, 36);
+AT(univ_wq_modify, wq_state, 40);
+AT(univ_wq_modify, curr_wq_state, 44);
+
+SIZE(univ_table_create, 552);
+AT(univ_table_create, hdr, 0);
+AT(univ_table_create, log_size, 32);
+AT(univ_table_create, handle, 36);
+AT(univ_table_create, wqs, 40);
 
 SIZE(univ_qp_create, 168);
 AT(univ_qp_create, hdr, 0);

@@ -33,12 +33,6 @@
 NO_CALL_FOR(UNIV_LACK_TAGS, post_srq_ops, struct ibv_srq *srq, struct ibv_ops_wr *op,
 	    struct ibv_ops_wr **bad)
 
-NO_OBJECT(create_wq, struct ibv_wq, struct ibv_context *context, struct ibv_wq_init_attr *attr)
-NO_CALL(modify_wq, struct ibv_wq *wq, struct ibv_wq_attr *attr)
-NO_CALL(destroy_wq, struct ibv_wq *wq)
-NO_OBJECT(create_rwq_ind_table, struct ibv_rwq_ind_table, struct ibv_context *context,
-	  struct ibv_rwq_ind_table_init_attr *attr)
-NO_CALL(destroy_rwq_ind_table, struct ibv_rwq_ind_table *table)
 
 NO_OBJECT_FOR(UNIV_LACK_IPSEC, create_flow_action_esp, struct ibv_flow_action,
 	      struct ibv_context *context, struct ibv_flow_action_esp_attr *attr)
@@ -59,11 +53,6 @@ NO_CALL(read_counters, struct ibv_counters *counters, uint64_t *values, uint32_t
 static void queue_ops_set(struct verbs_context *vctx)
 {
 	vctx->post_srq_ops = no_post_srq_ops;
-	vctx->create_wq = no_create_wq;
-	vctx->modify_wq = no_modify_wq;
-	vctx->destroy_wq = no_destroy_wq;
-	vctx->create_rwq_ind_table = no_create_rwq_ind_table;
-	vctx->destroy_rwq_ind_table = no_destroy_rwq_ind_table;
 }
 
 static void flow_ops_set(struct verbs_context *vctx)

@@ -126,6 +126,11 @@ static void ops_set(struct verbs_context *vctx, const struct univ_post_ops *post
 	vctx->create_qp_ex = univ_create_qp_ex;
 	vctx->create_srq_ex = univ_create_srq_ex;
 	vctx->get_srq_num = univ_get_srq_num;
+	vctx->create_wq = univ_create_wq;
+	vctx->modify_wq = univ_modify_wq;
+	vctx->destroy_wq = univ_destroy_wq;
+	vctx->create_rwq_ind_table = univ_create_rwq_ind_table;
+	vctx->destroy_rwq_ind_table = univ_destroy_rwq_ind_table;
 	vctx->open_xrcd = univ_open_xrcd;
 	vctx->close_xrcd = univ_close_xrcd;
 	vctx->open_qp = univ_open_qp;

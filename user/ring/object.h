@@ -114,6 +114,14 @@ struct univ_srq {
 	struct univ_bell_at bell;
 };
 
+struct univ_wq {
+	struct ibv_wq ibv;
+	struct univ_lock lock;
+	struct univ_ring ring;
+	const struct univ_doorbell *doorbell;
+	struct univ_map map;
+};
+
 /* watch: how many datagrams a port has dropped. */
 struct univ_dropped {
 	uint8_t port;			/* 0: the counters have not been read */
@@ -186,6 +194,11 @@ static inline struct ibv_cq *univ_cq_ibv(struct univ_cq *cq)
 static inline struct univ_srq *to_usrq(struct ibv_srq *srq)
 {
 	return (struct univ_srq *)srq;
+}
+
+static inline struct univ_wq *to_uwq(struct ibv_wq *wq)
+{
+	return (struct univ_wq *)wq;
 }
 
 static inline struct univ_qp *to_uqp(struct ibv_qp *qp)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Posting by ibv_post_recv(3) and ibv_post_srq_recv(3), with the same properties
- * as post_send.c.
+ * Posting by ibv_post_recv(3), ibv_post_srq_recv(3) and ibv_post_wq_recv(3), with the
+ * same properties as post_send.c.
  */
 #include <errno.h>
 
@@ -10,6 +10,7 @@
 
 #define VERB_RECV "ibv_post_recv"
 #define VERB_SRQ_RECV "ibv_post_srq_recv"
+#define VERB_WQ_RECV "ibv_post_wq_recv"
 
 static __attribute__((cold, noinline)) int recv_bad(const char *verb, const struct univ_ring *ring,
 						    const struct ibv_recv_wr *wr, uint32_t tail)
@@ -235,4 +236,35 @@ int univ_post_srq_recv_bell(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct 
 		return srq_recv_rest_bell(ibv, wr, bad, POST_ALL);
 	rest = recv_quick(&srq->lock, &srq->ring, wr);
 	return univ_likely(!rest) ? 0 : srq_recv_rest_bell(ibv, wr, bad, rest);
+}
+
+static __attribute__((noinline)) int wq_recv_rest(struct ibv_wq *ibv, struct ibv_recv_wr *wr,
+						  struct ibv_recv_wr **bad, unsigned int rest)
+{
+	struct univ_wq *wq = to_uwq(ibv);
+	const struct recv_queue q = { VERB_WQ_RECV, ibv->context, &wq->lock, &wq->ring,
+				      ibv->handle };
+
+	return recv_rest(&q, NULL, wr, bad, rest);
+}
+
+/*
+ * As a queue pair, a work queue takes no requests in RESET. Other devices would lose them
+ * (mlx5 empties the queue when it becomes ready).
+ */
+int univ_post_wq_recv(struct ibv_wq *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct univ_wq *wq = to_uwq(ibv);
+	unsigned int rest;
+
+	if (univ_unlikely(univ_device_gone(wq->doorbell))) {
+		*bad = wr;
+		return univ_fail_gone(VERB_WQ_RECV, ibv->context->device->name);
+	}
+	if (univ_unlikely(univ_load_relaxed(&ibv->state) == IBV_WQS_RESET)) {
+		*bad = wr;
+		return univ_fail_wq_reset(VERB_WQ_RECV);
+	}
+	rest = recv_quick(&wq->lock, &wq->ring, wr);
+	return univ_likely(!rest) ? 0 : wq_recv_rest(ibv, wr, bad, rest);
 }

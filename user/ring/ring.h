@@ -35,6 +35,9 @@ int univ_poll_cq(struct ibv_cq *cq, int max, struct ibv_wc *wc);
 int univ_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 void univ_cq_forget(struct ibv_cq *cq, uint32_t qp_num);
 
+/* post_recv.c: ibv_wq.post_recv. Work queues have no bells. */
+int univ_post_wq_recv(struct ibv_wq *wq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+
 /* qp_table.c */
 void univ_qp_table_add(struct univ_context *ctx, struct univ_qp *qp);
 void univ_qp_table_remove(struct univ_context *ctx, struct univ_qp *qp);

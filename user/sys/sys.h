@@ -78,6 +78,11 @@
 	DESTROY(cntr_destroy, UNIV_CNTR_DESTROY, "ibv_destroy_comp_cntr")			\
 	COMMAND(flow_create, UNIV_FLOW_CREATE, univ_flow_create, "ibv_create_flow")		\
 	DESTROY(flow_destroy, UNIV_FLOW_DESTROY, "ibv_destroy_flow")				\
+	COMMAND(wq_create, UNIV_WQ_CREATE, univ_wq_create, "ibv_create_wq")			\
+	COMMAND(wq_modify, UNIV_WQ_MODIFY, univ_wq_modify, "ibv_modify_wq")			\
+	DESTROY(wq_destroy, UNIV_WQ_DESTROY, "ibv_destroy_wq")					\
+	COMMAND(table_create, UNIV_TABLE_CREATE, univ_table_create, "ibv_create_rwq_ind_table")	\
+	DESTROY(table_destroy, UNIV_TABLE_DESTROY, "ibv_destroy_rwq_ind_table")			\
 	COMMAND(mcast_attach, UNIV_MCAST_ATTACH, univ_mcast, "ibv_attach_mcast")		\
 	COMMAND(mcast_detach, UNIV_MCAST_DETACH, univ_mcast, "ibv_detach_mcast")		\
 	COMMAND(pd_import, UNIV_HANDLE_QUERY, univ_handle_query, "ibv_import_pd")		\

@@ -154,6 +154,7 @@ UNIV_EXPORT int ibv_get_async_event(struct ibv_context *context, struct ibv_asyn
 	case IBV_EVENT_QP_LAST_WQE_REACHED:
 	case IBV_EVENT_SRQ_ERR:
 	case IBV_EVENT_SRQ_LIMIT_REACHED:
+	case IBV_EVENT_WQ_FATAL:
 		/* All pointers of the union share its bytes. */
 		event->element.qp = cookie_object(&got);
 		break;
@@ -169,6 +170,7 @@ UNIV_EXPORT void ibv_ack_async_event(struct ibv_async_event *event)
 	struct ibv_srq *srq = event->element.srq;
 	struct ibv_qp *qp = event->element.qp;
 	struct ibv_cq *cq = event->element.cq;
+	struct ibv_wq *wq = event->element.wq;
 
 	switch (event->event_type) {
 	case IBV_EVENT_CQ_ERR:
@@ -177,6 +179,9 @@ UNIV_EXPORT void ibv_ack_async_event(struct ibv_async_event *event)
 	case IBV_EVENT_SRQ_ERR:
 	case IBV_EVENT_SRQ_LIMIT_REACHED:
 		ack(&srq->mutex, &srq->cond, &srq->events_completed, 1);
+		break;
+	case IBV_EVENT_WQ_FATAL:
+		ack(&wq->mutex, &wq->cond, &wq->events_completed, 1);
 		break;
 	case IBV_EVENT_QP_FATAL:
 	case IBV_EVENT_QP_REQ_ERR:

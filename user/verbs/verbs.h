@@ -54,6 +54,14 @@ int univ_modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *
 struct ibv_flow *univ_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr);
 int univ_destroy_flow(struct ibv_flow *flow);
 
+/* wq.c */
+struct ibv_wq *univ_create_wq(struct ibv_context *context, struct ibv_wq_init_attr *attr);
+int univ_modify_wq(struct ibv_wq *wq, struct ibv_wq_attr *attr);
+int univ_destroy_wq(struct ibv_wq *wq);
+struct ibv_rwq_ind_table *univ_create_rwq_ind_table(struct ibv_context *context,
+						    struct ibv_rwq_ind_table_init_attr *attr);
+int univ_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table);
+
 /* xrcd.c, xrc_recv.c */
 struct ibv_xrcd *univ_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *attr);
 int univ_close_xrcd(struct ibv_xrcd *xrcd);

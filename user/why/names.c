@@ -91,6 +91,8 @@ const char *univ_object_name(uint32_t type)
 		[UNIV_OBJECT_DM] = "device memory",
 		[UNIV_OBJECT_CNTR] = "completion counter",
 		[UNIV_OBJECT_FLOW] = "flow",
+		[UNIV_OBJECT_WQ] = "work queue",
+		[UNIV_OBJECT_TABLE] = "receive indirection table",
 	};
 
 	return pick(names, UNIV_COUNT(names), type, "object");
@@ -101,16 +103,18 @@ const char *univ_object_users(uint32_t type)
 {
 	static const char *const users[UNIV_OBJECT_TYPES] = {
 		[UNIV_OBJECT_PD] = "destroy its memory regions, memory windows, address handles, "
-				   "shared receive queues, queue pairs and parent domains first "
+				   "shared receive queues, work queues, queue pairs and parent "
+				   "domains first "
 				   "(of a parent domain its completion queues and buffers, too)",
-		[UNIV_OBJECT_CQ] = "destroy the queue pairs and XRC shared receive queues that "
-				   "complete there first",
+		[UNIV_OBJECT_CQ] = "destroy the queue pairs, work queues and XRC shared receive "
+				   "queues that complete there first",
 		[UNIV_OBJECT_SRQ] = "destroy the queue pairs that receive from it first",
 		[UNIV_OBJECT_XRCD] = "destroy its queue pairs and shared receive queues first",
 		[UNIV_OBJECT_TD] = "deallocate its parent domains first",
 		[UNIV_OBJECT_DM] = "deregister its memory regions first",
 		[UNIV_OBJECT_CNTR] = "destroy the queue pairs that it is attached to first",
 		[UNIV_OBJECT_QP] = "destroy its flows first",
+		[UNIV_OBJECT_WQ] = "destroy the receive indirection tables that name it first",
 	};
 
 	return pick(users, UNIV_COUNT(users), type, NULL);
@@ -139,6 +143,9 @@ const char *univ_limit_name(uint32_t limit)
 		[UNIV_LIMIT_DM_ALIGN] = "as log_align_req",
 		[UNIV_LIMIT_RATE] = "kbit/s of the rate limit",
 		[UNIV_LIMIT_FLOW_SPECS] = "specs in a flow (num_of_specs)",
+		[UNIV_LIMIT_WQ_WR] = "requests of a work queue (max_wr)",
+		[UNIV_LIMIT_WQ_SGE] = "scatter/gather entries of a work queue's request (max_sge)",
+		[UNIV_LIMIT_TABLE] = "as log_ind_tbl_size",
 	};
 
 	return pick(names, UNIV_COUNT(names), limit, "units");
@@ -240,6 +247,17 @@ static const struct flag cntr_ops[] = {
 	{},
 };
 
+static const struct flag wq_flags[] = {
+	FLAG(IBV_WQ_FLAGS_CVLAN_STRIPPING), FLAG(IBV_WQ_FLAGS_SCATTER_FCS),
+	FLAG(IBV_WQ_FLAGS_DELAY_DROP), FLAG(IBV_WQ_FLAGS_PCI_WRITE_END_PADDING),
+	{},
+};
+
+static const struct flag wq_mask_flags[] = {
+	FLAG(IBV_WQ_ATTR_STATE), FLAG(IBV_WQ_ATTR_CURR_STATE), FLAG(IBV_WQ_ATTR_FLAGS),
+	{},
+};
+
 static const struct flag no_flags[] = { {} };
 
 static const struct {
@@ -260,6 +278,8 @@ static const struct {
 	[UNIV_FLAGS_CNTR_MASK] = { "comp_mask", no_flags },
 	[UNIV_FLAGS_CNTR] = { "flags", no_flags },
 	[UNIV_FLAGS_CNTR_OPS] = { "op_mask", cntr_ops },
+	[UNIV_FLAGS_WQ] = { "create_flags", wq_flags },
+	[UNIV_FLAGS_WQ_MASK] = { "attr_mask", wq_mask_flags },
 };
 
 const char *univ_flags_word(uint32_t word)

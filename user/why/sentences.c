@@ -341,6 +341,23 @@ void univ_explain_cur_state(struct univ_line *line, const struct univ_failure *f
 		 univ_state_name((uint32_t)f->value), univ_state_name((uint32_t)f->bound));
 }
 
+static const char *wq_state_name(uint64_t state)
+{
+	return state == IBV_WQS_RESET ? "RESET" : state == IBV_WQS_RDY ? "RDY" :
+	       state == IBV_WQS_ERR ? "ERR" : "UNKNOWN";
+}
+
+void univ_explain_wq_state(struct univ_line *line, const struct univ_failure *f)
+{
+	const char *given = wq_state_name(f->value), *is = wq_state_name(f->bound);
+
+	if (f->detail == UNIV_WQ_STATE_CURRENT)
+		univ_say(line, "curr_wq_state says %s, but the work queue is in state %s", given, is);
+	else
+		univ_say(line, "a work queue does not change from state %s to %s; from ERR it changes "
+			 "to RESET first", is, given);
+}
+
 void univ_explain_cntr_state(struct univ_line *line, const struct univ_failure *f)
 {
 	univ_say(line, "a completion counter is attached in state RESET or INIT, and the queue pair "
@@ -453,6 +470,11 @@ void univ_explain_post_state(struct univ_line *line, const struct univ_failure *
 		univ_say(line, f->bound ?
 			 "the queue pair uses a shared receive queue (ibv_post_srq_recv)" :
 			 "the queue pair was created without a receive queue (max_recv_wr)");
+		return;
+	}
+	if (f->detail == UNIV_POST_WQ) {
+		univ_say(line, "the work queue is in state RESET; receive requests are taken from RDY "
+			 "on (ibv_modify_wq)");
 		return;
 	}
 	univ_say(line, "the queue pair is in state %s; %s (ibv_modify_qp)",

@@ -32,6 +32,7 @@ enum univ_post_detail {
 	UNIV_POST_SEND,
 	UNIV_POST_NO_QUEUE,	/* the queue pair has no receive queue of its own */
 	UNIV_POST_RECV,
+	UNIV_POST_WQ,
 };
 
 enum univ_lack {

@@ -111,6 +111,8 @@ static const struct {
 } teardown[] = {
 	{ UNIV_OBJECT_FLOW, univ_flow_destroy },
 	{ UNIV_OBJECT_QP, univ_qp_destroy },
+	{ UNIV_OBJECT_TABLE, univ_table_destroy },
+	{ UNIV_OBJECT_WQ, univ_wq_destroy },
 	{ UNIV_OBJECT_CNTR, univ_cntr_destroy },
 	{ UNIV_OBJECT_SRQ, univ_srq_destroy },
 	{ UNIV_OBJECT_CQ, univ_cq_destroy },
@@ -171,9 +173,12 @@ static void context_flush(struct univ_context *ctx)
 	struct univ_object *obj;
 	unsigned long handle;
 
-	xa_for_each(&ctx->objects, handle, obj)
+	xa_for_each(&ctx->objects, handle, obj) {
 		if (obj->type == UNIV_OBJECT_QP)
 			univ_qp_flush(obj);
+		else if (obj->type == UNIV_OBJECT_WQ)
+			univ_wq_flush(obj);
+	}
 }
 
 /*

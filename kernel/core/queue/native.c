@@ -23,13 +23,17 @@ static DEFINE_MUTEX(drivers_lock);	/* drivers */
  * @ib: before ib_register_device()
  * @ops: must stay until univ_queue_unregister()
  *
- * Return: 0, -ENOMEM, or -EINVAL if @ops counts completions without a qp_cntr()
+ * Return: 0, -ENOMEM, or -EINVAL if @ops counts completions without a
+ * qp_cntr(), or offers work queues without their functions or beside bells
  */
 int univ_queue_register(struct ib_device *ib, const struct univ_queue_ops *ops)
 {
 	struct queue_driver *driver;
 
 	if (WARN_ON(ops->cntr_ops && !ops->qp_cntr))
+		return -EINVAL;
+	if (WARN_ON(ops->caps & UNIV_QUEUE_WQ &&
+		    (!ops->wq_attach || !ops->wq_kick || ops->page_alloc)))
 		return -EINVAL;
 	driver = kmalloc(sizeof(*driver), GFP_KERNEL);
 	if (!driver)

@@ -132,6 +132,17 @@ struct univ_srq {
 	struct univ_event_source events;
 };
 
+struct univ_wq {
+	struct univ_object obj;
+	struct ib_wq *ib;		/* its wq_context is this struct */
+	struct univ_pd *pd;		/* dependant of these two */
+	struct univ_cq *cq;
+	struct univ_region *region;
+	struct univ_ring ring;
+	struct mutex mutex;		/* modify */
+	struct univ_event_source events;
+};
+
 struct univ_qp {
 	struct univ_object obj;
 	struct ib_qp *ib;
@@ -192,8 +203,10 @@ static inline void univ_queue_kick(struct univ_object *obj,
 {
 	if (likely(obj->type == UNIV_OBJECT_QP))
 		ops->qp_kick(container_of(obj, struct univ_qp, obj)->ib, which);
-	else
+	else if (obj->type == UNIV_OBJECT_SRQ)
 		ops->srq_kick(container_of(obj, struct univ_srq, obj)->ib);
+	else
+		ops->wq_kick(container_of(obj, struct univ_wq, obj)->ib);
 }
 
 /*

@@ -69,6 +69,8 @@ static u32 context_features(const struct univ_device *dev)
 		features |= UNIV_FEATURE_IGNORE_OVERRUN;
 	if (univ_raw_offered(dev))
 		features |= UNIV_FEATURE_RAW;
+	if (univ_wq_offered(dev))
+		features |= UNIV_FEATURE_WQ;
 	return features;
 }
 
@@ -150,10 +152,23 @@ static void device_query_extended(struct univ_device_query *cmd)
 	/* Timestamps are the kernel's clock: nanoseconds, 64 bits. */
 	cmd->hca_core_clock = 1000000;
 	cmd->timestamp_mask = U64_MAX;
+}
+
+static void device_query_wq(struct univ_device_query *cmd,
+			    const struct univ_device *dev)
+{
+	const struct ib_device_attr *attr = &dev->ib->attrs;
+	struct ib_rss_caps rss = {};
+
 	cmd->max_wq_type_rq = 0;
-	cmd->rss_max_rwq_indirection_tables = 0;
-	cmd->rss_max_rwq_indirection_table_size = 0;
-	cmd->rss_supported_qpts = 0;
+	if (univ_wq_offered(dev)) {
+		cmd->max_wq_type_rq = attr->max_wq_type_rq;
+		rss = attr->rss_caps;
+	}
+	cmd->rss_supported_qpts = rss.supported_qpts;
+	cmd->rss_max_rwq_indirection_tables = rss.max_rwq_indirection_tables;
+	cmd->rss_max_rwq_indirection_table_size =
+		min_t(u32, rss.max_rwq_indirection_table_size, UNIV_TABLE_MAX);
 }
 
 static void device_query_odp(struct univ_device_query *cmd,
@@ -227,6 +242,7 @@ int univ_device_query_ioctl(struct univ_call *call, void *arg)
 	device_query_raw(cmd, call->ctx->dev);
 	device_query_moderation(cmd, call->ctx->dev);
 	device_query_odp(cmd, call->ctx->dev);
+	device_query_wq(cmd, call->ctx->dev);
 	return 0;
 }
 

@@ -121,10 +121,11 @@ static int srq_create_ib(struct univ_srq *srq, struct univ_srq_create *cmd)
 	return 0;
 }
 
-static struct univ_region *srq_region_create(struct univ_context *ctx,
-					     u32 max_wr, u32 max_sge,
-					     struct univ_ring_map *map,
-					     struct univ_hdr *hdr)
+/* The memory of a receive ring that is the only ring of its region. */
+struct univ_region *univ_recv_region_create(struct univ_context *ctx,
+					    u32 max_wr, u32 max_sge,
+					    struct univ_ring_map *map,
+					    struct univ_hdr *hdr)
 {
 	size_t size = univ_ring_place(map, 0, roundup_pow_of_two(max_wr),
 				      univ_recv_stride(max_sge));
@@ -136,8 +137,8 @@ static int srq_create_ring(struct univ_srq *srq, struct univ_srq_create *cmd)
 {
 	u32 sge = max_t(u32, cmd->max_sge, 1);
 
-	srq->region = srq_region_create(srq->obj.ctx, cmd->max_wr, sge,
-					&cmd->ring, &cmd->hdr);
+	srq->region = univ_recv_region_create(srq->obj.ctx, cmd->max_wr, sge,
+					      &cmd->ring, &cmd->hdr);
 	if (IS_ERR(srq->region))
 		return PTR_ERR(srq->region);
 	univ_region_ring(srq->region, &srq->ring, &cmd->ring);
@@ -354,8 +355,8 @@ static int srq_resize(struct univ_srq *srq, struct univ_call *call,
 		ret = srq_check_limit(srq, cmd);
 	if (ret)
 		return ret;
-	region = srq_region_create(call->ctx, cmd->max_wr, srq->max_sge,
-				   &cmd->ring, &cmd->hdr);
+	region = univ_recv_region_create(call->ctx, cmd->max_wr, srq->max_sge,
+					 &cmd->ring, &cmd->hdr);
 	if (IS_ERR(region))
 		return PTR_ERR(region);
 	univ_region_ring(region, &ring, &cmd->ring);

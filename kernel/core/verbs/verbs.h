@@ -117,6 +117,16 @@ struct univ_srq *univ_srq_get(struct univ_context *ctx, u32 handle,
 int univ_srq_destroy(struct univ_object *obj);
 bool univ_raw_offered(const struct univ_device *dev);
 int univ_flow_destroy(struct univ_object *obj);
+struct univ_region *univ_recv_region_create(struct univ_context *ctx,
+					    u32 max_wr, u32 max_sge,
+					    struct univ_ring_map *map,
+					    struct univ_hdr *hdr);
+bool univ_wq_offered(const struct univ_device *dev);
+struct univ_wq *univ_wq_get(struct univ_context *ctx, u32 handle,
+			    struct univ_hdr *hdr);
+void univ_wq_flush(struct univ_object *obj);
+int univ_wq_destroy(struct univ_object *obj);
+int univ_table_destroy(struct univ_object *obj);
 int univ_cntr_destroy(struct univ_object *obj);
 /* The queue pair is destroyed: it counts nothing any more. */
 void univ_cntrs_detach(struct univ_qp *qp);

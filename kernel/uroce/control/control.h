@@ -39,6 +39,17 @@ int uroce_srq_modify(struct ib_srq *ib, struct ib_srq_attr *attr,
 int uroce_srq_query(struct ib_srq *ib, struct ib_srq_attr *attr);
 int uroce_srq_destroy(struct ib_srq *ib, struct ib_udata *udata);
 
+/* wq.c */
+struct ib_wq *uroce_wq_create(struct ib_pd *pd, struct ib_wq_init_attr *init,
+			      struct ib_udata *udata);
+int uroce_wq_modify(struct ib_wq *ib, struct ib_wq_attr *attr, u32 mask,
+		    struct ib_udata *udata);
+int uroce_wq_destroy(struct ib_wq *ib, struct ib_udata *udata);
+int uroce_table_create(struct ib_rwq_ind_table *ib,
+		       struct ib_rwq_ind_table_init_attr *init,
+		       struct ib_udata *udata);
+int uroce_table_destroy(struct ib_rwq_ind_table *ib);
+
 /* qp.c */
 void uroce_qp_leave_net(const struct uroce_dev *dev);
 void uroce_qp_partitions(const struct uroce_dev *dev);

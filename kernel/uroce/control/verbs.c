@@ -11,6 +11,10 @@ struct uroce_pd {
 	struct ib_pd ib;
 };
 
+struct uroce_table {
+	struct ib_rwq_ind_table ib;
+};
+
 /*
  * The kernel's list of drivers contains only drivers that are part of the
  * kernel.
@@ -87,6 +91,9 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 	attr->max_srq = 1 << 20;
 	attr->max_srq_wr = UROCE_MAX_WR;
 	attr->max_srq_sge = UROCE_MAX_SGE;
+	attr->max_wq_type_rq = 1 << 20;
+	attr->rss_caps.max_rwq_indirection_tables = 1 << 20;
+	attr->rss_caps.max_rwq_indirection_table_size = UNIV_TABLE_MAX;
 	attr->max_fast_reg_page_list_len = 512;
 	attr->max_pkeys = UROCE_PKEYS;
 	attr->local_ca_ack_delay = 15;
@@ -181,8 +188,10 @@ const struct ib_device_ops uroce_dev_ops = {
 	.create_cq = uroce_cq_create,
 	.create_flow = uroce_flow_create,
 	.create_qp = uroce_qp_create,
+	.create_rwq_ind_table = uroce_table_create,
 	.create_srq = uroce_srq_create,
 	.create_user_ah = uroce_ah_create,
+	.create_wq = uroce_wq_create,
 	.dealloc_driver = uroce_dev_dealloc,
 	.dealloc_mw = uroce_mw_dealloc,
 	.dealloc_pd = pd_dealloc,
@@ -193,7 +202,9 @@ const struct ib_device_ops uroce_dev_ops = {
 	.destroy_cq = uroce_cq_destroy,
 	.destroy_flow = uroce_flow_destroy,
 	.destroy_qp = uroce_qp_destroy,
+	.destroy_rwq_ind_table = uroce_table_destroy,
 	.destroy_srq = uroce_srq_destroy,
+	.destroy_wq = uroce_wq_destroy,
 	.detach_mcast = uroce_mcast_detach,
 	.enable_driver = uroce_dev_enable,
 	.get_dma_mr = uroce_mr_dma,
@@ -204,6 +215,7 @@ const struct ib_device_ops uroce_dev_ops = {
 	.modify_ah = uroce_ah_modify,
 	.modify_qp = uroce_qp_modify,
 	.modify_srq = uroce_srq_modify,
+	.modify_wq = uroce_wq_modify,
 	.poll_cq = uroce_cq_poll,
 	.post_recv = uroce_post_recv,
 	.post_send = uroce_post_send,
@@ -223,6 +235,7 @@ const struct ib_device_ops uroce_dev_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_mw, uroce_ibmw, ib),
 	INIT_RDMA_OBJ_SIZE(ib_pd, uroce_pd, ib),
 	INIT_RDMA_OBJ_SIZE(ib_qp, uroce_ibqp, ib),
+	INIT_RDMA_OBJ_SIZE(ib_rwq_ind_table, uroce_table, ib),
 	INIT_RDMA_OBJ_SIZE(ib_srq, uroce_srq, ib),
 	INIT_RDMA_OBJ_SIZE(ib_xrcd, uroce_xrcd, ib),
 };

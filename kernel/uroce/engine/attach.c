@@ -48,6 +48,17 @@ static int srq_attach(struct ib_srq *ib, const struct univ_ring *ring)
 	return 0;
 }
 
+/* The queue is in RESET, in which no frame is written to it. */
+static int wq_attach(struct ib_wq *ib, const struct univ_ring *ring)
+{
+	struct uroce_recvq *rq = &to_uwq(ib)->receiver.qp->rq;
+
+	rq->ring = *ring;
+	rq->attached = true;
+	univ_ring_set_flags(&rq->ring, 0);
+	return 0;
+}
+
 static void qp_kick(struct ib_qp *ib, unsigned long which)
 {
 	struct uroce_qp *qp = to_uqp(ib);
@@ -61,6 +72,12 @@ static void qp_kick(struct ib_qp *ib, unsigned long which)
 static void srq_kick(struct ib_srq *ib)
 {
 	uroce_srq_posted(to_usrq(ib));
+}
+
+/* Only the error state needs kicks. */
+static void wq_kick(struct ib_wq *ib)
+{
+	uroce_recv_posted(to_uwq(ib)->receiver.qp);
 }
 
 static int srq_resize(struct ib_srq *ib, const struct univ_ring *ring,
@@ -104,15 +121,18 @@ static void qp_rate(struct ib_qp *ib, const struct univ_queue_rate *rate)
 
 const struct univ_queue_ops uroce_queue_ops = {
 	.caps = UNIV_QUEUE_WINDOWS | UNIV_QUEUE_XRC | UNIV_QUEUE_ATOMIC_WRITE |
-		UNIV_QUEUE_ODP | UNIV_QUEUE_FLUSH | UNIV_QUEUE_RAW,
+		UNIV_QUEUE_ODP | UNIV_QUEUE_FLUSH | UNIV_QUEUE_RAW |
+		UNIV_QUEUE_WQ,
 	.cntr_ops = UNIV_CNTR_SEND | UNIV_CNTR_RECV | UNIV_CNTR_READ |
 		    UNIV_CNTR_PEER_READ | UNIV_CNTR_WRITE |
 		    UNIV_CNTR_PEER_WRITE,
 	.cq_attach = cq_attach,
 	.qp_attach = qp_attach,
 	.srq_attach = srq_attach,
+	.wq_attach = wq_attach,
 	.qp_kick = qp_kick,
 	.srq_kick = srq_kick,
+	.wq_kick = wq_kick,
 	.srq_resize = srq_resize,
 	.mr_memory = uroce_mr_memory,
 	.mr_extend = uroce_mr_extend,

@@ -3,6 +3,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "pair.h"
+#include "wq.h"
 
 /* Lower numbers are reserved for special queue pairs. */
 #define QPN_FIRST 17
@@ -41,6 +42,21 @@ void uroce_qp_unnumber(struct uroce_qp *qp)
 	 * queue pair any more.
 	 */
 	atomic64_inc_return(&uroce_qp_ends);
+}
+
+/* The number of a work queue is taken, and no look-up finds anything there. */
+int uroce_wq_number(struct uroce_qp *qp)
+{
+	int ret = xa_alloc_cyclic(&numbers, &qp->num, NULL,
+				  XA_LIMIT(QPN_FIRST, 0xfffffe), &next_number,
+				  GFP_KERNEL);
+
+	return ret < 0 ? -ENOMEM : 0;
+}
+
+void uroce_wq_unnumber(struct uroce_qp *qp)
+{
+	xa_erase(&numbers, qp->num);
 }
 
 struct uroce_qp *uroce_qp_find(u64 dev_id, u32 num)

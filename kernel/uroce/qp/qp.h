@@ -46,6 +46,7 @@
 #include "pair.h"
 #include "recv.h"
 #include "send.h"
+#include "wq.h"
 #include "xrc.h"
 
 #endif

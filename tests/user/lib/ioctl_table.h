@@ -39,6 +39,7 @@ static struct {
 	uint32_t ah;
 	uint32_t mw;		/* 0 if memory windows are not supported. */
 	uint32_t cntr;		/* 0 if completion counters are not supported. */
+	uint32_t wq;		/* 0 if work queues are not supported. */
 	uint32_t bare;		/* The queue pair of fill_qp_cntr(), or 0. */
 	uint32_t frames;	/* A queue pair of raw packets, or 0. */
 	uint8_t *mem;
@@ -333,6 +334,24 @@ static void fill_mr_dmabuf(void *arg)
 	a->fd = env.dmabuf;
 }
 
+static void fill_wq(void *arg)
+{
+	struct univ_wq_create *a = arg;
+
+	a->max_wr = 16;
+	a->max_sge = 1;
+}
+
+static void fill_wq_modify(void *arg)
+{
+	((struct univ_wq_modify *)arg)->attr_mask = IBV_WQ_ATTR_STATE;
+}
+
+static void fill_table(void *arg)
+{
+	((struct univ_table_create *)arg)->wqs[0] = env.wq;
+}
+
 /*
  * Calls whose default argument is not valid, and calls with more than one kind of valid
  * argument: one row for each kind.
@@ -390,6 +409,9 @@ static const struct special {
 	{ UNIV_MR_DM_REG, .fill = fill_mr_dm, .feature = UNIV_FEATURE_DM },
 	{ UNIV_MR_NULL_ALLOC, .feature = UNIV_FEATURE_DM },
 	{ UNIV_MR_DMABUF_REG, .fill = fill_mr_dmabuf, .feature = UNIV_FEATURE_DMABUF },
+	{ UNIV_WQ_CREATE, .fill = fill_wq },
+	{ UNIV_WQ_MODIFY, .fill = fill_wq_modify },
+	{ UNIV_TABLE_CREATE, .fill = fill_table },
 };
 
 /* ---- The rules --------------------------------------------------------------- */
@@ -404,7 +426,8 @@ static uint32_t kind_feature(enum univ_object_type type)
 	       type == UNIV_OBJECT_XRCD ? UNIV_FEATURE_XRC :
 	       type == UNIV_OBJECT_DM ? UNIV_FEATURE_DM :
 	       type == UNIV_OBJECT_CNTR ? UNIV_FEATURE_CNTRS :
-	       type == UNIV_OBJECT_FLOW ? UNIV_FEATURE_RAW : 0;
+	       type == UNIV_OBJECT_FLOW ? UNIV_FEATURE_RAW :
+	       type == UNIV_OBJECT_WQ || type == UNIV_OBJECT_TABLE ? UNIV_FEATURE_WQ : 0;
 }
 
 /* The structs of these calls return an answer in bytes that are reserved in other calls. */
@@ -513,6 +536,8 @@ static uint32_t env_handle(enum univ_object_type type)
 		return env.ah;
 	case UNIV_OBJECT_MW:
 		return env.mw;
+	case UNIV_OBJECT_WQ:
+		return env.wq;
 	default:
 		return 0;
 	}
@@ -642,6 +667,18 @@ static void set_up_frames(void)
 	env.frames = create.handle;
 }
 
+static void set_up_wq(void)
+{
+	struct univ_wq_create create = { .pd = env.pd, .cq = env.cq.handle };
+
+	env.wq = 0;
+	if (!raw_offers(env.fd, UNIV_FEATURE_WQ))
+		return;
+	fill_wq(&create);
+	NEED_OK(raw_call(env.fd, UNIV_WQ_CREATE, &create));
+	env.wq = create.handle;
+}
+
 static void set_up_objects(void)
 {
 	struct univ_qp_attr a;
@@ -664,6 +701,7 @@ static void set_up_objects(void)
 	set_up_ah_and_mw();
 	set_up_channel();
 	set_up_frames();
+	set_up_wq();
 	env.odp = (struct raw_mr){ 0 };
 	build_rules();
 }

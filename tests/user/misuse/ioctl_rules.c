@@ -298,6 +298,8 @@ static void fault_leaves_nothing(void)
 		CHECK_ERR(raw_destroy(env.fd, UNIV_MR_DEREG, env.mr.handle), 0);
 		if (env.odp.handle)
 			CHECK_ERR(raw_destroy(env.fd, UNIV_MR_DEREG, env.odp.handle), 0);
+		if (env.wq)
+			CHECK_ERR(raw_destroy(env.fd, UNIV_WQ_DESTROY, env.wq), 0);
 		CHECK_ERR(raw_destroy(env.fd, UNIV_CQ_DESTROY, env.cq.handle), 0);
 		if (env.xrcd) {
 			CHECK_ERR(raw_destroy(env.fd, UNIV_QP_DESTROY, env.target), 0);
