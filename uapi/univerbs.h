@@ -222,6 +222,8 @@
  * @UNIV_REASON_WQ_STATE: A work queue does not change to this state, or its
  *	current state is another one. Detail: enum univ_wq_state_detail. Value:
  *	given state. Bound: current state.
+ * @UNIV_REASON_RX_HASH: The way in which a queue pair spreads frames is not
+ *	possible. Detail: enum univ_rx_hash_fault. Value and bound: see there.
  * @UNIV_REASON_COUNT: Number of reasons; not a reason.
  *
  * "detail", "value" and "bound" in these descriptions are fields of struct
@@ -329,6 +331,7 @@ enum univ_reason {
 	UNIV_REASON_FLOW,
 	UNIV_REASON_FRAME_LENGTH,
 	UNIV_REASON_WQ_STATE,
+	UNIV_REASON_RX_HASH,
 	UNIV_REASON_COUNT
 };
 
@@ -368,6 +371,23 @@ enum univ_dmabuf_cause {
 enum univ_wq_state_detail {
 	UNIV_WQ_STATE_NEXT,
 	UNIV_WQ_STATE_CURRENT,
+};
+
+/**
+ * enum univ_rx_hash_fault - cause of a %UNIV_REASON_RX_HASH
+ * @UNIV_RX_HASH_FAULT_RECEIVES: The queue pair has receives of its own.
+ * @UNIV_RX_HASH_FAULT_FUNCTION: The hash function is not offered. Value:
+ *	function.
+ * @UNIV_RX_HASH_FAULT_KEY: The length of the key is wrong. Value: given length.
+ *	Bound: length.
+ * @UNIV_RX_HASH_FAULT_FIELDS: No field is hashed, and the table has more than
+ *	one entry. Bound: number of entries.
+ */
+enum univ_rx_hash_fault {
+	UNIV_RX_HASH_FAULT_RECEIVES,
+	UNIV_RX_HASH_FAULT_FUNCTION,
+	UNIV_RX_HASH_FAULT_KEY,
+	UNIV_RX_HASH_FAULT_FIELDS,
 };
 
 /**
@@ -450,10 +470,12 @@ enum univ_limit {
  * @UNIV_FLAGS_CNTR: flags of ibv_create_comp_cntr(3).
  * @UNIV_FLAGS_CNTR_OPS: op_mask of ibv_qp_attach_comp_cntr(3); the kernel too
  *	names this word.
- * @UNIV_FLAGS_WQ: create_flags of ibv_create_wq(3); the kernel too names this
- *	word.
+ * @UNIV_FLAGS_WQ: create_flags of ibv_create_wq(3), and flags of
+ *	ibv_modify_wq(3); the kernel too names this word.
  * @UNIV_FLAGS_WQ_MASK: attr_mask of ibv_modify_wq(3); the kernel too names this
  *	word.
+ * @UNIV_FLAGS_RX_HASH: rx_hash_fields_mask of ibv_create_qp_ex(3); the kernel
+ *	too names this word.
  * @UNIV_FLAGS_COUNT: Number of words; not a word.
  */
 enum univ_flags {
@@ -474,6 +496,7 @@ enum univ_flags {
 	UNIV_FLAGS_CNTR_OPS,
 	UNIV_FLAGS_WQ,
 	UNIV_FLAGS_WQ_MASK,
+	UNIV_FLAGS_RX_HASH,
 	UNIV_FLAGS_COUNT
 };
 
@@ -680,6 +703,7 @@ struct univ_device_query {
 	__u32 rate_limit_min;		/* 1000 bits in each second */
 	__u32 rate_limit_max;
 	__aligned_u64 rate_limit_types;	/* enum ibv_qp_type, as bits */
+	__aligned_u64 rss_hash_fields;	/* enum univ_rx_hash_fields */
 };
 
 /**
@@ -1511,6 +1535,32 @@ enum univ_qp_flags {
 	UNIV_QP_CVLAN_STRIPPING	= 1 << 9,
 };
 
+#define UNIV_RX_HASH_KEY	40	/* bytes of a key */
+#define UNIV_RX_HASH_TOEPLITZ	1	/* enum ibv_rx_hash_function_flags */
+
+/**
+ * enum univ_rx_hash_fields - fields of a frame; values of enum
+ *	ibv_rx_hash_fields
+ * @UNIV_RX_HASH_SRC_IPV4: source address
+ * @UNIV_RX_HASH_DST_IPV4: destination address
+ * @UNIV_RX_HASH_SRC_IPV6: likewise
+ * @UNIV_RX_HASH_DST_IPV6: likewise
+ * @UNIV_RX_HASH_SRC_PORT_TCP: source port
+ * @UNIV_RX_HASH_DST_PORT_TCP: destination port
+ * @UNIV_RX_HASH_SRC_PORT_UDP: likewise
+ * @UNIV_RX_HASH_DST_PORT_UDP: likewise
+ */
+enum univ_rx_hash_fields {
+	UNIV_RX_HASH_SRC_IPV4		= 1 << 0,
+	UNIV_RX_HASH_DST_IPV4		= 1 << 1,
+	UNIV_RX_HASH_SRC_IPV6		= 1 << 2,
+	UNIV_RX_HASH_DST_IPV6		= 1 << 3,
+	UNIV_RX_HASH_SRC_PORT_TCP	= 1 << 4,
+	UNIV_RX_HASH_DST_PORT_TCP	= 1 << 5,
+	UNIV_RX_HASH_SRC_PORT_UDP	= 1 << 6,
+	UNIV_RX_HASH_DST_PORT_UDP	= 1 << 7,
+};
+
 /**
  * struct univ_qp_create - ibv_create_qp(3)
  * @hdr: head
@@ -1538,11 +1588,23 @@ enum univ_qp_flags {
  * @reserved: zero
  * @sq_bell: out: bell of the send ring
  * @rq_bell: out: bell of the receive ring
+ * @table: in: raw packets: handle of a receive indirection table, or 0 for
+ *	none; the following fields are for queue pairs with a table only
+ * @rx_hash_function: in: %UNIV_RX_HASH_TOEPLITZ
+ * @rx_hash_key_len: in: %UNIV_RX_HASH_KEY
+ * @rx_hash_fields: in: enum univ_rx_hash_fields; 0 only with a table of one
+ *	entry
+ * @rx_hash_key: in: key of the hash
  *
  * An XRC receive queue pair belongs to @xrcd; the kernel ignores @pd, @send_cq,
  * @recv_cq and @srq. It has no rings, so @map_length is 0. It exists until
  * every context that created or opened it has destroyed its handle. For an XRC
  * send queue pair, the kernel ignores @recv_cq and @srq.
+ *
+ * A queue pair with a table gives each frame to the work queue in the entry
+ * that the lower bits of its hash select. It receives in each state except
+ * IBV_QPS_ERR. The kernel ignores @recv_cq, and without @max_send_wr @send_cq
+ * too.
  */
 struct univ_qp_create {
 	struct univ_hdr hdr;
@@ -1569,6 +1631,11 @@ struct univ_qp_create {
 	__u32 reserved;
 	struct univ_bell sq_bell;
 	struct univ_bell rq_bell;
+	__u32 table;
+	__u16 rx_hash_function;
+	__u16 rx_hash_key_len;
+	__aligned_u64 rx_hash_fields;
+	__u8 rx_hash_key[UNIV_RX_HASH_KEY];
 };
 
 /**
@@ -1938,7 +2005,8 @@ struct univ_qp_cntr {
  * @pd: in: handle
  * @cq: in: handle of the completion queue of the receives
  * @wq_type: in: enum ibv_wq_type
- * @create_flags: in: must be zero, because no flag is defined yet
+ * @create_flags: in: enum ibv_wq_flags: IBV_WQ_FLAGS_CVLAN_STRIPPING, which
+ *	needs %UNIV_FEATURE_RAW
  * @max_wr: in: least number of requests; out: actual number
  * @max_sge: in: least number of entries of a request; out: actual number
  * @cookie: in: returned in each event
@@ -1971,10 +2039,12 @@ struct univ_wq_create {
  * struct univ_wq_modify - ibv_modify_wq(3)
  * @hdr: head
  * @handle: in
- * @attr_mask: in: enum ibv_wq_attr_mask: IBV_WQ_ATTR_STATE and
- *	IBV_WQ_ATTR_CURR_STATE
+ * @attr_mask: in: enum ibv_wq_attr_mask
  * @wq_state: in: enum ibv_wq_state; ignored unless IBV_WQ_ATTR_STATE is set
  * @curr_wq_state: in: likewise, for IBV_WQ_ATTR_CURR_STATE
+ * @flags: in: likewise, for IBV_WQ_ATTR_FLAGS: new values of the flags in
+ *	@flags_mask
+ * @flags_mask: in: enum ibv_wq_flags, of those that a new queue may have
  *
  * A queue changes from each state to each other, except from IBV_WQS_ERR to
  * IBV_WQS_RDY. In IBV_WQS_ERR its requests complete with IBV_WC_WR_FLUSH_ERR.
@@ -1986,6 +2056,8 @@ struct univ_wq_modify {
 	__u32 attr_mask;
 	__u32 wq_state;
 	__u32 curr_wq_state;
+	__u32 flags;
+	__u32 flags_mask;
 };
 
 /* Most entries of a receive indirection table. */

@@ -105,7 +105,7 @@
 	X(FLOW_DESTROY, flow_destroy, destroy, reserved,		\
 	  R(destroy, reserved))						\
 	X(WQ_CREATE, wq_create, wq_create, ring, )			\
-	X(WQ_MODIFY, wq_modify, wq_modify, curr_wq_state, )		\
+	X(WQ_MODIFY, wq_modify, wq_modify, flags_mask, )		\
 	X(WQ_DESTROY, wq_destroy, destroy, reserved,			\
 	  R(destroy, reserved))						\
 	X(TABLE_CREATE, table_create, table_create, wqs, )		\

@@ -108,7 +108,8 @@ struct univ_srq;
  *	device has create_wq, modify_wq, destroy_wq, create_rwq_ind_table and
  *	destroy_rwq_ind_table, which are called without udata. modify_wq keeps
  *	ib_wq.state, and returns -EINVAL, with the current state there, if the
- *	queue does not change to the other state. Not with @page_alloc, since
+ *	queue does not change to the other state. With %UNIV_QUEUE_RAW their
+ *	flags may have %IB_WQ_FLAGS_CVLAN_STRIPPING. Not with @page_alloc, since
  *	work queues have no bells
  */
 enum univ_queue_caps {
@@ -193,6 +194,18 @@ struct univ_queue_rate {
 };
 
 /**
+ * struct univ_queue_hash - how a queue pair spreads frames over work queues
+ * @key: of the Toeplitz hash; the lower bits of the hash select the entry of
+ *	the receive indirection table
+ * @fields: enum univ_rx_hash_fields, of those in univ_queue_ops.hash_fields; 0
+ *	with a table of one entry
+ */
+struct univ_queue_hash {
+	u8 key[UNIV_RX_HASH_KEY];
+	u64 fields;
+};
+
+/**
  * struct univ_queue_rings - the rings of a queue pair
  * @core: for univ_queue_ah_get(); stays until the queue pair was destroyed
  * @send: requests to send
@@ -252,11 +265,18 @@ struct univ_queue_window {
  * @rate_max: highest rate of @qp_rate, in units of 1000 bits in each second;
  *	the lowest one is 1
  * @rate_types: enum ib_qp_type of queue pairs with such a limit, as bits
+ * @hash_fields: enum univ_rx_hash_fields by which queue pairs spread frames
+ *	over the work queues of a receive indirection table; 0: there are no
+ *	such queue pairs. Needs %UNIV_QUEUE_WQ and %UNIV_QUEUE_RAW
  * @cq_attach: completions go to @core from now on, until destroy_cq
  * @qp_attach: requests come from @rings, whose struct is copied; its memory
  *	stays until destroy_qp has returned. The queue pair is in RESET. Both of
  *	its completion queues are attached, and so is its shared receive queue.
  *	A reset forgets what was published.
+ * @qp_hash: the queue pair, which was created with
+ *	ib_qp_init_attr.rwq_ind_tbl, spreads frames by @hash, whose struct is
+ *	copied. It has no receive ring. Called before @qp_attach; needed with
+ *	@hash_fields
  * @srq_attach: likewise, until destroy_srq
  * @wq_attach: likewise, until destroy_wq; needed with %UNIV_QUEUE_WQ
  * @qp_kick: requests were published; @which is %UNIV_KICK_SEND,
@@ -352,9 +372,11 @@ struct univ_queue_ops {
 	u32 cntr_ops;
 	u32 rate_max;
 	u32 rate_types;
+	u64 hash_fields;
 	int (*cq_attach)(struct ib_cq *cq, struct univ_cq *core);
 	int (*qp_attach)(struct ib_qp *qp,
 			 const struct univ_queue_rings *rings);
+	int (*qp_hash)(struct ib_qp *qp, const struct univ_queue_hash *hash);
 	int (*srq_attach)(struct ib_srq *srq, const struct univ_ring *ring);
 	int (*wq_attach)(struct ib_wq *wq, const struct univ_ring *ring);
 	void (*qp_kick)(struct ib_qp *qp, unsigned long which);

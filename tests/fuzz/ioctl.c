@@ -115,6 +115,8 @@ static bool only_answers(const struct call *call)
 static uint32_t least_size(const struct call *call)
 {
 	switch (call->cmd) {
+	case UNIV_DEVICE_QUERY:
+		return offsetof(struct univ_device_query, rss_hash_fields);
 	case UNIV_SRQ_CREATE:
 		return offsetof(struct univ_srq_create, srq_type);
 	case UNIV_QP_CREATE:

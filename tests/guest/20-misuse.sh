@@ -25,5 +25,6 @@ user_test bad_windows 200
 user_test xrc 300
 user_test bad_xrc 300
 user_test retries 120
+user_test wq 120
 
 run_test "nothing is left behind" 20 resources_unchanged

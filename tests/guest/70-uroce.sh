@@ -119,7 +119,8 @@ user_test api_ud 120
 user_test softirq 120
 user_test api_srq 120
 user_test srq_resize 200
-user_test wq 120
+user_test rss 120
+user_test rss_qp 120
 user_test api_event 120
 user_test api_rereg 60
 user_test api_states 60

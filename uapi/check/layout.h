@@ -41,7 +41,7 @@ AT(univ_poller_start, hdr, 0);
 AT(univ_poller_start, idle_us, 32);
 AT(univ_poller_start, reserved, 36);
 
-SIZE(univ_device_query, 368);
+SIZE(univ_device_query, 376);
 AT(univ_device_query, hdr, 0);
 AT(univ_device_query, fw_ver, 32);
 AT(univ_device_query, node_guid, 96);
@@ -102,6 +102,7 @@ AT(univ_device_query, reserved, 348);
 AT(univ_device_query, rate_limit_min, 352);
 AT(univ_device_query, rate_limit_max, 356);
 AT(univ_device_query, rate_limit_types, 360);
+AT(univ_device_query, rss_hash_fields, 368);
 
 SIZE(univ_port_query, 96);
 AT(univ_port_query, hdr, 0);

@@ -134,12 +134,14 @@ AT(univ_wq_create, map_offset, 72);
 AT(univ_wq_create, map_length, 80);
 AT(univ_wq_create, ring, 88);
 
-SIZE(univ_wq_modify, 48);
+SIZE(univ_wq_modify, 56);
 AT(univ_wq_modify, hdr, 0);
 AT(univ_wq_modify, handle, 32);
 AT(univ_wq_modify, attr_mask, 36);
 AT(univ_wq_modify, wq_state, 40);
 AT(univ_wq_modify, curr_wq_state, 44);
+AT(univ_wq_modify, flags, 48);
+AT(univ_wq_modify, flags_mask, 52);
 
 SIZE(univ_table_create, 552);
 AT(univ_table_create, hdr, 0);
@@ -147,7 +149,7 @@ AT(univ_table_create, log_size, 32);
 AT(univ_table_create, handle, 36);
 AT(univ_table_create, wqs, 40);
 
-SIZE(univ_qp_create, 168);
+SIZE(univ_qp_create, 224);
 AT(univ_qp_create, hdr, 0);
 AT(univ_qp_create, pd, 32);
 AT(univ_qp_create, send_cq, 36);
@@ -172,6 +174,11 @@ AT(univ_qp_create, xrcd, 144);
 AT(univ_qp_create, reserved, 148);
 AT(univ_qp_create, sq_bell, 152);
 AT(univ_qp_create, rq_bell, 160);
+AT(univ_qp_create, table, 168);
+AT(univ_qp_create, rx_hash_function, 172);
+AT(univ_qp_create, rx_hash_key_len, 174);
+AT(univ_qp_create, rx_hash_fields, 176);
+AT(univ_qp_create, rx_hash_key, 184);
 
 SIZE(univ_qp_open, 56);
 AT(univ_qp_open, hdr, 0);

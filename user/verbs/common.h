@@ -90,6 +90,10 @@ int univ_doorbell_map(const char *verb, struct ibv_context *context,
 void univ_bell_set(struct univ_bell_at *bell, const struct ibv_context *context,
 		   const struct univ_bell *from);
 
+/* wq.c: queue pairs with a receive indirection table */
+int univ_rss_check(const struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr);
+void univ_rss_fill(struct univ_qp_create *cmd, const struct ibv_qp_init_attr_ex *attr);
+
 /* qp.c */
 struct univ_qp *univ_qp_alloc(struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr);
 void univ_qp_free(struct univ_qp *qp);

@@ -94,8 +94,10 @@ static int qp_create_kernel(struct univ_qp *qp, const struct ibv_qp_init_attr_ex
 {
 	struct univ_qp_create cmd = create_command(qp, attr);
 	struct univ_destroy destroy;
-	int err = univ_cmd_qp_create(qp->ibv.context->cmd_fd, &cmd);
+	int err;
 
+	univ_rss_fill(&cmd, attr);
+	err = univ_cmd_qp_create(qp->ibv.context->cmd_fd, &cmd);
 	if (err)
 		return err;
 	qp->ibv.handle = cmd.handle;
@@ -221,13 +223,16 @@ static int attr_ex_check_domain(const struct ibv_qp_init_attr_ex *attr)
 static int attr_ex_check(struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
 {
 	const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
-			       IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+			       IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
+			       IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH;
 	int err;
 
 	if (attr->comp_mask & ~known)
 		return univ_fail_flags("ibv_create_qp_ex", EOPNOTSUPP, UNIV_FLAGS_QP_MASK,
 				       attr->comp_mask, known);
 	err = attr_ex_check_domain(attr);
+	if (!err)
+		err = univ_rss_check(context, attr);
 	if (err)
 		return err;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)

@@ -75,6 +75,8 @@ static void device_fill(struct ibv_device_attr_ex *to, const struct univ_device_
 			.max_rwq_indirection_tables = from->rss_max_rwq_indirection_tables,
 			.max_rwq_indirection_table_size =
 				from->rss_max_rwq_indirection_table_size,
+			.rx_hash_fields_mask = from->rss_hash_fields,
+			.rx_hash_function = from->rss_hash_fields ? IBV_RX_HASH_FUNC_TOEPLITZ : 0,
 		},
 		.packet_pacing_caps = {
 			.qp_rate_limit_min = from->rate_limit_min,

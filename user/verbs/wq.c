@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "verbs/common.h"
 #include "why/why.h"
@@ -107,6 +108,8 @@ int univ_modify_wq(struct ibv_wq *wq, struct ibv_wq_attr *attr)
 		.wq_state = changes ? (uint32_t)attr->wq_state : 0,
 		.curr_wq_state = attr->attr_mask & IBV_WQ_ATTR_CURR_STATE ?
 				 (uint32_t)attr->curr_wq_state : 0,
+		.flags = attr->attr_mask & IBV_WQ_ATTR_FLAGS ? attr->flags : 0,
+		.flags_mask = attr->attr_mask & IBV_WQ_ATTR_FLAGS ? attr->flags_mask : 0,
 	};
 	int err = univ_cmd_wq_modify(wq->context->cmd_fd, &cmd);
 
@@ -185,4 +188,37 @@ int univ_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table)
 	if (!err)
 		free(table);
 	return err;
+}
+
+/* ---- Queue pairs with a table -------------------------------------------------------------- */
+
+int univ_rss_check(const struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
+{
+	const uint32_t both = IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH;
+
+	if (!(attr->comp_mask & both))
+		return 0;
+	if ((attr->comp_mask & both) != both)
+		return univ_fail_flags_missing("ibv_create_qp_ex", UNIV_FLAGS_QP_MASK,
+					       both & ~attr->comp_mask);
+	if (!attr->rwq_ind_tbl)
+		return univ_fail_no_object("ibv_create_qp_ex", UNIV_OBJECT_TABLE);
+	if (attr->rwq_ind_tbl->context != context)
+		return univ_fail_context("ibv_create_qp_ex", UNIV_OBJECT_TABLE);
+	return 0;
+}
+
+/* The kernel refuses a key of another length, which is not read. */
+void univ_rss_fill(struct univ_qp_create *cmd, const struct ibv_qp_init_attr_ex *attr)
+{
+	const struct ibv_rx_hash_conf *conf = &attr->rx_hash_conf;
+
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_IND_TABLE))
+		return;
+	cmd->table = (uint32_t)attr->rwq_ind_tbl->ind_tbl_handle;
+	cmd->rx_hash_function = conf->rx_hash_function;
+	cmd->rx_hash_key_len = conf->rx_hash_key_len;
+	cmd->rx_hash_fields = conf->rx_hash_fields_mask;
+	if (conf->rx_hash_key_len == UNIV_RX_HASH_KEY)
+		memcpy(cmd->rx_hash_key, conf->rx_hash_key, UNIV_RX_HASH_KEY);
 }

@@ -115,6 +115,7 @@ const char *univ_object_users(uint32_t type)
 		[UNIV_OBJECT_CNTR] = "destroy the queue pairs that it is attached to first",
 		[UNIV_OBJECT_QP] = "destroy its flows first",
 		[UNIV_OBJECT_WQ] = "destroy the receive indirection tables that name it first",
+		[UNIV_OBJECT_TABLE] = "destroy the queue pairs that use it first",
 	};
 
 	return pick(users, UNIV_COUNT(users), type, NULL);
@@ -258,6 +259,14 @@ static const struct flag wq_mask_flags[] = {
 	{},
 };
 
+static const struct flag rx_hash_fields[] = {
+	FLAG(IBV_RX_HASH_SRC_IPV4), FLAG(IBV_RX_HASH_DST_IPV4), FLAG(IBV_RX_HASH_SRC_IPV6),
+	FLAG(IBV_RX_HASH_DST_IPV6), FLAG(IBV_RX_HASH_SRC_PORT_TCP),
+	FLAG(IBV_RX_HASH_DST_PORT_TCP), FLAG(IBV_RX_HASH_SRC_PORT_UDP),
+	FLAG(IBV_RX_HASH_DST_PORT_UDP), FLAG(IBV_RX_HASH_IPSEC_SPI), FLAG(IBV_RX_HASH_INNER),
+	{},
+};
+
 static const struct flag no_flags[] = { {} };
 
 static const struct {
@@ -280,6 +289,7 @@ static const struct {
 	[UNIV_FLAGS_CNTR_OPS] = { "op_mask", cntr_ops },
 	[UNIV_FLAGS_WQ] = { "create_flags", wq_flags },
 	[UNIV_FLAGS_WQ_MASK] = { "attr_mask", wq_mask_flags },
+	[UNIV_FLAGS_RX_HASH] = { "rx_hash_fields_mask", rx_hash_fields },
 };
 
 const char *univ_flags_word(uint32_t word)

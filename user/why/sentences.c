@@ -358,6 +358,27 @@ void univ_explain_wq_state(struct univ_line *line, const struct univ_failure *f)
 			 "to RESET first", is, given);
 }
 
+void univ_explain_rx_hash(struct univ_line *line, const struct univ_failure *f)
+{
+	switch (f->detail) {
+	case UNIV_RX_HASH_FAULT_RECEIVES:
+		univ_say(line, "a queue pair with a receive indirection table has no receive queue of "
+			 "its own (set max_recv_wr and max_recv_sge to 0, and pass no srq)");
+		break;
+	case UNIV_RX_HASH_FAULT_FUNCTION:
+		univ_say(line, "the hash function has to be IBV_RX_HASH_FUNC_TOEPLITZ, and not %llu",
+			 (ull)f->value);
+		break;
+	case UNIV_RX_HASH_FAULT_KEY:
+		univ_say(line, "the key of the hash has %llu bytes, and not %llu", (ull)f->bound,
+			 (ull)f->value);
+		break;
+	default:
+		univ_say(line, "without fields to hash (rx_hash_fields_mask), the receive indirection "
+			 "table may have one entry, and not %llu", (ull)f->bound);
+	}
+}
+
 void univ_explain_cntr_state(struct univ_line *line, const struct univ_failure *f)
 {
 	univ_say(line, "a completion counter is attached in state RESET or INIT, and the queue pair "

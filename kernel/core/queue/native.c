@@ -24,7 +24,8 @@ static DEFINE_MUTEX(drivers_lock);	/* drivers */
  * @ops: must stay until univ_queue_unregister()
  *
  * Return: 0, -ENOMEM, or -EINVAL if @ops counts completions without a
- * qp_cntr(), or offers work queues without their functions or beside bells
+ * qp_cntr(), or offers work queues without their functions or beside bells, or
+ * a hash without qp_hash()
  */
 int univ_queue_register(struct ib_device *ib, const struct univ_queue_ops *ops)
 {
@@ -34,6 +35,9 @@ int univ_queue_register(struct ib_device *ib, const struct univ_queue_ops *ops)
 		return -EINVAL;
 	if (WARN_ON(ops->caps & UNIV_QUEUE_WQ &&
 		    (!ops->wq_attach || !ops->wq_kick || ops->page_alloc)))
+		return -EINVAL;
+	if (WARN_ON(ops->hash_fields &&
+		    (!ops->qp_hash || !(ops->caps & UNIV_QUEUE_WQ))))
 		return -EINVAL;
 	driver = kmalloc(sizeof(*driver), GFP_KERNEL);
 	if (!driver)

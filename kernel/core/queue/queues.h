@@ -26,6 +26,7 @@ struct pump_qp;
 struct pump_srq;
 struct univ_cntr_use;
 struct univ_poller;
+struct univ_table;
 struct univ_xrcd;
 
 /*
@@ -148,10 +149,11 @@ struct univ_qp {
 	struct ib_qp *ib;
 	struct pump_qp *pump;		/* the pump's own */
 	u32 num;
-	struct univ_pd *pd;		/* dependant of these four */
-	struct univ_cq *send_cq;
-	struct univ_cq *recv_cq;
+	struct univ_pd *pd;		/* dependant of these five */
+	struct univ_cq *send_cq;	/* NULL with @table if it cannot send */
+	struct univ_cq *recv_cq;	/* NULL with @table */
 	struct univ_srq *srq;		/* NULL for none */
+	struct univ_table *table;	/* likewise */
 	struct univ_xrcd *xrcd;		/* XRC receive: dependant of it alone */
 	struct univ_region *region;
 	struct univ_queue_rings rings;

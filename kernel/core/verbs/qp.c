@@ -186,10 +186,14 @@ static void qp_set_dying(struct univ_qp *qp, bool dying)
 /* Calls @op with each object that the queue pair is built on. */
 void univ_qp_depend(struct univ_qp *qp, void (*op)(struct univ_object *obj))
 {
+	if (qp->table)
+		op(&qp->table->obj);
 	if (qp->srq)
 		op(&qp->srq->obj);
-	op(&qp->recv_cq->obj);
-	op(&qp->send_cq->obj);
+	if (qp->recv_cq)
+		op(&qp->recv_cq->obj);
+	if (qp->send_cq)
+		op(&qp->send_cq->obj);
 	op(&qp->pd->obj);
 }
 

@@ -67,7 +67,7 @@ static int qp_check_caps(struct univ_context *ctx, struct univ_qp_create *cmd)
 
 static u32 qp_flags(struct univ_context *ctx, const struct univ_qp_create *cmd)
 {
-	return cmd->qp_type == IB_QPT_RAW_PACKET &&
+	return cmd->qp_type == IB_QPT_RAW_PACKET && !cmd->table &&
 	       univ_raw_offered(ctx->dev) ? UNIV_QP_CVLAN_STRIPPING : 0;
 }
 
@@ -83,6 +83,8 @@ static int qp_check(struct univ_context *ctx, struct univ_qp_create *cmd)
 		return univ_explain(&cmd->hdr, -EOPNOTSUPP, UNIV_REASON_FLAGS,
 				    0, cmd->sq_sig_all, 1);
 	ret = qp_check_type(ctx, cmd);
+	if (!ret && cmd->table)
+		ret = univ_rss_check(ctx, cmd);
 	return ret ? ret : qp_check_caps(ctx, cmd);
 }
 
@@ -107,7 +109,41 @@ struct qp_parents {
 	struct univ_cq *send_cq;
 	struct univ_cq *recv_cq;
 	struct univ_srq *srq;
+	struct univ_table *table;
 };
+
+/*
+ * The work queues of the table complete the receives, so the queue pair has a
+ * completion queue only if it can send.
+ */
+static int qp_get_table_parents(struct qp_parents *on, struct univ_context *ctx,
+				struct univ_qp_create *cmd)
+{
+	int ret;
+
+	on->pd = univ_pd_get(ctx, cmd->pd, &cmd->hdr);
+	if (IS_ERR(on->pd))
+		return PTR_ERR(on->pd);
+	on->table = univ_table_get(ctx, cmd->table, &cmd->hdr);
+	if (IS_ERR(on->table)) {
+		ret = PTR_ERR(on->table);
+		goto put_pd;
+	}
+	ret = univ_rss_check_table(on->table, cmd);
+	if (ret)
+		goto put_table;
+	if (!cmd->max_send_wr)
+		return 0;
+	on->send_cq = univ_cq_get(ctx, cmd->send_cq, &cmd->hdr);
+	if (!IS_ERR(on->send_cq))
+		return 0;
+	ret = PTR_ERR(on->send_cq);
+put_table:
+	univ_object_put(&on->table->obj);
+put_pd:
+	univ_object_put(&on->pd->obj);
+	return ret;
+}
 
 /* Finds the objects that the queue pair is built on. Each is held. */
 static int qp_get_parents(struct qp_parents *on, struct univ_context *ctx,
@@ -115,6 +151,8 @@ static int qp_get_parents(struct qp_parents *on, struct univ_context *ctx,
 {
 	int ret;
 
+	if (cmd->table)
+		return qp_get_table_parents(on, ctx, cmd);
 	on->pd = univ_pd_get(ctx, cmd->pd, &cmd->hdr);
 	if (IS_ERR(on->pd))
 		return PTR_ERR(on->pd);
@@ -144,10 +182,14 @@ put_pd:
 
 static void qp_put_parents(const struct qp_parents *on)
 {
+	if (on->table)
+		univ_object_put(&on->table->obj);
 	if (on->srq)
 		univ_object_put(&on->srq->obj);
-	univ_object_put(&on->recv_cq->obj);
-	univ_object_put(&on->send_cq->obj);
+	if (on->recv_cq)
+		univ_object_put(&on->recv_cq->obj);
+	if (on->send_cq)
+		univ_object_put(&on->send_cq->obj);
 	univ_object_put(&on->pd->obj);
 }
 
@@ -197,9 +239,10 @@ static int qp_create_ib(struct univ_qp *qp, struct univ_qp_create *cmd)
 	struct ib_qp_init_attr attr = {
 		.event_handler = univ_qp_event_handler,
 		.qp_context = qp,
-		.send_cq = qp->send_cq->ib,
-		.recv_cq = qp->recv_cq->ib,
+		.send_cq = qp->send_cq ? qp->send_cq->ib : NULL,
+		.recv_cq = qp->recv_cq ? qp->recv_cq->ib : NULL,
 		.srq = qp->srq ? qp->srq->ib : NULL,
+		.rwq_ind_tbl = qp->table ? qp->table->ib : NULL,
 		.cap = {
 			.max_send_wr = min(cmd->sq.slots, max_wr),
 			.max_recv_wr = min(cmd->rq.slots, max_wr),
@@ -239,12 +282,22 @@ static void qp_reply(struct univ_qp *qp, struct univ_qp_create *cmd)
 	cmd->max_inline = qp->cap.max_inline_data;
 }
 
+static int qp_hash(struct univ_qp *qp, const struct univ_qp_create *cmd)
+{
+	struct univ_queue_hash hash = { .fields = cmd->rx_hash_fields };
+
+	memcpy(hash.key, cmd->rx_hash_key, sizeof(hash.key));
+	return qp->obj.ctx->dev->queue->qp_hash(qp->ib, &hash);
+}
+
 static int qp_attach(struct univ_qp *qp, struct univ_qp_create *cmd)
 {
 	const struct univ_queue_ops *queue = qp->obj.ctx->dev->queue;
 	const struct univ_queue_page *page = univ_bell_page(qp->obj.ctx);
-	int ret = queue->qp_attach(qp->ib, &qp->rings);
+	int ret = qp->table ? qp_hash(qp, cmd) : 0;
 
+	if (!ret)
+		ret = queue->qp_attach(qp->ib, &qp->rings);
 	cmd->sq_bell = (struct univ_bell){};
 	cmd->rq_bell = (struct univ_bell){};
 	if (!ret && page)
@@ -304,6 +357,7 @@ static struct univ_qp *qp_alloc(const struct univ_qp_create *cmd,
 	qp->send_cq = on->send_cq;
 	qp->recv_cq = on->recv_cq;
 	qp->srq = on->srq;
+	qp->table = on->table;
 	qp->rings.core = qp;
 	qp->rings.sig_all = cmd->sq_sig_all;
 	return qp;

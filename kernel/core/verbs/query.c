@@ -165,6 +165,7 @@ static void device_query_wq(struct univ_device_query *cmd,
 		cmd->max_wq_type_rq = attr->max_wq_type_rq;
 		rss = attr->rss_caps;
 	}
+	cmd->rss_hash_fields = dev->queue->hash_fields;
 	cmd->rss_supported_qpts = rss.supported_qpts;
 	cmd->rss_max_rwq_indirection_tables = rss.max_rwq_indirection_tables;
 	cmd->rss_max_rwq_indirection_table_size =

@@ -10,13 +10,15 @@
 
 #include "verbs.h"
 
-/* @wqs is what ib_rwq_ind_table.ind_tbl points to. */
-struct univ_table {
-	struct univ_object obj;
-	struct ib_rwq_ind_table *ib;
-	u32 count;
-	struct ib_wq *wqs[];		/* dependant of them */
-};
+struct univ_table *univ_table_get(struct univ_context *ctx, u32 handle,
+				  struct univ_hdr *hdr)
+{
+	struct univ_object *obj =
+		univ_object_get(ctx, handle, UNIV_OBJECT_TABLE, hdr);
+
+	return IS_ERR(obj) ? ERR_CAST(obj) :
+			     container_of(obj, struct univ_table, obj);
+}
 
 /* Ends the use of the first @count work queues. */
 static void entries_put(const struct univ_table *table, u32 count)
@@ -141,4 +143,48 @@ int univ_table_destroy_ioctl(struct univ_call *call, void *arg)
 {
 	return univ_object_destroy(call, arg, UNIV_OBJECT_TABLE,
 				   univ_table_destroy);
+}
+
+/* ---- queue pairs that use a table ---------------------------------------- */
+
+static int rss_fault(struct univ_qp_create *cmd, int err,
+		     enum univ_rx_hash_fault fault, u64 value, u64 bound)
+{
+	return univ_explain(&cmd->hdr, err, UNIV_REASON_RX_HASH, fault, value,
+			    bound);
+}
+
+int univ_rss_check(struct univ_context *ctx, struct univ_qp_create *cmd)
+{
+	u64 known = ctx->dev->queue->hash_fields;
+
+	if (!known)
+		return univ_explain_driver(&cmd->hdr, -EOPNOTSUPP);
+	if (cmd->qp_type != IB_QPT_RAW_PACKET)
+		return univ_explain(&cmd->hdr, -EOPNOTSUPP, UNIV_REASON_QP_TYPE,
+				    0, cmd->qp_type, 0);
+	if (cmd->srq || cmd->max_recv_wr || cmd->max_recv_sge)
+		return rss_fault(cmd, -EINVAL, UNIV_RX_HASH_FAULT_RECEIVES, 0,
+				 0);
+	if (cmd->rx_hash_function != UNIV_RX_HASH_TOEPLITZ)
+		return rss_fault(cmd, -EOPNOTSUPP, UNIV_RX_HASH_FAULT_FUNCTION,
+				 cmd->rx_hash_function, 0);
+	if (cmd->rx_hash_key_len != UNIV_RX_HASH_KEY)
+		return rss_fault(cmd, -EINVAL, UNIV_RX_HASH_FAULT_KEY,
+				 cmd->rx_hash_key_len, UNIV_RX_HASH_KEY);
+	if (cmd->rx_hash_fields & ~known)
+		return univ_explain(&cmd->hdr, -EOPNOTSUPP, UNIV_REASON_FLAGS,
+				    UNIV_FLAGS_RX_HASH, cmd->rx_hash_fields,
+				    known);
+	return 0;
+}
+
+/* Without a field all frames would go to the first entry. */
+int univ_rss_check_table(const struct univ_table *table,
+			 struct univ_qp_create *cmd)
+{
+	if (cmd->rx_hash_fields || table->count == 1)
+		return 0;
+	return rss_fault(cmd, -EINVAL, UNIV_RX_HASH_FAULT_FIELDS, 0,
+			 table->count);
 }

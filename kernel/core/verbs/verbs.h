@@ -60,6 +60,16 @@ struct univ_mw {
 };
 
 /*
+ * A receive indirection table. @wqs is what ib_rwq_ind_table.ind_tbl points to.
+ */
+struct univ_table {
+	struct univ_object obj;
+	struct ib_rwq_ind_table *ib;
+	u32 count;
+	struct ib_wq *wqs[];		/* dependant of them */
+};
+
+/*
  * An XRC domain of the device. All processes that open the domain of one file
  * share it. @users is protected by univ_device.domains_lock.
  */
@@ -126,7 +136,13 @@ struct univ_wq *univ_wq_get(struct univ_context *ctx, u32 handle,
 			    struct univ_hdr *hdr);
 void univ_wq_flush(struct univ_object *obj);
 int univ_wq_destroy(struct univ_object *obj);
+struct univ_table *univ_table_get(struct univ_context *ctx, u32 handle,
+				  struct univ_hdr *hdr);
 int univ_table_destroy(struct univ_object *obj);
+/* The arguments of a queue pair with a table; then those of its table. */
+int univ_rss_check(struct univ_context *ctx, struct univ_qp_create *cmd);
+int univ_rss_check_table(const struct univ_table *table,
+			 struct univ_qp_create *cmd);
 int univ_cntr_destroy(struct univ_object *obj);
 /* The queue pair is destroyed: it counts nothing any more. */
 void univ_cntrs_detach(struct univ_qp *qp);

@@ -48,14 +48,30 @@ static int wq_check_size(struct univ_context *ctx, struct univ_wq_create *cmd)
 	return 0;
 }
 
+static u32 wq_flags(const struct univ_context *ctx)
+{
+	return univ_raw_offered(ctx->dev) ? IB_WQ_FLAGS_CVLAN_STRIPPING : 0;
+}
+
+static int wq_check_flags(struct univ_context *ctx, u32 flags,
+			  struct univ_hdr *hdr)
+{
+	u32 known = wq_flags(ctx);
+
+	if (!(flags & ~known))
+		return 0;
+	return univ_explain(hdr, -EOPNOTSUPP, UNIV_REASON_FLAGS, UNIV_FLAGS_WQ,
+			    flags, known);
+}
+
 static int wq_check(struct univ_context *ctx, struct univ_wq_create *cmd)
 {
+	int ret;
+
 	if (!univ_wq_offered(ctx->dev) || cmd->wq_type != IB_WQT_RQ)
 		return univ_explain_driver(&cmd->hdr, -EOPNOTSUPP);
-	if (cmd->create_flags)
-		return univ_explain(&cmd->hdr, -EOPNOTSUPP, UNIV_REASON_FLAGS,
-				    UNIV_FLAGS_WQ, cmd->create_flags, 0);
-	return wq_check_size(ctx, cmd);
+	ret = wq_check_flags(ctx, cmd->create_flags, &cmd->hdr);
+	return ret ? ret : wq_check_size(ctx, cmd);
 }
 
 static int wq_create_ring(struct univ_wq *wq, struct univ_wq_create *cmd)
@@ -82,6 +98,7 @@ static int wq_create_ib(struct univ_wq *wq, struct univ_wq_create *cmd)
 		.max_wr = cmd->max_wr,
 		.max_sge = cmd->max_sge,
 		.cq = wq->cq->ib,
+		.create_flags = cmd->create_flags,
 	};
 	int ret;
 
@@ -191,16 +208,21 @@ static int wq_explain_modify(const struct univ_wq *wq,
 
 static int wq_modify(struct univ_wq *wq, struct univ_wq_modify *cmd)
 {
-	const u32 known = IB_WQ_STATE | IB_WQ_CUR_STATE;
+	const u32 known = IB_WQ_STATE | IB_WQ_CUR_STATE | IB_WQ_FLAGS;
 	struct ib_wq_attr attr = {
 		.wq_state = cmd->wq_state,
 		.curr_wq_state = cmd->curr_wq_state,
+		.flags = cmd->flags,
+		.flags_mask = cmd->flags_mask,
 	};
 	int ret = -EINVAL;
 
 	if (cmd->attr_mask & ~known)
 		return univ_explain(&cmd->hdr, -EOPNOTSUPP, UNIV_REASON_FLAGS,
 				    UNIV_FLAGS_WQ_MASK, cmd->attr_mask, known);
+	if (cmd->attr_mask & IB_WQ_FLAGS &&
+	    wq_check_flags(wq->obj.ctx, cmd->flags_mask, &cmd->hdr))
+		return -EOPNOTSUPP;
 	if (!(cmd->attr_mask & IB_WQ_STATE) || cmd->wq_state <= IB_WQS_ERR)
 		ret = wq_modify_ib(wq, &attr, cmd->attr_mask);
 	return ret ? wq_explain_modify(wq, cmd, ret) : 0;

@@ -94,11 +94,22 @@ static int check_type(struct ib_qp_init_attr *init)
 	case IB_QPT_GSI:
 		break;
 	case IB_QPT_RAW_PACKET:
-		flags = IB_QP_CREATE_CVLAN_STRIPPING;
+		if (!init->rwq_ind_tbl) {
+			flags = IB_QP_CREATE_CVLAN_STRIPPING;
+			break;
+		}
+		/* It has no receive queue of its own. */
+		init->cap.max_recv_wr = 0;
+		init->cap.max_recv_sge = 0;
+		init->recv_cq = NULL;
+		init->srq = NULL;
+		complete = init->send_cq || !init->cap.max_send_wr;
 		break;
 	default:
 		return -EOPNOTSUPP;
 	}
+	if (init->rwq_ind_tbl && init->qp_type != IB_QPT_RAW_PACKET)
+		return -EOPNOTSUPP;
 	return init->create_flags & ~flags || !complete ? -EOPNOTSUPP : 0;
 }
 
@@ -151,10 +162,15 @@ int uroce_qp_create(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	qp_fill(qp, ib, init);
 	uroce_send_init(qp);
 	ret = uroce_queue_init(qp);
+	if (!ret && init->rwq_ind_tbl) {
+		qp->rss = uroce_rss_create(init->rwq_ind_tbl);
+		ret = qp->rss ? 0 : -ENOMEM;
+	}
 	if (!ret)
 		ret = uroce_qp_number(qp);
 	if (ret) {
 		uroce_queue_free(qp);
+		kfree(qp->rss);
 		kfree(qp);
 		return ret;
 	}
@@ -423,6 +439,7 @@ int uroce_qp_destroy(struct ib_qp *ib, struct ib_udata *udata)
 		uroce_target_remove(qp);
 	uroce_flow_release(&qp->av.flow);
 	uroce_queue_free(qp);
+	kfree_rcu(qp->rss, rcu);
 	kfree_rcu(qp, sq.rcu);
 	return 0;
 }

@@ -92,6 +92,7 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 	attr->max_srq_wr = UROCE_MAX_WR;
 	attr->max_srq_sge = UROCE_MAX_SGE;
 	attr->max_wq_type_rq = 1 << 20;
+	attr->rss_caps.supported_qpts = BIT(IB_QPT_RAW_PACKET);
 	attr->rss_caps.max_rwq_indirection_tables = 1 << 20;
 	attr->rss_caps.max_rwq_indirection_table_size = UNIV_TABLE_MAX;
 	attr->max_fast_reg_page_list_len = 512;

@@ -4,6 +4,8 @@
 
 #include "control.h"
 
+#define WQ_FLAGS IB_WQ_FLAGS_CVLAN_STRIPPING
+
 /*
  * The receiver has failed. Completions tell about failed requests, so an event
  * is raised only if a completion was lost.
@@ -24,7 +26,7 @@ static void wq_event(struct ib_event *from, void *context)
 /* No kernel verb posts to a work queue, so kernel users get none. */
 static int check_init(const struct ib_wq_init_attr *init)
 {
-	if (init->wq_type != IB_WQT_RQ || init->create_flags ||
+	if (init->wq_type != IB_WQT_RQ || init->create_flags & ~WQ_FLAGS ||
 	    !to_ucq(init->cq)->core)
 		return -EOPNOTSUPP;
 	if (!init->max_wr || init->max_wr > UROCE_MAX_WR ||
@@ -47,6 +49,7 @@ static void receiver_fill(struct uroce_wq *wq, struct uroce_qp *qp,
 	qp->dev = to_udev(pd->device);
 	qp->type = IB_QPT_RAW_PACKET;
 	qp->state = IB_QPS_RESET;
+	qp->strips = init->create_flags & IB_WQ_FLAGS_CVLAN_STRIPPING;
 	qp->recv_cq = to_ucq(init->cq);
 	qp->rq.max_sge = max_t(u32, init->max_sge, 1);
 	qp->attr.cap.max_recv_wr = init->max_wr;
@@ -110,6 +113,13 @@ static enum ib_wq_state state_of(const struct uroce_qp *qp)
 }
 
 /* Context: both locks. */
+static void take_flags(struct uroce_qp *qp, const struct ib_wq_attr *attr)
+{
+	if (attr->flags_mask & IB_WQ_FLAGS_CVLAN_STRIPPING)
+		qp->strips = attr->flags & IB_WQ_FLAGS_CVLAN_STRIPPING;
+}
+
+/* Context: both locks. */
 static int enter_state(struct uroce_qp *qp, enum ib_wq_state next)
 {
 	switch (next) {
@@ -136,7 +146,8 @@ int uroce_wq_modify(struct ib_wq *ib, struct ib_wq_attr *attr, u32 mask,
 	struct uroce_qp *qp = to_uwq(ib)->receiver.qp;
 	int ret = 0;
 
-	if (mask & ~(IB_WQ_STATE | IB_WQ_CUR_STATE))
+	if (mask & ~(IB_WQ_STATE | IB_WQ_CUR_STATE | IB_WQ_FLAGS) ||
+	    (mask & IB_WQ_FLAGS && attr->flags_mask & ~WQ_FLAGS))
 		return -EOPNOTSUPP;
 	spin_lock_bh(&qp->sq.lock);
 	spin_lock(&qp->resp.lock);
@@ -144,6 +155,8 @@ int uroce_wq_modify(struct ib_wq *ib, struct ib_wq_attr *attr, u32 mask,
 		ret = -EINVAL;
 	else if (mask & IB_WQ_STATE)
 		ret = enter_state(qp, attr->wq_state);
+	if (!ret && mask & IB_WQ_FLAGS)
+		take_flags(qp, attr);
 	WRITE_ONCE(ib->state, state_of(qp));
 	spin_unlock(&qp->resp.lock);
 	spin_unlock_bh(&qp->sq.lock);

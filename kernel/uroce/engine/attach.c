@@ -126,7 +126,12 @@ const struct univ_queue_ops uroce_queue_ops = {
 	.cntr_ops = UNIV_CNTR_SEND | UNIV_CNTR_RECV | UNIV_CNTR_READ |
 		    UNIV_CNTR_PEER_READ | UNIV_CNTR_WRITE |
 		    UNIV_CNTR_PEER_WRITE,
+	.hash_fields = UNIV_RX_HASH_SRC_IPV4 | UNIV_RX_HASH_DST_IPV4 |
+		       UNIV_RX_HASH_SRC_IPV6 | UNIV_RX_HASH_DST_IPV6 |
+		       UNIV_RX_HASH_SRC_PORT_TCP | UNIV_RX_HASH_DST_PORT_TCP |
+		       UNIV_RX_HASH_SRC_PORT_UDP | UNIV_RX_HASH_DST_PORT_UDP,
 	.cq_attach = cq_attach,
+	.qp_hash = uroce_qp_hash,
 	.qp_attach = qp_attach,
 	.srq_attach = srq_attach,
 	.wq_attach = wq_attach,

@@ -60,13 +60,16 @@ int uroce_srq_resize(struct uroce_srq *srq, const struct ib_srq_attr *attr,
 	return ret;
 }
 
-/* A queue pair of a kernel user leaves RESET. */
+/*
+ * A queue pair of a kernel user leaves RESET. One with a receive indirection
+ * table is of no use there.
+ */
 int uroce_queue_private(struct uroce_qp *qp)
 {
 	struct uroce_sendq *sq = &qp->sq;
 	int ret;
 
-	if (sq->attached || qp->xrcd)
+	if (sq->attached || qp->xrcd || qp->rss)
 		return 0;
 	ret = uroce_cq_private(qp->send_cq);
 	if (!ret)

@@ -20,6 +20,7 @@
 
 struct uroce_cntrs;
 struct uroce_remote;
+struct uroce_rss;
 
 /**
  * struct uroce_resp - the responder
@@ -59,6 +60,7 @@ struct uroce_qp {
 	struct uroce_cq *send_cq;
 	struct uroce_cq *recv_cq;
 	struct uroce_srq *srq;		/* NULL for none */
+	struct uroce_rss *rss;		/* likewise */
 	struct uroce_xrcd *xrcd;	/* of an XRC target */
 	union {
 		/* Of an XRC target: in the domain's list. */

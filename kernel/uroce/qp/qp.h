@@ -45,6 +45,7 @@
 #include "mw.h"
 #include "pair.h"
 #include "recv.h"
+#include "rss.h"
 #include "send.h"
 #include "wq.h"
 #include "xrc.h"

@@ -9,9 +9,8 @@
 
 #include "raw.h"
 
-/* Values of the IPv4 flags in specs of flows. */
+/* The other value of the IPv4 flags in specs of flows. */
 #define FLAG_DF	BIT(1)
-#define FLAG_MF	BIT(2)
 
 /* ---- headers ------------------------------------------------------------- */
 
@@ -52,7 +51,7 @@ static void parse_ipv4(struct uroce_frame *frame, bool verified)
 	frame->ip.v4.ttl = ip->ttl;
 	frame->ip.v4.flags =
 		(ip->frag_off & htons(IP_DF) ? FLAG_DF : 0) |
-		(ip->frag_off & htons(IP_MF) ? FLAG_MF : 0);
+		(ip->frag_off & htons(IP_MF) ? UROCE_FRAME_MF : 0);
 	if (ip->frag_off & htons(IP_OFFSET))
 		return;
 	parse_ports(frame, frame->body + len, ip->protocol);
@@ -205,9 +204,29 @@ static void receive(struct uroce_qp *qp, const struct uroce_frame *frame,
 		uroce_qp_fail(qp, 0);
 }
 
+/*
+ * With a receive indirection table a work queue gets the frame, in each state
+ * of the queue pair but the error state: programs for mlx5 do not modify such a
+ * queue pair, since that is not possible there.
+ */
+static struct uroce_qp *receiver(struct uroce_qp *qp,
+				 const struct uroce_frame *frame)
+{
+	const struct uroce_rss *rss = qp->rss;
+
+	if (likely(!rss))
+		return qp;
+	if (READ_ONCE(qp->state) == IB_QPS_ERR)
+		return NULL;
+	return rss->receivers[uroce_frame_hash(rss, frame) & rss->mask];
+}
+
 void uroce_frame_receive(struct uroce_qp *qp, const struct uroce_frame *frame,
 			 u32 tag)
 {
+	qp = receiver(qp, frame);
+	if (!qp)
+		return;
 	spin_lock_bh(&qp->resp.lock);
 	if (uroce_qp_listens(qp))
 		receive(qp, frame, tag);

@@ -20,6 +20,9 @@
 /* Every frame is compared with the flows, so there may not be many. */
 #define UROCE_MAX_FLOWS 1024
 
+/* A bit of uroce_frame.ip.v4.flags: more fragments. */
+#define UROCE_FRAME_MF BIT(2)
+
 /**
  * struct uroce_frame - an Ethernet frame for queue pairs of this device
  * @skb: the frame
@@ -83,6 +86,13 @@ bool uroce_frame_parse(struct uroce_frame *frame, const struct sk_buff *skb,
 		       bool verified);
 void uroce_frame_receive(struct uroce_qp *qp, const struct uroce_frame *frame,
 			 u32 tag);
+
+/*
+ * hash.c: the entry of a receive indirection table is in the lower bits. A
+ * frame that has none of the fields has the hash 0.
+ */
+u32 uroce_frame_hash(const struct uroce_rss *rss,
+		     const struct uroce_frame *frame);
 
 /*
  * flow.c: flows of a device. uroce_flows_leave() is called when the net device

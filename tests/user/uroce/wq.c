@@ -238,7 +238,7 @@ static void long_queue(void)
 static void bad_modify(void)
 {
 	struct ibv_wq_attr attr = { .attr_mask = IBV_WQ_ATTR_FLAGS,
-		.flags = IBV_WQ_FLAGS_CVLAN_STRIPPING, .flags_mask = IBV_WQ_FLAGS_CVLAN_STRIPPING };
+		.flags_mask = IBV_WQ_FLAGS_SCATTER_FCS };
 	struct ibv_wq *wq;
 
 	if (!offered())
@@ -246,7 +246,11 @@ static void bad_modify(void)
 	set_up();
 	wq = new_wq();
 	CHECK_ERR(ibv_modify_wq(wq, &attr), EOPNOTSUPP);
-	CHECK(why_reason() == UNIV_REASON_FLAGS && strstr(why_text(), "IBV_WQ_ATTR_FLAGS"), "%s",
+	CHECK(why_reason() == UNIV_REASON_FLAGS && strstr(why_text(), "IBV_WQ_FLAGS_SCATTER_FCS"),
+	      "%s", why_text());
+	attr.attr_mask = IBV_WQ_ATTR_RESERVED;
+	CHECK_ERR(ibv_modify_wq(wq, &attr), EOPNOTSUPP);
+	CHECK(why_reason() == UNIV_REASON_FLAGS && strstr(why_text(), "attr_mask"), "%s",
 	      why_text());
 	attr.attr_mask = IBV_WQ_ATTR_STATE | IBV_WQ_ATTR_CURR_STATE;
 	attr.wq_state = IBV_WQS_RDY;
@@ -295,7 +299,7 @@ static void bad_create(void)
 	refused(&attr, EOPNOTSUPP, UNIV_REASON_UNSUPPORTED);
 	attr = wq_attr();
 	attr.comp_mask = IBV_WQ_INIT_ATTR_FLAGS;
-	for (uint32_t flag = 1; flag < IBV_WQ_FLAGS_RESERVED; flag *= 2) {
+	for (uint32_t flag = IBV_WQ_FLAGS_SCATTER_FCS; flag <= IBV_WQ_FLAGS_RESERVED; flag *= 2) {
 		attr.create_flags = flag;
 		refused(&attr, EOPNOTSUPP, UNIV_REASON_FLAGS);
 	}
