@@ -29,6 +29,9 @@ static struct {
 	unsigned long xrc_rounds;
 	int xrc_end;		/* As traffic_end. */
 	struct ibv_comp_cntr *cntr;	/* Counts the sends of @p; NULL if not offered. */
+	struct ibv_cq *wq_cq;
+	struct ibv_wq *wq;	/* Has a request; NULL if not offered. */
+	struct ibv_rwq_ind_table *table;
 	int sleepers;		/* Number of threads that have not returned yet. */
 } u;
 
@@ -216,6 +219,32 @@ static void open_counted(struct pair *p, struct pair_want *want)
 		qp_connect(&p->dev, p->qp[i], p->qp[!i]->qp_num, &p->want);
 }
 
+static int post_wq(void)
+{
+	struct ibv_recv_wr wr = { .wr_id = 77 }, *bad;
+
+	return ibv_post_wq_recv(u.wq, &wr, &bad);
+}
+
+static void open_wq(struct pair *p)
+{
+	struct ibv_wq_init_attr init = { .wq_type = IBV_WQT_RQ, .max_wr = 4, .pd = p->pd };
+	struct ibv_wq_attr ready = { .attr_mask = IBV_WQ_ATTR_STATE, .wq_state = IBV_WQS_RDY };
+	struct ibv_rwq_ind_table_init_attr table = { .ind_tbl = &u.wq };
+
+	if (!raw_offers(p->dev.ctx->cmd_fd, UNIV_FEATURE_WQ))
+		return;
+	u.wq_cq = ibv_create_cq(p->dev.ctx, 4, NULL, NULL, 0);
+	NEED_PTR(u.wq_cq, "create_cq");
+	init.cq = u.wq_cq;
+	u.wq = ibv_create_wq(p->dev.ctx, &init);
+	NEED_PTR(u.wq, "create_wq");
+	NEED_OK(ibv_modify_wq(u.wq, &ready));
+	NEED_OK(post_wq());
+	u.table = ibv_create_rwq_ind_table(p->dev.ctx, &table);
+	NEED_PTR(u.table, "create_rwq_ind_table");
+}
+
 #define GONE(call) do {								\
 	int __err;								\
 	errno = 0;								\
@@ -259,6 +288,24 @@ static void check_cntr(void)
 	CHECK_ERR(ibv_read_comp_cntr(u.cntr, &value), 0);
 	CHECK(value >= u.rounds, "%" PRIu64 " sends counted of %lu", value, u.rounds);
 	GONE(ibv_set_comp_cntr(u.cntr, 0));
+}
+
+/* The request was flushed before the queue went. */
+static void check_wq(void)
+{
+	struct ibv_wq_init_attr init = { .max_wr = 4, .pd = u.p.pd, .cq = u.wq_cq };
+	struct ibv_rwq_ind_table_init_attr table = { .ind_tbl = &u.wq };
+	struct ibv_wq_attr reset = { .attr_mask = IBV_WQ_ATTR_STATE };
+	struct ibv_context *ctx = u.p.dev.ctx;
+	struct ibv_wc wc;
+
+	if (WANT_WC(u.wq_cq, &wc, IBV_WC_WR_FLUSH_ERR))
+		CHECK(wc.wr_id == 77, "wr_id %" PRIu64, wc.wr_id);
+	CHECK(ibv_poll_cq(u.wq_cq, 1, &wc) < 0, "a dead queue is empty");
+	GONE(post_wq());
+	GONE(ibv_modify_wq(u.wq, &reset));
+	GONE_PTR(ibv_create_wq(ctx, &init));
+	GONE_PTR(ibv_create_rwq_ind_table(ctx, &table));
 }
 
 static void check_xrc(void)
@@ -326,6 +373,13 @@ static void check_raw(void)
 	CHECK(!__err || __err == ENODEV, "%s: %s", #call, err_name(__err));	\
 } while (0)
 
+static void close_wq(void)
+{
+	AWAY(ibv_destroy_rwq_ind_table(u.table));
+	AWAY(ibv_destroy_wq(u.wq));
+	AWAY(ibv_destroy_cq(u.wq_cq));
+}
+
 static void close_pair(struct pair *p, struct ibv_comp_cntr *cntr)
 {
 	for (int i = 0; i < 2; i++)
@@ -372,6 +426,7 @@ int main(int argc, char **argv)
 	NEED(argc == 2, "usage: unplug COMMAND");
 	test_limit(60);
 	open_counted(&u.p, &want);
+	open_wq(&u.p);
 	pair_open(&u.idle, &srq);
 	open_raw();
 	u.has_xrc = is_offered();
@@ -403,6 +458,8 @@ int main(int argc, char **argv)
 	check_verbs();
 	if (u.cntr)
 		check_cntr();
+	if (u.wq)
+		check_wq();
 	if (u.has_xrc)
 		check_xrc();
 	test_now = "data path";
@@ -410,6 +467,8 @@ int main(int argc, char **argv)
 	test_now = "raw";
 	check_raw();
 	test_now = "close";
+	if (u.wq)
+		close_wq();
 	close_pair(&u.p, u.cntr);
 	close_pair(&u.idle, NULL);
 	if (u.has_xrc)

@@ -303,7 +303,7 @@ static void churn(void)
 	random_bytes(key, sizeof(key));
 	stop = false;
 	NEED(!pthread_create(&thread, NULL, send_always, NULL), "pthread_create");
-	for (int round = 0; round < 400; round++) {
+	for (int round = 0; round < 150; round++) {
 		int i = round % WQS;
 
 		make_rss(IPV4 | UDP);
