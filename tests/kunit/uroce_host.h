@@ -9,6 +9,7 @@
 #include <kunit/test.h>
 
 #include "../../kernel/uroce/control/control.h"
+#include "../../kernel/uroce/mem/mr.h"
 
 #define PAGES	4
 #define BEGIN	100		/* offset of a region in its first page */

@@ -5,6 +5,7 @@
 #include <rdma/ib_mad.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "../mem/mr.h"
 #include "control.h"
 
 struct uroce_pd {

@@ -2,6 +2,7 @@
 /* Rings of processes: attached by univerbs, and kicked by it. */
 #include <linux/mm.h>
 
+#include "../mem/mr.h"
 #include "engine.h"
 
 static int cq_attach(struct ib_cq *cq, struct univ_cq *core)

@@ -4,7 +4,7 @@
 #include <linux/err.h>
 #include <rdma/ib_verbs.h>
 
-#include "mem.h"
+#include "mr.h"
 
 /* Asks for the pages of one part of a region, and waits for them if told. */
 static int mr_advise(struct ib_pd *pd, const struct ib_sge *sge, bool write,

@@ -6,7 +6,7 @@
 #ifndef UROCE_DMABUF_H
 #define UROCE_DMABUF_H
 
-#include "mem.h"
+#include "mr.h"
 
 /* mr.c */
 struct uroce_mr *uroce_mr_new(struct ib_pd *pd, int access);

@@ -16,7 +16,6 @@
 
 #include "compat.h"
 
-struct dma_buf;
 struct ib_umem;
 struct sk_buff;
 struct uroce_ask;
@@ -382,28 +381,8 @@ static inline bool uroce_seg_get(struct uroce_seg *seg, struct ib_pd *pd,
 	return true;
 }
 
-/* mr.c, rereg.c, memory.c: the control path. */
-struct ib_mr *uroce_mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
-			   int access, UNIV_DMAH_ARG struct ib_udata *udata);
-struct ib_mr *uroce_mr_dma(struct ib_pd *pd, int access);
-struct ib_mr *uroce_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max);
-int uroce_mr_map(struct ib_mr *ib, struct scatterlist *sgl, int n,
-		 unsigned int *offset);
-int uroce_mr_dereg(struct ib_mr *ib, struct ib_udata *udata);
-int uroce_mr_extend(struct ib_mr *ib, u64 length);
-struct ib_mr *uroce_mr_share(struct ib_pd *pd, struct ib_mr *of, u64 iova,
-			     int access);
-int uroce_mr_advise(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
-		    u32 flags, struct ib_sge *sge, u32 count,
-		    struct uverbs_attr_bundle *attrs);
+/* mr.c: keys that requests change. */
 int uroce_mr_fast(struct ib_pd *pd, struct ib_mr *ib, u32 key, u32 access);
 int uroce_mr_invalidate(struct ib_pd *pd, u32 key);
-struct ib_mr *uroce_mr_rereg(struct ib_mr *ib, int flags, u64 start, u64 length,
-			     u64 iova, int access, struct ib_pd *pd,
-			     struct ib_udata *udata);
-struct ib_mr *uroce_mr_memory(struct ib_pd *pd, void *memory, u64 length,
-			      int access);
-struct ib_mr *uroce_mr_dmabuf(struct ib_pd *pd, struct dma_buf *buf, u64 offset,
-			      u64 length, u64 iova, int access);
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "../dev/dev.h"
 #include "queue.h"
+#include "mr.h"
 #include "odp.h"
 #include "pin.h"
 
@@ -88,7 +89,10 @@ static int list_pages(struct ib_umem *umem, void **pages, u32 count)
 	return n == count ? 0 : -EINVAL;
 }
 
-/* Pins the pages of a region that is not published. uroce_mr_free() unpins them. */
+/*
+ * Pins the pages of a region that is not published. uroce_mr_free() unpins
+ * them.
+ */
 int uroce_pin_region(struct uroce_mr *mr, u64 start, u64 length)
 {
 	struct uroce_pin *pin = pin_new(mr, start, length, NULL);

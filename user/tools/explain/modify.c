@@ -63,8 +63,8 @@ static bool explain_masks(const struct ibv_qp *qp, const struct ibv_qp_attr *att
 	const struct qp_masks *masks = masks_of(qp->qp_type, from, to);
 
 	/*
-	 * Devices may take other attributes for raw packet queue pairs (a rate limit), and for those of
-	 * driver-specific types.
+	 * Devices may take other attributes for raw packet queue pairs (a rate limit), and for
+	 * those of driver-specific types.
 	 */
 	if (qp->qp_type == IBV_QPT_RAW_PACKET || qp->qp_type == IBV_QPT_DRIVER)
 		return false;

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Memory regions: the control path. */
+#ifndef UROCE_MR_H
+#define UROCE_MR_H
+
+#include "mem.h"
+
+struct dma_buf;
+
+/* mr.c, pin.c, rereg.c, memory.c, advise.c */
+struct ib_mr *uroce_mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
+			   int access, UNIV_DMAH_ARG struct ib_udata *udata);
+struct ib_mr *uroce_mr_dma(struct ib_pd *pd, int access);
+struct ib_mr *uroce_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max);
+int uroce_mr_map(struct ib_mr *ib, struct scatterlist *sgl, int n,
+		 unsigned int *offset);
+int uroce_mr_dereg(struct ib_mr *ib, struct ib_udata *udata);
+int uroce_mr_extend(struct ib_mr *ib, u64 length);
+struct ib_mr *uroce_mr_share(struct ib_pd *pd, struct ib_mr *of, u64 iova,
+			     int access);
+int uroce_mr_advise(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
+		    u32 flags, struct ib_sge *sge, u32 count,
+		    struct uverbs_attr_bundle *attrs);
+struct ib_mr *uroce_mr_rereg(struct ib_mr *ib, int flags, u64 start, u64 length,
+			     u64 iova, int access, struct ib_pd *pd,
+			     struct ib_udata *udata);
+struct ib_mr *uroce_mr_memory(struct ib_pd *pd, void *memory, u64 length,
+			      int access);
+struct ib_mr *uroce_mr_dmabuf(struct ib_pd *pd, struct dma_buf *buf, u64 offset,
+			      u64 length, u64 iova, int access);
+
+#endif
