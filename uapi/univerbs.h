@@ -76,7 +76,8 @@
  *	Value: address. Bound: length.
  * @UNIV_REASON_ADDRESS_WRAP: Address + length exceeds 2^64. Value: address.
  *	Bound: length.
- * @UNIV_REASON_PERMISSION: The process lacks a capability. Value: capability.
+ * @UNIV_REASON_PERMISSION: The process lacks a capability. Detail: enum
+ *	univ_permission. Value: capability.
  * @UNIV_REASON_QP_TYPE: The queue pair type is not offered, or is wrong for the
  *	call. Value: enum ibv_qp_type.
  * @UNIV_REASON_QP_STATE: The state transition does not exist. Detail: from << 8
@@ -333,6 +334,17 @@ enum univ_reason {
 	UNIV_REASON_WQ_STATE,
 	UNIV_REASON_RX_HASH,
 	UNIV_REASON_COUNT
+};
+
+/**
+ * enum univ_permission - cause of a %UNIV_REASON_PERMISSION
+ * @UNIV_PERMISSION_CAPABILITY: the process lacks the capability.
+ * @UNIV_PERMISSION_NETNS: the process has it, but is in another network
+ *	namespace than the net device of the RDMA device.
+ */
+enum univ_permission {
+	UNIV_PERMISSION_CAPABILITY,
+	UNIV_PERMISSION_NETNS,
 };
 
 /**

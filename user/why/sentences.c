@@ -99,6 +99,11 @@ void univ_explain_unsupported(struct univ_line *line, const struct univ_failure 
 
 void univ_explain_permission(struct univ_line *line, const struct univ_failure *f)
 {
+	if (f->detail == UNIV_PERMISSION_NETNS) {
+		univ_say(line, "the process is in another network namespace than the net device of the RDMA "
+			 "device; run it there (ip netns exec)");
+		return;
+	}
 	univ_say(line, "this needs the capability %s", univ_capability_name((uint32_t)f->value));
 }
 

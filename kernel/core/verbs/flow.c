@@ -25,6 +25,18 @@ bool univ_raw_offered(const struct univ_device *dev)
 	return univ_queue_can(dev, UNIV_QUEUE_RAW);
 }
 
+/*
+ * The process has the capability, so a driver that forbids raw packets looks at
+ * the network namespace.
+ */
+int univ_raw_explain(struct univ_hdr *hdr, int err)
+{
+	if (err != -EPERM)
+		return univ_explain_driver(hdr, err);
+	return univ_explain(hdr, err, UNIV_REASON_PERMISSION,
+			    UNIV_PERMISSION_NETNS, CAP_NET_RAW, 0);
+}
+
 static int flow_fault(struct univ_hdr *hdr, int err, enum univ_flow_fault fault,
 		      u64 value, u64 bound)
 {
@@ -216,7 +228,7 @@ static struct univ_flow *flow_build(struct univ_call *call,
 	ret = PTR_ERR(flow->ib);
 	ret = ret == -ENOSPC ?
 		      flow_fault(&cmd->hdr, ret, UNIV_FLOW_FAULT_FULL, 0, 0) :
-		      univ_explain_driver(&cmd->hdr, ret);
+		      univ_raw_explain(&cmd->hdr, ret);
 	univ_object_release(&flow->obj);
 	return ERR_PTR(ret);
 }

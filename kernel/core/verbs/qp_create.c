@@ -257,6 +257,8 @@ static int qp_create_ib(struct univ_qp *qp, struct univ_qp_create *cmd)
 	u32 room = cmd->sq.stride - offsetof(struct univ_send_wr, data);
 
 	qp->ib = ib_create_qp_kernel(qp->pd->ib, &attr, qp->obj.ctx->name);
+	if (IS_ERR(qp->ib) && cmd->qp_type == IB_QPT_RAW_PACKET)
+		return univ_raw_explain(&cmd->hdr, PTR_ERR(qp->ib));
 	if (IS_ERR(qp->ib))
 		return univ_explain_driver(&cmd->hdr, PTR_ERR(qp->ib));
 	qp->num = qp->ib->qp_num;

@@ -126,6 +126,8 @@ struct univ_srq *univ_srq_get(struct univ_context *ctx, u32 handle,
 			      struct univ_hdr *hdr);
 int univ_srq_destroy(struct univ_object *obj);
 bool univ_raw_offered(const struct univ_device *dev);
+/* Explains the error of a driver for raw packets. */
+int univ_raw_explain(struct univ_hdr *hdr, int err);
 int univ_flow_destroy(struct univ_object *obj);
 struct univ_region *univ_recv_region_create(struct univ_context *ctx,
 					    u32 max_wr, u32 max_sge,
