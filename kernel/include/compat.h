@@ -187,6 +187,14 @@ static inline const void *univ_gro_ip(struct sk_buff *skb)
 #endif
 }
 
+/* 6.12 has packets whose bytes lie in the memory of a device. */
+#ifndef UNIV_HAS_FRAGS_READABLE
+static inline bool skb_frags_readable(const struct sk_buff *skb)
+{
+	return true;
+}
+#endif
+
 /* 7.2 takes the socket's inner part */
 static inline void univ_setup_udp_tunnel_sock(struct net *net,
 					      struct socket *sock,

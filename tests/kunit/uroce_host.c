@@ -71,6 +71,21 @@ struct uroce_dev *uroce_dev_by_id(u64 id)
 	return NULL;
 }
 
+bool uroce_raw_is_allowed(const struct uroce_dev *dev)
+{
+	return true;
+}
+
+bool uroce_frame_fits(const struct uroce_dev *dev, u32 len)
+{
+	return true;
+}
+
+int uroce_frame_send(struct uroce_qp *qp, const struct uroce_wqe *wqe, u16 *reason)
+{
+	return 0;
+}
+
 int uroce_remote_begin(struct uroce_qp *qp)
 {
 	return 0;

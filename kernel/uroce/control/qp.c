@@ -149,6 +149,9 @@ int uroce_qp_create(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	int ret;
 
 	ret = check_type(init);
+	if (!ret && init->qp_type == IB_QPT_RAW_PACKET &&
+	    !uroce_raw_is_allowed(to_udev(ib->device)))
+		ret = -EPERM;
 	if (!ret)
 		ret = check_cap(init);
 	if (!ret)

@@ -11,8 +11,8 @@
 #include "local.h"
 
 /*
- * A datagram with more copies than this ends the turn, since a turn may contain
- * 64 requests.
+ * A datagram or frame with more copies than this ends the turn, since a turn
+ * may contain 64 requests.
  */
 #define COPIES 4
 
@@ -206,7 +206,7 @@ static enum outcome local_frame(struct turn *t)
 {
 	struct uroce_wqe *wqe = t->wqe;
 	enum outcome out;
-	bool sent;
+	int copies;
 
 	if (!uroce_frame_fits(t->qp->dev, wqe->len)) {
 		t->reason = UNIV_REASON_FRAME_LENGTH;
@@ -220,13 +220,15 @@ static enum outcome local_frame(struct turn *t)
 	/* A program that is woken may look for earlier ones of the sender. */
 	uroce_send_write(t->qp);
 	rcu_read_lock();
-	sent = uroce_frame_send(t->qp, wqe, &t->reason);
+	copies = uroce_frame_send(t->qp, wqe, &t->reason);
 	rcu_read_unlock();
 	uroce_vec_leave(&wqe->vec);
 	uroce_vec_put(&wqe->vec);
-	if (!sent)
+	if (copies < 0)
 		return LOCAL_FULL;
-	t->bytes -= min(t->bytes, wqe->len);
+	if (copies > COPIES)
+		t->tail = t->qp->sq.head + 1;
+	t->bytes -= min_t(u32, t->bytes, wqe->len * (1 + copies));
 	return t->reason ? turn_fail(t, IB_WC_LOC_LEN_ERR) : LOCAL_DONE;
 }
 

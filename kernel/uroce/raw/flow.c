@@ -2,15 +2,18 @@
 /* Flows: which frames are for which queue pair. */
 #include <linux/etherdevice.h>
 #include <linux/netdevice.h>
+#include <linux/nsproxy.h>
 #include <linux/rculist.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
+#include <net/net_namespace.h>
 
 #include "raw.h"
 
 /**
  * struct match - a condition
- * @layer: offset in struct uroce_frame of the fields that are compared
- * @len: bytes that are compared
+ * @layer: offset in struct uroce_frame of the bytes that are compared
+ * @len: number of these bytes; the first and the last one have a mask
  * @l3: the frame has this IP version; 0 for any
  * @l4: the frame has ports of this protocol; 0 for any
  * @tagged: the frame has a VLAN tag
@@ -102,31 +105,39 @@ bool uroce_flows_want(const struct uroce_dev *dev,
 	return false;
 }
 
-void uroce_flows_deliver(const struct uroce_dev *dev,
-			 const struct uroce_frame *frame)
+u32 uroce_flows_deliver(const struct uroce_dev *dev,
+			const struct uroce_frame *frame)
 {
-	u32 last = U32_MAX;
+	u32 last = U32_MAX, copies = 0;
 	struct flow *flow;
 
 	list_for_each_entry_rcu(flow, &dev->flows, link) {
 		if (flow->rank > last)
-			return;
+			break;
 		if (!wants(flow, frame))
 			continue;
 		if (!flow->shares)
 			last = flow->rank;
-		if (!flow->drops)
-			uroce_frame_receive(flow->qp, frame, flow->tag);
+		if (flow->drops)
+			continue;
+		uroce_frame_receive(flow->qp, frame, flow->tag);
+		copies++;
 	}
+	return copies;
 }
 
 /* ---- specs --------------------------------------------------------------- */
 
-static void match_fill(struct match *match, size_t layer, const void *val,
-		       const void *mask, u8 len)
+/* Bytes without a mask at both ends are left out. */
+static void match_fill(struct match *match, size_t layer, const u8 *val,
+		       const u8 *mask, u8 len)
 {
 	u8 i;
 
+	while (len && !mask[len - 1])
+		len--;
+	for (; len && !*mask; len--, layer++, mask++)
+		val++;
 	match->layer = layer;
 	match->len = len;
 	memcpy(match->val, val, len);
@@ -148,7 +159,8 @@ SAME_PLACE(ports, src, ib_flow_tcp_udp_filter, src_port);
 
 #define MATCH_FILL(match, member, spec, last)				\
 	match_fill(match, offsetof(struct uroce_frame, member),		\
-		   &(spec)->val, &(spec)->mask,				\
+		   (const u8 *)&(spec)->val,				\
+		   (const u8 *)&(spec)->mask,				\
 		   offsetofend(typeof((spec)->val), last))
 
 /* Returns false if the type is unknown. */
@@ -184,7 +196,9 @@ static bool spec_take(struct flow *flow, const union ib_flow_spec *spec)
 	default:
 		return false;
 	}
-	flow->count++;
+	/* An entry that every frame meets would only cost time. */
+	if (match->len || match->l3 || match->l4)
+		flow->count++;
 	return true;
 }
 
@@ -224,6 +238,16 @@ static struct flow *flow_alloc(struct uroce_qp *qp,
 	return flow;
 }
 
+/*
+ * A process of another network namespace could not open a packet socket on the
+ * net device. In the shared mode of RDMA namespaces it can open the device, and
+ * the core checks its capability only.
+ */
+bool uroce_raw_is_allowed(const struct uroce_dev *dev)
+{
+	return net_eq(dev_net(dev->netdev), current->nsproxy->net_ns);
+}
+
 /* ---- the list ------------------------------------------------------------ */
 
 void uroce_flows_init(struct uroce_dev *dev)
@@ -237,11 +261,14 @@ void uroce_flows_init(struct uroce_dev *dev)
 	};
 }
 
-/* Frames of the net device are looked at while there is a flow. */
+/*
+ * Frames of the net device are looked at while there is a flow, unless the
+ * module receives no packets.
+ */
 static void tap_set(struct uroce_dev *dev, bool on)
 {
 	lockdep_assert_held(&dev->flows_lock);
-	if (on == !!dev->tap.dev)
+	if (!uroce_net_enabled() || on == !!dev->tap.dev)
 		return;
 	if (on) {
 		dev->tap.dev = dev->netdev;
@@ -296,6 +323,8 @@ struct ib_flow *uroce_flow_create(struct ib_qp *ib, struct ib_flow_attr *attr,
 
 	if (qp->type != IB_QPT_RAW_PACKET)
 		return ERR_PTR(-EINVAL);
+	if (!uroce_raw_is_allowed(qp->dev))
+		return ERR_PTR(-EPERM);
 	flow = flow_alloc(qp, attr);
 	if (IS_ERR(flow))
 		return ERR_CAST(flow);

@@ -26,6 +26,7 @@ static void parse_ports(struct uroce_frame *frame, u32 at, u8 proto)
 		return;
 	frame->ports.src = ports[0];
 	frame->ports.dst = ports[1];
+	frame->ports_at = at;
 	frame->l4 = proto;
 }
 
@@ -113,7 +114,7 @@ bool uroce_frame_parse(struct uroce_frame *frame, const struct sk_buff *skb,
 	const struct ethhdr *eth = (void *)skb_mac_header(skb);
 	int body = skb_mac_offset(skb) + ETH_HLEN;
 
-	if (!skb_mac_header_was_set(skb) || body < 0 || body > (int)skb->len ||
+	if (!skb_mac_header_was_set(skb) || body < 0 || body > ETH_HLEN ||
 	    body > (int)skb_headlen(skb))
 		return false;
 	memset(frame, 0, sizeof(*frame));

@@ -1,26 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Frames for flows: those of the net device, and those of its queue pairs. */
 #include <linux/netdevice.h>
+#include <linux/sctp.h>
 #include <linux/skbuff.h>
+#include <linux/tcp.h>
+#include <linux/udp.h>
 
+#include "compat.h"
 #include "raw.h"
 
-static void input_one(struct uroce_dev *dev, const struct sk_buff *skb,
-		      bool verified)
+static u32 input_one(struct uroce_dev *dev, const struct sk_buff *skb,
+		     bool verified)
 {
 	struct uroce_frame frame;
 
-	if (uroce_frame_parse(&frame, skb, verified))
-		uroce_flows_deliver(dev, &frame);
+	if (!uroce_frame_parse(&frame, skb, verified))
+		return 0;
+	return uroce_flows_deliver(dev, &frame);
 }
 
-/* A copy of @skb whose data begins with the Ethernet header. */
+/*
+ * A copy of @skb whose data begins with the Ethernet header. Its headers are
+ * not shared with @skb, which the host gets next: segmentation writes to them.
+ */
 static struct sk_buff *clone_whole(const struct sk_buff *skb)
 {
 	struct sk_buff *clone = skb_clone((struct sk_buff *)skb, GFP_ATOMIC);
 
-	if (clone)
-		__skb_push(clone, -skb_mac_offset(clone));
+	if (!clone)
+		return NULL;
+	if (skb_cow_head(clone, 0)) {
+		kfree_skb(clone);
+		return NULL;
+	}
+	__skb_push(clone, -skb_mac_offset(clone));
 	return clone;
 }
 
@@ -29,64 +42,108 @@ static struct sk_buff *clone_whole(const struct sk_buff *skb)
  * machine has not taken them apart yet. A queue pair gets the frames as they
  * are on a wire, with their checksums.
  */
-static void input_pieces(struct uroce_dev *dev, const struct sk_buff *skb,
-			 bool verified)
+static u32 input_pieces(struct uroce_dev *dev, const struct sk_buff *skb,
+			bool verified)
 {
-	struct sk_buff *whole = clone_whole(skb), *pieces, *next;
+	struct sk_buff *whole = clone_whole(skb), *pieces = NULL, *next;
+	u32 copies = 0;
 
-	if (!whole)
-		return;
-	pieces = __skb_gso_segment(whole, 0, false);
-	if (!IS_ERR_OR_NULL(pieces))
-		consume_skb(whole);
-	else
+	if (whole)
+		pieces = __skb_gso_segment(whole, 0, false);
+	if (IS_ERR_OR_NULL(pieces)) {
+		uroce_count(dev, UROCE_CNT_OUT_OF_BUFFER);
 		kfree_skb(whole);
-	if (IS_ERR_OR_NULL(pieces))
-		return;
+		return 0;
+	}
+	consume_skb(whole);
 	skb_list_walk_safe(pieces, pieces, next) {
 		skb_mark_not_on_list(pieces);
-		input_one(dev, pieces, verified);
+		copies += input_one(dev, pieces, verified);
 		consume_skb(pieces);
 	}
+	return copies;
+}
+
+/*
+ * Makes the checksum, also that of SCTP. A virtual machine chooses the offset
+ * by itself, and may choose one in the Ethernet header or before it. The kernel
+ * warns of an offset outside of the data, so it is checked here. @skb is
+ * linear.
+ */
+static bool sum_up(struct sk_buff *skb)
+{
+	u32 room = skb_csum_is_sctp(skb) ? sizeof(struct sctphdr) :
+					   skb->csum_offset + sizeof(__sum16);
+	int start;
+
+	__skb_push(skb, -skb_mac_offset(skb));
+	start = skb_checksum_start_offset(skb);
+	return start >= 0 && start + room <= skb_headlen(skb) &&
+	       !skb_csum_hwoffload_help(skb, 0);
 }
 
 /* The checksum was left to hardware that there is none of. */
-static void input_unsummed(struct uroce_dev *dev, const struct sk_buff *skb)
+static u32 input_unsummed(struct uroce_dev *dev, const struct sk_buff *skb,
+			  bool verified)
 {
 	struct sk_buff *copy = skb_copy(skb, GFP_ATOMIC);
+	u32 copies = 0;
 
-	if (copy && !skb_checksum_help(copy))
-		input_one(dev, copy, true);
+	if (copy && sum_up(copy))
+		copies = input_one(dev, copy, verified);
+	else
+		uroce_count(dev, UROCE_CNT_OUT_OF_BUFFER);
 	kfree_skb(copy);
+	return copies;
 }
 
-void uroce_frames_input(struct uroce_dev *dev, const struct sk_buff *skb)
+/* Is the checksum that is still to be made that of the TCP or UDP header? */
+static bool sum_is_of_ports(const struct sk_buff *skb,
+			    const struct uroce_frame *frame)
 {
-	bool verified = skb->ip_summed == CHECKSUM_UNNECESSARY ||
-			skb->ip_summed == CHECKSUM_PARTIAL;
+	u32 sum = frame->l4 == IPPROTO_TCP ? offsetof(struct tcphdr, check) :
+					     offsetof(struct udphdr, check);
+
+	return frame->l4 && skb->csum_offset == sum &&
+	       (u32)skb_checksum_start_offset(skb) == frame->ports_at;
+}
+
+u32 uroce_frames_input(struct uroce_dev *dev, const struct sk_buff *skb)
+{
+	bool unsummed = skb->ip_summed == CHECKSUM_PARTIAL;
+	bool verified = skb->ip_summed == CHECKSUM_UNNECESSARY;
 	struct uroce_frame frame;
 
-	if (!uroce_frame_parse(&frame, skb, verified) ||
-	    !uroce_flows_want(dev, &frame))
-		return;
-	if (skb_is_gso(skb))
-		input_pieces(dev, skb, verified);
-	else if (skb->ip_summed == CHECKSUM_PARTIAL)
-		input_unsummed(dev, skb);
-	else
-		uroce_flows_deliver(dev, &frame);
+	if (!uroce_frame_parse(&frame, skb, verified))
+		return 0;
+	if (!unsummed && !skb_is_gso(skb))
+		return uroce_flows_deliver(dev, &frame);
+	/* A frame is not copied in vain. */
+	if (!uroce_flows_want(dev, &frame))
+		return 0;
+	if (unsummed)
+		verified = sum_is_of_ports(skb, &frame);
+	return skb_is_gso(skb) ? input_pieces(dev, skb, verified) :
+				 input_unsummed(dev, skb, verified);
 }
 
 /*
  * The host's own copies of its multicast packets pass here too. They are not
- * for flows, which get frames of queue pairs from uroce_frame_send().
+ * for flows, which get frames of queue pairs from uroce_frame_send(). Frames
+ * whose bytes lie in the memory of a device cannot be copied.
  */
+static bool is_for_flows(struct uroce_dev *dev, const struct sk_buff *skb)
+{
+	return skb->pkt_type != PACKET_LOOPBACK && skb_frags_readable(skb) &&
+	       !uroce_is_silent(dev);
+}
+
 int uroce_tap(struct sk_buff *skb, struct net_device *netdev,
 	      struct packet_type *tap, struct net_device *orig)
 {
 	struct uroce_dev *dev = container_of(tap, struct uroce_dev, tap);
 
-	if (skb->pkt_type != PACKET_LOOPBACK && !uroce_is_silent(dev)) {
+	if (is_for_flows(dev, skb)) {
 		local_bh_disable();
 		uroce_frames_input(dev, skb);
 		local_bh_enable();

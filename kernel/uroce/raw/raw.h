@@ -17,8 +17,11 @@
 #include "../net/net.h"
 #include "../qp/qp.h"
 
-/* Every frame is compared with the flows, so there may not be many. */
-#define UROCE_MAX_FLOWS 1024
+/*
+ * Every frame is compared with the flows, and may be copied for each of them in
+ * a softirq, so there may not be many.
+ */
+#define UROCE_MAX_FLOWS 240
 
 /* A bit of uroce_frame.ip.v4.flags: more fragments. */
 #define UROCE_FRAME_MF BIT(2)
@@ -33,6 +36,7 @@
  * @vlan_proto: type of the VLAN tag
  * @ip: fields of the IP header
  * @ports: ports of TCP or UDP
+ * @ports_at: offset in @skb of @ports
  * @l3: 4 or 6, or 0 for other frames
  * @l4: IPPROTO_TCP or IPPROTO_UDP if @ports is valid, otherwise 0
  * @sums_ok: the checksums of IP, and of TCP or UDP, are right
@@ -69,6 +73,7 @@ struct uroce_frame {
 		__be16 dst;
 		__be16 src;
 	} ports;
+	u32 ports_at;
 	__be16 vlan_proto;
 	bool tagged;
 	u8 l3;
@@ -95,6 +100,11 @@ u32 uroce_frame_hash(const struct uroce_rss *rss,
 		     const struct uroce_frame *frame);
 
 /*
+ * flow.c: may the calling process use raw packets of this device?
+ */
+bool uroce_raw_is_allowed(const struct uroce_dev *dev);
+
+/*
  * flow.c: flows of a device. uroce_flows_leave() is called when the net device
  * leaves its namespace, under RTNL.
  */
@@ -103,27 +113,32 @@ void uroce_flows_leave(struct uroce_dev *dev);
 struct ib_flow *uroce_flow_create(struct ib_qp *ib, struct ib_flow_attr *attr,
 				  struct ib_udata *udata);
 int uroce_flow_destroy(struct ib_flow *ib);
-/* Gives a frame to the flows that want it. Context: RCU. */
+/*
+ * uroce_flows_deliver() gives a frame to the flows that want it, and returns
+ * the number of copies. Context: RCU.
+ */
 bool uroce_flows_want(const struct uroce_dev *dev,
 		      const struct uroce_frame *frame);
-void uroce_flows_deliver(const struct uroce_dev *dev,
-			 const struct uroce_frame *frame);
+u32 uroce_flows_deliver(const struct uroce_dev *dev,
+			const struct uroce_frame *frame);
 
 /*
  * input.c: a frame of the net device, or of one of its queue pairs; @skb
- * remains the caller's. Context: RCU, bottom halves off.
+ * remains the caller's. Returns the number of copies for queue pairs. Context:
+ * RCU, bottom halves off.
  */
-void uroce_frames_input(struct uroce_dev *dev, const struct sk_buff *skb);
+u32 uroce_frames_input(struct uroce_dev *dev, const struct sk_buff *skb);
 int uroce_tap(struct sk_buff *skb, struct net_device *netdev,
 	      struct packet_type *tap, struct net_device *orig);
 
 /*
- * send.c: sends the frame of a request whose memory is mapped. Returns false if
- * there is no memory for it now; otherwise @reason says why the request has
- * failed, or is 0. Context: sq.lock.
+ * send.c: sends the frame of a request whose memory is mapped. Returns -ENOMEM
+ * if there is no memory for it now; otherwise the number of copies for queue
+ * pairs of the device, and @reason says why the request has failed, or is 0.
+ * Context: sq.lock.
  */
-bool uroce_frame_send(struct uroce_qp *qp, const struct uroce_wqe *wqe,
-		      u16 *reason);
+int uroce_frame_send(struct uroce_qp *qp, const struct uroce_wqe *wqe,
+		     u16 *reason);
 /* Could a frame of this length be sent, with or without a VLAN tag? */
 bool uroce_frame_fits(const struct uroce_dev *dev, u32 len);
 

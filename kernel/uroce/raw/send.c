@@ -31,14 +31,15 @@ static struct sk_buff *build(const struct uroce_dev *dev,
 			     const struct uroce_wqe *wqe)
 {
 	struct net_device *netdev = dev->netdev;
+	/* A tunnel may raise it at any time, so it is read once. */
+	u32 head = LL_RESERVED_SPACE(netdev);
 	struct sk_buff *skb;
 
-	skb = alloc_skb(LL_RESERVED_SPACE(netdev) + wqe->len +
-				netdev->needed_tailroom,
+	skb = alloc_skb(head + wqe->len + READ_ONCE(netdev->needed_tailroom),
 			GFP_ATOMIC | __GFP_NOWARN);
 	if (!skb)
 		return NULL;
-	skb_reserve(skb, LL_RESERVED_SPACE(netdev));
+	skb_reserve(skb, head);
 	skb_reset_mac_header(skb);
 	uroce_vec_read(&wqe->vec, 0, skb_put(skb, wqe->len), wqe->len);
 	skb->dev = netdev;
@@ -136,39 +137,42 @@ static bool sum(struct sk_buff *skb, __be16 type)
 
 /*
  * The device gives frames for itself and multicast frames to its own flows, as
- * hardware does. Frames on a loopback interface come back by themselves.
+ * hardware does. Frames on a loopback interface come back by themselves, unless
+ * the module sends none.
  */
 static bool is_for_flows(const struct sk_buff *skb)
 {
 	const u8 *dst = eth_hdr(skb)->h_dest;
 
-	return !(skb->dev->flags & IFF_LOOPBACK) &&
-	       (is_multicast_ether_addr(dst) ||
-		ether_addr_equal(dst, skb->dev->dev_addr));
+	if (skb->dev->flags & IFF_LOOPBACK)
+		return !uroce_net_enabled();
+	return is_multicast_ether_addr(dst) ||
+	       ether_addr_equal(dst, skb->dev->dev_addr);
 }
 
 /*
  * The frame is charged to the socket of the namespace, as packets of uroce are,
- * whose limit uroce_net_room() checks before. Context: RCU.
+ * whose limit uroce_net_room() checks before. Without packets (wire=0) there is
+ * no such socket, and the frame does not leave the device. Context: RCU.
  */
-static void output(struct uroce_dev *dev, struct sk_buff *skb)
+static u32 output(struct uroce_dev *dev, struct sk_buff *skb)
 {
 	struct sock *sk = uroce_net_sock(dev->netdev);
+	u32 copies = is_for_flows(skb) ? uroce_frames_input(dev, skb) : 0;
 
 	if (!sk) {
-		kfree_skb(skb);
-		return;
+		consume_skb(skb);
+		return copies;
 	}
 	skb_set_owner_w(skb, sk);
 	uroce_count(dev, UROCE_CNT_SENT_PKTS);
 	uroce_count_many(dev, UROCE_CNT_SENT_BYTES, skb->len);
-	if (is_for_flows(skb))
-		uroce_frames_input(dev, skb);
 	dev_queue_xmit(skb);
+	return copies;
 }
 
-bool uroce_frame_send(struct uroce_qp *qp, const struct uroce_wqe *wqe,
-		      u16 *reason)
+int uroce_frame_send(struct uroce_qp *qp, const struct uroce_wqe *wqe,
+		     u16 *reason)
 {
 	struct uroce_dev *dev = qp->dev;
 	struct sk_buff *skb;
@@ -176,18 +180,17 @@ bool uroce_frame_send(struct uroce_qp *qp, const struct uroce_wqe *wqe,
 
 	lockdep_assert_held(&qp->sq.lock);
 	if (uroce_is_silent(dev))
-		return true;
+		return 0;
 	skb = build(dev, wqe);
 	if (!skb)
-		return false;
+		return -ENOMEM;
 	if (!length_is_valid(skb)) {
 		*reason = UNIV_REASON_FRAME_LENGTH;
 		kfree_skb(skb);
-		return true;
+		return 0;
 	}
 	type = find_network(skb);
 	if (wqe->wr.flags & UNIV_WR_IP_CSUM && sum(skb, type))
 		skb->ip_summed = CHECKSUM_UNNECESSARY;
-	output(dev, skb);
-	return true;
+	return output(dev, skb);
 }

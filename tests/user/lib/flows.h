@@ -74,8 +74,10 @@ static MAYBE_UNUSED void spec_port(struct flow_attr *flow, enum ibv_flow_spec_ty
 
 static MAYBE_UNUSED struct ibv_flow *flow_create(struct station *r, struct flow_attr *flow)
 {
+	int home = enter(r);
 	struct ibv_flow *made = ibv_create_flow(r->s.qp, &flow->attr);
 
+	leave(home);
 	NEED(made, "create_flow: %s; %s", err_name(errno), why_text());
 	return made;
 }

@@ -2,7 +2,7 @@
 /*
  * Raw packet queue pairs, their flows and frames, and packet sockets as independent observers.
  * Each of two devices is on one end of a veth, in a namespace of the name of its device
- * (tests/user/network.sh). A program includes side.h as well, by which tests/user/one.sh
+ * (tests/user/network.sh), and queue pairs and flows are created in that namespace. A program includes side.h as well, by which tests/user/one.sh
  * recognizes it.
  */
 #ifndef FRAMES_H
@@ -100,8 +100,10 @@ static MAYBE_UNUSED void station_qp(struct station *r, uint32_t create_flags)
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
 	};
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = PORT };
+	int home = enter(r);
 
 	r->s.qp = ibv_create_qp_ex(r->s.dev.ctx, &init);
+	leave(home);
 	NEED_PTR(r->s.qp, "create_qp_ex");
 	NEED_OK(ibv_modify_qp(r->s.qp, &attr, IBV_QP_STATE | IBV_QP_PORT));
 	attr.qp_state = IBV_QPS_RTR;

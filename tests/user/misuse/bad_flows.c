@@ -6,7 +6,7 @@
 #include "random.h"
 #include "raw.h"
 
-#define FLOWS_MAX 1024	/* UROCE_MAX_FLOWS */
+#define FLOWS_MAX 240	/* UROCE_MAX_FLOWS */
 
 static int fd;
 static uint32_t pd;
@@ -290,6 +290,41 @@ static void wild_requests(void)
 	end();
 }
 
+/* A multicast frame returns to the flows of the device, also if no packets are sent (wire=0). */
+static void returns(void)
+{
+	struct univ_flow_create flow;
+	bool sent = false, got = false;
+	struct univ_cqe cqe;
+	struct raw_mr mr;
+	uint8_t *mem;
+
+	begin();
+	mem = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	NEED(mem != MAP_FAILED, "mmap: %s", err_name(errno));
+	mr = raw_mr(fd, pd, mem, 8192, IBV_ACCESS_LOCAL_WRITE);
+	memset(mem, 0xff, 100);
+	mem[12] = 0x88;
+	mem[13] = 0xb5;
+	flow = valid();
+	memcpy(flow.specs[0].val, mem, 14);
+	memset(flow.specs[0].mask, 0xff, 14);
+	NEED_OK(raw_call(fd, UNIV_FLOW_CREATE, &flow));
+	to_rts();
+	raw_recv_sge(fd, &qp, 5, (uintptr_t)mem + 4096, 4096, mr.lkey);
+	raw_send_sge(fd, &qp, 7, (uintptr_t)mem, 100, mr.lkey);
+	while (!(sent && got)) {
+		if (!CHECK(raw_wait(&cq, &cqe, WC_TIMEOUT), "sent: %d, received: %d", sent, got))
+			break;
+		CHECK(!cqe.status, "request %d: status %u", (int)cqe.wr_id, cqe.status);
+		sent |= cqe.wr_id == 7;
+		got |= cqe.wr_id == 5;
+	}
+	CHECK(!memcmp(mem, mem + 4096, 100), "other bytes have arrived");
+	munmap(mem, 8192);
+	end();
+}
+
 /* The sentences, as a program gets them. */
 static void sentences(void)
 {
@@ -330,6 +365,7 @@ static const struct test_case cases[] = {
 	{ "too_many", too_many },
 	{ "without_capability", without_capability },
 	{ "wild_requests", wild_requests },
+	{ "returns", returns },
 	{ "sentences", sentences },
 };
 

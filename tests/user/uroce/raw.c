@@ -274,6 +274,26 @@ static void equal_flows(void)
 	wire_close(&w);
 }
 
+/* Like a packet socket, a queue pair or a flow is not for processes of other network namespaces. */
+static void other_namespace(void)
+{
+	struct flow_attr flow = flow_of(IBV_FLOW_ATTR_SNIFFER, 0);
+	struct wire w;
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RAW_PACKET, .cap = { SLOTS, SLOTS, 4, 4, 128 },
+	};
+
+	wire_open(&w);
+	init.send_cq = w.far.s.cq;
+	init.recv_cq = w.far.s.cq;
+	CHECK_NULL(ibv_create_qp(w.far.s.pd, &init), EPERM);
+	CHECK(strstr(why_text(), "network namespace"), "queue pair: %s", why_text());
+	CHECK_NULL(ibv_create_flow(w.far.s.qp, &flow.attr), EPERM);
+	CHECK(strstr(why_text(), "network namespace"), "flow: %s", why_text());
+	CHECK_ERR(ibv_destroy_flow(flow_create(&w.far, &flow)), 0);
+	wire_close(&w);
+}
+
 static const struct test_case cases[] = {
 	{ "sends", sends },
 	{ "lengths", lengths },
@@ -284,6 +304,7 @@ static const struct test_case cases[] = {
 	{ "priorities", priorities },
 	{ "drops", drops },
 	{ "equal_flows", equal_flows },
+	{ "other_namespace", other_namespace },
 };
 
 TEST_MAIN("raw", cases, 60)

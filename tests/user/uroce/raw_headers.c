@@ -3,6 +3,7 @@
  * The headers of raw packets: each field of each spec of a flow, VLAN tags, checksums, and
  * frames whose headers lie.
  */
+#include <linux/virtio_net.h>
 #include "flows.h"
 #include "random.h"
 #include "side.h"
@@ -112,6 +113,22 @@ static void specs_ipv6(void)
 	spec.mask.traffic_class = 0xff;
 	spec_add(&flow, &spec, sizeof(spec));
 	want_match(&w, &flow, len, at + 3);
+	wire_close(&w);
+}
+
+/* A spec without a mask still names its protocol. */
+static void specs_empty(void)
+{
+	struct flow_attr flow = flow_of(IBV_FLOW_ATTR_NORMAL, 0);
+	struct ibv_flow_spec_ipv4_ext ipv4 = { .type = IBV_FLOW_SPEC_IPV4_EXT, .size = sizeof(ipv4) };
+	struct ibv_flow_spec_eth eth = eth_spec();
+	struct wire w;
+
+	quiet_open(&w);
+	memset(&eth.val, 0xff, sizeof(eth.val));
+	spec_add(&flow, &eth, sizeof(eth));
+	spec_add(&flow, &ipv4, sizeof(ipv4));
+	want_match(&w, &flow, make_udp(w.frame, w.near.mac, w.far.mac, 5003, 80), HDR);
 	wire_close(&w);
 }
 
@@ -225,24 +242,91 @@ static void checksums(void)
 	wire_close(&w);
 }
 
-/* A host sends packets that are cut later. The queue pair gets them cut, with their checksums. */
+static void want_super(struct wire *w, uint32_t count)
+{
+	struct got got;
+
+	send_super(&w->far, "10.89.0.1", 5002, 1000, count);
+	for (uint32_t i = 0; i < count; i++) {
+		if (!CHECK(take(&w->near, &got, WC_TIMEOUT), "piece %u is lost", i))
+			break;
+		CHECK(got.len == HDR + 28 + 1000, "piece %u: %u bytes", i, got.len);
+		CHECK(sums_right(got.bytes) && got.sums_ok, "piece %u: checksums", i);
+		CHECK(got.bytes[HDR + 28] == i, "piece %u begins with %u", i, got.bytes[HDR + 28]);
+	}
+}
+
+/*
+ * A host sends packets that are cut later, or whose checksum is made later. The queue pair gets
+ * them cut, with their checksums.
+ */
 static void super_packets(void)
 {
 	struct flow_attr flow = flow_of(IBV_FLOW_ATTR_NORMAL, 0);
 	struct ibv_flow *made;
 	struct wire w;
-	struct got got;
 
 	wire_open(&w);
 	spec_port(&flow, IBV_FLOW_SPEC_UDP, 5002);
 	made = flow_create(&w.near, &flow);
-	send_super(&w.far, "10.89.0.1", 5002, 1000, 3);
+	want_super(&w, 1);
+	want_super(&w, 3);
+	CHECK_ERR(ibv_destroy_flow(made), 0);
+	wire_close(&w);
+}
+
+/* Send a frame whose checksum is to be made from @start on and written to @start + @offset. */
+static bool put_unsummed(int fd, const uint8_t *frame, uint32_t len, uint32_t start, uint32_t offset)
+{
+	struct virtio_net_hdr head = { .flags = VIRTIO_NET_HDR_F_NEEDS_CSUM };
+	uint8_t bytes[sizeof(head) + SLOT];
+
+	head.csum_start = (uint16_t)start;
+	head.csum_offset = (uint16_t)offset;
+	memcpy(bytes, &head, sizeof(head));
+	memcpy(bytes + sizeof(head), frame, len);
+	return send(fd, bytes, sizeof(head) + len, 0) == (ssize_t)(sizeof(head) + len);
+}
+
+/*
+ * A virtual machine says where a checksum is to be made. It may lie: the kernel does not warn, and
+ * the checksum of UDP is not said to be right. A veth forgets a place in the Ethernet header, as a
+ * tap device does not, so that case is not seen here; newer kernels may refuse it with EINVAL.
+ */
+static void lying_sums(void)
+{
+	struct flow_attr flow = flow_of(IBV_FLOW_ATTR_NORMAL, 0);
+	int on = 1, errors;
+	struct ibv_flow *made;
+	struct iphdr *ip;
+	struct wire w;
+	struct got got;
+	uint32_t len;
+
+	wire_open(&w);
+	NEED(!setsockopt(w.fd, SOL_PACKET, PACKET_VNET_HDR, &on, sizeof(on)), "PACKET_VNET_HDR");
+	made = flow_type(&w.near, TYPE);
+	len = to_near(&w, 100);
+	for (uint32_t start = 0; start <= len - 2; start += 7) {
+		errors = put_unsummed(w.fd, w.frame, len, start, 0) ? 0 : errno;
+		CHECK(!errors || (errors == EINVAL && start < 64), "from %u: %s", start, err_name(errors));
+		if (errors || !CHECK(take(&w.near, &got, WC_TIMEOUT), "from %u: no frame", start))
+			continue;
+		CHECK(got.len == len && !got.sums_ok, "from %u: %u bytes", start, got.len);
+		give_back(&w.near, &got);
+	}
+	CHECK_ERR(ibv_destroy_flow(made), 0);
+	spec_port(&flow, IBV_FLOW_SPEC_UDP, 5004);
+	made = flow_create(&w.near, &flow);
+	len = make_udp(w.frame, w.near.mac, w.far.mac, 5004, 100);
+	ip = (void *)(w.frame + HDR);
+	ip->check = htobe16((uint16_t)~add_up(0, ip, sizeof(*ip)));
+	/* The place of UDP's checksum, another one, and another begin. */
 	for (uint32_t i = 0; i < 3; i++) {
-		if (!CHECK(take(&w.near, &got, WC_TIMEOUT), "piece %u is lost", i))
-			break;
-		CHECK(got.len == HDR + 28 + 1000, "piece %u: %u bytes", i, got.len);
-		CHECK(sums_right(got.bytes) && got.sums_ok, "piece %u: checksums", i);
-		CHECK(got.bytes[HDR + 28] == i, "piece %u begins with %u", i, got.bytes[HDR + 28]);
+		NEED(put_unsummed(w.fd, w.frame, len, HDR + 20 + (i == 2) * 2, i == 1 ? 8 : 6), "send: %s",
+		     err_name(errno));
+		if (CHECK(take(&w.near, &got, WC_TIMEOUT), "no frame %u", i))
+			CHECK(got.sums_ok == !i, "frame %u: the flag is %d", i, got.sums_ok);
 	}
 	CHECK_ERR(ibv_destroy_flow(made), 0);
 	wire_close(&w);
@@ -294,9 +378,11 @@ static const struct test_case cases[] = {
 	{ "specs_eth", specs_eth },
 	{ "specs_ip", specs_ip },
 	{ "specs_ipv6", specs_ipv6 },
+	{ "specs_empty", specs_empty },
 	{ "vlans", vlans },
 	{ "checksums", checksums },
 	{ "super_packets", super_packets },
+	{ "lying_sums", lying_sums },
 	{ "garbage", garbage },
 };
 
