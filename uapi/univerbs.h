@@ -432,6 +432,8 @@ enum univ_rx_hash_fault {
  * @UNIV_LIMIT_WQ_SGE: Scatter/gather entries of a work queue's requests.
  * @UNIV_LIMIT_TABLE: Binary logarithm of the number of entries of a receive
  *	indirection table.
+ * @UNIV_LIMIT_LISTENERS: Completion channels of a context that get the events
+ *	of the device and its ports.
  * @UNIV_LIMIT_COUNT: Number of limits; not a limit.
  */
 enum univ_limit {
@@ -459,6 +461,7 @@ enum univ_limit {
 	UNIV_LIMIT_WQ_WR,
 	UNIV_LIMIT_WQ_SGE,
 	UNIV_LIMIT_TABLE,
+	UNIV_LIMIT_LISTENERS,
 	UNIV_LIMIT_COUNT
 };
 
@@ -2114,7 +2117,8 @@ struct univ_table_create {
  *
  * The destruction of the object counts the events that were read from there.
  *
- * Errors: EBUSY if the events of the object have a reader.
+ * Errors: EBUSY if the events of the object have a reader. ENOMEM if 64
+ * channels of the context get the events of the device.
  */
 struct univ_async_set {
 	struct univ_hdr hdr;

@@ -16,6 +16,8 @@ static void channel_release(struct kref *ref)
 
 	/* Not when the file is closed: a call may still hold the channel. */
 	spin_lock_irq(&channel->ctx->dev->events_lock);
+	if (channel->unaffiliated)
+		channel->ctx->listening--;
 	list_del(&channel->listener);
 	spin_unlock_irq(&channel->ctx->dev->events_lock);
 	univ_event_queue_destroy(&channel->events);
@@ -231,24 +233,48 @@ static struct univ_event_source *unaffiliated_alloc(u32 ports)
 	return sources;
 }
 
+/*
+ * Events of the device and of its ports are raised with interrupts off, for all
+ * listeners of a context. So a process cannot have as many as it likes. The
+ * count is lowered in channel_release().
+ */
+#define LISTENERS 64
+
+/* Context: events_lock of the device. */
+static int listen_locked(struct univ_channel *channel, struct univ_hdr *hdr,
+			 struct univ_event_source **sources)
+{
+	struct univ_context *ctx = channel->ctx;
+
+	lockdep_assert_held(&ctx->dev->events_lock);
+	if (channel->unaffiliated)
+		return 0;
+	if (ctx->listening == LISTENERS)
+		return univ_explain(hdr, -ENOMEM, UNIV_REASON_LIMIT,
+				    UNIV_LIMIT_LISTENERS, LISTENERS + 1,
+				    LISTENERS);
+	ctx->listening++;
+	channel->unaffiliated = *sources;
+	list_add(&channel->listener, &ctx->listeners);
+	*sources = NULL;
+	return 0;
+}
+
 /* The events of the device and of its ports go to the channel, too. */
 int univ_channel_listen(struct univ_channel *channel, struct univ_hdr *hdr)
 {
 	struct univ_device *dev = channel->ctx->dev;
 	struct univ_event_source *sources = unaffiliated_alloc(dev->num_ports);
+	int ret;
 
 	if (!sources)
 		return univ_explain(hdr, -ENOMEM, UNIV_REASON_NO_MEMORY, 0, 0,
 				    0);
 	spin_lock_irq(&dev->events_lock);
-	if (!channel->unaffiliated) {
-		channel->unaffiliated = sources;
-		list_add(&channel->listener, &channel->ctx->listeners);
-		sources = NULL;
-	}
+	ret = listen_locked(channel, hdr, &sources);
 	spin_unlock_irq(&dev->events_lock);
 	kfree(sources);
-	return 0;
+	return ret;
 }
 
 /*

@@ -126,6 +126,7 @@ struct univ_context {
 	spinlock_t channels_lock;	/* channels */
 	struct list_head channels;
 	struct list_head listeners;	/* dev->events_lock */
+	u32 listening;			/* entries of it; dev->events_lock */
 
 #ifdef CONFIG_CGROUP_RDMA
 	struct rdma_cgroup *cg;

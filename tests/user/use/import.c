@@ -283,6 +283,26 @@ static void port_events(void)
 	dev_close(&dev);
 }
 
+/* One channel gets the events of the device already. At most 64 do, and a closed one makes room. */
+static void many_listen(int fd)
+{
+	struct univ_async_set set = { 0 };
+	struct univ_channel_create ch[64];
+
+	for (int i = 0; i < 64; i++) {
+		ch[i] = (struct univ_channel_create){ 0 };
+		NEED_OK(raw_call(fd, UNIV_CHANNEL_CREATE, &ch[i]));
+		set.channel_fd = ch[i].fd;
+		CHECK_ERR(raw_call(fd, UNIV_ASYNC_SET, &set), i < 63 ? 0 : ENOMEM);
+	}
+	CHECK(set.hdr.reason == UNIV_REASON_LIMIT && set.hdr.detail == UNIV_LIMIT_LISTENERS,
+	      "reason %u, detail %u", set.hdr.reason, set.hdr.detail);
+	close(ch[0].fd);
+	CHECK_ERR(raw_call(fd, UNIV_ASYNC_SET, &set), 0);
+	for (int i = 1; i < 64; i++)
+		close(ch[i].fd);
+}
+
 /* An object has one reader of its events, and the opener's objects report to the opener. */
 static void one_reader(void)
 {
@@ -308,6 +328,7 @@ static void one_reader(void)
 	set.handle = 0;
 	CHECK_ERR(raw_call(fd, UNIV_ASYNC_SET, &set), 0);
 	CHECK_ERR(raw_call(fd, UNIV_ASYNC_SET, &set), 0);
+	many_listen(fd);
 	set.channel_fd = fd;
 	CHECK_ERR(raw_call(fd, UNIV_ASYNC_SET, &set), EBADF);
 	/* The object keeps the channel, whose file goes first. */
