@@ -434,6 +434,8 @@ enum univ_rx_hash_fault {
  *	indirection table.
  * @UNIV_LIMIT_LISTENERS: Completion channels of a context that get the events
  *	of the device and its ports.
+ * @UNIV_LIMIT_MR_PARTS: Parts of a region, of which each extension that pins
+ *	pages adds one.
  * @UNIV_LIMIT_COUNT: Number of limits; not a limit.
  */
 enum univ_limit {
@@ -462,6 +464,7 @@ enum univ_limit {
 	UNIV_LIMIT_WQ_SGE,
 	UNIV_LIMIT_TABLE,
 	UNIV_LIMIT_LISTENERS,
+	UNIV_LIMIT_MR_PARTS,
 	UNIV_LIMIT_COUNT
 };
 
@@ -1005,8 +1008,9 @@ struct univ_mr_query {
  * The region grows at its end; keys and addresses stay. Requests that are in
  * progress do not fail. Errors: EOPNOTSUPP if the device cannot do this, or if
  * the region does not consist of memory of a process. EPERM if the memory is
- * another process's. EINVAL if the region is longer. EBUSY while another call
- * changes the region. Otherwise as %UNIV_MR_REG.
+ * another process's. EINVAL if the region is longer, or was extended so often
+ * that it has too many parts. EBUSY while another call changes the region.
+ * Otherwise as %UNIV_MR_REG.
  */
 struct univ_mr_extend {
 	struct univ_hdr hdr;
@@ -1026,6 +1030,7 @@ struct univ_mr_extend {
  *	region
  * @lkey: out
  * @rkey: out
+ * @length: out: bytes of the new region; another thread may have extended @mr
  *
  * The new region has all pages that @mr has now. They are pinned and counted
  * once, and stay until both regions are gone. Errors: EOPNOTSUPP if the device
@@ -1042,6 +1047,7 @@ struct univ_mr_share {
 	__aligned_u64 iova;
 	__u32 lkey;
 	__u32 rkey;
+	__aligned_u64 length;
 };
 
 /**

@@ -99,7 +99,7 @@
 	X(CQ_QUERY, cq_query, cq_query, overrun, )			\
 	X(AH_MODIFY, ah_modify, ah_modify, attr,			\
 	  R(ah_modify, reserved) R(ah_modify, attr.reserved))		\
-	X(MR_SHARE, mr_share, mr_share, rkey, )				\
+	X(MR_SHARE, mr_share, mr_share, length, )			\
 	X(FLOW_CREATE, flow_create, flow_create, specs,			\
 	  R(flow_create, reserved))					\
 	X(FLOW_DESTROY, flow_destroy, destroy, reserved,		\

@@ -96,6 +96,12 @@ static inline void univ_queue_count(const struct univ_queue_cntr *cntr, bool ok,
 		atomic64_fetch_inc_release(cntr->failed);
 }
 
+/*
+ * A region that was registered has one part, and each extension that pins pages
+ * adds one.
+ */
+#define UNIV_MR_PARTS 4096
+
 /**
  * struct univ_queue_rate - the limit of a queue pair's rate
  * @kbps: 1000 bits in each second; 0: no limit
@@ -238,8 +244,9 @@ struct univ_queue_window {
  *	are in progress do not fail, and operations that begin later may use the
  *	new bytes. Return 0, or an errno with which the region is unchanged:
  *	-EOPNOTSUPP if it does not consist of memory of a process, -EXDEV if
- *	that is not the calling process, the others as reg_user_mr(). One call
- *	at a time for each region, and none beside rereg_user_mr(). May sleep
+ *	that is not the calling process, -E2BIG if it would consist of more than
+ *	UNIV_MR_PARTS parts, the others as reg_user_mr(). One call at a time for
+ *	each region, and none beside rereg_user_mr(). May sleep
  * @mr_share: makes a further region of the pinned pages of @of, without pinning
  *	or charging them again; set its ib_mr.iova and length. The pages stay
  *	until both regions are gone. An errno: -EOPNOTSUPP if @of does not

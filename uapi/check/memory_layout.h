@@ -54,7 +54,7 @@ AT(univ_mw_query, addr, 64);
 AT(univ_mw_query, length, 72);
 AT(univ_mw_query, offset, 80);
 
-SIZE(univ_mr_share, 64);
+SIZE(univ_mr_share, 72);
 AT(univ_mr_share, hdr, 0);
 AT(univ_mr_share, mr, 32);
 AT(univ_mr_share, pd, 36);
@@ -63,6 +63,7 @@ AT(univ_mr_share, handle, 44);
 AT(univ_mr_share, iova, 48);
 AT(univ_mr_share, lkey, 56);
 AT(univ_mr_share, rkey, 60);
+AT(univ_mr_share, length, 64);
 
 SIZE(univ_mr_extend, 48);
 AT(univ_mr_extend, hdr, 0);

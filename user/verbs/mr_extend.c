@@ -13,12 +13,20 @@ UNIV_EXPORT int univerbs_extend_mr(struct ibv_mr *mr, size_t length)
 		.length = length,
 	};
 	int err = univ_cmd_mr_extend(mr->context->cmd_fd, &cmd);
+	size_t was;
 
 	if (err)
 		return err;
+	was = __atomic_load_n(&mr->length, __ATOMIC_RELAXED);
 	/* See ibv_reg_mr_iova2(). */
-	if (mr->addr && length > mr->length && cmd.access & written)
-		univ_kernel_wrote((char *)mr->addr + mr->length, length - mr->length);
-	mr->length = length;
+	if (mr->addr && length > was && cmd.access & written)
+		univ_kernel_wrote((char *)mr->addr + was, length - was);
+	/*
+	 * Another thread may have extended the region further since, and come here before. A
+	 * failed exchange loads the member again.
+	 */
+	while (was < length && !__atomic_compare_exchange_n(&mr->length, &was, length, 0,
+							    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
 	return 0;
 }

@@ -36,7 +36,7 @@ UNIV_EXPORT struct ibv_mr *univerbs_share_mr(struct ibv_mr *of, struct ibv_pd *p
 		.context = pd->context,
 		.pd = pd,
 		.addr = of->addr,
-		.length = of->length,
+		.length = cmd.length,
 		.handle = cmd.handle,
 		.lkey = cmd.lkey,
 		.rkey = cmd.rkey,

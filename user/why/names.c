@@ -148,6 +148,7 @@ const char *univ_limit_name(uint32_t limit)
 		[UNIV_LIMIT_WQ_SGE] = "scatter/gather entries of a work queue's request (max_sge)",
 		[UNIV_LIMIT_TABLE] = "as log_ind_tbl_size",
 		[UNIV_LIMIT_LISTENERS] = "channels for events of the device",
+		[UNIV_LIMIT_MR_PARTS] = "parts of a memory region (one for each extension)",
 	};
 
 	return pick(names, UNIV_COUNT(names), limit, "units");

@@ -33,6 +33,9 @@ static int extend_explain(const struct univ_mr *mr, struct univ_mr_extend *cmd,
 	case -EXDEV:
 		return univ_explain(&cmd->hdr, -EPERM, UNIV_REASON_MR_OWNER, 0,
 				    0, 0);
+	case -E2BIG:
+		return univ_explain_limit(&cmd->hdr, UNIV_LIMIT_MR_PARTS,
+					  UNIV_MR_PARTS + 1, UNIV_MR_PARTS);
 	default:
 		return univ_mr_explain(&cmd->hdr, &more, err);
 	}

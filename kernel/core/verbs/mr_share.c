@@ -97,6 +97,7 @@ int univ_mr_share_ioctl(struct univ_call *call, void *arg)
 	cmd->handle = mr->obj.handle;
 	cmd->lkey = mr->ib->lkey;
 	cmd->rkey = mr->ib->rkey;
+	cmd->length = mr->ib->length;
 	univ_object_depend(&pd->obj);
 	ret = univ_object_announce(call, &mr->obj, univ_mr_destroy);
 put:

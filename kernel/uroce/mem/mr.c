@@ -244,7 +244,7 @@ struct ib_mr *uroce_mr_share(struct ib_pd *pd, struct ib_mr *of, u64 iova,
 
 	if (!from->pin)
 		return ERR_PTR(-EOPNOTSUPP);
-	if (ib_access_writable(access) && !uroce_pin_writable(from->pin))
+	if (ib_access_writable(access) && !from->pin->writable)
 		return ERR_PTR(-EACCES);
 	ret = uroce_fault_verb(to_udev(pd->device), UROCE_VERB_REG_MR);
 	if (ret)

@@ -39,6 +39,8 @@ static struct uroce_pin *pin_new(const struct uroce_mr *mr, u64 start,
 	}
 	refcount_set(&pin->ref, 1);
 	pin->before = before;
+	pin->depth = before ? before->depth + 1 : 1;
+	pin->writable = pin->umem->writable && (!before || before->writable);
 	return pin;
 }
 
@@ -60,15 +62,6 @@ void uroce_pin_put(struct uroce_pin *pin)
 		/* A region may have been extended many times. */
 		cond_resched();
 	}
-}
-
-/* Were all pages pinned for writing? */
-bool uroce_pin_writable(const struct uroce_pin *pin)
-{
-	for (; pin; pin = pin->before)
-		if (!pin->umem->writable)
-			return false;
-	return true;
 }
 
 /* Writes the addresses of the @count pages of a part to @pages. */
@@ -120,6 +113,8 @@ int uroce_pin_share(struct uroce_mr *mr, const struct uroce_mr *of)
 	refcount_inc(&of->pin->ref);
 	mr->pin = of->pin;
 	mr->umem = of->umem;
+	mr->start = of->start;
+	mr->mm = of->mm;
 	mr->offset = of->offset;
 	mr->npages = of->npages;
 	mr->room = of->npages;
@@ -159,10 +154,14 @@ static int table_grow(struct uroce_mr *mr, u32 npages)
 /* Pins the bytes from @start on, which is the first byte of a page. */
 static int pin_more(struct uroce_mr *mr, u64 start, u64 length)
 {
-	struct uroce_pin *pin = pin_new(mr, start, length, mr->pin);
+	struct uroce_pin *pin;
 	u32 more;
 	int ret;
 
+	/* The parts are freed one by one. */
+	if (mr->pin->depth == UNIV_MR_PARTS)
+		return -E2BIG;
+	pin = pin_new(mr, start, length, mr->pin);
 	if (IS_ERR(pin))
 		return PTR_ERR(pin);
 	more = ib_umem_num_pages(pin->umem);

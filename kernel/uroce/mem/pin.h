@@ -12,6 +12,8 @@
  * @ref: references: of regions, and of the part that was pinned behind it
  * @umem: the RDMA core's state of these pages
  * @before: the part in front of it, or NULL
+ * @depth: number of parts, with this one and those in front of it
+ * @writable: the pages of all these parts were pinned for writing
  *
  * A region consists of the part that it refers to, and of all parts in front of
  * it: each extension pins a further part. The parts do not change, so regions
@@ -21,11 +23,12 @@ struct uroce_pin {
 	refcount_t ref;
 	struct ib_umem *umem;
 	struct uroce_pin *before;
+	u32 depth;
+	bool writable;
 };
 
 int uroce_pin_region(struct uroce_mr *mr, u64 start, u64 length);
 int uroce_pin_share(struct uroce_mr *mr, const struct uroce_mr *of);
 void uroce_pin_put(struct uroce_pin *pin);
-bool uroce_pin_writable(const struct uroce_pin *pin);
 
 #endif

@@ -59,7 +59,7 @@ static bool mr_keeps_memory(const struct uroce_mr *mr, u32 access)
 	if ((access ^ mr->access) & PAGING)
 		return false;
 	return !ib_access_writable(access) ||
-	       (mr->pin ? uroce_pin_writable(mr->pin) :
+	       (mr->pin ? mr->pin->writable :
 			  ib_access_writable(mr->access));
 }
 

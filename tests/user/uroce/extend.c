@@ -396,6 +396,39 @@ static int extend_all(uint64_t *random)
 	return n;
 }
 
+/* Another thread has extended the region further, and its call has returned first. */
+static void overtaken(void)
+{
+	set_up(ALL_ACCESS);
+	mr->length = 9 * PAGE;
+	CHECK_ERR(univerbs_extend_mr(mr, 7 * PAGE), 0);
+	CHECK(mr->length == 9 * PAGE, "the length fell to %zu", mr->length);
+	CHECK_ERR(univerbs_extend_mr(mr, 9 * PAGE), 0);
+	extend(10 * PAGE);
+	tear_down();
+}
+
+#define PARTS 4096
+#define PARTS_SPACE ((PARTS + 2) * PAGE)
+
+/* Each extension adds a part, up to a limit, and a re-registration makes one of them. */
+static void parts(void)
+{
+	pair_open(&p, NULL);
+	mem = mmap(NULL, PARTS_SPACE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	NEED(mem != MAP_FAILED, "mmap: %s", err_name(errno));
+	mr = ibv_reg_mr(p.pd, mem, PAGE, ALL_ACCESS);
+	NEED_PTR(mr, "reg_mr");
+	for (size_t n = 2; n <= PARTS; n++)
+		NEED_OK(univerbs_extend_mr(mr, n * PAGE));
+	refuse((PARTS + 1) * PAGE, EINVAL, UNIV_REASON_LIMIT, "more parts");
+	NEED_OK(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, mem, PARTS * PAGE, 0));
+	CHECK_ERR(univerbs_extend_mr(mr, (PARTS + 1) * PAGE), 0);
+	CHECK_ERR(ibv_dereg_mr(mr), 0);
+	pair_close(&p);
+	munmap(mem, PARTS_SPACE);
+}
+
 /* While the region is extended many times, no request fails. */
 static void traffic(void)
 {
@@ -525,6 +558,8 @@ static const struct test_case cases[] = {
 	{ "refused", refused },
 	{ "another_process", another_process },
 	{ "memlock", memlock },
+	{ "overtaken", overtaken },
+	{ "parts", parts },
 	{ "traffic", traffic },
 	{ "against_changes", against_changes },
 	{ "against_windows", against_windows },

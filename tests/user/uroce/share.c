@@ -232,6 +232,23 @@ static void refuse(unsigned int access, uint64_t iova, int err, uint32_t reason,
 	      why_text());
 }
 
+/* Another thread has just extended the region, and this one does not know its length yet. */
+static void extended(void)
+{
+	struct univ_mr_extend more = { .length = SPACE };
+	struct ibv_mr *other;
+
+	set_up(ALL_ACCESS);
+	more.handle = mr->handle;
+	NEED_OK(raw_call(p.dev.ctx->cmd_fd, UNIV_MR_EXTEND, &more));
+	other = univerbs_share_mr(mr, p.pd, (uintptr_t)mem, ALL_ACCESS);
+	NEED_PTR(other, "share_mr");
+	CHECK(other->length == SPACE && mr->length == BYTES, "%zu of %lu bytes", other->length, SPACE);
+	writes(other->rkey, (uintptr_t)mem + SPACE - LEN, SPACE - LEN, 6);
+	CHECK_ERR(ibv_dereg_mr(other), 0);
+	tear_down();
+}
+
 /* Memory that the process cannot write must not become writable. */
 static void read_only(void)
 {
@@ -409,6 +426,7 @@ static const struct test_case cases[] = {
 	{ "domains", domains },
 	{ "independent", independent },
 	{ "windows", windows },
+	{ "extended", extended },
 	{ "read_only", read_only },
 	{ "refused", refused },
 	{ "forked", forked_in_child },
