@@ -120,6 +120,13 @@ static void qp_rate(struct ib_qp *ib, const struct univ_queue_rate *rate)
 	uroce_send_run(qp);
 }
 
+/*
+ * An exporter may map its memory uncached. Processors of x86 execute atomic
+ * operations and unaligned copies there; others may answer them with an
+ * exception.
+ */
+#define MR_DMABUF (IS_ENABLED(CONFIG_X86) ? uroce_mr_dmabuf : NULL)
+
 const struct univ_queue_ops uroce_queue_ops = {
 	.caps = UNIV_QUEUE_WINDOWS | UNIV_QUEUE_XRC | UNIV_QUEUE_ATOMIC_WRITE |
 		UNIV_QUEUE_ODP | UNIV_QUEUE_FLUSH | UNIV_QUEUE_RAW |
@@ -144,7 +151,7 @@ const struct univ_queue_ops uroce_queue_ops = {
 	.mr_extend = uroce_mr_extend,
 	.mr_share = uroce_mr_share,
 	.mw_query = uroce_mw_query,
-	.mr_dmabuf = uroce_mr_dmabuf,
+	.mr_dmabuf = MR_DMABUF,
 	.qp_cntr = uroce_cntr_attach,
 	.qp_rate = qp_rate,
 	.rate_max = U32_MAX,

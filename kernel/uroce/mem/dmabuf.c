@@ -32,22 +32,16 @@ struct uroce_dmabuf {
 	struct iosys_map map;
 };
 
-/*
- * The exporter may map the memory uncached. Processors of x86 execute atomic
- * operations there; others may answer them with an exception.
- */
-int uroce_dmabuf_check(int access)
-{
-	return access & IB_ACCESS_REMOTE_ATOMIC && !IS_ENABLED(CONFIG_X86) ?
-		       -EOPNOTSUPP : 0;
-}
-
 void *uroce_dmabuf_memory(const struct uroce_dmabuf *dmabuf)
 {
 	return dmabuf->map.vaddr;
 }
 
-/* Memory that is pinned does not move, so there is nothing to do. */
+/*
+ * dma_buf_pin() may move the memory and call this. Nothing is mapped before it
+ * returns, and the memory stays where it is from then on, so there is nothing
+ * to do.
+ */
 static void moved(struct dma_buf_attachment *attach)
 {
 }
@@ -97,11 +91,8 @@ static void unpin(struct dma_buf_attachment *attach)
 /* Memory of a device is not copied from and to like memory. */
 static int map(struct uroce_dmabuf *dmabuf, struct dma_buf *buf)
 {
-	int ret;
+	int ret = dma_buf_vmap_unlocked(buf, &dmabuf->map);
 
-	if (!buf->ops->vmap)
-		return -EOPNOTSUPP;
-	ret = dma_buf_vmap_unlocked(buf, &dmabuf->map);
 	if (ret || !dmabuf->map.is_iomem)
 		return ret;
 	dma_buf_vunmap_unlocked(buf, &dmabuf->map);
@@ -133,10 +124,13 @@ unpin:
 struct uroce_dmabuf *uroce_dmabuf_open(struct dma_buf *buf,
 				       struct ib_device *ib)
 {
-	struct uroce_dmabuf *dmabuf = kzalloc(sizeof(*dmabuf),
-					      GFP_KERNEL_ACCOUNT);
+	struct uroce_dmabuf *dmabuf;
 	int ret;
 
+	/* Before the exporter moves the memory to where it can be pinned. */
+	if (!buf->ops->vmap)
+		return ERR_PTR(-EOPNOTSUPP);
+	dmabuf = kzalloc(sizeof(*dmabuf), GFP_KERNEL_ACCOUNT);
 	if (!dmabuf)
 		return ERR_PTR(-ENOMEM);
 	dmabuf->attach = attach_to(buf, ib);

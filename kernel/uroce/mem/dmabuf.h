@@ -17,7 +17,6 @@ bool uroce_mr_close(struct uroce_mr *mr);
 void uroce_mr_free(struct uroce_mr *mr);
 
 /* dmabuf.c */
-int uroce_dmabuf_check(int access);
 struct uroce_dmabuf *uroce_dmabuf_open(struct dma_buf *buf,
 				       struct ib_device *ib);
 void *uroce_dmabuf_memory(const struct uroce_dmabuf *dmabuf);

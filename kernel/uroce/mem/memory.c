@@ -77,8 +77,6 @@ struct ib_mr *uroce_mr_dmabuf(struct ib_pd *pd, struct dma_buf *buf, u64 offset,
 	int ret;
 
 	ret = uroce_fault_verb(to_udev(pd->device), UROCE_VERB_REG_MR);
-	if (!ret)
-		ret = uroce_dmabuf_check(access);
 	if (ret)
 		return ERR_PTR(ret);
 	mr = uroce_mr_new(pd, access);

@@ -9,14 +9,15 @@
 #define OFF (4096u + 0x123)
 #define LEN (BUF_SIZE - 8192)
 
-/* Atomic operations on dma-bufs are for processors of x86. */
-#if defined(__x86_64__) || defined(__i386__)
-#define FULL ALL_ACCESS
-#else
-#define FULL (ALL_ACCESS & ~IBV_ACCESS_REMOTE_ATOMIC)
-#endif
-
 static struct pair p;
+
+/* uroce registers dma-bufs on processors of x86 only. */
+static void start(void)
+{
+	pair_open(&p, NULL);
+	if (!raw_offers(p.dev.ctx->cmd_fd, UNIV_FEATURE_DMABUF))
+		SKIP("the device registers no dma-bufs");
+}
 
 static struct ibv_mr *reg(const struct dmabuf *b, unsigned int access)
 {
@@ -85,8 +86,6 @@ static void remote_requests(uint8_t *mem, const struct ibv_mr *mr)
 	fill(mem + OFF, LEN, 12);
 	request(IBV_WR_RDMA_READ, IOVA + 100, mr->rkey, LEN - 100, IBV_WC_SUCCESS);
 	CHECK(!memcmp(p.buf[0], mem + OFF + 100, LEN - 100), "the peer read other bytes");
-	if (!(FULL & IBV_ACCESS_REMOTE_ATOMIC))
-		return;
 	*counter = 37;
 	request(IBV_WR_ATOMIC_FETCH_AND_ADD, word, mr->rkey, 8, IBV_WC_SUCCESS);
 	CHECK(*(uint64_t *)p.buf[0] == 37 && *counter == 42, "the atomic operation gives %lu",
@@ -112,12 +111,12 @@ static void exporter_works(enum exporter from)
 	struct dmabuf b;
 	struct ibv_mr *mr;
 
-	pair_open(&p, NULL);
+	start();
 	if (!dmabuf_open(p.dev.ctx, from, &b)) {
 		pair_close(&p);
 		return;
 	}
-	mr = reg(&b, FULL);
+	mr = reg(&b, ALL_ACCESS);
 	CHECK(mr->length == LEN && mr->addr == (void *)(uintptr_t)OFF && mr->pd == p.pd,
 	      "another region");
 	remote_requests(b.mem, mr);
@@ -144,12 +143,12 @@ static void udmabuf(void)
 	struct dmabuf b;
 	struct ibv_mr *mr;
 
-	pair_open(&p, NULL);
+	start();
 	if (!dmabuf_open(p.dev.ctx, FROM_UDMABUF, &b)) {
 		pair_close(&p);
 		return;
 	}
-	mr = ibv_reg_dmabuf_mr(p.pd, OFF, LEN, IOVA, b.fd, FULL);
+	mr = ibv_reg_dmabuf_mr(p.pd, OFF, LEN, IOVA, b.fd, ALL_ACCESS);
 	if (!mr) {
 		CHECK(errno == EOPNOTSUPP && why_reason() == UNIV_REASON_DMABUF,
 		      "%s; %s", err_name(errno), why_text());
@@ -232,11 +231,11 @@ static void fails(uint64_t off, size_t len, uint64_t iova, int fd, unsigned int 
 
 static void refused(void)
 {
-	const unsigned int all = FULL;
+	const unsigned int all = ALL_ACCESS;
 	struct dmabuf b;
 	int file, lost;
 
-	pair_open(&p, NULL);
+	start();
 	dmabuf_open(p.dev.ctx, FROM_DM, &b);
 	file = memfd_create("file", 0);
 	lost = dup(file);
@@ -271,13 +270,13 @@ static void read_only(void)
 	struct ibv_mr *mr;
 	int fd;
 
-	pair_open(&p, NULL);
+	start();
 	if (!vgem_buffer(&b)) {
 		pair_close(&p);
 		return;
 	}
 	fd = vgem_export(&b, O_RDONLY);
-	fails(0, 4096, 0, fd, FULL, EACCES, UNIV_REASON_DMABUF);
+	fails(0, 4096, 0, fd, ALL_ACCESS, EACCES, UNIV_REASON_DMABUF);
 	fails(0, 4096, 0, fd, IBV_ACCESS_LOCAL_WRITE, EACCES, UNIV_REASON_DMABUF);
 	CHECK(strstr(why_text(), "O_RDWR"), "explained as: %s", why_text());
 	mr = ibv_reg_dmabuf_mr(p.pd, 0, 4096, 0, fd, IBV_ACCESS_REMOTE_READ);
@@ -294,9 +293,9 @@ static void rereg_refused(void)
 	struct dmabuf b;
 	struct ibv_mr *mr;
 
-	pair_open(&p, NULL);
+	start();
 	dmabuf_open(p.dev.ctx, FROM_DM, &b);
-	mr = reg(&b, FULL);
+	mr = reg(&b, ALL_ACCESS);
 	CHECK_ERR(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0),
 		  IBV_REREG_MR_ERR_INPUT);
 	CHECK(errno == EOPNOTSUPP, "rereg_mr: %s", err_name(errno));
@@ -311,7 +310,7 @@ static void by_attributes(void)
 {
 	struct ibv_mr_init_attr attr = {
 		.length = LEN,
-		.access = FULL,
+		.access = ALL_ACCESS,
 		.comp_mask = IBV_REG_MR_MASK_IOVA | IBV_REG_MR_MASK_FD | IBV_REG_MR_MASK_FD_OFFSET,
 		.iova = IOVA,
 		.fd_offset = OFF,
@@ -319,7 +318,7 @@ static void by_attributes(void)
 	struct dmabuf b;
 	struct ibv_mr *mr;
 
-	pair_open(&p, NULL);
+	start();
 	dmabuf_open(p.dev.ctx, FROM_DM, &b);
 	attr.fd = b.fd;
 	mr = ibv_reg_mr_ex(p.pd, &attr);
@@ -350,7 +349,7 @@ static void window(void)
 	struct ibv_mr *mr;
 	struct ibv_wc wc;
 
-	pair_open(&p, NULL);
+	start();
 	dmabuf_open(p.dev.ctx, FROM_DM, &b);
 	mr = reg(&b, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
 	mw = ibv_alloc_mw(p.pd, IBV_MW_TYPE_1);
@@ -379,9 +378,9 @@ static void dereg_under_traffic(void)
 	struct ibv_wc wc;
 
 	for (int round = 0; round < 20; round++) {
-		pair_open(&p, NULL);
+		start();
 		dmabuf_open(p.dev.ctx, FROM_DM, &b);
-		mr = reg(&b, FULL);
+		mr = reg(&b, ALL_ACCESS);
 		dmabuf_close(&b);
 		for (int i = 0; i < 32; i++)
 			post_write(IOVA, mr->rkey, LEN);
@@ -407,6 +406,9 @@ static void use_packets(bool packets)
 /* The queue pairs send packets, as to a peer on another host. */
 static void packets(void)
 {
+	/* Before the parameter changes, which would stay. */
+	start();
+	pair_close(&p);
 	use_packets(true);
 	exporter_works(FROM_DM);
 	exporter_works(FROM_VGEM);
