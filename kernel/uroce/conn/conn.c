@@ -31,6 +31,18 @@ void uroce_soon(struct hrtimer *timer, u8 *stuck)
 		++*stuck;
 }
 
+/*
+ * The limit of the rate permits no packet, perhaps for seconds. If the limit
+ * ends before, uroce_soon() must not wait for this timer, so nothing counts as
+ * stuck. Context: the requester's lock.
+ */
+void uroce_wait_pace(struct uroce_conn *conn)
+{
+	conn->req.stuck = 0;
+	hrtimer_start(&conn->req.soon, ns_to_ktime(uroce_pace_wait(conn->pace)),
+		      HRTIMER_MODE_REL_SOFT);
+}
+
 /* Both sides are halted already. On return no timer runs any more. */
 void uroce_conn_stop(struct uroce_conn *conn)
 {

@@ -381,10 +381,10 @@ static void req_set_timer(struct uroce_conn *conn, enum uroce_req_step step)
 	if (step == REQ_LATER)
 		uroce_soon(&req->soon, &req->stuck);
 	else if (step == REQ_PACED)
-		hrtimer_start(&req->soon,
-			      ns_to_ktime(uroce_pace_wait(conn->pace)),
-			      HRTIMER_MODE_REL_SOFT);
-	if (req->una == req->high || !req->timeout)
+		uroce_wait_pace(conn);
+	/* No answer is missing while the oldest packet waits for its pace. */
+	if (req->una == req->high || !req->timeout ||
+	    (step == REQ_PACED && req->psn == req->una))
 		timer_delete(&req->timer);
 	else if (!timer_pending(&req->timer))
 		mod_timer(&req->timer, jiffies + req->timeout);

@@ -22,6 +22,7 @@
 #define UROCE_READ_PACKETS 32
 
 void uroce_soon(struct hrtimer *timer, u8 *stuck);
+void uroce_wait_pace(struct uroce_conn *conn);
 
 /* req.c. Context: the requester's lock, except for the timers. */
 void uroce_req_back(struct uroce_conn *conn);

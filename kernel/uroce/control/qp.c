@@ -261,7 +261,7 @@ static void enter_state(struct uroce_qp *qp, enum ib_qp_state state)
 		qp->attr = (struct ib_qp_attr){ .cap = qp->attr.cap };
 		uroce_qp_grant(qp);
 		partition(qp);
-		uroce_pace_set(&qp->sq.pace, 0, 0, 0);
+		qp->sq.pace = (struct uroce_pace){ 0 };
 		qp->sq.tell_drained = false;
 	}
 	if (state == IB_QPS_ERR)

@@ -111,9 +111,8 @@ static void qp_rate(struct ib_qp *ib, const struct univ_queue_rate *rate)
 	spin_lock_bh(&sq->lock);
 	spin_lock(&qp->resp.lock);
 	qp->attr.rate_limit = rate->kbps;
-	uroce_pace_set(&sq->pace, rate->kbps, rate->burst,
-		       rate->packet ?: qp->mtu);
-	if (sq->datagrams && sq->wait == UROCE_WAIT_RETRY)
+	uroce_pace_set(&sq->pace, qp->mtu, rate);
+	if (sq->wait == UROCE_WAIT_PACE)
 		WRITE_ONCE(sq->due, true);
 	spin_unlock(&qp->resp.lock);
 	spin_unlock_bh(&sq->lock);

@@ -6,10 +6,17 @@
 #include <linux/minmax.h>
 #include <linux/udp.h>
 
+#include "queue.h"
 #include "net.h"
 
 /* What leaves at once by default, in packets of the typical size. */
 #define BURST 16
+
+/*
+ * The least burst. A sender that has used up its burst waits for half of it, so
+ * its timer fires at most once in half this time.
+ */
+#define BURST_NS (100 * NSEC_PER_USEC)
 
 /* Headers and checksum that are added to each packet below; of IPv4. */
 #define BELOW (sizeof(struct iphdr) + sizeof(struct udphdr) + UROCE_ICRC_SIZE)
@@ -21,17 +28,20 @@ static u64 time_of(const struct uroce_pace *pace, u32 bytes)
 }
 
 /*
- * A @kbps of 0 ends the limit. A @burst of 0 is the default, which depends on
- * the size of the packets. A burst is never below one such packet. Whatever has
- * left before does not count.
+ * A rate of 0 ends the limit. A burst of 0 is the default, which depends on the
+ * size of the packets. A burst is never below a packet of the size @mtu, which
+ * a process cannot choose. Whatever has left before does not count.
  */
-void uroce_pace_set(struct uroce_pace *pace, u32 kbps, u32 burst, u32 packet)
+void uroce_pace_set(struct uroce_pace *pace, u32 mtu,
+		    const struct univ_queue_rate *rate)
 {
-	pace->kbps = kbps;
+	u32 burst = rate->burst ?: BURST * (rate->packet ?: mtu);
+
+	pace->kbps = rate->kbps;
 	pace->next = 0;
-	if (kbps)
-		pace->burst = time_of(pace, burst ? max(burst, packet) :
-						    BURST * packet);
+	if (rate->kbps)
+		pace->burst = max_t(u64, time_of(pace, max(burst, mtu)),
+				    BURST_NS);
 }
 
 /*

@@ -5,6 +5,8 @@
 
 #include <linux/types.h>
 
+struct univ_queue_rate;
+
 /**
  * struct uroce_pace - how fast packets may leave
  * @kbps: 1000 bits in each second; 0: no limit
@@ -22,7 +24,8 @@ struct uroce_pace {
 	u64 next;
 };
 
-void uroce_pace_set(struct uroce_pace *pace, u32 kbps, u32 burst, u32 packet);
+void uroce_pace_set(struct uroce_pace *pace, u32 mtu,
+		    const struct univ_queue_rate *rate);
 u64 uroce_pace_time(const struct uroce_pace *pace);
 bool uroce_pace_count(struct uroce_pace *pace, u32 len);
 

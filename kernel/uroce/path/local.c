@@ -244,7 +244,7 @@ static void give_up(struct turn *t, enum outcome out)
 		return;
 	case LOCAL_PACED:
 		qp->sq.tried = true;
-		uroce_send_wait(qp, UROCE_WAIT_RETRY,
+		uroce_send_wait(qp, UROCE_WAIT_PACE,
 				uroce_pace_wait(&qp->sq.pace) + 1);
 		return;
 	default:

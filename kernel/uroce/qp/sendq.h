@@ -71,6 +71,7 @@ enum uroce_wait {
 	UROCE_WAIT_NONE,
 	UROCE_WAIT_RNR,			/* for a receive request of the peer */
 	UROCE_WAIT_RETRY,		/* for the timer, which tries again */
+	UROCE_WAIT_PACE,		/* as above, at the limit of the rate */
 };
 
 /**
