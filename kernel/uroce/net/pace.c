@@ -9,7 +9,7 @@
 #include "queue.h"
 #include "net.h"
 
-/* What leaves at once by default, in packets of the typical size. */
+/* Packets of the typical size that leave at once, by default. */
 #define BURST 16
 
 /*
@@ -30,7 +30,7 @@ static u64 time_of(const struct uroce_pace *pace, u32 bytes)
 /*
  * A rate of 0 ends the limit. A burst of 0 is the default, which depends on the
  * size of the packets. A burst is never below a packet of the size @mtu, which
- * a process cannot choose. Whatever has left before does not count.
+ * a process cannot choose. Packets that left before do not count.
  */
 void uroce_pace_set(struct uroce_pace *pace, u32 mtu,
 		    const struct univ_queue_rate *rate)

@@ -3,6 +3,7 @@
 #ifndef UROCE_PACE_H
 #define UROCE_PACE_H
 
+#include <linux/compiler.h>
 #include <linux/types.h>
 
 struct univ_queue_rate;
