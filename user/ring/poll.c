@@ -144,9 +144,10 @@ static __attribute__((noinline)) int poll_some(struct univ_cq *cq, int max, stru
 
 __thread uint32_t univ_empty_polls __attribute__((tls_model("initial-exec")));
 
-__attribute__((noinline, cold)) void univ_poll_give_way(void)
+__attribute__((noinline, cold)) void univ_poll_give_way(const struct univ_cq *cq)
 {
-	sched_yield();
+	if (!to_ucontext(cq->ibv.context)->bell_offset)
+		sched_yield();
 }
 
 /*
@@ -182,7 +183,7 @@ int univ_poll_cq(struct ibv_cq *ibv, int max, struct ibv_wc *wc)
 		return poll_some(cq, max, wc);
 	if (univ_unlikely(univ_cq_ring_broken(ring)))
 		return poll_broken(cq, max, wc);
-	univ_polled_nothing();
+	univ_polled_nothing(cq);
 	return 0;
 }
 

@@ -63,7 +63,7 @@ static int start_poll_alone(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 	int err = start(from_ex(ex), attr);
 
 	if (err == ENOENT)
-		univ_polled_nothing();
+		univ_polled_nothing(from_ex(ex));
 	return err;
 }
 
@@ -71,7 +71,7 @@ static void start_failed(struct univ_cq *cq, int err)
 {
 	univ_unlock(&cq->lock);
 	if (univ_likely(err == ENOENT))
-		univ_polled_nothing();
+		univ_polled_nothing(cq);
 	else
 		univ_fail_tell();
 }

@@ -54,20 +54,21 @@ int univ_wr_complete_bell(struct ibv_qp_ex *ex);
  * needs: the peer's process may wait for it, or the kernel's thread that runs the device's
  * tasklets. So the thread gives way at each UNIV_POLLS_GIVE_WAY-th poll that finds nothing, which
  * is a few microseconds apart. The count belongs to the thread, since threads that share a queue
- * would share the line of a counter.
+ * would share the line of a counter. A device with bells works by itself, and its programs rely on
+ * polls without system calls.
  */
 #define UNIV_POLLS_GIVE_WAY 256u
 
 extern __thread uint32_t univ_empty_polls __attribute__((tls_model("initial-exec")));
 
 /* poll.c */
-void univ_poll_give_way(void);
+void univ_poll_give_way(const struct univ_cq *cq);
 
 /* The caller holds no lock. */
-static inline void univ_polled_nothing(void)
+static inline void univ_polled_nothing(const struct univ_cq *cq)
 {
 	if (univ_unlikely(!(++univ_empty_polls % UNIV_POLLS_GIVE_WAY)))
-		univ_poll_give_way();
+		univ_poll_give_way(cq);
 }
 
 /*
