@@ -10,6 +10,11 @@
 #include "verbs/common.h"
 #include "why/why.h"
 
+/* Programs that only ask for the ability pass attributes without objects. */
+static int offered(const char *verb, struct ibv_context *context)
+{
+	return to_ucontext(context)->features & UNIV_FEATURE_WQ ? 0 : univ_fail_unsupported(verb);
+}
 
 static int wq_destroy_kernel(const struct ibv_wq *wq, struct univ_destroy *cmd)
 {
@@ -60,8 +65,12 @@ static int wq_create_kernel(struct univ_wq *wq, struct ibv_wq_init_attr *attr)
 	return 0;
 }
 
-static int wq_check(const struct ibv_context *context, const struct ibv_wq_init_attr *attr)
+static int wq_check(struct ibv_context *context, const struct ibv_wq_init_attr *attr)
 {
+	int err = offered("ibv_create_wq", context);
+
+	if (err)
+		return err;
 	if (attr->comp_mask & ~(uint32_t)IBV_WQ_INIT_ATTR_FLAGS)
 		return univ_fail_flags("ibv_create_wq", EOPNOTSUPP, UNIV_FLAGS_NONE,
 				       attr->comp_mask, IBV_WQ_INIT_ATTR_FLAGS);
@@ -163,6 +172,8 @@ struct ibv_rwq_ind_table *univ_create_rwq_ind_table(struct ibv_context *context,
 {
 	struct ibv_rwq_ind_table *table;
 
+	if (offered("ibv_create_rwq_ind_table", context))
+		return NULL;
 	if (attr->comp_mask) {
 		univ_fail_flags("ibv_create_rwq_ind_table", EOPNOTSUPP, UNIV_FLAGS_NONE,
 				attr->comp_mask, 0);

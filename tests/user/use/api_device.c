@@ -361,8 +361,10 @@ static void not_there(void)
 	if (why_known()) {
 		/* Flows are for raw packet queue pairs. */
 		CHECK_NULL(ibv_create_flow(p.qp[0], &flow), on_uroce() ? EINVAL : EOPNOTSUPP);
-		CHECK_NULL(ibv_create_wq(p.dev.ctx, &wq), EOPNOTSUPP);
-		CHECK_NULL(ibv_create_rwq_ind_table(p.dev.ctx, &ind), EOPNOTSUPP);
+		if (!on_uroce()) {
+			CHECK_NULL(ibv_create_wq(p.dev.ctx, &wq), EOPNOTSUPP);
+			CHECK_NULL(ibv_create_rwq_ind_table(p.dev.ctx, &ind), EOPNOTSUPP);
+		}
 		CHECK(!ibv_reg_dmabuf_mr(p.pd, 0, 4096, 0, -1, 0) &&
 		      (errno == EOPNOTSUPP || errno == EBADF), "reg_dmabuf_mr: %s", err_name(errno));
 	}
