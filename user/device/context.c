@@ -55,6 +55,7 @@ static int context_query(struct univ_context *ctx, int fd)
 	ctx->doorbell_offset = cmd.doorbell_offset;
 	ctx->bell_offset = cmd.bell_offset;
 	ctx->post = cmd.bell_offset ? &univ_post_by_bell : &univ_post_by_kick;
+	ctx->gives_way = !cmd.bell_offset;
 	ctx->features = cmd.features;
 	ctx->vctx.context.num_comp_vectors = (int)cmd.num_comp_vectors;
 	return 0;
@@ -65,7 +66,7 @@ static int context_query(struct univ_context *ctx, int fd)
  * program works without a poller too, so a failure is recorded and otherwise
  * ignored.
  */
-static void poller_start(int fd)
+static void poller_start(struct univ_context *ctx, int fd)
 {
 	const char *env = secure_getenv("UNIVERBS_POLL");
 	struct univ_poller_start cmd = {};
@@ -74,7 +75,8 @@ static void poller_start(int fd)
 	if (!idle)
 		return;
 	cmd.idle_us = idle == 1 ? POLL_IDLE_US : (uint32_t)(idle < UINT32_MAX ? idle : UINT32_MAX);
-	univ_cmd_poller_start(fd, &cmd);
+	if (!univ_cmd_poller_start(fd, &cmd))
+		ctx->gives_way = false;
 }
 
 /* The macros of the public header hide the exported functions. */
@@ -165,7 +167,7 @@ UNIV_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *ibdev)
 		goto free_context;
 	if (context_query(ctx, fd))
 		goto close_node;
-	poller_start(fd);
+	poller_start(ctx, fd);
 	context_init(ctx, device, fd);
 	univ_watch_open(ctx);
 	return &ctx->vctx.context;

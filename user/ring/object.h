@@ -72,6 +72,7 @@ struct univ_context {
 	uint64_t doorbell_offset;
 	uint32_t features;			/* enum univ_feature */
 	bool imported;				/* by ibv_import_device(3) */
+	bool gives_way;				/* see univ_polled_nothing() */
 	struct univ_lock table_lock;
 	struct univ_qp *qps[UNIV_QP_BUCKETS];	/* by number */
 	struct univ_cq *channel_cqs;		/* queues with a channel, under vctx's mutex */

@@ -146,7 +146,7 @@ __thread uint32_t univ_empty_polls __attribute__((tls_model("initial-exec")));
 
 __attribute__((noinline, cold)) void univ_poll_give_way(const struct univ_cq *cq)
 {
-	if (!to_ucontext(cq->ibv.context)->bell_offset)
+	if (to_ucontext(cq->ibv.context)->gives_way)
 		sched_yield();
 }
 

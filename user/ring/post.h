@@ -54,8 +54,8 @@ int univ_wr_complete_bell(struct ibv_qp_ex *ex);
  * needs: the peer's process may wait for it, or the kernel's thread that runs the device's
  * tasklets. So the thread gives way at each UNIV_POLLS_GIVE_WAY-th poll that finds nothing, which
  * is a few microseconds apart. The count belongs to the thread, since threads that share a queue
- * would share the line of a counter. A device with bells works by itself, and its programs rely on
- * polls without system calls.
+ * would share the line of a counter. Programs rely on polls without system calls over a device
+ * with bells, which works by itself, and with a poller (UNIVERBS_POLL).
  */
 #define UNIV_POLLS_GIVE_WAY 256u
 
