@@ -25,6 +25,7 @@
 #include <linux/iosys-map.h>
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "dmabuf.h"
 
 struct uroce_dmabuf {

@@ -6,6 +6,7 @@
 
 #include "../dev/dev.h"
 #include "dmabuf.h"
+#include "region.h"
 
 /* A region of no bytes has a page too, since a request may name its address. */
 static int mr_list_memory(struct uroce_mr *mr, void *memory)
@@ -36,23 +37,14 @@ static int mr_make_null(struct uroce_mr *mr)
 struct ib_mr *uroce_mr_memory(struct ib_pd *pd, void *memory, u64 length,
 			      int access)
 {
-	struct uroce_mr *mr;
+	struct uroce_mr *mr = uroce_mr_begin(pd, access);
 	int ret;
 
-	ret = uroce_fault_verb(to_udev(pd->device), UROCE_VERB_REG_MR);
-	if (ret)
-		return ERR_PTR(ret);
-	mr = uroce_mr_new(pd, access);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
 	mr->length = length;
 	ret = memory ? mr_list_memory(mr, memory) : mr_make_null(mr);
-	if (!ret)
-		ret = uroce_mr_publish(mr, true);
-	if (!ret)
-		return &mr->ib;
-	uroce_mr_free(mr);
-	return ERR_PTR(ret);
+	return uroce_mr_finish(mr, ret, true);
 }
 
 static int mr_list_dmabuf(struct uroce_mr *mr, struct dma_buf *buf, u64 offset)
@@ -73,21 +65,12 @@ static int mr_list_dmabuf(struct uroce_mr *mr, struct dma_buf *buf, u64 offset)
 struct ib_mr *uroce_mr_dmabuf(struct ib_pd *pd, struct dma_buf *buf, u64 offset,
 			      u64 length, u64 iova, int access)
 {
-	struct uroce_mr *mr;
+	struct uroce_mr *mr = uroce_mr_begin(pd, access);
 	int ret;
 
-	ret = uroce_fault_verb(to_udev(pd->device), UROCE_VERB_REG_MR);
-	if (ret)
-		return ERR_PTR(ret);
-	mr = uroce_mr_new(pd, access);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
 	uroce_mr_set_range(mr, length, iova);
 	ret = mr_list_dmabuf(mr, buf, offset);
-	if (!ret)
-		ret = uroce_mr_publish(mr, true);
-	if (!ret)
-		return &mr->ib;
-	uroce_mr_free(mr);
-	return ERR_PTR(ret);
+	return uroce_mr_finish(mr, ret, true);
 }

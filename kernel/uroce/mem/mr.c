@@ -11,6 +11,7 @@
 #include "queue.h"
 #include "dmabuf.h"
 #include "pin.h"
+#include "region.h"
 
 struct uroce_mr *uroce_mr_new(struct ib_pd *pd, int access)
 {
@@ -126,7 +127,7 @@ void uroce_key_free(struct uroce_dev *dev, u32 key)
 	xa_erase(&dev->mrs, key >> 8);
 }
 
-int uroce_mr_publish(struct uroce_mr *mr, bool valid)
+static int mr_publish(struct uroce_mr *mr, bool valid)
 {
 	struct uroce_dev *dev = to_udev(mr->ib.device);
 	int ret;
@@ -164,6 +165,30 @@ void uroce_mr_free(struct uroce_mr *mr)
 		uroce_dmabuf_close(mr->dmabuf);
 	kvfree(mr->pages);
 	kfree_rcu(mr, rcu);
+}
+
+/*
+ * The first step of a registration by a process. The others fill in the memory,
+ * and call uroce_mr_finish() with their result.
+ */
+struct uroce_mr *uroce_mr_begin(struct ib_pd *pd, int access)
+{
+	int ret = uroce_fault_verb(to_udev(pd->device), UROCE_VERB_REG_MR);
+
+	if (ret)
+		return ERR_PTR(ret);
+	return uroce_mr_new(pd, access) ?: ERR_PTR(-ENOMEM);
+}
+
+/* The last step: publishes the region, or frees it if a step failed. */
+struct ib_mr *uroce_mr_finish(struct uroce_mr *mr, int err, bool valid)
+{
+	if (!err)
+		err = mr_publish(mr, valid);
+	if (!err)
+		return &mr->ib;
+	uroce_mr_free(mr);
+	return ERR_PTR(err);
 }
 
 void uroce_mr_set_range(struct uroce_mr *mr, u64 length, u64 iova)
@@ -217,22 +242,13 @@ int uroce_mr_fill(struct uroce_mr *mr, u64 start, u64 length, u64 iova)
 struct ib_mr *uroce_mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 			   int access, UNIV_DMAH_ARG struct ib_udata *udata)
 {
-	struct uroce_mr *mr;
+	struct uroce_mr *mr = uroce_mr_begin(pd, access);
 	int ret;
 
-	ret = uroce_fault_verb(to_udev(pd->device), UROCE_VERB_REG_MR);
-	if (ret)
-		return ERR_PTR(ret);
-	mr = uroce_mr_new(pd, access);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
 	ret = uroce_mr_fill(mr, start, length, iova);
-	if (!ret)
-		ret = uroce_mr_publish(mr, !mr->odp);
-	if (!ret)
-		return &mr->ib;
-	uroce_mr_free(mr);
-	return ERR_PTR(ret);
+	return uroce_mr_finish(mr, ret, !mr->odp);
 }
 
 /* See struct univ_queue_ops. */
@@ -240,43 +256,28 @@ struct ib_mr *uroce_mr_share(struct ib_pd *pd, struct ib_mr *of, u64 iova,
 			     int access)
 {
 	struct uroce_mr *from = to_umr(of), *mr;
-	int ret;
 
 	if (!from->pin)
 		return ERR_PTR(-EOPNOTSUPP);
 	if (ib_access_writable(access) && !from->pin->writable)
 		return ERR_PTR(-EACCES);
-	ret = uroce_fault_verb(to_udev(pd->device), UROCE_VERB_REG_MR);
-	if (ret)
-		return ERR_PTR(ret);
-	mr = uroce_mr_new(pd, access);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
+	mr = uroce_mr_begin(pd, access);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
 	uroce_mr_set_range(mr, from->length, iova);
-	ret = uroce_pin_share(mr, from);
-	if (!ret)
-		ret = uroce_mr_publish(mr, true);
-	if (!ret)
-		return &mr->ib;
-	uroce_mr_free(mr);
-	return ERR_PTR(ret);
+	return uroce_mr_finish(mr, uroce_pin_share(mr, from), true);
 }
 
 /* All of the kernel's memory, for users in the kernel. */
 struct ib_mr *uroce_mr_dma(struct ib_pd *pd, int access)
 {
 	struct uroce_mr *mr = uroce_mr_new(pd, access);
-	int ret;
 
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->kind = UROCE_MR_KERNEL;
 	mr->length = U64_MAX;
-	ret = uroce_mr_publish(mr, true);
-	if (!ret)
-		return &mr->ib;
-	uroce_mr_free(mr);
-	return ERR_PTR(ret);
+	return uroce_mr_finish(mr, 0, true);
 }
 
 /* See uroce_mr_at(), for regions that do not consist of pages. */
@@ -296,7 +297,6 @@ void *uroce_mr_at_other(const struct uroce_mr *mr, u64 off, u32 *len,
 struct ib_mr *uroce_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max)
 {
 	struct uroce_mr *mr;
-	int ret = -ENOMEM;
 
 	if (type != IB_MR_TYPE_MEM_REG)
 		return ERR_PTR(-EINVAL);
@@ -306,12 +306,7 @@ struct ib_mr *uroce_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max)
 	mr->max_pages = max;
 	mr->pages = kvmalloc_array(max, sizeof(*mr->pages),
 				   GFP_KERNEL_ACCOUNT);
-	if (mr->pages)
-		ret = uroce_mr_publish(mr, false);
-	if (!ret)
-		return &mr->ib;
-	uroce_mr_free(mr);
-	return ERR_PTR(ret);
+	return uroce_mr_finish(mr, mr->pages ? 0 : -ENOMEM, false);
 }
 
 static int mr_set_page(struct ib_mr *ib, u64 addr)

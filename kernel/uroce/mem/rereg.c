@@ -4,8 +4,8 @@
 #include <linux/sched.h>
 
 #include "../dev/dev.h"
-#include "dmabuf.h"
 #include "pin.h"
+#include "region.h"
 
 #define PAGING (IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB)
 
