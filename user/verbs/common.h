@@ -53,6 +53,10 @@ static inline bool univ_pd_same(const struct ibv_pd *pd, const struct ibv_pd *ot
 	return pd->context == other->context && pd->handle == other->handle;
 }
 
+/* mr.c: a new region, which is freed again if its creation fails with @err. */
+struct ibv_mr *univ_mr_new(const char *verb, struct ibv_pd *pd);
+struct ibv_mr *univ_mr_finish(struct ibv_mr *mr, int err);
+
 /* ah.c */
 void univ_ah_attr_from_ibv(struct univ_ah_attr *to, const struct ibv_ah_attr *from);
 void univ_ah_attr_to_ibv(struct ibv_ah_attr *to, const struct univ_ah_attr *from);

@@ -149,30 +149,21 @@ struct ibv_mr *univ_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t off
 		.access = access,
 	};
 	struct ibv_mr *mr;
+	int err;
 
 	if (dm->context != pd->context) {
 		univ_fail_context("ibv_reg_dm_mr", UNIV_OBJECT_DM);
 		return NULL;
 	}
-	mr = malloc(sizeof(*mr));
-	if (!mr) {
-		univ_fail_memory("ibv_reg_dm_mr", sizeof(*mr));
+	mr = univ_mr_new("ibv_reg_dm_mr", pd);
+	if (!mr)
 		return NULL;
-	}
-	if (univ_cmd_mr_dm_reg(pd->context->cmd_fd, &cmd)) {
-		free(mr);
-		return NULL;
-	}
-	*mr = (struct ibv_mr) {
-		.context = pd->context,
-		.pd = pd,
-		.length = length,
-		.handle = cmd.handle,
-		.lkey = cmd.lkey,
-		.rkey = cmd.rkey,
-	};
-	univ_pd_hold(pd);
-	return mr;
+	err = univ_cmd_mr_dm_reg(pd->context->cmd_fd, &cmd);
+	mr->length = length;
+	mr->handle = cmd.handle;
+	mr->lkey = cmd.lkey;
+	mr->rkey = cmd.rkey;
+	return univ_mr_finish(mr, err);
 }
 
 /* Returns a file descriptor, or -1 with errno. */

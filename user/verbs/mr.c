@@ -9,6 +9,29 @@
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
 
+struct ibv_mr *univ_mr_new(const char *verb, struct ibv_pd *pd)
+{
+	struct ibv_mr *mr = calloc(1, sizeof(*mr));
+
+	if (!mr) {
+		univ_fail_memory(verb, sizeof(*mr));
+		return NULL;
+	}
+	mr->context = pd->context;
+	mr->pd = pd;
+	return mr;
+}
+
+struct ibv_mr *univ_mr_finish(struct ibv_mr *mr, int err)
+{
+	if (err) {
+		free(mr);
+		return NULL;
+	}
+	univ_pd_hold(mr->pd);
+	return mr;
+}
+
 UNIV_EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length,
 					    uint64_t iova, unsigned int access)
 {
@@ -19,34 +42,25 @@ UNIV_EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_
 		.length = length,
 		.iova = iova,
 	};
-	struct ibv_mr *mr = malloc(sizeof(*mr));
+	struct ibv_mr *mr = univ_mr_new("ibv_reg_mr", pd);
+	int err;
 
-	if (!mr) {
-		univ_fail_memory("ibv_reg_mr", sizeof(*mr));
+	if (!mr)
 		return NULL;
-	}
-	if (univ_cmd_mr_reg(pd->context->cmd_fd, &cmd)) {
-		free(mr);
-		return NULL;
-	}
+	err = univ_cmd_mr_reg(pd->context->cmd_fd, &cmd);
 	/*
 	 * The device may write there from now on; received data is not marked again. A region
 	 * without an address has all of them.
 	 */
-	if (addr && access & (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-			      IBV_ACCESS_REMOTE_ATOMIC))
+	if (!err && addr && access & (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+				      IBV_ACCESS_REMOTE_ATOMIC))
 		univ_kernel_wrote(addr, length);
-	*mr = (struct ibv_mr) {
-		.context = pd->context,
-		.pd = pd,
-		.addr = addr,
-		.length = length,
-		.handle = cmd.handle,
-		.lkey = cmd.lkey,
-		.rkey = cmd.rkey,
-	};
-	univ_pd_hold(pd);
-	return mr;
+	mr->addr = addr;
+	mr->length = length;
+	mr->handle = cmd.handle;
+	mr->lkey = cmd.lkey;
+	mr->rkey = cmd.rkey;
+	return univ_mr_finish(mr, err);
 }
 
 UNIV_EXPORT struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
@@ -152,27 +166,18 @@ UNIV_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 		.iova = iova,
 		.fd = fd,
 	};
-	struct ibv_mr *mr = malloc(sizeof(*mr));
+	struct ibv_mr *mr = univ_mr_new("ibv_reg_dmabuf_mr", pd);
+	int err;
 
-	if (!mr) {
-		univ_fail_memory("ibv_reg_dmabuf_mr", sizeof(*mr));
+	if (!mr)
 		return NULL;
-	}
-	if (univ_cmd_mr_dmabuf_reg(pd->context->cmd_fd, &cmd)) {
-		free(mr);
-		return NULL;
-	}
-	*mr = (struct ibv_mr) {
-		.context = pd->context,
-		.pd = pd,
-		.addr = (void *)(uintptr_t)offset,
-		.length = length,
-		.handle = cmd.handle,
-		.lkey = cmd.lkey,
-		.rkey = cmd.rkey,
-	};
-	univ_pd_hold(pd);
-	return mr;
+	err = univ_cmd_mr_dmabuf_reg(pd->context->cmd_fd, &cmd);
+	mr->addr = (void *)(uintptr_t)offset;
+	mr->length = length;
+	mr->handle = cmd.handle;
+	mr->lkey = cmd.lkey;
+	mr->rkey = cmd.rkey;
+	return univ_mr_finish(mr, err);
 }
 
 int univ_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
@@ -200,25 +205,16 @@ int univ_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t
 struct ibv_mr *univ_alloc_null_mr(struct ibv_pd *pd)
 {
 	struct univ_mr_null_alloc cmd = { .pd = pd->handle };
-	struct ibv_mr *mr = malloc(sizeof(*mr));
+	struct ibv_mr *mr = univ_mr_new("ibv_alloc_null_mr", pd);
+	int err;
 
-	if (!mr) {
-		univ_fail_memory("ibv_alloc_null_mr", sizeof(*mr));
+	if (!mr)
 		return NULL;
-	}
-	if (univ_cmd_mr_null_alloc(pd->context->cmd_fd, &cmd)) {
-		free(mr);
-		return NULL;
-	}
-	*mr = (struct ibv_mr) {
-		.context = pd->context,
-		.pd = pd,
-		.length = SIZE_MAX,
-		.handle = cmd.handle,
-		.lkey = cmd.lkey,
-	};
-	univ_pd_hold(pd);
-	return mr;
+	err = univ_cmd_mr_null_alloc(pd->context->cmd_fd, &cmd);
+	mr->length = SIZE_MAX;
+	mr->handle = cmd.handle;
+	mr->lkey = cmd.lkey;
+	return univ_mr_finish(mr, err);
 }
 
 /* The memory may not be mapped in this process, so the region has no address here. */
@@ -229,26 +225,17 @@ UNIV_EXPORT struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t mr_handle)
 		.type = UNIV_OBJECT_MR,
 		.domain = pd->handle,
 	};
-	struct ibv_mr *mr = malloc(sizeof(*mr));
+	struct ibv_mr *mr = univ_mr_new("ibv_import_mr", pd);
+	int err;
 
-	if (!mr) {
-		univ_fail_memory("ibv_import_mr", sizeof(*mr));
+	if (!mr)
 		return NULL;
-	}
-	if (univ_cmd_mr_import(pd->context->cmd_fd, &cmd)) {
-		free(mr);
-		return NULL;
-	}
-	*mr = (struct ibv_mr) {
-		.context = pd->context,
-		.pd = pd,
-		.length = cmd.length,
-		.handle = mr_handle,
-		.lkey = cmd.lkey,
-		.rkey = cmd.rkey,
-	};
-	univ_pd_hold(pd);
-	return mr;
+	err = univ_cmd_mr_import(pd->context->cmd_fd, &cmd);
+	mr->length = cmd.length;
+	mr->handle = mr_handle;
+	mr->lkey = cmd.lkey;
+	mr->rkey = cmd.rkey;
+	return univ_mr_finish(mr, err);
 }
 
 UNIV_EXPORT void ibv_unimport_mr(struct ibv_mr *mr)

@@ -18,29 +18,20 @@ UNIV_EXPORT struct ibv_mr *univerbs_share_mr(struct ibv_mr *of, struct ibv_pd *p
 		.iova = iova,
 	};
 	struct ibv_mr *mr;
+	int err;
 
 	if (pd->context != of->context) {
 		univ_fail_context("univerbs_share_mr", UNIV_OBJECT_PD);
 		return NULL;
 	}
-	mr = malloc(sizeof(*mr));
-	if (!mr) {
-		univ_fail_memory("univerbs_share_mr", sizeof(*mr));
+	mr = univ_mr_new("univerbs_share_mr", pd);
+	if (!mr)
 		return NULL;
-	}
-	if (univ_cmd_mr_share(pd->context->cmd_fd, &cmd)) {
-		free(mr);
-		return NULL;
-	}
-	*mr = (struct ibv_mr) {
-		.context = pd->context,
-		.pd = pd,
-		.addr = of->addr,
-		.length = cmd.length,
-		.handle = cmd.handle,
-		.lkey = cmd.lkey,
-		.rkey = cmd.rkey,
-	};
-	univ_pd_hold(pd);
-	return mr;
+	err = univ_cmd_mr_share(pd->context->cmd_fd, &cmd);
+	mr->addr = of->addr;
+	mr->length = cmd.length;
+	mr->handle = cmd.handle;
+	mr->lkey = cmd.lkey;
+	mr->rkey = cmd.rkey;
+	return univ_mr_finish(mr, err);
 }
