@@ -45,6 +45,20 @@ static MAYBE_UNUSED void wr_address(const struct pair *p, int i, struct ibv_send
 	wr->wr.ud.remote_qkey = PAIR_QKEY;
 }
 
+/* Fill in the remote memory of a write, of a read, or of an atomic operation that adds @add. */
+static MAYBE_UNUSED void wr_remote(struct ibv_send_wr *wr, uint64_t addr, uint32_t rkey,
+				   uint64_t add)
+{
+	if (wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr->wr.atomic.remote_addr = addr;
+		wr->wr.atomic.rkey = rkey;
+		wr->wr.atomic.compare_add = add;
+	} else {
+		wr->wr.rdma.remote_addr = addr;
+		wr->wr.rdma.rkey = rkey;
+	}
+}
+
 static MAYBE_UNUSED int post_one(const struct pair *p, int i, struct ibv_send_wr *wr)
 {
 	struct ibv_send_wr *bad = NULL;

@@ -183,14 +183,7 @@ static MAYBE_UNUSED void use_by(struct ibv_qp *qp[2], enum ibv_wr_opcode opcode,
 		.opcode = opcode, .sg_list = &sge, .num_sge = 1, .send_flags = IBV_SEND_SIGNALED,
 	};
 
-	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-		wr.wr.atomic.remote_addr = addr;
-		wr.wr.atomic.rkey = key;
-		wr.wr.atomic.compare_add = 1;
-	} else {
-		wr.wr.rdma.remote_addr = addr;
-		wr.wr.rdma.rkey = key;
-	}
+	wr_remote(&wr, addr, key, 1);
 	CHECK_ERR(post(qp[0], &wr), 0);
 	finish(qp, 0, want, done[opcode]);
 }

@@ -289,15 +289,9 @@ static void fails(const struct pair_want *want, const struct failure *f)
 		to = (uintptr_t)shut_mem;
 	if (f->local_key)
 		sge.lkey ^= 0x55;
-	if (f->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+	if (f->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
 		sge.length = 8;
-		wr.wr.atomic.remote_addr = to;
-		wr.wr.atomic.rkey = rkey;
-		wr.wr.atomic.compare_add = 1;
-	} else {
-		wr.wr.rdma.remote_addr = to;
-		wr.wr.rdma.rkey = rkey;
-	}
+	wr_remote(&wr, to, rkey, 1);
 	if (f->received) {
 		into = pair_sge(&p, 1, SLOT, f->received == 1 ? 8 : 256);
 		if (f->received == 2)

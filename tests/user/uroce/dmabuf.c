@@ -48,14 +48,7 @@ static void request(enum ibv_wr_opcode op, uint64_t remote, uint32_t rkey, uint3
 	};
 	struct ibv_wc wc;
 
-	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-		wr.wr.atomic.remote_addr = remote;
-		wr.wr.atomic.rkey = rkey;
-		wr.wr.atomic.compare_add = 5;
-	} else {
-		wr.wr.rdma.remote_addr = remote;
-		wr.wr.rdma.rkey = rkey;
-	}
+	wr_remote(&wr, remote, rkey, 5);
 	CHECK_ERR(post_one(&p, 0, &wr), 0);
 	WANT_WC(p.cq[0], &wc, want);
 }

@@ -66,14 +66,7 @@ static void remote(enum ibv_wr_opcode opcode, uint32_t key, uint64_t addr, uint3
 	};
 	struct ibv_wc wc;
 
-	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-		wr.wr.atomic.remote_addr = addr;
-		wr.wr.atomic.rkey = key;
-		wr.wr.atomic.compare_add = 1;
-	} else {
-		wr.wr.rdma.remote_addr = addr;
-		wr.wr.rdma.rkey = key;
-	}
+	wr_remote(&wr, addr, key, 1);
 	CHECK_ERR(post_one(&p, 0, &wr), 0);
 	WANT_WC(p.cq[0], &wc, want);
 	if (want == IBV_WC_SUCCESS)
