@@ -225,6 +225,8 @@
  *	given state. Bound: current state.
  * @UNIV_REASON_RX_HASH: The way in which a queue pair spreads frames is not
  *	possible. Detail: enum univ_rx_hash_fault. Value and bound: see there.
+ * @UNIV_REASON_ONE_PROCESSOR: A poller would have to share the only processor
+ *	of its process.
  * @UNIV_REASON_COUNT: Number of reasons; not a reason.
  *
  * "detail", "value" and "bound" in these descriptions are fields of struct
@@ -333,6 +335,7 @@ enum univ_reason {
 	UNIV_REASON_FRAME_LENGTH,
 	UNIV_REASON_WQ_STATE,
 	UNIV_REASON_RX_HASH,
+	UNIV_REASON_ONE_PROCESSOR,
 	UNIV_REASON_COUNT
 };
 

@@ -25,7 +25,9 @@ resources_mark
 
 messages() { LOSSY_TIMEOUT=14 LOSSY_MESSAGES=1500 program lossy sends writes reads atomics; }
 
-# hotplug NEAR FAR COMMAND...: takes the processor offline and online while COMMAND sends from one device to the other.
+# hotplug NEAR FAR COMMAND...: takes the processor offline and online while COMMAND sends from one device to the other,
+# each time as soon as $ready succeeds.
+ready=true
 hotplug() {
 	local -x UNIV_TEST_DEVICE=$1 UNIV_TEST_PEER=$2
 	local traffic times=0
@@ -33,6 +35,7 @@ hotplug() {
 	"$@" &
 	traffic=$!
 	until group_leader_gone $traffic; do
+		$ready || { pause 0.05; continue; }
 		if ! echo 0 >$cpu || ! pause 0.05 || ! echo 1 >$cpu; then
 			kill $traffic
 			return 1
@@ -46,15 +49,26 @@ hotplug() {
 
 polled() { UNIVERBS_POLL=50 messages; }
 
-# Take the only processor offline that the process and its poller may run on.
-polled_there() { wait_until 10 pinned $BASHPID && polled; }
-pinned() { taskset -p -c 1 "$1" >/dev/null 2>&1; }
+# A process that opens a device while it may use one processor alone gets no poller, so wait until it has one.
+pollers() { grep -qs '^univ-poll' /proc/[0-9]*/comm; }
+
+# The processor that goes offline is the only one that the poller may run on.
+pollers_pinned() {
+	local comm threads status=1
+	mapfile -t threads < <(grep -ls '^univ-poll' /proc/[0-9]*/comm)
+	for comm in ${threads[@]+"${threads[@]}"}; do
+		taskset -p -c 1 "${comm//[!0-9]/}" >/dev/null 2>&1 && status=0
+	done
+	return $status
+}
 
 run_test "hotplug: by copying" 200 hotplug w-near w-near messages
 run_test "hotplug: by packets" 200 hotplug w-near w-far messages
 run_test "hotplug: rxe0" 200 hotplug rxe0 rxe0 messages
+ready=pollers
 run_test "hotplug: with a poller" 200 hotplug w-near w-far polled
-run_test "hotplug: with a poller on that processor" 200 hotplug w-near w-far polled_there
+ready=pollers_pinned
+run_test "hotplug: with a poller on that processor" 200 hotplug w-near w-far polled
 # A suspend first freezes all processes, in whatever system call they are. With pm_test set to "freezer" the kernel
 # stops there and thaws them after some seconds.
 freeze() { echo freezer >/sys/power/pm_test && echo freeze >/sys/power/state; }

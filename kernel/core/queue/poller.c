@@ -12,6 +12,7 @@
  * without a kick has been found.
  */
 #include <linux/atomic.h>
+#include <linux/cpumask.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/list.h>
@@ -191,9 +192,22 @@ uncharge:
 }
 
 /*
+ * Both would spin in turn on one processor, and each message would take a time
+ * slice.
+ */
+static bool poller_has_processor(void)
+{
+	const struct cpumask *allowed = current->cpus_ptr;
+	unsigned int first = cpumask_first_and(allowed, cpu_online_mask);
+
+	return cpumask_next_and(first, allowed, cpu_online_mask) < nr_cpu_ids;
+}
+
+/*
  * UNIV_POLLER_START. The poller does not look at queues that exist already.
  * When the context has a poller, only its idle time changes. Fails with EAGAIN
- * when there are too many pollers.
+ * when there are too many pollers, and with EINVAL when the process may use one
+ * processor alone.
  */
 int univ_poller_start_ioctl(struct univ_call *call, void *arg)
 {
@@ -206,6 +220,9 @@ int univ_poller_start_ioctl(struct univ_call *call, void *arg)
 		WRITE_ONCE(poller->idle_ns, poller_idle_ns(cmd->idle_us));
 		return 0;
 	}
+	if (!poller_has_processor())
+		return univ_explain(&cmd->hdr, -EINVAL,
+				    UNIV_REASON_ONE_PROCESSOR, 0, 0, 0);
 	ret = univ_limit_charge_poller(&cmd->hdr);
 	return ret ? ret : poller_start(call, cmd);
 }

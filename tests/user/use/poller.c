@@ -5,6 +5,7 @@
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -281,6 +282,24 @@ static void goes_without(void)
 	close(fd[1]);
 }
 
+/* A process that is bound to one processor would wait for its poller's time slices. */
+static void one_processor(void)
+{
+	struct pair p;
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	NEED(!sched_setaffinity(0, sizeof(one), &one), "sched_setaffinity: %s", strerror(errno));
+	setenv("UNIVERBS_POLL", "1", 1);
+	pair_open(&p, NULL);
+	CHECK(why_reason() == UNIV_REASON_ONE_PROCESSOR && strstr(why_text(), "one processor"),
+	      "explained as: %s", why_text());
+	CHECK(!thread_exists(), "the process has a poller");
+	CHECK(!one_round(&p), "it does not work without");
+	pair_close(&p);
+}
+
 static const struct test_case cases[] = {
 	{ "no_system_calls", no_system_calls },
 	{ "sleeps_and_wakes", sleeps_and_wakes },
@@ -288,6 +307,7 @@ static const struct test_case cases[] = {
 	{ "ends_with_its_context", ends_with_its_context },
 	{ "too_many", too_many },
 	{ "goes_without", goes_without },
+	{ "one_processor", one_processor },
 };
 
 TEST_MAIN("poller", cases, 120)
