@@ -377,6 +377,7 @@ bool univ_queue_complete(struct univ_cq *cq, const struct univ_cqe *cqe,
 			 bool solicited);
 bool univ_queue_complete_all(struct univ_cq *cq, const struct univ_cqe *cqes,
 			     u32 count, u32 flags);
+bool univ_queue_timed(const struct univ_cq *cq);
 void univ_queue_notify(struct univ_cq *cq);
 
 const struct univ_ring *univ_queue_cq_ring(struct univ_cq *cq);

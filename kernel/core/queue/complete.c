@@ -108,6 +108,22 @@ unlock:
 EXPORT_SYMBOL_NS_GPL(univ_queue_complete_all, UNIVERBS_NS);
 
 /**
+ * univ_queue_timed() - do the completions of a queue have times?
+ * @cq: the core's queue, as passed to univ_queue_ops.cq_attach()
+ *
+ * Each completion gets the time at which it is written. A driver that collects
+ * completions writes those of such a queue at once, so that the time is that of
+ * the end of the request.
+ *
+ * Return: the answer, which does not change
+ */
+bool univ_queue_timed(const struct univ_cq *cq)
+{
+	return cq->flags & (UNIV_CQ_TIMESTAMP | UNIV_CQ_WALLCLOCK);
+}
+EXPORT_SYMBOL_NS_GPL(univ_queue_timed, UNIVERBS_NS);
+
+/**
  * univ_queue_notify() - raise the event if the process armed the queue
  * @cq: after univ_queue_complete()
  *

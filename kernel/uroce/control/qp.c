@@ -123,8 +123,10 @@ static void qp_fill(struct uroce_qp *qp, struct ib_qp *ib,
 	/* An initiator receives nothing. */
 	qp->recv_cq = init->recv_cq ? to_ucq(init->recv_cq) : qp->send_cq;
 	qp->srq = init->srq ? to_usrq(init->srq) : NULL;
-	if (qp->type == IB_QPT_XRC_TGT)
+	if (qp->type == IB_QPT_XRC_TGT) {
 		qp->xrcd = to_uxrcd(init->xrcd);
+		qp->resp.prompt = true;
+	}
 	qp->strips = init->create_flags & IB_QP_CREATE_CVLAN_STRIPPING;
 	qp->state = IB_QPS_RESET;
 	qp->attr.cap = init->cap;
@@ -134,6 +136,7 @@ static void qp_fill(struct uroce_qp *qp, struct ib_qp *ib,
 				  init->cap.max_send_sge *
 				  sizeof(struct univ_sge));
 	qp->sq.signal = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	qp->sq.batch_mask = UROCE_BATCH - 1;
 	qp->rq.max_sge = init->cap.max_recv_sge;
 	qp->mtu = 4096;
 	uroce_qp_partition(qp);

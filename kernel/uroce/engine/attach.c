@@ -8,7 +8,14 @@
 static int cq_attach(struct ib_cq *cq, struct univ_cq *core)
 {
 	to_ucq(cq)->core = core;
+	to_ucq(cq)->timed = univ_queue_timed(core);
 	return 0;
+}
+
+/* A queue pair that spreads frames may have no completion queue. */
+static bool is_timed(const struct uroce_cq *cq)
+{
+	return cq && cq->timed;
 }
 
 /* The queue pair is in RESET and not published yet. */
@@ -22,6 +29,9 @@ static int qp_attach(struct ib_qp *ib, const struct univ_queue_rings *rings)
 	qp->sq.attached = true;
 	qp->rq.ring = rings->recv;
 	qp->rq.attached = true;
+	if (is_timed(qp->send_cq))
+		qp->sq.batch_mask = 0;
+	qp->resp.prompt = is_timed(qp->recv_cq);
 	/*
 	 * A message takes its receive request itself, so posting one needs no
 	 * kick.

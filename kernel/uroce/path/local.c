@@ -403,7 +403,7 @@ static __always_inline enum outcome send_batch(struct turn *t)
 		 * Each request has completed one of its peer at most. The last
 		 * ones are written by the caller.
 		 */
-		if (n % UROCE_BATCH == 0 && sq->head != t->tail)
+		if (!(n & sq->batch_mask) && sq->head != t->tail)
 			write_completions(t);
 	}
 	return out;

@@ -212,6 +212,9 @@ static void op_done(struct uroce_conn *conn, struct uroce_msg *msg,
 	}
 	uroce_remote_revive(conn, msg, &wqe);
 	uroce_send_done(qp, &wqe, status, own_why(w, msg, status));
+	/* The next answer may be long. */
+	if (unlikely(!qp->sq.batch_mask))
+		uroce_send_write(qp);
 }
 
 /* ---- the peer's requests ------------------------------------------------- */

@@ -12,7 +12,10 @@
 
 struct uroce_qp;
 
-/* Few, since they wait for each other, and lie in each queue pair twice. */
+/*
+ * Few, since they wait for each other, and lie in each queue pair twice. A
+ * power of two, see uroce_sendq.batch_mask.
+ */
 #define UROCE_BATCH 4
 
 /**
@@ -52,6 +55,7 @@ static inline struct univ_cqe *uroce_batch_next(struct uroce_batch *batch)
 struct uroce_cq {
 	struct ib_cq ib;
 	struct univ_cq *core;		/* gets the completions, if set */
+	bool timed;			/* each gets the time of its writing */
 
 	spinlock_t lock;		/* protects the private ring */
 	struct univ_cqe *cqes;

@@ -34,6 +34,9 @@ struct uroce_rss;
  * @counted: receive requests are counted
  * @wanted: the peer, on this host, waits for a receive request, and the thread
  *	that posts one runs the peer's send queue
+ * @prompt: completions are written at once: the next request of an XRC target
+ *	may complete in another queue, or they get the time at which they are
+ *	written
  * @heard: a message has arrived in RTR, and the owner was notified
  * @recv: the receive request that the current message is written to
  * @done: completions that are not written yet
@@ -45,6 +48,7 @@ struct uroce_resp {
 	bool wanted;
 	bool heard;
 	bool counted;
+	bool prompt;
 	u32 access;
 	u32 quick;
 	struct uroce_srq *srq;

@@ -125,10 +125,7 @@ static inline struct univ_cqe *uroce_recv_next(struct uroce_qp *qp)
 	return cqe;
 }
 
-/*
- * @cqe, the result of uroce_recv_next(), is filled in. The next request of an
- * XRC target may complete in another queue.
- */
+/* @cqe, the result of uroce_recv_next(), is filled in. */
 static inline void uroce_recv_count(struct uroce_qp *qp,
 				    const struct univ_cqe *cqe, bool solicited)
 {
@@ -140,7 +137,7 @@ static inline void uroce_recv_count(struct uroce_qp *qp,
 	resp->done.count++;
 	if (solicited)
 		resp->done.flags |= UNIV_COMPLETE_SOLICITED;
-	if (unlikely(qp->xrcd))
+	if (unlikely(resp->prompt))
 		uroce_recv_write_out(qp, 0);
 }
 

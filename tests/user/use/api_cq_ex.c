@@ -144,6 +144,172 @@ static void extended_arms(void)
 	pair_close(&p);
 }
 
+#define TIMES (IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+#define CHAIN 32
+#define ROUNDS 16
+
+/* A connected pair whose side @i has a completion queue with times. */
+static struct ibv_cq_ex *timed_side(struct pair *p, int i)
+{
+	struct ibv_cq_init_attr_ex init = { .cqe = CHAIN, .wc_flags = TIMES };
+	struct ibv_cq_ex *cq = ibv_create_cq_ex(p->dev.ctx, &init);
+
+	NEED_PTR(cq, "create_cq_ex with times");
+	NEED_OK(ibv_destroy_qp(p->qp[i]));
+	NEED_OK(ibv_destroy_cq(p->cq[i]));
+	p->cq[i] = ibv_cq_ex_to_cq(cq);
+	pair_create_qp(p, i);
+	return cq;
+}
+
+struct moment {
+	uint64_t raw;
+	uint64_t wall;
+};
+
+static struct moment now_of(struct ibv_context *ctx)
+{
+	struct ibv_values_ex values = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
+	struct timespec wall;
+
+	NEED_OK(ibv_query_rt_values_ex(ctx, &values));
+	CHECK(values.comp_mask == IBV_VALUES_MASK_RAW_CLOCK, "no raw clock");
+	NEED(!clock_gettime(CLOCK_REALTIME, &wall), "clock_gettime");
+	return (struct moment){
+		.raw = (uint64_t)values.raw_clock.tv_nsec,
+		.wall = (uint64_t)wall.tv_sec * 1000000000 + (uint64_t)wall.tv_nsec,
+	};
+}
+
+/* Take @n successful completions, and their times. */
+static void take_times(struct ibv_cq_ex *cq, struct moment *at, int n)
+{
+	struct ibv_poll_cq_attr attr = {};
+	uint64_t end = deadline_ms(WC_TIMEOUT);
+
+	for (int i = 0; i < n; i++) {
+		while (ibv_start_poll(cq, &attr))
+			NEED(now_ns() < end, "%d completions of %d", i, n);
+		CHECK(cq->status == IBV_WC_SUCCESS, "status %d", cq->status);
+		at[i].raw = ibv_wc_read_completion_ts(cq);
+		at[i].wall = ibv_wc_read_completion_wallclock_ns(cq);
+		ibv_end_poll(cq);
+	}
+}
+
+static void check_between(const struct moment *from, const struct moment *at, const struct moment *to)
+{
+	CHECK(from->raw <= at->raw && at->raw <= to->raw, "timestamp %" PRIu64 ", not from %" PRIu64
+	      " to %" PRIu64, at->raw, from->raw, to->raw);
+	CHECK(from->wall <= at->wall && at->wall <= to->wall, "wall clock %" PRIu64 ", not from %" PRIu64
+	      " to %" PRIu64, at->wall, from->wall, to->wall);
+}
+
+/*
+ * A request ends between the reading of the clock before it is posted and one that follows its
+ * end, however late it is polled. A message has arrived before its sender is told.
+ */
+static void times_of_requests(void)
+{
+	struct moment before, after, at[2];
+	struct ibv_cq_ex *cq[2];
+	struct pair p;
+
+	if (!why_known())
+		return;
+	pair_open(&p, &(struct pair_want) { .stay_reset = 1 });
+	for (int i = 0; i < 2; i++)
+		cq[i] = timed_side(&p, i);
+	pair_make_ready(&p);
+	for (int k = 0; k < 8; k++) {
+		before = now_of(p.dev.ctx);
+		ex_send(&p, k);
+		sleep_ms(20);
+		after = now_of(p.dev.ctx);
+		sleep_ms(20);
+		for (int i = 0; i < 2; i++) {
+			take_times(cq[i], &at[i], 1);
+			check_between(&before, &at[i], &after);
+		}
+		CHECK(!on_uroce() || at[1].raw <= at[0].raw, "sent at %" PRIu64 ", received at %" PRIu64,
+		      at[0].raw, at[1].raw);
+	}
+	pair_close(&p);
+}
+
+/* Post @CHAIN signaled requests at once. */
+static void post_chain(struct pair *p, enum ibv_wr_opcode opcode)
+{
+	struct ibv_sge sge = pair_sge(p, 0, 0, 1024);
+	struct ibv_send_wr wr[CHAIN], *bad = NULL;
+
+	for (int i = 0; i < CHAIN; i++) {
+		wr[i] = (struct ibv_send_wr){
+			.next = i + 1 < CHAIN ? &wr[i + 1] : NULL,
+			.sg_list = &sge,
+			.num_sge = 1,
+			.opcode = opcode,
+			.send_flags = IBV_SEND_SIGNALED,
+		};
+		wr_remote(&wr[i], (uintptr_t)p->buf[1], p->mr->rkey, 0);
+		if (opcode == IBV_WR_SEND)
+			CHECK_ERR(post_recv_at(p, 1, i, 0, 1024), 0);
+	}
+	NEED_OK(ibv_post_send(p->qp[0], wr, &bad));
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/*
+ * The times of side @side. uroce writes completions of other queues four at a time; times that
+ * were taken then would come in groups of four.
+ */
+static void chain_of(enum ibv_wr_opcode opcode, int side)
+{
+	uint64_t inner[ROUNDS * CHAIN], outer[ROUNDS * CHAIN], gap;
+	struct moment at[CHAIN];
+	struct ibv_wc wc[CHAIN];
+	struct ibv_cq_ex *cq;
+	int n = 0, m = 0;
+	struct pair p;
+
+	pair_open(&p, &(struct pair_want) { .stay_reset = 1 });
+	cq = timed_side(&p, side);
+	pair_make_ready(&p);
+	for (int k = 0; k < ROUNDS; k++) {
+		post_chain(&p, opcode);
+		take_times(cq, at, CHAIN);
+		for (int i = 0; side && i < CHAIN; i++)
+			WANT_WC(p.cq[0], &wc[i], IBV_WC_SUCCESS);
+		for (int i = 1; i < CHAIN; i++) {
+			CHECK(at[i].raw >= at[i - 1].raw, "the time goes back");
+			gap = at[i].raw - at[i - 1].raw;
+			if (i % 4)
+				inner[n++] = gap;
+			else
+				outer[m++] = gap;
+		}
+	}
+	qsort(inner, n, sizeof(*inner), by_value);
+	qsort(outer, m, sizeof(*outer), by_value);
+	CHECK(!on_uroce() || outer[m / 2] <= 3 * inner[n / 2], "every fourth request takes %" PRIu64
+	      " ns and the others %" PRIu64, outer[m / 2], inner[n / 2]);
+	pair_close(&p);
+}
+
+static void times_of_a_chain(void)
+{
+	if (!why_known())
+		return;
+	chain_of(IBV_WR_RDMA_WRITE, 0);
+	chain_of(IBV_WR_SEND, 1);
+}
+
 /* The raw clock is one number in tv_nsec, in the units of the completion timestamps. */
 static void raw_clock(void)
 {
@@ -181,6 +347,8 @@ static const struct test_case cases[] = {
 	{ "extended", extended },
 	{ "extended_times", extended_times },
 	{ "extended_arms", extended_arms },
+	{ "times_of_requests", times_of_requests },
+	{ "times_of_a_chain", times_of_a_chain },
 	{ "raw_clock", raw_clock },
 	{ "extended_refuses", extended_refuses },
 };
