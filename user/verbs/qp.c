@@ -405,7 +405,10 @@ UNIV_EXPORT int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int a
 	return 0;
 }
 
-/* The order in which a device writes is not known for any device. */
+/*
+ * No device promises an order of its bytes: Documentation/limits.rst says why uroce does not.
+ * Unknown flags give 0 as well, as in rdma-core.
+ */
 UNIV_EXPORT int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op,
 					   uint32_t flags)
 {
