@@ -227,6 +227,8 @@
  *	possible. Detail: enum univ_rx_hash_fault. Value and bound: see there.
  * @UNIV_REASON_ONE_PROCESSOR: A poller would have to share the only processor
  *	of its process.
+ * @UNIV_REASON_DMAH: The hints of a DMA handle are wrong. Detail: enum
+ *	univ_dmah_fault. Value and bound: see there.
  * @UNIV_REASON_COUNT: Number of reasons; not a reason.
  *
  * "detail", "value" and "bound" in these descriptions are fields of struct
@@ -336,6 +338,7 @@ enum univ_reason {
 	UNIV_REASON_WQ_STATE,
 	UNIV_REASON_RX_HASH,
 	UNIV_REASON_ONE_PROCESSOR,
+	UNIV_REASON_DMAH,
 	UNIV_REASON_COUNT
 };
 
@@ -403,6 +406,29 @@ enum univ_rx_hash_fault {
 	UNIV_RX_HASH_FAULT_FUNCTION,
 	UNIV_RX_HASH_FAULT_KEY,
 	UNIV_RX_HASH_FAULT_FIELDS,
+};
+
+/**
+ * enum univ_dmah_fault - cause of a %UNIV_REASON_DMAH
+ * @UNIV_DMAH_FAULT_NO_PH: There is no processing hint.
+ * @UNIV_DMAH_FAULT_PH: The processing hint does not exist. Value: given hint.
+ *	Bound: highest hint.
+ * @UNIV_DMAH_FAULT_PARTIAL: There is a processor without a type of memory, or a
+ *	type of memory without a processor. Value: enum univ_dmah_fields.
+ * @UNIV_DMAH_FAULT_MEM_TYPE: The type of memory does not exist. Value: given
+ *	type. Bound: highest type.
+ * @UNIV_DMAH_FAULT_CPU: The processor does not exist. Value: given processor.
+ *	Bound: number of processors.
+ * @UNIV_DMAH_FAULT_AFFINITY: The caller may not run on the processor. Value:
+ *	given processor.
+ */
+enum univ_dmah_fault {
+	UNIV_DMAH_FAULT_NO_PH,
+	UNIV_DMAH_FAULT_PH,
+	UNIV_DMAH_FAULT_PARTIAL,
+	UNIV_DMAH_FAULT_MEM_TYPE,
+	UNIV_DMAH_FAULT_CPU,
+	UNIV_DMAH_FAULT_AFFINITY,
 };
 
 /**
@@ -538,6 +564,7 @@ enum univ_flags {
  * @UNIV_OBJECT_FLOW: Flow.
  * @UNIV_OBJECT_WQ: Receive work queue.
  * @UNIV_OBJECT_TABLE: Receive indirection table.
+ * @UNIV_OBJECT_DMAH: DMA handle.
  * @UNIV_OBJECT_TYPES: Number of types; not a type.
  */
 enum univ_object_type {
@@ -556,6 +583,7 @@ enum univ_object_type {
 	UNIV_OBJECT_FLOW,
 	UNIV_OBJECT_WQ,
 	UNIV_OBJECT_TABLE,
+	UNIV_OBJECT_DMAH,
 	UNIV_OBJECT_TYPES
 };
 
@@ -595,6 +623,7 @@ struct univ_hdr {
  * @UNIV_FEATURE_RAW: raw packet queue pairs, and flows: %UNIV_FLOW_CREATE
  * @UNIV_FEATURE_WQ: work queues and receive indirection tables: %UNIV_WQ_CREATE
  *	and %UNIV_TABLE_CREATE
+ * @UNIV_FEATURE_DMAH: DMA handles: %UNIV_DMAH_ALLOC
  */
 enum univ_feature {
 	UNIV_FEATURE_WINDOWS	= 1 << 0,
@@ -607,6 +636,7 @@ enum univ_feature {
 	UNIV_FEATURE_IGNORE_OVERRUN = 1 << 7,
 	UNIV_FEATURE_RAW	= 1 << 8,
 	UNIV_FEATURE_WQ		= 1 << 9,
+	UNIV_FEATURE_DMAH	= 1 << 10,
 };
 
 /**
@@ -917,6 +947,8 @@ struct univ_xrcd_open {
  * @lkey: out
  * @rkey: out
  * @reserved: zero
+ * @dmah: in: handle of a DMA handle with hints for the region, or 0
+ * @reserved2: zero
  */
 struct univ_mr_reg {
 	struct univ_hdr hdr;
@@ -928,6 +960,43 @@ struct univ_mr_reg {
 	__u32 handle;
 	__u32 lkey;
 	__u32 rkey;
+	__u32 reserved;
+	__u32 dmah;
+	__u32 reserved2;
+};
+
+/**
+ * enum univ_dmah_fields - members of struct univ_dmah_alloc that are given
+ * @UNIV_DMAH_CPU: @cpu
+ * @UNIV_DMAH_PH: @ph
+ * @UNIV_DMAH_MEM_TYPE: @mem_type
+ */
+enum univ_dmah_fields {
+	UNIV_DMAH_CPU		= 1 << 0,
+	UNIV_DMAH_PH		= 1 << 1,
+	UNIV_DMAH_MEM_TYPE	= 1 << 2,
+};
+
+/**
+ * struct univ_dmah_alloc - ibv_alloc_dmah(3)
+ * @hdr: head
+ * @fields: in: enum univ_dmah_fields
+ * @cpu: in: processor whose cache should get the data
+ * @ph: in: processing hint of PCI, at most 3
+ * @mem_type: in: enum ibv_tph_mem_type
+ * @handle: out
+ * @reserved: zero
+ *
+ * Regions that are registered with the handle use it: it is not freed before
+ * they are. Only devices with %UNIV_FEATURE_DMAH offer this.
+ */
+struct univ_dmah_alloc {
+	struct univ_hdr hdr;
+	__u32 fields;
+	__u32 cpu;
+	__u32 ph;
+	__u32 mem_type;
+	__u32 handle;
 	__u32 reserved;
 };
 
@@ -1158,6 +1227,8 @@ struct univ_mr_dm_reg {
  * @handle: out
  * @lkey: out
  * @rkey: out
+ * @dmah: in: as in struct univ_mr_reg
+ * @reserved: zero
  *
  * Only devices with %UNIV_FEATURE_DMABUF offer this.
  */
@@ -1172,6 +1243,8 @@ struct univ_mr_dmabuf_reg {
 	__u32 handle;
 	__u32 lkey;
 	__u32 rkey;
+	__u32 dmah;
+	__u32 reserved;
 };
 
 /**
@@ -2219,6 +2292,8 @@ struct univ_event {
 #define UNIV_MR_SHARE		UNIV_IO(0x7a)	/* struct univ_mr_share */
 #define UNIV_FLOW_CREATE	UNIV_IO(0x60)	/* struct univ_flow_create */
 #define UNIV_FLOW_DESTROY	UNIV_IO(0x61)	/* struct univ_destroy */
+#define UNIV_DMAH_ALLOC		UNIV_IO(0x80)	/* struct univ_dmah_alloc */
+#define UNIV_DMAH_FREE		UNIV_IO(0x81)	/* struct univ_destroy */
 
 /*
  * UNIV_KICK tells the kernel that a ring holds new requests. The argument is

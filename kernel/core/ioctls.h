@@ -42,7 +42,8 @@
 	  R(xrcd_open, reserved))					\
 	X(XRCD_CLOSE, xrcd_close, destroy, reserved,			\
 	  R(destroy, reserved))						\
-	X(MR_REG, mr_reg, mr_reg, reserved, R(mr_reg, reserved))	\
+	X(MR_REG, mr_reg, mr_reg, reserved,				\
+	  R(mr_reg, reserved) R(mr_reg, reserved2))			\
 	X(MR_REREG, mr_rereg, mr_rereg, rkey, )				\
 	X(MR_DEREG, mr_dereg, destroy, reserved, R(destroy, reserved))	\
 	X(MR_ADVISE, mr_advise, mr_advise, length, )			\
@@ -83,7 +84,8 @@
 	X(MR_DM_REG, mr_dm_reg, mr_dm_reg, rkey, )			\
 	X(MR_NULL_ALLOC, mr_null_alloc, mr_null_alloc, reserved,	\
 	  R(mr_null_alloc, reserved))					\
-	X(MR_DMABUF_REG, mr_dmabuf_reg, mr_dmabuf_reg, rkey, )		\
+	X(MR_DMABUF_REG, mr_dmabuf_reg, mr_dmabuf_reg, rkey,		\
+	  R(mr_dmabuf_reg, reserved))					\
 	X(DM_EXPORT, dm_export, dm_export, fd, )			\
 	X(QP_RATE, qp_rate, qp_rate, reserved, R(qp_rate, reserved))	\
 	X(ASYNC_SET, async_set, async_set, channel_fd, )		\
@@ -110,6 +112,9 @@
 	  R(destroy, reserved))						\
 	X(TABLE_CREATE, table_create, table_create, wqs, )		\
 	X(TABLE_DESTROY, table_destroy, destroy, reserved,		\
-	  R(destroy, reserved))
+	  R(destroy, reserved))						\
+	X(DMAH_ALLOC, dmah_alloc, dmah_alloc, reserved,			\
+	  R(dmah_alloc, reserved))					\
+	X(DMAH_FREE, dmah_free, destroy, reserved, R(destroy, reserved))
 
 #endif

@@ -53,6 +53,8 @@
  *	queue does not change to the other state. With %UNIV_QUEUE_RAW their
  *	flags may have %IB_WQ_FLAGS_CVLAN_STRIPPING. Not with @page_alloc, since
  *	work queues have no bells
+ * @UNIV_QUEUE_DMAH: DMA handles. The core checks their hints, and the driver
+ *	does not get them: they have no effect
  */
 enum univ_queue_caps {
 	UNIV_QUEUE_WINDOWS = 1 << 0,
@@ -66,6 +68,7 @@ enum univ_queue_caps {
 	UNIV_QUEUE_FLUSH = 1 << 8,
 	UNIV_QUEUE_RAW = 1 << 9,
 	UNIV_QUEUE_WQ = 1 << 10,
+	UNIV_QUEUE_DMAH = 1 << 11,
 };
 
 /*

@@ -167,6 +167,9 @@ static void defaults(struct reader *r, const struct call *call, void *arg)
 		for (int i = 0; i < 2; i++)
 			((struct univ_table_create *)arg)->wqs[i] = pick(r, UNIV_OBJECT_WQ);
 		break;
+	case UNIV_DMAH_ALLOC:
+		((struct univ_dmah_alloc *)arg)->fields = UNIV_DMAH_PH;
+		break;
 	case UNIV_XRCD_OPEN:
 		((struct univ_xrcd_open *)arg)->fd = take(r, 1) % 2 ? env.fd : -1;
 		((struct univ_xrcd_open *)arg)->oflags = O_CREAT;

@@ -32,6 +32,7 @@ user_test atomic_write 100
 user_test flush 100
 user_test odd_memory 120
 user_test api_newer 100
+user_test dma_handles 100
 user_test domains 150
 user_test import 120
 user_test memory 200

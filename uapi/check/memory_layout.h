@@ -9,7 +9,7 @@
 #include "asserts.h"
 #include "univerbs.h"
 
-SIZE(univ_mr_reg, 80);
+SIZE(univ_mr_reg, 88);
 AT(univ_mr_reg, hdr, 0);
 AT(univ_mr_reg, pd, 32);
 AT(univ_mr_reg, access, 36);
@@ -20,6 +20,17 @@ AT(univ_mr_reg, handle, 64);
 AT(univ_mr_reg, lkey, 68);
 AT(univ_mr_reg, rkey, 72);
 AT(univ_mr_reg, reserved, 76);
+AT(univ_mr_reg, dmah, 80);
+AT(univ_mr_reg, reserved2, 84);
+
+SIZE(univ_dmah_alloc, 56);
+AT(univ_dmah_alloc, hdr, 0);
+AT(univ_dmah_alloc, fields, 32);
+AT(univ_dmah_alloc, cpu, 36);
+AT(univ_dmah_alloc, ph, 40);
+AT(univ_dmah_alloc, mem_type, 44);
+AT(univ_dmah_alloc, handle, 48);
+AT(univ_dmah_alloc, reserved, 52);
 
 SIZE(univ_mw_alloc, 48);
 AT(univ_mw_alloc, hdr, 0);
@@ -106,7 +117,7 @@ AT(univ_mr_dm_reg, handle, 60);
 AT(univ_mr_dm_reg, lkey, 64);
 AT(univ_mr_dm_reg, rkey, 68);
 
-SIZE(univ_mr_dmabuf_reg, 80);
+SIZE(univ_mr_dmabuf_reg, 88);
 AT(univ_mr_dmabuf_reg, hdr, 0);
 AT(univ_mr_dmabuf_reg, pd, 32);
 AT(univ_mr_dmabuf_reg, access, 36);
@@ -117,6 +128,8 @@ AT(univ_mr_dmabuf_reg, fd, 64);
 AT(univ_mr_dmabuf_reg, handle, 68);
 AT(univ_mr_dmabuf_reg, lkey, 72);
 AT(univ_mr_dmabuf_reg, rkey, 76);
+AT(univ_mr_dmabuf_reg, dmah, 80);
+AT(univ_mr_dmabuf_reg, reserved, 84);
 
 SIZE(univ_dm_export, 40);
 AT(univ_dm_export, hdr, 0);

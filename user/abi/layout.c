@@ -36,6 +36,10 @@ SAME(UNIV_WC_WITH_IMM, IBV_WC_WITH_IMM);
 SAME(UNIV_WC_IP_CSUM_OK, IBV_WC_IP_CSUM_OK);
 SAME(UNIV_WC_WITH_INV, IBV_WC_WITH_INV);
 
+SAME(UNIV_DMAH_CPU, IBV_DMAH_INIT_ATTR_MASK_CPU_ID);
+SAME(UNIV_DMAH_PH, IBV_DMAH_INIT_ATTR_MASK_PH);
+SAME(UNIV_DMAH_MEM_TYPE, IBV_DMAH_INIT_ATTR_MASK_TPH_MEM_TYPE);
+
 /* The context that programs see. */
 _Static_assert(offsetof(struct verbs_context, context) + sizeof(struct ibv_context) ==
 	       sizeof(struct verbs_context), "verbs_context");

@@ -86,27 +86,3 @@ UNIV_EXPORT int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 	(void)ece;
 	return univ_fail_probe("ibv_query_ece", UNIV_LACK_ECE);
 }
-
-/* ---- Newer than IBVERBS_1.14: functions of the library instead of operations ------------- */
-
-#define NO_NEWER_OBJECT(lack, verb, type, ...)		\
-	UNIV_EXPORT type *verb(__VA_ARGS__)		\
-	{						\
-		univ_fail_lacking(#verb, lack);		\
-		return NULL;				\
-	}
-
-#define NO_NEWER_CALL(lack, verb, ...)			\
-	UNIV_EXPORT int verb(__VA_ARGS__)		\
-	{						\
-		return univ_fail_lacking(#verb, lack);	\
-	}
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-
-NO_NEWER_OBJECT(UNIV_LACK_TPH, ibv_alloc_dmah, struct ibv_dmah, struct ibv_context *context,
-		struct ibv_dmah_init_attr *attr)
-NO_NEWER_CALL(UNIV_LACK_TPH, ibv_dealloc_dmah, struct ibv_dmah *dmah)
-
-#pragma GCC diagnostic pop

@@ -34,6 +34,8 @@
 	DESTROY(xrcd_close, UNIV_XRCD_CLOSE, "ibv_close_xrcd")					\
 	COMMAND(mr_reg, UNIV_MR_REG, univ_mr_reg, "ibv_reg_mr")					\
 	COMMAND(mr_rereg, UNIV_MR_REREG, univ_mr_rereg, "ibv_rereg_mr")				\
+	COMMAND(dmah_alloc, UNIV_DMAH_ALLOC, univ_dmah_alloc, "ibv_alloc_dmah")			\
+	DESTROY(dmah_free, UNIV_DMAH_FREE, "ibv_dealloc_dmah")					\
 	COMMAND(mr_extend, UNIV_MR_EXTEND, univ_mr_extend, "univerbs_extend_mr")		\
 	COMMAND(mr_share, UNIV_MR_SHARE, univ_mr_share, "univerbs_share_mr")			\
 	COMMAND(mr_query, UNIV_MR_QUERY, univ_mr_query, "univerbs_query_mr")			\

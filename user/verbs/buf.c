@@ -11,8 +11,8 @@
 #undef ibv_reg_mr_iova
 
 #define MR_MASK_FD (IBV_REG_MR_MASK_FD | IBV_REG_MR_MASK_FD_OFFSET)
-#define MR_MASK_KNOWN \
-	(IBV_REG_MR_MASK_IOVA | IBV_REG_MR_MASK_ADDR | MR_MASK_FD | IBV_REG_MR_MASK_BUF)
+#define MR_MASK_KNOWN (IBV_REG_MR_MASK_IOVA | IBV_REG_MR_MASK_ADDR | MR_MASK_FD | \
+		       IBV_REG_MR_MASK_DMAH | IBV_REG_MR_MASK_BUF)
 
 struct ibv_buf {
 	struct ibv_pd *pd;
@@ -82,10 +82,11 @@ static int mr_attr_check(const struct ibv_pd *pd, const struct ibv_mr_init_attr 
 {
 	uint64_t mask = attr->comp_mask;
 
-	/* ibv_alloc_dmah() is not offered, so neither is its field. */
 	if (mask & ~(uint64_t)MR_MASK_KNOWN)
 		return univ_fail_flags("ibv_reg_mr_ex", EOPNOTSUPP, UNIV_FLAGS_MR_MASK, mask,
 				       MR_MASK_KNOWN);
+	if (mask & IBV_REG_MR_MASK_DMAH && univ_dmah_check("ibv_reg_mr_ex", pd, attr->dmah))
+		return errno;
 	/* The memory is a part of a dma-buf or of the process, and not of both. */
 	if (mask & IBV_REG_MR_MASK_FD && !(mask & (IBV_REG_MR_MASK_ADDR | IBV_REG_MR_MASK_BUF)))
 		return 0;
@@ -103,14 +104,16 @@ UNIV_EXPORT struct ibv_mr *ibv_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_a
 	bool dmabuf = attr->comp_mask & IBV_REG_MR_MASK_FD;
 	uint64_t offset = attr->comp_mask & IBV_REG_MR_MASK_FD_OFFSET ? attr->fd_offset : 0;
 	uint64_t iova = dmabuf ? offset : (uintptr_t)attr->addr;
+	struct ibv_dmah *dmah = attr->comp_mask & IBV_REG_MR_MASK_DMAH ? attr->dmah : NULL;
 
 	if (mr_attr_check(pd, attr))
 		return NULL;
 	if (attr->comp_mask & IBV_REG_MR_MASK_IOVA)
 		iova = attr->iova;
 	if (dmabuf)
-		return ibv_reg_dmabuf_mr(pd, offset, attr->length, iova, attr->fd, attr->access);
-	return ibv_reg_mr_iova2(pd, attr->addr, attr->length, iova, (unsigned int)attr->access);
+		return univ_mr_dmabuf_reg(pd, offset, attr->length, iova, attr->fd, attr->access,
+					  dmah);
+	return univ_mr_reg(pd, attr->addr, attr->length, iova, (unsigned int)attr->access, dmah);
 }
 
 UNIV_EXPORT struct ibv_mr *ibv_reg_buf_mr(struct ibv_pd *pd, struct ibv_buf *buf, void *addr,

@@ -57,6 +57,16 @@ static inline bool univ_pd_same(const struct ibv_pd *pd, const struct ibv_pd *ot
 struct ibv_mr *univ_mr_new(const char *verb, struct ibv_pd *pd);
 struct ibv_mr *univ_mr_finish(struct ibv_mr *mr, int err);
 
+/* As ibv_reg_mr_iova2() and ibv_reg_dmabuf_mr(), with a DMA handle or NULL. */
+struct ibv_mr *univ_mr_reg(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+			   unsigned int access, struct ibv_dmah *dmah);
+struct ibv_mr *univ_mr_dmabuf_reg(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
+				  int fd, int access, struct ibv_dmah *dmah);
+
+/* dmah.c: whether a region of the domain may use a handle; the kernel's handle, 0 of NULL */
+int univ_dmah_check(const char *verb, const struct ibv_pd *pd, const struct ibv_dmah *dmah);
+uint32_t univ_dmah_handle(struct ibv_dmah *dmah);
+
 /* ah.c */
 void univ_ah_attr_from_ibv(struct univ_ah_attr *to, const struct ibv_ah_attr *from);
 void univ_ah_attr_to_ibv(struct ibv_ah_attr *to, const struct univ_ah_attr *from);

@@ -32,8 +32,8 @@ struct ibv_mr *univ_mr_finish(struct ibv_mr *mr, int err)
 	return mr;
 }
 
-UNIV_EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length,
-					    uint64_t iova, unsigned int access)
+struct ibv_mr *univ_mr_reg(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+			   unsigned int access, struct ibv_dmah *dmah)
 {
 	struct univ_mr_reg cmd = {
 		.pd = pd->handle,
@@ -41,6 +41,7 @@ UNIV_EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_
 		.addr = (uintptr_t)addr,
 		.length = length,
 		.iova = iova,
+		.dmah = univ_dmah_handle(dmah),
 	};
 	struct ibv_mr *mr = univ_mr_new("ibv_reg_mr", pd);
 	int err;
@@ -61,6 +62,12 @@ UNIV_EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_
 	mr->lkey = cmd.lkey;
 	mr->rkey = cmd.rkey;
 	return univ_mr_finish(mr, err);
+}
+
+UNIV_EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length,
+					    uint64_t iova, unsigned int access)
+{
+	return univ_mr_reg(pd, addr, length, iova, access, NULL);
 }
 
 UNIV_EXPORT struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
@@ -155,8 +162,8 @@ UNIV_EXPORT int ibv_dereg_mr(struct ibv_mr *mr)
 }
 
 /* The memory has no address in this process, so ibv_mr.addr is the offset, as in rdma-core. */
-UNIV_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
-					     uint64_t iova, int fd, int access)
+struct ibv_mr *univ_mr_dmabuf_reg(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
+				  int fd, int access, struct ibv_dmah *dmah)
 {
 	struct univ_mr_dmabuf_reg cmd = {
 		.pd = pd->handle,
@@ -165,6 +172,7 @@ UNIV_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 		.length = length,
 		.iova = iova,
 		.fd = fd,
+		.dmah = univ_dmah_handle(dmah),
 	};
 	struct ibv_mr *mr = univ_mr_new("ibv_reg_dmabuf_mr", pd);
 	int err;
@@ -178,6 +186,12 @@ UNIV_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 	mr->lkey = cmd.lkey;
 	mr->rkey = cmd.rkey;
 	return univ_mr_finish(mr, err);
+}
+
+UNIV_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
+					     uint64_t iova, int fd, int access)
+{
+	return univ_mr_dmabuf_reg(pd, offset, length, iova, fd, access, NULL);
 }
 
 int univ_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,

@@ -93,6 +93,7 @@ const char *univ_object_name(uint32_t type)
 		[UNIV_OBJECT_FLOW] = "flow",
 		[UNIV_OBJECT_WQ] = "work queue",
 		[UNIV_OBJECT_TABLE] = "receive indirection table",
+		[UNIV_OBJECT_DMAH] = "DMA handle",
 	};
 
 	return pick(names, UNIV_COUNT(names), type, "object");
@@ -116,6 +117,7 @@ const char *univ_object_users(uint32_t type)
 		[UNIV_OBJECT_QP] = "destroy its flows first",
 		[UNIV_OBJECT_WQ] = "destroy the receive indirection tables that name it first",
 		[UNIV_OBJECT_TABLE] = "destroy the queue pairs that use it first",
+		[UNIV_OBJECT_DMAH] = "deregister the memory regions that use it first",
 	};
 
 	return pick(users, UNIV_COUNT(users), type, NULL);

@@ -298,6 +298,35 @@ void univ_explain_dmabuf(struct univ_line *line, const struct univ_failure *f)
 		 "descriptor %d is not a dma-buf", (int)f->value);
 }
 
+void univ_explain_dmah(struct univ_line *line, const struct univ_failure *f)
+{
+	switch (f->detail) {
+	case UNIV_DMAH_FAULT_NO_PH:
+		univ_say(line, "a DMA handle needs a processing hint (IBV_DMAH_INIT_ATTR_MASK_PH)");
+		return;
+	case UNIV_DMAH_FAULT_PH:
+		univ_say(line, "ph is %llu, and PCI has the processing hints 0 to %llu", (ull)f->value,
+			 (ull)f->bound);
+		return;
+	case UNIV_DMAH_FAULT_PARTIAL:
+		univ_say(line, "comp_mask lacks %s, which belongs to %s",
+			 f->value & UNIV_DMAH_CPU ? "IBV_DMAH_INIT_ATTR_MASK_TPH_MEM_TYPE" :
+						    "IBV_DMAH_INIT_ATTR_MASK_CPU_ID",
+			 f->value & UNIV_DMAH_CPU ? "cpu_id" : "tph_mem_type");
+		return;
+	case UNIV_DMAH_FAULT_MEM_TYPE:
+		univ_say(line, "there is no tph_mem_type %llu (IBV_TPH_MEM_TYPE_VM, "
+			 "IBV_TPH_MEM_TYPE_PM)", (ull)f->value);
+		return;
+	case UNIV_DMAH_FAULT_AFFINITY:
+		univ_say(line, "this thread may not run on processor %llu (sched_setaffinity, taskset, "
+			 "cpuset)", (ull)f->value);
+		return;
+	}
+	univ_say(line, "there is no processor %llu; the host has at most %llu, counted from 0",
+		 (ull)f->value, (ull)f->bound);
+}
+
 static void say_transition(struct univ_line *line, const struct univ_failure *f)
 {
 	uint32_t from = f->detail >> 8, to = f->detail & 0xff;
@@ -448,8 +477,6 @@ void univ_explain_not_offered(struct univ_line *line, const struct univ_failure 
 			"devices of one vendor agree on options of their own",
 		[UNIV_LACK_IPSEC] = "univerbs does not offer flow actions, which need a device that "
 			"does IPsec",
-		[UNIV_LACK_TPH] = "univerbs does not offer DMA handles, which are hints for PCI "
-			"devices that write to caches (TPH)",
 	};
 
 	univ_say(line, "%s", why[f->detail < UNIV_COUNT(why) ? f->detail : UNIV_LACK_ANY]);

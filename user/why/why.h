@@ -40,7 +40,6 @@ enum univ_lack {
 	UNIV_LACK_TAGS,		/* tag matching */
 	UNIV_LACK_ECE,		/* enhanced connection establishment */
 	UNIV_LACK_IPSEC,	/* flow actions */
-	UNIV_LACK_TPH,		/* DMA handles */
 };
 
 struct univ_failure {

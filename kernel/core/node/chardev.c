@@ -120,6 +120,7 @@ static const struct {
 	{ UNIV_OBJECT_MW, univ_mw_destroy },
 	{ UNIV_OBJECT_MR, univ_mr_destroy },
 	{ UNIV_OBJECT_DM, univ_dm_destroy },
+	{ UNIV_OBJECT_DMAH, univ_dmah_destroy },
 	{ UNIV_OBJECT_XRCD, univ_xrcd_destroy },
 	{ UNIV_OBJECT_PD, univ_pd_destroy },
 };

@@ -96,7 +96,8 @@ static int mr_create(struct univ_call *call, struct univ_mr_dmabuf_reg *cmd,
 }
 
 static int mr_reg(struct univ_call *call, struct univ_mr_dmabuf_reg *cmd,
-		  struct univ_pd *pd, struct dma_buf *buf)
+		  struct univ_pd *pd, struct univ_dmah *dmah,
+		  struct dma_buf *buf)
 {
 	struct univ_mr *mr;
 	int ret = buf_check(cmd, buf);
@@ -115,12 +116,14 @@ static int mr_reg(struct univ_call *call, struct univ_mr_dmabuf_reg *cmd,
 	cmd->lkey = mr->ib->lkey;
 	cmd->rkey = mr->ib->rkey;
 	univ_object_depend(&pd->obj);
+	univ_mr_use_dmah(mr, dmah);
 	return univ_object_announce(call, &mr->obj, univ_mr_destroy);
 }
 
 int univ_mr_dmabuf_reg_ioctl(struct univ_call *call, void *arg)
 {
 	struct univ_mr_dmabuf_reg *cmd = arg;
+	struct univ_dmah *dmah;
 	struct dma_buf *buf;
 	struct univ_pd *pd;
 	int ret;
@@ -131,13 +134,20 @@ int univ_mr_dmabuf_reg_ioctl(struct univ_call *call, void *arg)
 	pd = univ_pd_get(call->ctx, cmd->pd, &cmd->hdr);
 	if (IS_ERR(pd))
 		return PTR_ERR(pd);
+	dmah = univ_dmah_get(call->ctx, cmd->dmah, &cmd->hdr);
+	if (IS_ERR(dmah)) {
+		ret = PTR_ERR(dmah);
+		goto put;
+	}
 	buf = dma_buf_get(cmd->fd);
 	if (IS_ERR(buf)) {
 		ret = reg_explain(cmd, PTR_ERR(buf), UNIV_DMABUF_NONE);
 	} else {
-		ret = mr_reg(call, cmd, pd, buf);
+		ret = mr_reg(call, cmd, pd, dmah, buf);
 		dma_buf_put(buf);
 	}
+	univ_dmah_put(dmah);
+put:
 	univ_object_put(&pd->obj);
 	return ret;
 }

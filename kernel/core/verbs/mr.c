@@ -188,6 +188,7 @@ int univ_mr_reg_ioctl(struct univ_call *call, void *arg)
 	struct univ_mr_reg *cmd = arg;
 	struct univ_mr_range range = { cmd->addr, cmd->length, cmd->iova };
 	struct univ_device *dev = call->ctx->dev;
+	struct univ_dmah *dmah;
 	struct univ_pd *pd;
 	struct univ_mr *mr;
 	int ret;
@@ -202,16 +203,24 @@ int univ_mr_reg_ioctl(struct univ_call *call, void *arg)
 	pd = univ_pd_get(call->ctx, cmd->pd, &cmd->hdr);
 	if (IS_ERR(pd))
 		return PTR_ERR(pd);
+	dmah = univ_dmah_get(call->ctx, cmd->dmah, &cmd->hdr);
+	if (IS_ERR(dmah)) {
+		ret = PTR_ERR(dmah);
+		goto put;
+	}
 	mr = mr_create(call, cmd, pd);
 	if (IS_ERR(mr)) {
 		ret = PTR_ERR(mr);
-		goto put;
+		goto put_dmah;
 	}
 	cmd->handle = mr->obj.handle;
 	cmd->lkey = mr->ib->lkey;
 	cmd->rkey = mr->ib->rkey;
 	univ_object_depend(&pd->obj);
+	univ_mr_use_dmah(mr, dmah);
 	ret = univ_object_announce(call, &mr->obj, univ_mr_destroy);
+put_dmah:
+	univ_dmah_put(dmah);
 put:
 	univ_object_put(&pd->obj);
 	return ret;
@@ -511,6 +520,8 @@ int univ_mr_destroy(struct univ_object *obj)
 		univ_object_undepend(&mr->pd->obj);
 		if (mr->dm)
 			univ_object_undepend(&mr->dm->obj);
+		if (mr->dmah)
+			univ_object_undepend(&mr->dmah->obj);
 		return 0;
 	}
 	/* The kernel removes it from its dumps even in this case. */

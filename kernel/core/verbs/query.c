@@ -71,6 +71,8 @@ static u32 context_features(const struct univ_device *dev)
 		features |= UNIV_FEATURE_RAW;
 	if (univ_wq_offered(dev))
 		features |= UNIV_FEATURE_WQ;
+	if (univ_queue_can(dev, UNIV_QUEUE_DMAH))
+		features |= UNIV_FEATURE_DMAH;
 	return features;
 }
 

@@ -27,6 +27,7 @@ struct univ_mr {
 	u64 addr;			/* in the process; see @kind */
 	u32 access;			/* enum ib_access_flags */
 	struct univ_dm *dm;		/* dependant of it, or NULL */
+	struct univ_dmah *dmah;		/* likewise */
 	/* enum univ_mr_kind. All but a process's memory stays as it is. */
 	u32 kind;
 };
@@ -48,6 +49,11 @@ struct univ_dm {
 	struct univ_object obj;
 	struct univ_region *region;
 	u64 length;
+};
+
+/* A DMA handle. Its hints were checked, and have no effect. */
+struct univ_dmah {
+	struct univ_object obj;
 };
 
 /* Most bytes of device memory in one piece; more than cards have. */
@@ -111,6 +117,13 @@ struct univ_mr *univ_mr_of_memory(struct univ_call *call, struct univ_hdr *hdr,
 bool univ_dm_offered(const struct univ_device *dev);
 bool univ_dmabuf_offered(const struct univ_device *dev);
 int univ_dm_destroy(struct univ_object *obj);
+/* NULL for the handle 0; univ_dmah_put() then does nothing. */
+struct univ_dmah *univ_dmah_get(struct univ_context *ctx, u32 handle,
+				struct univ_hdr *hdr);
+void univ_dmah_put(struct univ_dmah *dmah);
+/* The region, which is not announced yet, uses the handle, or none if NULL. */
+void univ_mr_use_dmah(struct univ_mr *mr, struct univ_dmah *dmah);
+int univ_dmah_destroy(struct univ_object *obj);
 bool univ_mw_offered(const struct univ_device *dev);
 int univ_mw_destroy(struct univ_object *obj);
 int univ_ah_destroy(struct univ_object *obj);

@@ -139,7 +139,7 @@ static void qp_rate(struct ib_qp *ib, const struct univ_queue_rate *rate)
 const struct univ_queue_ops uroce_queue_ops = {
 	.caps = UNIV_QUEUE_WINDOWS | UNIV_QUEUE_XRC | UNIV_QUEUE_ATOMIC_WRITE |
 		UNIV_QUEUE_ODP | UNIV_QUEUE_FLUSH | UNIV_QUEUE_RAW |
-		UNIV_QUEUE_WQ,
+		UNIV_QUEUE_WQ | UNIV_QUEUE_DMAH,
 	.cntr_ops = UNIV_CNTR_SEND | UNIV_CNTR_RECV | UNIV_CNTR_READ |
 		    UNIV_CNTR_PEER_READ | UNIV_CNTR_WRITE |
 		    UNIV_CNTR_PEER_WRITE,

@@ -35,7 +35,7 @@ static const struct {
 	{ "qp", UNIV_OBJECT_QP },	{ "xrcd", UNIV_OBJECT_XRCD },	{ "send_cq", UNIV_OBJECT_CQ },
 	{ "recv_cq", UNIV_OBJECT_CQ },	{ "dm", UNIV_OBJECT_DM },
 	{ "cntr", UNIV_OBJECT_CNTR },	{ "flow", UNIV_OBJECT_FLOW },
-	{ "wq", UNIV_OBJECT_WQ },	{ "table", UNIV_OBJECT_TABLE },
+	{ "wq", UNIV_OBJECT_WQ },	{ "table", UNIV_OBJECT_TABLE },	{ "dmah", UNIV_OBJECT_DMAH },
 };
 
 static enum univ_object_type kind_named(const char *name, size_t length)

@@ -40,6 +40,7 @@ static struct {
 	uint32_t mw;		/* 0 if memory windows are not supported. */
 	uint32_t cntr;		/* 0 if completion counters are not supported. */
 	uint32_t wq;		/* 0 if work queues are not supported. */
+	uint32_t dmah;		/* 0 if DMA handles are not supported. */
 	uint32_t bare;		/* The queue pair of fill_qp_cntr(), or 0. */
 	uint32_t frames;	/* A queue pair of raw packets, or 0. */
 	uint8_t *mem;
@@ -352,6 +353,11 @@ static void fill_table(void *arg)
 	((struct univ_table_create *)arg)->wqs[0] = env.wq;
 }
 
+static void fill_dmah(void *arg)
+{
+	((struct univ_dmah_alloc *)arg)->fields = UNIV_DMAH_PH;
+}
+
 /*
  * Calls whose default argument is not valid, and calls with more than one kind of valid
  * argument: one row for each kind.
@@ -372,7 +378,7 @@ static const struct special {
 	{ UNIV_HANDLE_QUERY, .fill = fill_handle_query },
 	{ UNIV_GID_TABLE, .fill = fill_gid_table },
 	{ UNIV_XRCD_OPEN, .fill = fill_xrcd },
-	{ UNIV_MR_REG, .fill = fill_mr },
+	{ UNIV_MR_REG, .fill = fill_mr, .min = AT(univ_mr_reg, dmah), .reserved = "reserved2" },
 	{ UNIV_MR_REREG, .fill = fill_mr_rereg, .may_refuse = true },
 	{ UNIV_MR_EXTEND, .fill = fill_mr_extend, .may_refuse = true },
 	{ UNIV_MR_SHARE, .fill = fill_mr_share, .may_refuse = true },
@@ -408,10 +414,12 @@ static const struct special {
 	{ UNIV_DM_ALLOC, .fill = fill_dm },
 	{ UNIV_MR_DM_REG, .fill = fill_mr_dm, .feature = UNIV_FEATURE_DM },
 	{ UNIV_MR_NULL_ALLOC, .feature = UNIV_FEATURE_DM },
-	{ UNIV_MR_DMABUF_REG, .fill = fill_mr_dmabuf, .feature = UNIV_FEATURE_DMABUF },
+	{ UNIV_MR_DMABUF_REG, .fill = fill_mr_dmabuf, .min = AT(univ_mr_dmabuf_reg, dmah),
+	  .feature = UNIV_FEATURE_DMABUF },
 	{ UNIV_WQ_CREATE, .fill = fill_wq },
 	{ UNIV_WQ_MODIFY, .fill = fill_wq_modify },
 	{ UNIV_TABLE_CREATE, .fill = fill_table },
+	{ UNIV_DMAH_ALLOC, .fill = fill_dmah },
 };
 
 /* ---- The rules --------------------------------------------------------------- */
@@ -427,6 +435,7 @@ static uint32_t kind_feature(enum univ_object_type type)
 	       type == UNIV_OBJECT_DM ? UNIV_FEATURE_DM :
 	       type == UNIV_OBJECT_CNTR ? UNIV_FEATURE_CNTRS :
 	       type == UNIV_OBJECT_FLOW ? UNIV_FEATURE_RAW :
+	       type == UNIV_OBJECT_DMAH ? UNIV_FEATURE_DMAH :
 	       type == UNIV_OBJECT_WQ || type == UNIV_OBJECT_TABLE ? UNIV_FEATURE_WQ : 0;
 }
 
@@ -538,6 +547,8 @@ static uint32_t env_handle(enum univ_object_type type)
 		return env.mw;
 	case UNIV_OBJECT_WQ:
 		return env.wq;
+	case UNIV_OBJECT_DMAH:
+		return env.dmah;
 	default:
 		return 0;
 	}
@@ -679,6 +690,18 @@ static void set_up_wq(void)
 	env.wq = create.handle;
 }
 
+static void set_up_dmah(void)
+{
+	struct univ_dmah_alloc alloc = { 0 };
+
+	env.dmah = 0;
+	if (!raw_offers(env.fd, UNIV_FEATURE_DMAH))
+		return;
+	fill_dmah(&alloc);
+	NEED_OK(raw_call(env.fd, UNIV_DMAH_ALLOC, &alloc));
+	env.dmah = alloc.handle;
+}
+
 static void set_up_objects(void)
 {
 	struct univ_qp_attr a;
@@ -702,6 +725,7 @@ static void set_up_objects(void)
 	set_up_channel();
 	set_up_frames();
 	set_up_wq();
+	set_up_dmah();
 	env.odp = (struct raw_mr){ 0 };
 	build_rules();
 }

@@ -5,6 +5,13 @@
  */
 #include "ioctl_table.h"
 
+/* Zero means no shared receive queue, and no DMA handle. */
+static bool zero_is_none(const struct rule *r, const struct field *f)
+{
+	return f->type == UNIV_OBJECT_SRQ ? r->cmd == UNIV_QP_CREATE :
+	       f->type == UNIV_OBJECT_DMAH && !destroys(r);
+}
+
 static void want_handle(const struct rule *r, const struct field *f, uint32_t handle,
 			const char *what, uint32_t reason)
 {
@@ -14,8 +21,7 @@ static void want_handle(const struct rule *r, const struct field *f, uint32_t ha
 	if (destroys(r))
 		clean(r, &buf);
 	*(uint32_t *)(buf.bytes + f->offset) = handle;
-	/* Zero is valid here; it means no shared receive queue. */
-	if (!handle && f->type == UNIV_OBJECT_SRQ && r->cmd == UNIV_QP_CREATE)
+	if (!handle && zero_is_none(r, f))
 		return;
 	err = call_sized(r, r->size);
 	if (refused(r, err))

@@ -312,6 +312,8 @@ static void fault_leaves_nothing(void)
 			CHECK_ERR(raw_destroy(env.fd, UNIV_DM_FREE, env.dm), 0);
 		if (env.cntr)
 			CHECK_ERR(raw_destroy(env.fd, UNIV_CNTR_DESTROY, env.cntr), 0);
+		if (env.dmah)
+			CHECK_ERR(raw_destroy(env.fd, UNIV_DMAH_FREE, env.dmah), 0);
 		err = raw_destroy(env.fd, UNIV_PD_DEALLOC, env.pd);
 		CHECK(!err, "after a faulted %s its domain cannot go: %s", r->name, err_name(err));
 		keep = count_handles(r->destroy, 1000);

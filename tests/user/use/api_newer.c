@@ -87,8 +87,6 @@ static void region(void)
 	attr.fd = -1;
 	CHECK(!ibv_reg_mr_ex(p.pd, &attr) && (errno == EOPNOTSUPP || errno == EBADF),
 	      "reg_mr_ex of no dma-buf: %s", err_name(errno));
-	attr.comp_mask = IBV_REG_MR_MASK_ADDR | IBV_REG_MR_MASK_DMAH;
-	CHECK_NULL(ibv_reg_mr_ex(p.pd, &attr), EOPNOTSUPP);
 	attr.comp_mask = IBV_REG_MR_MASK_ADDR | 1ull << 40;
 	CHECK_NULL(ibv_reg_mr_ex(p.pd, &attr), EOPNOTSUPP);
 
@@ -141,18 +139,6 @@ static void opcode_names(void)
 		      "%d is called %s", i, ibv_wr_opcode_str(i));
 }
 
-static void not_offered(void)
-{
-	struct ibv_dmah_init_attr hints = { 0 };
-	struct test_dev dev;
-
-	dev_open(&dev);
-	CHECK_NULL(ibv_alloc_dmah(dev.ctx, &hints), EOPNOTSUPP);
-	CHECK(strstr(why_text(), "ibv_alloc_dmah: univerbs does not offer DMA handles"), "explained as: %s",
-	      why_text());
-	dev_close(&dev);
-}
-
 /* The struct has grown. A program that passes the shorter one gets no more bytes than that. */
 static void port_attr_lengths(void)
 {
@@ -179,7 +165,6 @@ static const struct test_case cases[] = {
 	{ "region", region },
 	{ "port_speed", port_speed },
 	{ "opcode_names", opcode_names },
-	{ "not_offered", not_offered },
 	{ "port_attr_lengths", port_attr_lengths },
 };
 
