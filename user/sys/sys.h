@@ -91,6 +91,8 @@
 	COMMAND(mr_import, UNIV_HANDLE_QUERY, univ_handle_query, "ibv_import_mr")		\
 	TRY(port_try, UNIV_PORT_QUERY, univ_port_query)						\
 	TRY(pd_try, UNIV_PD_ALLOC, univ_pd_alloc)						\
+	TRY(dm_try, UNIV_DM_ALLOC, univ_dm_alloc)						\
+	TRY(dm_export_try, UNIV_DM_EXPORT, univ_dm_export)					\
 	TRY(gid_table_try, UNIV_GID_TABLE, univ_gid_table)					\
 	TRY(async_set_try, UNIV_ASYNC_SET, univ_async_set)
 

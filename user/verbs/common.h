@@ -21,6 +21,7 @@ struct univ_pd {
 	struct ibv_pd ibv;
 	struct univ_pd *domain;		/* of a parent domain, else NULL */
 	struct univ_td *td;		/* of a parent domain, or NULL */
+	bool special;			/* ibv_alloc_buf() may return memory of the device */
 	/*
 	 * Parent domains that are built on it; of a parent domain also all other objects. The
 	 * kernel counts the objects of a protection domain itself.

@@ -144,6 +144,7 @@ struct ibv_pd *univ_alloc_parent_domain(struct ibv_context *context,
 	domain = to_upd(attr->pd)->domain;
 	pd->domain = domain ? domain : to_upd(attr->pd);
 	pd->td = (struct univ_td *)attr->td;
+	pd->special = attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC;
 	pd->ibv.handle = pd->domain->ibv.handle;
 	users_add(&pd->domain->users, 1);
 	if (pd->td)

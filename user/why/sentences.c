@@ -477,6 +477,9 @@ void univ_explain_not_offered(struct univ_line *line, const struct univ_failure 
 			"devices of one vendor agree on options of their own",
 		[UNIV_LACK_IPSEC] = "univerbs does not offer flow actions, which need a device that "
 			"does IPsec",
+		[UNIV_LACK_DMABUF] = "the buffer is ordinary memory; a dma-buf has at most 4 MiB, and "
+			"is allocated over uroce in a parent domain with "
+			"IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC",
 	};
 
 	univ_say(line, "%s", why[f->detail < UNIV_COUNT(why) ? f->detail : UNIV_LACK_ANY]);

@@ -40,6 +40,7 @@ enum univ_lack {
 	UNIV_LACK_TAGS,		/* tag matching */
 	UNIV_LACK_ECE,		/* enhanced connection establishment */
 	UNIV_LACK_IPSEC,	/* flow actions */
+	UNIV_LACK_DMABUF,	/* a buffer that is a dma-buf */
 };
 
 struct univ_failure {

@@ -3,6 +3,8 @@
  * Functions that rdma-core added after release 44, IBVERBS_1.15 to 1.18. Some work here;
  * the others fail with EOPNOTSUPP.
  */
+#include <fcntl.h>
+
 #include "raw.h"
 
 #undef ibv_reg_mr
@@ -53,10 +55,80 @@ static void buffer(void)
 	CHECK_NULL(ibv_reg_buf_mr(p.pd, buf, mem + 1, SIZE_MAX, ALL_ACCESS), EINVAL);
 	errno = 0;
 	CHECK(ibv_export_buf_dmabuf_fd(buf) == -1 && errno == ENODATA, "export: %s", err_name(errno));
+	CHECK(strstr(why_text(), "ordinary memory"), "explained as: %s", why_text());
 	CHECK(ibv_alloc_buf(p.pd, 1, &other), "a second buffer: %s", err_name(errno));
 	CHECK_NULL(ibv_reg_buf_mr(p.pd, other, mem, 1, ALL_ACCESS), EINVAL);
 	ibv_free_buf(other);
 	ibv_free_buf(buf);
+	pair_close(&p);
+}
+
+/* The dma-buf of a buffer: a mapping and a region of it have the bytes of the buffer. */
+static void same_memory(struct ibv_buf *buf, const uint8_t *mem)
+{
+	int fd = ibv_export_buf_dmabuf_fd(buf), other = ibv_export_buf_dmabuf_fd(buf);
+	struct ibv_mr *mr;
+	uint8_t *seen;
+
+	NEED(fd >= 0 && other >= 0 && fd != other, "export: %s; %s", err_name(errno), why_text());
+	CHECK(fcntl(fd, F_GETFD) & FD_CLOEXEC, "the descriptor is inherited");
+	close(other);
+	seen = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	NEED(seen != MAP_FAILED, "mmap of the dma-buf: %s", err_name(errno));
+	mr = ibv_reg_dmabuf_mr(p.pd, 0, LEN, 0, fd, ALL_ACCESS);
+	NEED_PTR(mr, "reg_dmabuf_mr");
+	close(fd);
+	write_through(mr, 0, mem, 74);
+	CHECK_BYTES(seen, LEN, 74, "in the mapping");
+	CHECK_ERR(ibv_dereg_mr(mr), 0);
+	munmap(seen, LEN);
+}
+
+/* The program allows special memory, of which uroce has pieces of at most 4 MiB. */
+static void special_buffer(void)
+{
+	struct ibv_parent_domain_init_attr init = {
+		.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC,
+	};
+	struct ibv_mr_init_attr attr = {
+		.length = LEN, .access = ALL_ACCESS,
+		.comp_mask = IBV_REG_MR_MASK_ADDR | IBV_REG_MR_MASK_BUF | IBV_REG_MR_MASK_IOVA,
+	};
+	struct ibv_buf *buf = NULL, *large = NULL;
+	struct ibv_pd *parent;
+	struct ibv_mr *mr;
+	uint8_t *mem;
+
+	pair_open(&p, NULL);
+	init.pd = p.pd;
+	parent = ibv_alloc_parent_domain(p.dev.ctx, &init);
+	NEED_PTR(parent, "alloc_parent_domain");
+	mem = ibv_alloc_buf(parent, 2 * LEN + 1, &buf);
+	NEED_PTR(mem, "alloc_buf");
+	CHECK(!mem[0] && !mem[2 * LEN], "the memory is not zero");
+	mr = ibv_reg_buf_mr(parent, buf, mem + LEN, LEN, ALL_ACCESS);
+	NEED_PTR(mr, "reg_buf_mr");
+	CHECK(mr->addr == mem + LEN && mr->length == LEN && mr->pd == parent, "not that region");
+	write_through(mr, (uintptr_t)mem + LEN, mem + LEN, 75);
+	CHECK_NULL(ibv_reg_buf_mr(parent, buf, mem + LEN, LEN + 2, ALL_ACCESS), EINVAL);
+	if (raw_offers(p.dev.ctx->cmd_fd, UNIV_FEATURE_DMABUF)) {
+		same_memory(buf, mem);
+		attr.addr = mem;
+		attr.buf = buf;
+		attr.iova = (uintptr_t)mem;
+		CHECK_NULL(ibv_reg_mr_ex(parent, &attr), EINVAL);
+	} else {
+		CHECK(ibv_export_buf_dmabuf_fd(buf) == -1 && errno == ENODATA, "export: %s",
+		      err_name(errno));
+	}
+	NEED_PTR(ibv_alloc_buf(parent, 8u << 20, &large), "alloc_buf of 8 MiB");
+	CHECK(ibv_export_buf_dmabuf_fd(large) == -1 && errno == ENODATA, "export: %s", err_name(errno));
+	CHECK_ERR(ibv_dealloc_pd(parent), EBUSY);
+	ibv_free_buf(large);
+	ibv_free_buf(buf);
+	/* The region keeps the memory. */
+	CHECK_ERR(ibv_dereg_mr(mr), 0);
+	CHECK_ERR(ibv_dealloc_pd(parent), 0);
 	pair_close(&p);
 }
 
@@ -162,6 +234,7 @@ static void port_attr_lengths(void)
 
 static const struct test_case cases[] = {
 	{ "buffer", buffer },
+	{ "special_buffer", special_buffer },
 	{ "region", region },
 	{ "port_speed", port_speed },
 	{ "opcode_names", opcode_names },
