@@ -17,6 +17,7 @@ DOCUMENT = "Documentation/figures.rst"
 TABLES = {
     "call": ("calls.tsv", (0, 1, (1, 0), 2, (2, 0))),
     "register / deregister": ("regions.tsv", (0, 1, (1, 0))),
+    "on demand, register / deregister": ("odp.tsv", (0,)),
     "perftest": ("perftest.tsv", (0, 1, 2)),
     "between two guests": ("wire.tsv", (0, 1, (1, 0))),
     "over a veth": ("veth.tsv", (0, 1, (1, 0))),
