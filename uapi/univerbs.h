@@ -229,6 +229,8 @@
  *	of its process.
  * @UNIV_REASON_DMAH: The hints of a DMA handle are wrong. Detail: enum
  *	univ_dmah_fault. Value and bound: see there.
+ * @UNIV_REASON_COUNTERS: The flow counters cannot get another point. Detail:
+ *	enum univ_counters_fault. Value: see there.
  * @UNIV_REASON_COUNT: Number of reasons; not a reason.
  *
  * "detail", "value" and "bound" in these descriptions are fields of struct
@@ -339,6 +341,7 @@ enum univ_reason {
 	UNIV_REASON_RX_HASH,
 	UNIV_REASON_ONE_PROCESSOR,
 	UNIV_REASON_DMAH,
+	UNIV_REASON_COUNTERS,
 	UNIV_REASON_COUNT
 };
 
@@ -465,6 +468,8 @@ enum univ_dmah_fault {
  *	of the device and its ports.
  * @UNIV_LIMIT_MR_PARTS: Parts of a region, of which each extension that pins
  *	pages adds one.
+ * @UNIV_LIMIT_COUNTERS_INDEX: Index of a value of flow counters.
+ * @UNIV_LIMIT_COUNTERS_POINTS: Points of flow counters, and of a flow.
  * @UNIV_LIMIT_COUNT: Number of limits; not a limit.
  */
 enum univ_limit {
@@ -494,6 +499,8 @@ enum univ_limit {
 	UNIV_LIMIT_TABLE,
 	UNIV_LIMIT_LISTENERS,
 	UNIV_LIMIT_MR_PARTS,
+	UNIV_LIMIT_COUNTERS_INDEX,
+	UNIV_LIMIT_COUNTERS_POINTS,
 	UNIV_LIMIT_COUNT
 };
 
@@ -523,6 +530,9 @@ enum univ_limit {
  *	word.
  * @UNIV_FLAGS_RX_HASH: rx_hash_fields_mask of ibv_create_qp_ex(3); the kernel
  *	too names this word.
+ * @UNIV_FLAGS_COUNTERS_MASK: comp_mask of ibv_create_counters(3) and
+ *	ibv_attach_counters_point_flow(3).
+ * @UNIV_FLAGS_COUNTERS_READ: flags of ibv_read_counters(3).
  * @UNIV_FLAGS_COUNT: Number of words; not a word.
  */
 enum univ_flags {
@@ -544,6 +554,8 @@ enum univ_flags {
 	UNIV_FLAGS_WQ,
 	UNIV_FLAGS_WQ_MASK,
 	UNIV_FLAGS_RX_HASH,
+	UNIV_FLAGS_COUNTERS_MASK,
+	UNIV_FLAGS_COUNTERS_READ,
 	UNIV_FLAGS_COUNT
 };
 
@@ -565,6 +577,7 @@ enum univ_flags {
  * @UNIV_OBJECT_WQ: Receive work queue.
  * @UNIV_OBJECT_TABLE: Receive indirection table.
  * @UNIV_OBJECT_DMAH: DMA handle.
+ * @UNIV_OBJECT_COUNTERS: Flow counters.
  * @UNIV_OBJECT_TYPES: Number of types; not a type.
  */
 enum univ_object_type {
@@ -584,6 +597,7 @@ enum univ_object_type {
 	UNIV_OBJECT_WQ,
 	UNIV_OBJECT_TABLE,
 	UNIV_OBJECT_DMAH,
+	UNIV_OBJECT_COUNTERS,
 	UNIV_OBJECT_TYPES
 };
 
@@ -620,7 +634,8 @@ struct univ_hdr {
  * @UNIV_FEATURE_FLUSH: send rings take %UNIV_WR_FLUSH
  * @UNIV_FEATURE_DMABUF: regions of dma-bufs: %UNIV_MR_DMABUF_REG
  * @UNIV_FEATURE_IGNORE_OVERRUN: %UNIV_CQ_IGNORE_OVERRUN
- * @UNIV_FEATURE_RAW: raw packet queue pairs, and flows: %UNIV_FLOW_CREATE
+ * @UNIV_FEATURE_RAW: raw packet queue pairs, flows and their counters:
+ *	%UNIV_FLOW_CREATE and %UNIV_COUNTERS_CREATE
  * @UNIV_FEATURE_WQ: work queues and receive indirection tables: %UNIV_WQ_CREATE
  *	and %UNIV_TABLE_CREATE
  * @UNIV_FEATURE_DMAH: DMA handles: %UNIV_DMAH_ALLOC
@@ -1901,6 +1916,8 @@ enum univ_flow_flags {
  * @UNIV_FLOW_UDP: UDP ports
  * @UNIV_FLOW_TAG: completions of the flow have the tag @tag of 24 bits
  * @UNIV_FLOW_DROP: frames of the flow are dropped
+ * @UNIV_FLOW_COUNT: frames of the flow are counted by the points of the flow
+ *	counters @tag, which have some; at most one such spec
  */
 enum univ_flow_spec_type {
 	UNIV_FLOW_ETH		= 0x20,
@@ -1910,12 +1927,14 @@ enum univ_flow_spec_type {
 	UNIV_FLOW_UDP		= 0x41,
 	UNIV_FLOW_TAG		= 0x1000,
 	UNIV_FLOW_DROP		= 0x1001,
+	UNIV_FLOW_COUNT		= 0x1003,
 };
 
 /**
  * struct univ_flow_spec - a condition or an action of a flow
  * @type: enum univ_flow_spec_type
- * @tag: %UNIV_FLOW_TAG: the tag; otherwise zero
+ * @tag: %UNIV_FLOW_TAG: the tag; %UNIV_FLOW_COUNT: the handle of the flow
+ *	counters; otherwise zero
  * @val: values of the fields of a header
  * @mask: the bits of @val that count
  *
@@ -1947,6 +1966,10 @@ struct univ_flow_spec {
  * @UNIV_FLOW_FAULT_PRIORITY: the priority is too high. Value: priority. Bound:
  *	highest priority.
  * @UNIV_FLOW_FAULT_FULL: the device has no room for another flow.
+ * @UNIV_FLOW_FAULT_COUNTS: the flow has another spec of flow counters. Value:
+ *	handle. Bound: index.
+ * @UNIV_FLOW_FAULT_NO_POINT: the flow counters have no point. Value: handle.
+ *	Bound: index.
  */
 enum univ_flow_fault {
 	UNIV_FLOW_FAULT_TYPE,
@@ -1956,6 +1979,8 @@ enum univ_flow_fault {
 	UNIV_FLOW_FAULT_VALUE,
 	UNIV_FLOW_FAULT_PRIORITY,
 	UNIV_FLOW_FAULT_FULL,
+	UNIV_FLOW_FAULT_COUNTS,
+	UNIV_FLOW_FAULT_NO_POINT,
 };
 
 /**
@@ -1984,6 +2009,82 @@ struct univ_flow_create {
 	__u32 handle;
 	__u32 reserved;
 	struct univ_flow_spec specs[UNIV_FLOW_SPECS];
+};
+
+/* Most values of flow counters; most points of flow counters and of a flow. */
+#define UNIV_COUNTERS_VALUES 64
+#define UNIV_COUNTERS_POINTS 16
+
+/**
+ * struct univ_counters_create - ibv_create_counters(3)
+ * @hdr: head
+ * @handle: out
+ * @reserved: zero
+ *
+ * Flow counters count the frames of flows. They are no completion counters,
+ * which are named cntr here.
+ *
+ * Errors: EOPNOTSUPP without %UNIV_FEATURE_RAW.
+ */
+struct univ_counters_create {
+	struct univ_hdr hdr;
+	__u32 handle;
+	__u32 reserved;
+};
+
+/**
+ * struct univ_counters_read - ibv_read_counters(3)
+ * @hdr: head
+ * @handle: in
+ * @reserved: zero
+ * @values: out
+ */
+struct univ_counters_read {
+	struct univ_hdr hdr;
+	__u32 handle;
+	__u32 reserved;
+	__aligned_u64 values[UNIV_COUNTERS_VALUES];
+};
+
+/**
+ * enum univ_counters_unit - unit of a point; values of enum
+ *	ibv_counter_description
+ * @UNIV_COUNTERS_PACKETS: frames
+ * @UNIV_COUNTERS_BYTES: their bytes, from the Ethernet header on
+ */
+enum univ_counters_unit {
+	UNIV_COUNTERS_PACKETS,
+	UNIV_COUNTERS_BYTES,
+};
+
+/**
+ * enum univ_counters_fault - cause of a %UNIV_REASON_COUNTERS
+ * @UNIV_COUNTERS_FAULT_UNIT: the unit is unknown. Value: unit.
+ * @UNIV_COUNTERS_FAULT_BOUND: a flow uses the flow counters, so the points of
+ *	later flows stay as they are. Value: handle.
+ */
+enum univ_counters_fault {
+	UNIV_COUNTERS_FAULT_UNIT,
+	UNIV_COUNTERS_FAULT_BOUND,
+};
+
+/**
+ * struct univ_counters_attach - ibv_attach_counters_point_flow(3)
+ * @hdr: head
+ * @handle: in
+ * @flow: in: handle of the flow that is counted from now on; 0: flows that are
+ *	created with %UNIV_FLOW_COUNT
+ * @unit: in: enum univ_counters_unit
+ * @index: in: the value to add to, below %UNIV_COUNTERS_VALUES
+ *
+ * Points of the same index add to the same value.
+ */
+struct univ_counters_attach {
+	struct univ_hdr hdr;
+	__u32 handle;
+	__u32 flow;
+	__u32 unit;
+	__u32 index;
 };
 
 /**
@@ -2287,6 +2388,10 @@ struct univ_event {
 #define UNIV_MR_QUERY		UNIV_IO(0x71)	/* struct univ_mr_query */
 #define UNIV_MW_QUERY		UNIV_IO(0x72)	/* struct univ_mw_query */
 #define UNIV_AH_QUERY		UNIV_IO(0x73)	/* struct univ_ah_query */
+#define UNIV_COUNTERS_CREATE	UNIV_IO(0x74) /* struct univ_counters_create */
+#define UNIV_COUNTERS_DESTROY	UNIV_IO(0x75) /* struct univ_destroy */
+#define UNIV_COUNTERS_READ	UNIV_IO(0x76) /* struct univ_counters_read */
+#define UNIV_COUNTERS_ATTACH	UNIV_IO(0x77) /* struct univ_counters_attach */
 #define UNIV_CQ_QUERY		UNIV_IO(0x78)	/* struct univ_cq_query */
 #define UNIV_AH_MODIFY		UNIV_IO(0x79)	/* struct univ_ah_modify */
 #define UNIV_MR_SHARE		UNIV_IO(0x7a)	/* struct univ_mr_share */

@@ -106,6 +106,13 @@
 	  R(flow_create, reserved))					\
 	X(FLOW_DESTROY, flow_destroy, destroy, reserved,		\
 	  R(destroy, reserved))						\
+	X(COUNTERS_CREATE, counters_create, counters_create, reserved,	\
+	  R(counters_create, reserved))					\
+	X(COUNTERS_DESTROY, counters_destroy, destroy, reserved,	\
+	  R(destroy, reserved))						\
+	X(COUNTERS_READ, counters_read, counters_read, values,		\
+	  R(counters_read, reserved))					\
+	X(COUNTERS_ATTACH, counters_attach, counters_attach, index, )	\
 	X(WQ_CREATE, wq_create, wq_create, ring, )			\
 	X(WQ_MODIFY, wq_modify, wq_modify, flags_mask, )		\
 	X(WQ_DESTROY, wq_destroy, destroy, reserved,			\

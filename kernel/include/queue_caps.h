@@ -45,7 +45,8 @@
  * @UNIV_QUEUE_RAW: queue pairs of %IB_QPT_RAW_PACKET, whose create_flags may
  *	have %IB_QP_CREATE_CVLAN_STRIPPING, with completions that have
  *	@flow_tag and @cvlan; and flows, by create_flow() and destroy_flow()
- *	without udata. Their specs have the types of enum univ_flow_spec_type
+ *	without udata. Their specs have the types of enum univ_flow_spec_type,
+ *	and each frame of a flow is passed to univ_flow_count()
  * @UNIV_QUEUE_WQ: receive work queues and receive indirection tables. The
  *	device has create_wq, modify_wq, destroy_wq, create_rwq_ind_table and
  *	destroy_rwq_ind_table, which are called without udata. modify_wq keeps

@@ -268,4 +268,22 @@ AT(univ_flow_create, handle, 56);
 AT(univ_flow_create, reserved, 60);
 AT(univ_flow_create, specs, 64);
 
+SIZE(univ_counters_create, 40);
+AT(univ_counters_create, hdr, 0);
+AT(univ_counters_create, handle, 32);
+AT(univ_counters_create, reserved, 36);
+
+SIZE(univ_counters_read, 552);
+AT(univ_counters_read, hdr, 0);
+AT(univ_counters_read, handle, 32);
+AT(univ_counters_read, reserved, 36);
+AT(univ_counters_read, values, 40);
+
+SIZE(univ_counters_attach, 48);
+AT(univ_counters_attach, hdr, 0);
+AT(univ_counters_attach, handle, 32);
+AT(univ_counters_attach, flow, 36);
+AT(univ_counters_attach, unit, 40);
+AT(univ_counters_attach, index, 44);
+
 #endif

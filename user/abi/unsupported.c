@@ -24,9 +24,6 @@
 		return univ_fail_lacking("ibv_" #verb, lack);	\
 	}
 
-#define NO_OBJECT(...) NO_OBJECT_FOR(UNIV_LACK_ANY, __VA_ARGS__)
-#define NO_CALL(...) NO_CALL_FOR(UNIV_LACK_ANY, __VA_ARGS__)
-
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
@@ -40,14 +37,6 @@ NO_CALL_FOR(UNIV_LACK_IPSEC, modify_flow_action_esp, struct ibv_flow_action *act
 	    struct ibv_flow_action_esp_attr *attr)
 NO_CALL_FOR(UNIV_LACK_IPSEC, destroy_flow_action, struct ibv_flow_action *action)
 
-NO_OBJECT(create_counters, struct ibv_counters, struct ibv_context *context,
-	  struct ibv_counters_init_attr *attr)
-NO_CALL(destroy_counters, struct ibv_counters *counters)
-NO_CALL(attach_counters_point_flow, struct ibv_counters *counters,
-	struct ibv_counter_attach_attr *attr, struct ibv_flow *flow)
-NO_CALL(read_counters, struct ibv_counters *counters, uint64_t *values, uint32_t count,
-	uint32_t flags)
-
 #pragma GCC diagnostic pop
 
 static void queue_ops_set(struct verbs_context *vctx)
@@ -60,10 +49,6 @@ static void flow_ops_set(struct verbs_context *vctx)
 	vctx->create_flow_action_esp = no_create_flow_action_esp;
 	vctx->modify_flow_action_esp = no_modify_flow_action_esp;
 	vctx->destroy_flow_action = no_destroy_flow_action;
-	vctx->create_counters = no_create_counters;
-	vctx->destroy_counters = no_destroy_counters;
-	vctx->attach_counters_point_flow = no_attach_counters_point_flow;
-	vctx->read_counters = no_read_counters;
 }
 
 void univ_unsupported_ops(struct verbs_context *vctx)

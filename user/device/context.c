@@ -97,13 +97,17 @@ static void direct_ops_set(struct ibv_context_ops *ops, const struct univ_post_o
 	ops->bind_mw = post->bind;
 }
 
-/* Programs linked with libibverbs 1.1.8 find both calls in the placeholders. */
+/* Programs linked with libibverbs 1.1.8 find the calls of flows in the placeholders. */
 static void flow_ops_set(struct verbs_context *vctx)
 {
 	vctx->ibv_create_flow = univ_create_flow;
 	vctx->ibv_destroy_flow = univ_destroy_flow;
 	vctx->ABI_placeholder1 = (void (*)(void))univ_create_flow;
 	vctx->ABI_placeholder2 = (void (*)(void))univ_destroy_flow;
+	vctx->create_counters = univ_create_counters;
+	vctx->destroy_counters = univ_destroy_counters;
+	vctx->attach_counters_point_flow = univ_attach_counters_point_flow;
+	vctx->read_counters = univ_read_counters;
 }
 
 static void ops_set(struct verbs_context *vctx, const struct univ_post_ops *post)

@@ -80,6 +80,11 @@
 	DESTROY(cntr_destroy, UNIV_CNTR_DESTROY, "ibv_destroy_comp_cntr")			\
 	COMMAND(flow_create, UNIV_FLOW_CREATE, univ_flow_create, "ibv_create_flow")		\
 	DESTROY(flow_destroy, UNIV_FLOW_DESTROY, "ibv_destroy_flow")				\
+	COMMAND(counters_create, UNIV_COUNTERS_CREATE, univ_counters_create, "ibv_create_counters")	\
+	COMMAND(counters_read, UNIV_COUNTERS_READ, univ_counters_read, "ibv_read_counters")	\
+	COMMAND(counters_attach, UNIV_COUNTERS_ATTACH, univ_counters_attach,			\
+		"ibv_attach_counters_point_flow")						\
+	DESTROY(counters_destroy, UNIV_COUNTERS_DESTROY, "ibv_destroy_counters")		\
 	COMMAND(wq_create, UNIV_WQ_CREATE, univ_wq_create, "ibv_create_wq")			\
 	COMMAND(wq_modify, UNIV_WQ_MODIFY, univ_wq_modify, "ibv_modify_wq")			\
 	DESTROY(wq_destroy, UNIV_WQ_DESTROY, "ibv_destroy_wq")					\

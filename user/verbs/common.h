@@ -29,6 +29,11 @@ struct univ_pd {
 	int users;
 };
 
+struct univ_counters {
+	struct ibv_counters ibv;
+	uint32_t handle;
+};
+
 struct univ_td {
 	struct ibv_td ibv;
 	int users;			/* parent domains */

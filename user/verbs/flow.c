@@ -54,19 +54,33 @@ static size_t filter_bytes(const struct spec_layout *layout)
 		       offsetof(struct ibv_flow_ipv6_filter, hop_limit) + 1 : layout->bytes;
 }
 
+static int counters_fill(struct univ_flow_spec *to, const struct ibv_counters *counters,
+			 const struct ibv_context *context)
+{
+	if (counters->context != context)
+		return univ_fail_context(VERB, UNIV_OBJECT_COUNTERS);
+	to->tag = univ_container(counters, const struct univ_counters, ibv)->handle;
+	return 0;
+}
+
 /* The kernel refuses the types that it does not know. */
-static int spec_fill(struct univ_flow_spec *to, const struct ibv_flow_spec *from)
+static int spec_fill(struct univ_flow_spec *to, const struct ibv_flow_spec *from,
+		     const struct ibv_context *context)
 {
 	const struct spec_layout *layout = layout_of(from->hdr.type);
 	size_t least = layout ? layout->mask + layout->bytes : sizeof(from->hdr);
 
 	if (from->hdr.type == IBV_FLOW_SPEC_ACTION_TAG)
 		least = sizeof(from->flow_tag);
+	if (from->hdr.type == IBV_FLOW_SPEC_ACTION_COUNT)
+		least = sizeof(from->flow_count);
 	if (from->hdr.size < least)
 		return univ_fail_size(VERB, EINVAL, from->hdr.size, least);
 	to->type = layout ? layout->kernel : (uint32_t)from->hdr.type;
 	if (from->hdr.type == IBV_FLOW_SPEC_ACTION_TAG)
 		to->tag = from->flow_tag.tag_id;
+	if (from->hdr.type == IBV_FLOW_SPEC_ACTION_COUNT)
+		return counters_fill(to, from->flow_count.counters, context);
 	if (!layout)
 		return 0;
 	memcpy(to->val, (const char *)from + layout->val, filter_bytes(layout));
@@ -75,14 +89,15 @@ static int spec_fill(struct univ_flow_spec *to, const struct ibv_flow_spec *from
 }
 
 /* Surplus specs are not read: the kernel refuses their number. */
-static int specs_fill(struct univ_flow_create *cmd, const struct ibv_flow_attr *attr)
+static int specs_fill(struct univ_flow_create *cmd, const struct ibv_flow_attr *attr,
+		      const struct ibv_context *context)
 {
 	const struct ibv_flow_spec *spec = (const void *)(attr + 1);
 	uint32_t i;
 	int err;
 
 	for (i = 0; i < cmd->count && i < UNIV_FLOW_SPECS; i++) {
-		err = spec_fill(&cmd->specs[i], spec);
+		err = spec_fill(&cmd->specs[i], spec, context);
 		if (err)
 			return err;
 		spec = (const void *)((const char *)spec + spec->hdr.size);
@@ -102,7 +117,7 @@ struct ibv_flow *univ_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr)
 	};
 	struct ibv_flow *flow;
 
-	if (specs_fill(&cmd, attr))
+	if (specs_fill(&cmd, attr, qp->context))
 		return NULL;
 	flow = malloc(sizeof(*flow));
 	if (!flow) {

@@ -54,6 +54,15 @@ int univ_modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *
 struct ibv_flow *univ_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr);
 int univ_destroy_flow(struct ibv_flow *flow);
 
+/* counters.c */
+struct ibv_counters *univ_create_counters(struct ibv_context *context,
+					  struct ibv_counters_init_attr *attr);
+int univ_destroy_counters(struct ibv_counters *counters);
+int univ_attach_counters_point_flow(struct ibv_counters *counters,
+				    struct ibv_counter_attach_attr *attr, struct ibv_flow *flow);
+int univ_read_counters(struct ibv_counters *counters, uint64_t *values, uint32_t count,
+		       uint32_t flags);
+
 /* wq.c */
 struct ibv_wq *univ_create_wq(struct ibv_context *context, struct ibv_wq_init_attr *attr);
 int univ_modify_wq(struct ibv_wq *wq, struct ibv_wq_attr *attr);

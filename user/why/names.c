@@ -94,6 +94,7 @@ const char *univ_object_name(uint32_t type)
 		[UNIV_OBJECT_WQ] = "work queue",
 		[UNIV_OBJECT_TABLE] = "receive indirection table",
 		[UNIV_OBJECT_DMAH] = "DMA handle",
+		[UNIV_OBJECT_COUNTERS] = "flow counters object",
 	};
 
 	return pick(names, UNIV_COUNT(names), type, "object");
@@ -118,6 +119,7 @@ const char *univ_object_users(uint32_t type)
 		[UNIV_OBJECT_WQ] = "destroy the receive indirection tables that name it first",
 		[UNIV_OBJECT_TABLE] = "destroy the queue pairs that use it first",
 		[UNIV_OBJECT_DMAH] = "deregister the memory regions that use it first",
+		[UNIV_OBJECT_COUNTERS] = "destroy the flows that it counts first",
 	};
 
 	return pick(users, UNIV_COUNT(users), type, NULL);
@@ -151,6 +153,8 @@ const char *univ_limit_name(uint32_t limit)
 		[UNIV_LIMIT_TABLE] = "as log_ind_tbl_size",
 		[UNIV_LIMIT_LISTENERS] = "channels for events of the device",
 		[UNIV_LIMIT_MR_PARTS] = "parts of a memory region (one for each extension)",
+		[UNIV_LIMIT_COUNTERS_INDEX] = "as the index of a value of flow counters",
+		[UNIV_LIMIT_COUNTERS_POINTS] = "points of flow counters or of a flow",
 	};
 
 	return pick(names, UNIV_COUNT(names), limit, "units");
@@ -271,6 +275,11 @@ static const struct flag rx_hash_fields[] = {
 	{},
 };
 
+static const struct flag counters_read_flags[] = {
+	FLAG(IBV_READ_COUNTERS_ATTR_PREFER_CACHED),
+	{},
+};
+
 static const struct flag no_flags[] = { {} };
 
 static const struct {
@@ -294,6 +303,8 @@ static const struct {
 	[UNIV_FLAGS_WQ] = { "create_flags", wq_flags },
 	[UNIV_FLAGS_WQ_MASK] = { "attr_mask", wq_mask_flags },
 	[UNIV_FLAGS_RX_HASH] = { "rx_hash_fields_mask", rx_hash_fields },
+	[UNIV_FLAGS_COUNTERS_MASK] = { "comp_mask", no_flags },
+	[UNIV_FLAGS_COUNTERS_READ] = { "flags", counters_read_flags },
 };
 
 const char *univ_flags_word(uint32_t word)

@@ -444,7 +444,7 @@ void univ_explain_flow(struct univ_line *line, const struct univ_failure *f)
 	case UNIV_FLOW_FAULT_SPEC:
 		univ_say(line, "spec %llu of the flow has the type 0x%llx, which is not supported; supported "
 			 "are specs of Ethernet, IPv4, IPv6, TCP and UDP without tunnels, and the actions "
-			 "tag and drop", bound, value);
+			 "tag, drop and count", bound, value);
 		return;
 	case UNIV_FLOW_FAULT_VALUE:
 		univ_say(line, "spec %llu of the flow (type 0x%llx) has a value out of range: a tag has 24 "
@@ -453,9 +453,27 @@ void univ_explain_flow(struct univ_line *line, const struct univ_failure *f)
 	case UNIV_FLOW_FAULT_PRIORITY:
 		univ_say(line, "the priority %llu of the flow is above %llu", value, bound);
 		return;
+	case UNIV_FLOW_FAULT_COUNTS:
+		univ_say(line, "spec %llu names flow counters, as another spec of the flow does; attach others "
+			 "with ibv_attach_counters_point_flow", bound);
+		return;
+	case UNIV_FLOW_FAULT_NO_POINT:
+		univ_say(line, "the flow counters of spec %llu would count nothing; call "
+			 "ibv_attach_counters_point_flow without a flow first", bound);
+		return;
 	default:
 		univ_say(line, "the device has no room for another flow; destroy flows that are not needed");
 	}
+}
+
+void univ_explain_counters(struct univ_line *line, const struct univ_failure *f)
+{
+	if (f->detail == UNIV_COUNTERS_FAULT_UNIT)
+		univ_say(line, "there is no counter_desc %llu; a flow is counted by IBV_COUNTER_PACKETS and "
+			 "IBV_COUNTER_BYTES", (ull)f->value);
+	else
+		univ_say(line, "the flow counters count a flow already, so the points of later flows cannot "
+			 "change; pass the flow, or create other flow counters");
 }
 
 void univ_explain_gid_index(struct univ_line *line, const struct univ_failure *f)

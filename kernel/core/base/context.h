@@ -25,8 +25,9 @@
  * univ_device.lock is held around the device's lists and the charge for a
  * context. univ_device.events_lock and univ_context.channels_lock are held
  * around lists and the locks of event queues. univ_device.domains_lock is held
- * under a live lock, around the creation and the end of domains. mmap() runs
- * under mmap_lock, so it takes none of the sleeping locks above it.
+ * under a live lock, around the creation and the end of domains.
+ * univ_counters.lock and univ_flow.lock are taken last and not together. mmap()
+ * runs under mmap_lock, so it takes none of the sleeping locks above it.
  */
 #ifndef UNIV_CONTEXT_H
 #define UNIV_CONTEXT_H

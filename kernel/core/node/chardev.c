@@ -110,6 +110,7 @@ static const struct {
 	int (*destroy)(struct univ_object *obj);
 } teardown[] = {
 	{ UNIV_OBJECT_FLOW, univ_flow_destroy },
+	{ UNIV_OBJECT_COUNTERS, univ_counters_destroy },
 	{ UNIV_OBJECT_QP, univ_qp_destroy },
 	{ UNIV_OBJECT_TABLE, univ_table_destroy },
 	{ UNIV_OBJECT_WQ, univ_wq_destroy },

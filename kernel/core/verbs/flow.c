@@ -8,13 +8,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
-#include "verbs.h"
-
-struct univ_flow {
-	struct univ_object obj;
-	struct ib_flow *ib;
-	struct univ_qp *qp;		/* dependant of it */
-};
+#include "flows.h"
 
 /* A tag has 24 bits, as in completions of mlx5. */
 #define FLOW_TAGS	BIT(24)
@@ -37,7 +31,7 @@ int univ_raw_explain(struct univ_hdr *hdr, int err)
 			    UNIV_PERMISSION_NETNS, CAP_NET_RAW, 0);
 }
 
-static int flow_fault(struct univ_hdr *hdr, int err, enum univ_flow_fault fault,
+int univ_flow_explain(struct univ_hdr *hdr, int err, enum univ_flow_fault fault,
 		      u64 value, u64 bound)
 {
 	return univ_explain(hdr, err, UNIV_REASON_FLOW, fault, value, bound);
@@ -58,6 +52,7 @@ static int spec_bytes(u32 type)
 		return offsetofend(struct ib_flow_tcp_udp_filter, src_port);
 	case UNIV_FLOW_TAG:
 	case UNIV_FLOW_DROP:
+	case UNIV_FLOW_COUNT:
 		return 0;
 	default:
 		return -1;
@@ -85,7 +80,8 @@ static bool filter_is_valid(const u8 *filter, u32 type, int bytes)
 
 static bool spec_is_valid(const struct univ_flow_spec *spec, int bytes)
 {
-	if (spec->tag >= (spec->type == UNIV_FLOW_TAG ? FLOW_TAGS : 1))
+	if (spec->type != UNIV_FLOW_COUNT &&
+	    spec->tag >= (spec->type == UNIV_FLOW_TAG ? FLOW_TAGS : 1))
 		return false;
 	return filter_is_valid(spec->val, spec->type, bytes) &&
 	       filter_is_valid(spec->mask, spec->type, bytes);
@@ -94,6 +90,7 @@ static bool spec_is_valid(const struct univ_flow_spec *spec, int bytes)
 static int specs_check(struct univ_flow_create *cmd)
 {
 	const struct univ_flow_spec *spec = cmd->specs;
+	bool counted = false;
 	u32 i;
 	int bytes;
 
@@ -103,14 +100,22 @@ static int specs_check(struct univ_flow_create *cmd)
 	for (i = 0; i < cmd->count; i++, spec++) {
 		bytes = spec_bytes(spec->type);
 		if (bytes < 0)
-			return flow_fault(&cmd->hdr, -EOPNOTSUPP,
-					  UNIV_FLOW_FAULT_SPEC, spec->type, i);
+			return univ_flow_explain(&cmd->hdr, -EOPNOTSUPP,
+						 UNIV_FLOW_FAULT_SPEC,
+						 spec->type, i);
 		if (bytes && cmd->type != UNIV_FLOW_NORMAL)
-			return flow_fault(&cmd->hdr, -EINVAL,
-					  UNIV_FLOW_FAULT_SPECS, cmd->type, 0);
+			return univ_flow_explain(&cmd->hdr, -EINVAL,
+						 UNIV_FLOW_FAULT_SPECS,
+						 cmd->type, 0);
 		if (!spec_is_valid(spec, bytes))
-			return flow_fault(&cmd->hdr, -EINVAL,
-					  UNIV_FLOW_FAULT_VALUE, spec->type, i);
+			return univ_flow_explain(&cmd->hdr, -EINVAL,
+						 UNIV_FLOW_FAULT_VALUE,
+						 spec->type, i);
+		if (counted && spec->type == UNIV_FLOW_COUNT)
+			return univ_flow_explain(&cmd->hdr, -EINVAL,
+						 UNIV_FLOW_FAULT_COUNTS,
+						 spec->tag, i);
+		counted |= spec->type == UNIV_FLOW_COUNT;
 	}
 	return 0;
 }
@@ -124,17 +129,20 @@ static int flow_check(struct univ_call *call, struct univ_flow_create *cmd)
 		return univ_explain(&cmd->hdr, -EPERM, UNIV_REASON_PERMISSION,
 				    0, CAP_NET_RAW, 0);
 	if (cmd->type > UNIV_FLOW_SNIFFER)
-		return flow_fault(&cmd->hdr, -EINVAL, UNIV_FLOW_FAULT_TYPE,
-				  cmd->type, 0);
+		return univ_flow_explain(&cmd->hdr, -EINVAL,
+					 UNIV_FLOW_FAULT_TYPE, cmd->type, 0);
 	if (cmd->flow_flags & ~UNIV_FLOW_DONT_TRAP)
-		return flow_fault(&cmd->hdr, -EOPNOTSUPP,
-				  UNIV_FLOW_FAULT_FLAGS, cmd->flow_flags, 0);
+		return univ_flow_explain(&cmd->hdr, -EOPNOTSUPP,
+					 UNIV_FLOW_FAULT_FLAGS, cmd->flow_flags,
+					 0);
 	if (cmd->flow_flags && cmd->type != UNIV_FLOW_NORMAL)
-		return flow_fault(&cmd->hdr, -EINVAL, UNIV_FLOW_FAULT_FLAGS,
-				  cmd->flow_flags, 0);
+		return univ_flow_explain(&cmd->hdr, -EINVAL,
+					 UNIV_FLOW_FAULT_FLAGS, cmd->flow_flags,
+					 0);
 	if (cmd->priority > U16_MAX)
-		return flow_fault(&cmd->hdr, -EINVAL, UNIV_FLOW_FAULT_PRIORITY,
-				  cmd->priority, U16_MAX);
+		return univ_flow_explain(&cmd->hdr, -EINVAL,
+					 UNIV_FLOW_FAULT_PRIORITY,
+					 cmd->priority, U16_MAX);
 	return specs_check(cmd);
 }
 
@@ -147,6 +155,18 @@ static int flow_check(struct univ_call *call, struct univ_flow_create *cmd)
 		memcpy(&(to)->mask, (from)->mask,			\
 		       offsetofend(typeof((to)->mask), last));		\
 	} while (0)
+
+/*
+ * Each flow has one spec of counters, since points may be attached to it later.
+ */
+static union ib_flow_spec *spec_count(union ib_flow_spec *to,
+				      struct univ_flow_counts *counts)
+{
+	to->type = UNIV_FLOW_COUNT;
+	to->flow_count.size = sizeof(to->flow_count);
+	to->flow_count.counters = &counts->ib;
+	return (void *)to + to->size;
+}
 
 /* Returns the spec that follows. */
 static union ib_flow_spec *spec_fill(union ib_flow_spec *to,
@@ -177,26 +197,39 @@ static union ib_flow_spec *spec_fill(union ib_flow_spec *to,
 	return (void *)to + to->size;
 }
 
-static struct ib_flow *flow_create_ib(struct ib_qp *qp,
-				      const struct univ_flow_create *cmd)
+static void specs_fill(struct ib_flow_attr *attr,
+		       const struct univ_flow_create *cmd,
+		       struct univ_flow_counts *counts)
 {
-	union ib_flow_spec *spec;
-	struct ib_flow_attr *attr;
-	struct ib_flow *flow;
+	union ib_flow_spec *spec = attr->flows;
 	u32 i;
 
-	attr = kzalloc(struct_size(attr, flows, cmd->count), GFP_KERNEL);
+	for (i = 0; i < cmd->count; i++) {
+		if (cmd->specs[i].type == UNIV_FLOW_COUNT)
+			continue;
+		spec = spec_fill(spec, &cmd->specs[i]);
+		attr->num_of_specs++;
+	}
+	spec = spec_count(spec, counts);
+	attr->num_of_specs++;
+	attr->size = (void *)spec - (void *)attr;
+}
+
+static struct ib_flow *flow_create_ib(struct ib_qp *qp,
+				      const struct univ_flow_create *cmd,
+				      struct univ_flow_counts *counts)
+{
+	struct ib_flow_attr *attr;
+	struct ib_flow *flow;
+
+	attr = kzalloc(struct_size(attr, flows, cmd->count + 1), GFP_KERNEL);
 	if (!attr)
 		return ERR_PTR(-ENOMEM);
 	attr->type = cmd->type;
 	attr->priority = cmd->priority;
 	attr->flags = cmd->flow_flags;
 	attr->port = cmd->port_num;
-	attr->num_of_specs = cmd->count;
-	spec = attr->flows;
-	for (i = 0; i < cmd->count; i++)
-		spec = spec_fill(spec, &cmd->specs[i]);
-	attr->size = (void *)spec - (void *)attr;
+	specs_fill(attr, cmd, counts);
 	flow = qp->device->ops.create_flow(qp, attr, NULL);
 	kfree(attr);
 	if (IS_ERR(flow))
@@ -204,6 +237,21 @@ static struct ib_flow *flow_create_ib(struct ib_qp *qp,
 	flow->qp = qp;
 	flow->device = qp->device;
 	return flow;
+}
+
+static int flow_build_ib(struct univ_flow *flow, struct univ_flow_create *cmd)
+{
+	int ret;
+
+	flow->ib = flow_create_ib(flow->qp->ib, cmd, flow->counts);
+	if (!IS_ERR(flow->ib))
+		return 0;
+	univ_flow_counts_destroy(flow);
+	ret = PTR_ERR(flow->ib);
+	if (ret == -ENOSPC)
+		return univ_flow_explain(&cmd->hdr, ret, UNIV_FLOW_FAULT_FULL,
+					 0, 0);
+	return univ_raw_explain(&cmd->hdr, ret);
 }
 
 static struct univ_flow *flow_build(struct univ_call *call,
@@ -222,13 +270,11 @@ static struct univ_flow *flow_build(struct univ_call *call,
 		kfree(flow);
 		return ERR_PTR(ret);
 	}
-	flow->ib = flow_create_ib(qp->ib, cmd);
-	if (!IS_ERR(flow->ib))
+	ret = univ_flow_counts_create(flow, call->ctx, cmd);
+	if (!ret)
+		ret = flow_build_ib(flow, cmd);
+	if (!ret)
 		return flow;
-	ret = PTR_ERR(flow->ib);
-	ret = ret == -ENOSPC ?
-		      flow_fault(&cmd->hdr, ret, UNIV_FLOW_FAULT_FULL, 0, 0) :
-		      univ_raw_explain(&cmd->hdr, ret);
 	univ_object_release(&flow->obj);
 	return ERR_PTR(ret);
 }
@@ -272,9 +318,11 @@ int univ_flow_destroy(struct univ_object *obj)
 	struct univ_flow *flow = container_of(obj, struct univ_flow, obj);
 	int ret = flow->ib->device->ops.destroy_flow(flow->ib);
 
-	if (!ret)
-		univ_object_undepend(&flow->qp->obj);
-	return ret;
+	if (ret)
+		return ret;
+	univ_flow_counts_destroy(flow);
+	univ_object_undepend(&flow->qp->obj);
+	return 0;
 }
 
 int univ_flow_destroy_ioctl(struct univ_call *call, void *arg)

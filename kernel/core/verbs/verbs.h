@@ -142,6 +142,7 @@ bool univ_raw_offered(const struct univ_device *dev);
 /* Explains the error of a driver for raw packets. */
 int univ_raw_explain(struct univ_hdr *hdr, int err);
 int univ_flow_destroy(struct univ_object *obj);
+int univ_counters_destroy(struct univ_object *obj);
 struct univ_region *univ_recv_region_create(struct univ_context *ctx,
 					    u32 max_wr, u32 max_sge,
 					    struct univ_ring_map *map,

@@ -37,6 +37,7 @@ struct match {
  * @link: in uroce_dev.flows, under RCU, in ascending order of @rank
  * @qp: the queue pair, which is not destroyed before the flow
  * @rank: a frame goes to all matching flows of the lowest rank that one has
+ * @counters: counts the frames; NULL for flows of other users than the core
  * @tag: of completions
  * @type: enum ib_flow_attr_type
  * @drops: drops the frames
@@ -52,6 +53,7 @@ struct flow {
 	struct rcu_head rcu;
 	struct list_head link;
 	struct uroce_qp *qp;
+	struct ib_counters *counters;
 	u32 rank;
 	u32 tag;
 	u8 type;
@@ -118,6 +120,8 @@ u32 uroce_flows_deliver(const struct uroce_dev *dev,
 			continue;
 		if (!flow->shares)
 			last = flow->rank;
+		if (flow->counters)
+			univ_flow_count(flow->counters, uroce_frame_len(frame));
 		if (flow->drops)
 			continue;
 		uroce_frame_receive(flow->qp, frame, flow->tag);
@@ -192,6 +196,9 @@ static bool spec_take(struct flow *flow, const union ib_flow_spec *spec)
 		return true;
 	case IB_FLOW_SPEC_ACTION_DROP:
 		flow->drops = true;
+		return true;
+	case IB_FLOW_SPEC_ACTION_COUNT:
+		flow->counters = spec->flow_count.counters;
 		return true;
 	default:
 		return false;

@@ -14,6 +14,9 @@
 #ifndef UROCE_RAW_H
 #define UROCE_RAW_H
 
+#include <linux/if_vlan.h>
+
+#include "flow.h"
 #include "../net/net.h"
 #include "../qp/qp.h"
 
@@ -80,6 +83,11 @@ struct uroce_frame {
 	u8 l4;
 	bool sums_ok;
 };
+
+static inline u32 uroce_frame_len(const struct uroce_frame *frame)
+{
+	return (frame->tagged ? VLAN_ETH_HLEN : ETH_HLEN) + frame->len;
+}
 
 /*
  * frame.c: uroce_frame_parse() fills in a frame whose Ethernet header is that

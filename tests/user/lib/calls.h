@@ -36,6 +36,7 @@ static const struct {
 	{ "recv_cq", UNIV_OBJECT_CQ },	{ "dm", UNIV_OBJECT_DM },
 	{ "cntr", UNIV_OBJECT_CNTR },	{ "flow", UNIV_OBJECT_FLOW },
 	{ "wq", UNIV_OBJECT_WQ },	{ "table", UNIV_OBJECT_TABLE },	{ "dmah", UNIV_OBJECT_DMAH },
+	{ "counters", UNIV_OBJECT_COUNTERS },
 };
 
 static enum univ_object_type kind_named(const char *name, size_t length)

@@ -43,6 +43,8 @@ static struct {
 	uint32_t dmah;		/* 0 if DMA handles are not supported. */
 	uint32_t bare;		/* The queue pair of fill_qp_cntr(), or 0. */
 	uint32_t frames;	/* A queue pair of raw packets, or 0. */
+	uint32_t counters;	/* Flow counters, or 0 without raw packets. */
+	uint32_t flow;		/* The flow of fill_attach(), or 0. */
 	uint8_t *mem;
 	struct univ_gid_entry gids[64];
 } env;
@@ -299,6 +301,21 @@ static void fill_flow(void *arg)
 	a->specs[1].tag = 7;
 }
 
+/* A flow has few points, so each call gets a new flow. */
+static void fill_attach(void *arg)
+{
+	struct univ_flow_create flow = { .port_num = PORT };
+
+	if (!env.counters)
+		return;
+	if (env.flow)
+		raw_destroy(env.fd, UNIV_FLOW_DESTROY, env.flow);
+	fill_flow(&flow);
+	NEED_OK(raw_call(env.fd, UNIV_FLOW_CREATE, &flow));
+	env.flow = flow.handle;
+	((struct univ_counters_attach *)arg)->flow = env.flow;
+}
+
 static void fill_mcast(void *arg)
 {
 	static const uint8_t group[16] = { [10] = 0xff, [11] = 0xff, 239, 7, 7, 7 };
@@ -370,7 +387,7 @@ static const struct special {
 	uint32_t feature;
 	bool may_refuse;
 	const char *reserved;	/* A field that must be zero although its name does not say so. */
-	const char *ignored;	/* A handle that this kind ignores. */
+	const char *ignored;	/* A handle that this kind ignores, or that may be 0. */
 } special[] = {
 	{ UNIV_CONTEXT_QUERY, .min = AT(univ_context_query, bell_offset), .reserved = "features" },
 	{ UNIV_DEVICE_QUERY, .min = AT(univ_device_query, rate_limit_min) },
@@ -411,6 +428,8 @@ static const struct special {
 	{ UNIV_MCAST_DETACH, .fill = fill_mcast },
 	{ UNIV_ASYNC_SET, .fill = fill_async },
 	{ UNIV_FLOW_CREATE, .fill = fill_flow },
+	/* Its flow may be 0. */
+	{ UNIV_COUNTERS_ATTACH, .fill = fill_attach, .ignored = "flow" },
 	{ UNIV_DM_ALLOC, .fill = fill_dm },
 	{ UNIV_MR_DM_REG, .fill = fill_mr_dm, .feature = UNIV_FEATURE_DM },
 	{ UNIV_MR_NULL_ALLOC, .feature = UNIV_FEATURE_DM },
@@ -434,7 +453,7 @@ static uint32_t kind_feature(enum univ_object_type type)
 	       type == UNIV_OBJECT_XRCD ? UNIV_FEATURE_XRC :
 	       type == UNIV_OBJECT_DM ? UNIV_FEATURE_DM :
 	       type == UNIV_OBJECT_CNTR ? UNIV_FEATURE_CNTRS :
-	       type == UNIV_OBJECT_FLOW ? UNIV_FEATURE_RAW :
+	       type == UNIV_OBJECT_FLOW || type == UNIV_OBJECT_COUNTERS ? UNIV_FEATURE_RAW :
 	       type == UNIV_OBJECT_DMAH ? UNIV_FEATURE_DMAH :
 	       type == UNIV_OBJECT_WQ || type == UNIV_OBJECT_TABLE ? UNIV_FEATURE_WQ : 0;
 }
@@ -549,6 +568,8 @@ static uint32_t env_handle(enum univ_object_type type)
 		return env.wq;
 	case UNIV_OBJECT_DMAH:
 		return env.dmah;
+	case UNIV_OBJECT_COUNTERS:
+		return env.counters;
 	default:
 		return 0;
 	}
@@ -668,14 +689,19 @@ static void set_up_channel(void)
 
 static void set_up_frames(void)
 {
+	struct univ_counters_create counters = { 0 };
 	struct univ_qp_create create = { 0 };
 
 	env.frames = 0;
+	env.counters = 0;
+	env.flow = 0;
 	if (!raw_offers(env.fd, UNIV_FEATURE_RAW))
 		return;
 	fill_raw_qp(&create);
 	NEED_OK(raw_call(env.fd, UNIV_QP_CREATE, &create));
 	env.frames = create.handle;
+	NEED_OK(raw_call(env.fd, UNIV_COUNTERS_CREATE, &counters));
+	env.counters = counters.handle;
 }
 
 static void set_up_wq(void)
