@@ -1908,12 +1908,20 @@ enum univ_flow_flags {
 
 /**
  * enum univ_flow_spec_type - kinds of specs; values of enum ibv_flow_spec_type
- * @UNIV_FLOW_ETH: Ethernet header; its type and VLAN tag are those behind the
- *	first VLAN tag and in it
+ * @UNIV_FLOW_ETH: Ethernet header; its type is that behind the last VLAN tag,
+ *	its tag the first one
  * @UNIV_FLOW_IPV4: IPv4 header
  * @UNIV_FLOW_IPV6: IPv6 header
+ * @UNIV_FLOW_ESP: ESP header
  * @UNIV_FLOW_TCP: TCP ports
  * @UNIV_FLOW_UDP: UDP ports
+ * @UNIV_FLOW_VXLAN: network identifier of VXLAN
+ * @UNIV_FLOW_GRE: GRE header; a key in the mask needs a frame with a key
+ * @UNIV_FLOW_MPLS: first entry of the labels behind the header of the spec
+ *	before it: IP, UDP or GRE; with others behind the Ethernet header
+ * @UNIV_FLOW_INNER: a flag: the header is in a tunnel (VXLAN, GRE, MPLS in UDP,
+ *	GRE or IP, or IP in IP); for Ethernet, IP, ESP, TCP, UDP and MPLS, whose
+ *	labels are then behind the inner Ethernet header
  * @UNIV_FLOW_TAG: completions of the flow have the tag @tag of 24 bits
  * @UNIV_FLOW_DROP: frames of the flow are dropped
  * @UNIV_FLOW_COUNT: frames of the flow are counted by the points of the flow
@@ -1923,8 +1931,13 @@ enum univ_flow_spec_type {
 	UNIV_FLOW_ETH		= 0x20,
 	UNIV_FLOW_IPV4		= 0x30,
 	UNIV_FLOW_IPV6		= 0x31,
+	UNIV_FLOW_ESP		= 0x34,
 	UNIV_FLOW_TCP		= 0x40,
 	UNIV_FLOW_UDP		= 0x41,
+	UNIV_FLOW_VXLAN		= 0x50,
+	UNIV_FLOW_GRE		= 0x51,
+	UNIV_FLOW_MPLS		= 0x60,
+	UNIV_FLOW_INNER		= 0x100,
 	UNIV_FLOW_TAG		= 0x1000,
 	UNIV_FLOW_DROP		= 0x1001,
 	UNIV_FLOW_COUNT		= 0x1003,
@@ -1940,8 +1953,10 @@ enum univ_flow_spec_type {
  *
  * @val and @mask begin with the struct that libibverbs has for the type: struct
  * ibv_flow_eth_filter (16 bytes), ibv_flow_ipv4_ext_filter (12),
- * ibv_flow_ipv6_filter (39) or ibv_flow_tcp_udp_filter (4). Numbers are in
- * network order. Bytes behind it are zero, and so are all bytes for an action.
+ * ibv_flow_ipv6_filter (39), ibv_flow_esp_filter (8), ibv_flow_tcp_udp_filter
+ * (4), ibv_flow_tunnel_filter (4), ibv_flow_gre_filter (8) or
+ * ibv_flow_mpls_filter (4). Numbers are in network order. Bytes behind it are
+ * zero, and so are all bytes for an action.
  */
 struct univ_flow_spec {
 	__u32 type;
@@ -1950,7 +1965,8 @@ struct univ_flow_spec {
 	__u8 mask[40];
 };
 
-#define UNIV_FLOW_SPECS 8
+/* Most specs of a flow. The first version of struct univ_flow_create had 8. */
+#define UNIV_FLOW_SPECS 10
 
 /**
  * enum univ_flow_fault - cause of a %UNIV_REASON_FLOW
@@ -1970,6 +1986,8 @@ struct univ_flow_spec {
  *	handle. Bound: index.
  * @UNIV_FLOW_FAULT_NO_POINT: the flow counters have no point. Value: handle.
  *	Bound: index.
+ * @UNIV_FLOW_FAULT_CONTRADICTION: no frame can match both of two specs. Value:
+ *	index. Bound: index of the later one.
  */
 enum univ_flow_fault {
 	UNIV_FLOW_FAULT_TYPE,
@@ -1981,6 +1999,7 @@ enum univ_flow_fault {
 	UNIV_FLOW_FAULT_FULL,
 	UNIV_FLOW_FAULT_COUNTS,
 	UNIV_FLOW_FAULT_NO_POINT,
+	UNIV_FLOW_FAULT_CONTRADICTION,
 };
 
 /**

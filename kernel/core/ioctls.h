@@ -102,7 +102,7 @@
 	X(AH_MODIFY, ah_modify, ah_modify, attr,			\
 	  R(ah_modify, reserved) R(ah_modify, attr.reserved))		\
 	X(MR_SHARE, mr_share, mr_share, length, )			\
-	X(FLOW_CREATE, flow_create, flow_create, specs,			\
+	X(FLOW_CREATE, flow_create, flow_create, specs[7],		\
 	  R(flow_create, reserved))					\
 	X(FLOW_DESTROY, flow_destroy, destroy, reserved,		\
 	  R(destroy, reserved))						\

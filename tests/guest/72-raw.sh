@@ -17,6 +17,7 @@ need_far_and_near || exit 1
 
 user_test raw 100
 user_test raw_headers 200
+user_test raw_tunnels 200
 user_test flow_counters 100
 user_test bad_flows 100
 

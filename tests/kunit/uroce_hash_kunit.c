@@ -45,19 +45,20 @@ static const struct vector {
 static struct uroce_frame frame_of(struct kunit *test, const struct vector *v, u8 l4)
 {
 	struct uroce_frame frame = {
-		.l3 = strchr(v->src, ':') ? 6 : 4,
-		.l4 = l4,
-		.ports = { .src = htons(v->sport), .dst = htons(v->dport) },
+		.has = (strchr(v->src, ':') ? UROCE_HAS_IPV6 : UROCE_HAS_IPV4) |
+		       (l4 == IPPROTO_TCP ? UROCE_HAS_TCP :
+			l4 == IPPROTO_UDP ? UROCE_HAS_UDP : 0),
+		.outer.ports = { .src = htons(v->sport), .dst = htons(v->dport) },
 	};
 	const char *end;
 	bool ok;
 
-	if (frame.l3 == 4)
-		ok = in4_pton(v->src, -1, (u8 *)&frame.ip.v4.src, -1, &end) &&
-		     in4_pton(v->dst, -1, (u8 *)&frame.ip.v4.dst, -1, &end);
+	if (frame.has & UROCE_HAS_IPV4)
+		ok = in4_pton(v->src, -1, (u8 *)&frame.outer.ip.v4.src, -1, &end) &&
+		     in4_pton(v->dst, -1, (u8 *)&frame.outer.ip.v4.dst, -1, &end);
 	else
-		ok = in6_pton(v->src, -1, (u8 *)&frame.ip.v6.src, -1, &end) &&
-		     in6_pton(v->dst, -1, (u8 *)&frame.ip.v6.dst, -1, &end);
+		ok = in6_pton(v->src, -1, (u8 *)&frame.outer.ip.v6.src, -1, &end) &&
+		     in6_pton(v->dst, -1, (u8 *)&frame.outer.ip.v6.dst, -1, &end);
 	KUNIT_ASSERT_TRUE(test, ok);
 	return frame;
 }
@@ -91,15 +92,15 @@ static void one_field(struct kunit *test)
 {
 	struct uroce_frame a = frame_of(test, &vectors[0], IPPROTO_TCP), b = a;
 
-	b.ip.v4.src ^= htonl(1);
-	b.ports.src ^= htons(1);
+	b.outer.ip.v4.src ^= htonl(1);
+	b.outer.ports.src ^= htons(1);
 	KUNIT_EXPECT_EQ(test, hash(&a, UNIV_RX_HASH_DST_IPV4), hash(&b, UNIV_RX_HASH_DST_IPV4));
 	KUNIT_EXPECT_NE(test, hash(&a, UNIV_RX_HASH_SRC_IPV4), hash(&b, UNIV_RX_HASH_SRC_IPV4));
 	KUNIT_EXPECT_EQ(test, hash(&a, UNIV_RX_HASH_DST_PORT_TCP),
 			hash(&b, UNIV_RX_HASH_DST_PORT_TCP));
 	KUNIT_EXPECT_NE(test, hash(&a, UNIV_RX_HASH_SRC_PORT_TCP),
 			hash(&b, UNIV_RX_HASH_SRC_PORT_TCP));
-	b.ip.v4.src = b.ip.v4.dst;
+	b.outer.ip.v4.src = b.outer.ip.v4.dst;
 	KUNIT_EXPECT_EQ(test, hash(&a, UNIV_RX_HASH_DST_IPV4), hash(&b, UNIV_RX_HASH_SRC_IPV4));
 }
 
@@ -121,7 +122,7 @@ static void fragments(struct kunit *test)
 	struct uroce_frame first = frame_of(test, &vectors[0], IPPROTO_UDP);
 	struct uroce_frame last = frame_of(test, &vectors[0], 0);
 
-	first.ip.v4.flags = UROCE_FRAME_MF;
+	first.outer.ip.v4.flags = UROCE_FRAME_MF;
 	KUNIT_EXPECT_EQ(test, hash(&first, IPV4 | UDP), vectors[0].addresses);
 	KUNIT_EXPECT_EQ(test, hash(&last, IPV4 | UDP), vectors[0].addresses);
 }

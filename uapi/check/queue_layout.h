@@ -256,7 +256,7 @@ AT(univ_flow_spec, tag, 4);
 AT(univ_flow_spec, val, 8);
 AT(univ_flow_spec, mask, 48);
 
-SIZE(univ_flow_create, 768);
+SIZE(univ_flow_create, 944);
 AT(univ_flow_create, hdr, 0);
 AT(univ_flow_create, qp, 32);
 AT(univ_flow_create, type, 36);

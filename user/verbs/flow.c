@@ -21,6 +21,7 @@ struct spec_layout {
 	size_t bytes;
 };
 
+/* The types may have IBV_FLOW_SPEC_INNER; the kernel refuses it for tunnels. */
 #define LAYOUT(the_type, the_kernel, member)						\
 	{										\
 		.type = IBV_FLOW_SPEC_##the_type,					\
@@ -35,14 +36,18 @@ static const struct spec_layout layouts[] = {
 	LAYOUT(IPV4, IPV4, ipv4),
 	LAYOUT(IPV4_EXT, IPV4, ipv4_ext),
 	LAYOUT(IPV6, IPV6, ipv6),
+	LAYOUT(ESP, ESP, esp),
 	LAYOUT(TCP, TCP, tcp_udp),
 	LAYOUT(UDP, UDP, tcp_udp),
+	LAYOUT(VXLAN_TUNNEL, VXLAN, tunnel),
+	LAYOUT(GRE, GRE, gre),
+	LAYOUT(MPLS, MPLS, mpls),
 };
 
 static const struct spec_layout *layout_of(uint32_t type)
 {
 	for (size_t i = 0; i < UNIV_COUNT(layouts); i++)
-		if (layouts[i].type == type)
+		if (layouts[i].type == (type & ~(uint32_t)IBV_FLOW_SPEC_INNER))
 			return &layouts[i];
 	return NULL;
 }
@@ -76,7 +81,8 @@ static int spec_fill(struct univ_flow_spec *to, const struct ibv_flow_spec *from
 		least = sizeof(from->flow_count);
 	if (from->hdr.size < least)
 		return univ_fail_size(VERB, EINVAL, from->hdr.size, least);
-	to->type = layout ? layout->kernel : (uint32_t)from->hdr.type;
+	to->type = layout ? layout->kernel | (from->hdr.type & IBV_FLOW_SPEC_INNER) :
+			    (uint32_t)from->hdr.type;
 	if (from->hdr.type == IBV_FLOW_SPEC_ACTION_TAG)
 		to->tag = from->flow_tag.tag_id;
 	if (from->hdr.type == IBV_FLOW_SPEC_ACTION_COUNT)

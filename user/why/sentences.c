@@ -443,15 +443,18 @@ void univ_explain_flow(struct univ_line *line, const struct univ_failure *f)
 		return;
 	case UNIV_FLOW_FAULT_SPEC:
 		univ_say(line, "spec %llu of the flow has the type 0x%llx, which is not supported; supported "
-			 "are specs of Ethernet, IPv4, IPv6, TCP and UDP without tunnels, and the actions "
-			 "tag, drop and count", bound, value);
+			 "are all headers of enum ibv_flow_spec_type (IBV_FLOW_SPEC_INNER for those in "
+			 "tunnels, but not for VXLAN and GRE), and the actions tag, drop and count", bound, value);
 		return;
 	case UNIV_FLOW_FAULT_VALUE:
 		univ_say(line, "spec %llu of the flow (type 0x%llx) has a value out of range: a tag has 24 "
-			 "bits, a flow label 20 bits in network order", bound, value);
+			 "bits, a flow label 20 and tunnel_id 24 bits in network order", bound, value);
 		return;
 	case UNIV_FLOW_FAULT_PRIORITY:
 		univ_say(line, "the priority %llu of the flow is above %llu", value, bound);
+		return;
+	case UNIV_FLOW_FAULT_CONTRADICTION:
+		univ_say(line, "no frame can match both spec %llu and spec %llu of the flow", value, bound);
 		return;
 	case UNIV_FLOW_FAULT_COUNTS:
 		univ_say(line, "spec %llu names flow counters, as another spec of the flow does; attach others "

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Flows: ibv_create_flow(3). A flow selects frames for a raw packet queue pair.
- * Each spec is checked here, so that a driver sees only fields that exist, and
- * only values that they can have.
  */
 #include <linux/capability.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
 #include "flows.h"
-
-/* A tag has 24 bits, as in completions of mlx5. */
-#define FLOW_TAGS	BIT(24)
-#define FLOW_LABELS	BIT(20)
 
 bool univ_raw_offered(const struct univ_device *dev)
 {
@@ -35,89 +29,6 @@ int univ_flow_explain(struct univ_hdr *hdr, int err, enum univ_flow_fault fault,
 		      u64 value, u64 bound)
 {
 	return univ_explain(hdr, err, UNIV_REASON_FLOW, fault, value, bound);
-}
-
-/* The bytes of a filter that a type of spec has; -1 if it is unknown. */
-static int spec_bytes(u32 type)
-{
-	switch (type) {
-	case UNIV_FLOW_ETH:
-		return offsetofend(struct ib_flow_eth_filter, vlan_tag);
-	case UNIV_FLOW_IPV4:
-		return offsetofend(struct ib_flow_ipv4_filter, flags);
-	case UNIV_FLOW_IPV6:
-		return offsetofend(struct ib_flow_ipv6_filter, hop_limit);
-	case UNIV_FLOW_TCP:
-	case UNIV_FLOW_UDP:
-		return offsetofend(struct ib_flow_tcp_udp_filter, src_port);
-	case UNIV_FLOW_TAG:
-	case UNIV_FLOW_DROP:
-	case UNIV_FLOW_COUNT:
-		return 0;
-	default:
-		return -1;
-	}
-}
-
-static u32 filter_label(const u8 *filter)
-{
-	__be32 label;
-
-	memcpy(&label,
-	       filter + offsetof(struct ib_flow_ipv6_filter, flow_label),
-	       sizeof(label));
-	return be32_to_cpu(label);
-}
-
-static bool filter_is_valid(const u8 *filter, u32 type, int bytes)
-{
-	const int room = sizeof_field(struct univ_flow_spec, val);
-
-	if (bytes < room && memchr_inv(filter + bytes, 0, room - bytes))
-		return false;
-	return type != UNIV_FLOW_IPV6 || filter_label(filter) < FLOW_LABELS;
-}
-
-static bool spec_is_valid(const struct univ_flow_spec *spec, int bytes)
-{
-	if (spec->type != UNIV_FLOW_COUNT &&
-	    spec->tag >= (spec->type == UNIV_FLOW_TAG ? FLOW_TAGS : 1))
-		return false;
-	return filter_is_valid(spec->val, spec->type, bytes) &&
-	       filter_is_valid(spec->mask, spec->type, bytes);
-}
-
-static int specs_check(struct univ_flow_create *cmd)
-{
-	const struct univ_flow_spec *spec = cmd->specs;
-	bool counted = false;
-	u32 i;
-	int bytes;
-
-	if (cmd->count > UNIV_FLOW_SPECS)
-		return univ_explain_limit(&cmd->hdr, UNIV_LIMIT_FLOW_SPECS,
-					  cmd->count, UNIV_FLOW_SPECS);
-	for (i = 0; i < cmd->count; i++, spec++) {
-		bytes = spec_bytes(spec->type);
-		if (bytes < 0)
-			return univ_flow_explain(&cmd->hdr, -EOPNOTSUPP,
-						 UNIV_FLOW_FAULT_SPEC,
-						 spec->type, i);
-		if (bytes && cmd->type != UNIV_FLOW_NORMAL)
-			return univ_flow_explain(&cmd->hdr, -EINVAL,
-						 UNIV_FLOW_FAULT_SPECS,
-						 cmd->type, 0);
-		if (!spec_is_valid(spec, bytes))
-			return univ_flow_explain(&cmd->hdr, -EINVAL,
-						 UNIV_FLOW_FAULT_VALUE,
-						 spec->type, i);
-		if (counted && spec->type == UNIV_FLOW_COUNT)
-			return univ_flow_explain(&cmd->hdr, -EINVAL,
-						 UNIV_FLOW_FAULT_COUNTS,
-						 spec->tag, i);
-		counted |= spec->type == UNIV_FLOW_COUNT;
-	}
-	return 0;
 }
 
 /* In the order of ib_uverbs, except that the device is asked first. */
@@ -143,76 +54,7 @@ static int flow_check(struct univ_call *call, struct univ_flow_create *cmd)
 		return univ_flow_explain(&cmd->hdr, -EINVAL,
 					 UNIV_FLOW_FAULT_PRIORITY,
 					 cmd->priority, U16_MAX);
-	return specs_check(cmd);
-}
-
-/* The filter of a spec follows its type and its size, and the mask follows. */
-#define SPEC_FILL(to, from, last)					\
-	do {								\
-		(to)->size = sizeof(*(to));				\
-		memcpy(&(to)->val, (from)->val,				\
-		       offsetofend(typeof((to)->val), last));		\
-		memcpy(&(to)->mask, (from)->mask,			\
-		       offsetofend(typeof((to)->mask), last));		\
-	} while (0)
-
-/*
- * Each flow has one spec of counters, since points may be attached to it later.
- */
-static union ib_flow_spec *spec_count(union ib_flow_spec *to,
-				      struct univ_flow_counts *counts)
-{
-	to->type = UNIV_FLOW_COUNT;
-	to->flow_count.size = sizeof(to->flow_count);
-	to->flow_count.counters = &counts->ib;
-	return (void *)to + to->size;
-}
-
-/* Returns the spec that follows. */
-static union ib_flow_spec *spec_fill(union ib_flow_spec *to,
-				     const struct univ_flow_spec *from)
-{
-	to->type = from->type;
-	switch (from->type) {
-	case UNIV_FLOW_ETH:
-		SPEC_FILL(&to->eth, from, vlan_tag);
-		break;
-	case UNIV_FLOW_IPV4:
-		SPEC_FILL(&to->ipv4, from, flags);
-		break;
-	case UNIV_FLOW_IPV6:
-		SPEC_FILL(&to->ipv6, from, hop_limit);
-		break;
-	case UNIV_FLOW_TCP:
-	case UNIV_FLOW_UDP:
-		SPEC_FILL(&to->tcp_udp, from, src_port);
-		break;
-	case UNIV_FLOW_TAG:
-		to->flow_tag.size = sizeof(to->flow_tag);
-		to->flow_tag.tag_id = from->tag;
-		break;
-	default:
-		to->drop.size = sizeof(to->drop);
-	}
-	return (void *)to + to->size;
-}
-
-static void specs_fill(struct ib_flow_attr *attr,
-		       const struct univ_flow_create *cmd,
-		       struct univ_flow_counts *counts)
-{
-	union ib_flow_spec *spec = attr->flows;
-	u32 i;
-
-	for (i = 0; i < cmd->count; i++) {
-		if (cmd->specs[i].type == UNIV_FLOW_COUNT)
-			continue;
-		spec = spec_fill(spec, &cmd->specs[i]);
-		attr->num_of_specs++;
-	}
-	spec = spec_count(spec, counts);
-	attr->num_of_specs++;
-	attr->size = (void *)spec - (void *)attr;
+	return univ_flow_specs_check(cmd);
 }
 
 static struct ib_flow *flow_create_ib(struct ib_qp *qp,
@@ -229,7 +71,7 @@ static struct ib_flow *flow_create_ib(struct ib_qp *qp,
 	attr->priority = cmd->priority;
 	attr->flags = cmd->flow_flags;
 	attr->port = cmd->port_num;
-	specs_fill(attr, cmd, counts);
+	univ_flow_specs_fill(attr, cmd, counts);
 	flow = qp->device->ops.create_flow(qp, attr, NULL);
 	kfree(attr);
 	if (IS_ERR(flow))

@@ -27,6 +27,15 @@ int univ_flow_counts_create(struct univ_flow *flow, struct univ_context *ctx,
 			    struct univ_flow_create *cmd);
 void univ_flow_counts_destroy(struct univ_flow *flow);
 
+/*
+ * flow_spec.c: checks the specs; writes them for the device, behind @attr,
+ * which has room for one more.
+ */
+int univ_flow_specs_check(struct univ_flow_create *cmd);
+void univ_flow_specs_fill(struct ib_flow_attr *attr,
+			  const struct univ_flow_create *cmd,
+			  struct univ_flow_counts *counts);
+
 int univ_flow_explain(struct univ_hdr *hdr, int err, enum univ_flow_fault fault,
 		      u64 value, u64 bound);
 

@@ -12,20 +12,16 @@
 
 /**
  * struct match - a condition
- * @layer: offset in struct uroce_frame of the bytes that are compared
+ * @at: offset in struct uroce_frame of the bytes that are compared
  * @len: number of these bytes; the first and the last one have a mask
- * @l3: the frame has this IP version; 0 for any
- * @l4: the frame has ports of this protocol; 0 for any
- * @tagged: the frame has a VLAN tag
+ * @has: the frame has these headers: bits of uroce_frame.has
  * @val: their values, and zero where @mask is
  * @mask: bits that are compared
  */
 struct match {
-	u8 layer;
+	u16 at;
 	u8 len;
-	u8 l3;
-	u8 l4;
-	bool tagged;
+	u32 has;
 	u8 val[40];
 	u8 mask[40];
 };
@@ -71,12 +67,10 @@ struct flow {
 
 static bool meets(const struct uroce_frame *frame, const struct match *match)
 {
-	const u8 *field = (const u8 *)frame + match->layer;
+	const u8 *field = (const u8 *)frame + match->at;
 	u8 i;
 
-	if ((match->l3 && match->l3 != frame->l3) ||
-	    (match->l4 && match->l4 != frame->l4) ||
-	    (match->tagged && !frame->tagged))
+	if (match->has & ~frame->has)
 		return false;
 	for (i = 0; i < match->len; i++)
 		if ((field[i] & match->mask[i]) != match->val[i])
@@ -89,7 +83,7 @@ static bool wants(const struct flow *flow, const struct uroce_frame *frame)
 	u8 i;
 
 	if (flow->type == IB_FLOW_ATTR_MC_DEFAULT)
-		return is_multicast_ether_addr(frame->eth.dst);
+		return is_multicast_ether_addr(frame->outer.eth.dst);
 	for (i = 0; i < flow->count; i++)
 		if (!meets(frame, &flow->match[i]))
 			return false;
@@ -132,17 +126,31 @@ u32 uroce_flows_deliver(const struct uroce_dev *dev,
 
 /* ---- specs --------------------------------------------------------------- */
 
+/* The fields of a frame lie where the filters have them. */
+#define SAME_PLACE(type, first, field, filter, its)			\
+	static_assert(offsetof(struct type, field) -			\
+		      offsetof(struct type, first) ==			\
+		      offsetof(struct filter, its))
+
+SAME_PLACE(uroce_headers, eth, eth.tci, ib_flow_eth_filter, vlan_tag);
+SAME_PLACE(uroce_headers, ip, ip.v4.flags, ib_flow_ipv4_filter, flags);
+SAME_PLACE(uroce_headers, ip, ip.v6.hops, ib_flow_ipv6_filter, hop_limit);
+SAME_PLACE(uroce_headers, ports, ports.src, ib_flow_tcp_udp_filter, src_port);
+SAME_PLACE(uroce_headers, esp, esp.seq, ib_flow_esp_filter, seq);
+SAME_PLACE(uroce_frame, gre, gre.key, ib_flow_gre_filter, key);
+
 /* Bytes without a mask at both ends are left out. */
-static void match_fill(struct match *match, size_t layer, const u8 *val,
-		       const u8 *mask, u8 len)
+static void match_fill(struct match *match, size_t at, const void *filter,
+		       const void *its_mask, u8 len)
 {
+	const u8 *val = filter, *mask = its_mask;
 	u8 i;
 
 	while (len && !mask[len - 1])
 		len--;
-	for (; len && !*mask; len--, layer++, mask++)
+	for (; len && !*mask; len--, at++, mask++)
 		val++;
-	match->layer = layer;
+	match->at = at;
 	match->len = len;
 	memcpy(match->val, val, len);
 	memcpy(match->mask, mask, len);
@@ -150,47 +158,109 @@ static void match_fill(struct match *match, size_t layer, const u8 *val,
 		match->val[i] &= match->mask[i];
 }
 
-/* The fields of a frame lie where the filters have them. */
-#define SAME_PLACE(member, field, filter, its)				\
-	static_assert(offsetof(struct uroce_frame, member.field) -	\
-		      offsetof(struct uroce_frame, member) ==		\
-		      offsetof(struct filter, its))
-
-SAME_PLACE(eth, tci, ib_flow_eth_filter, vlan_tag);
-SAME_PLACE(ip, v4.flags, ib_flow_ipv4_filter, flags);
-SAME_PLACE(ip, v6.hops, ib_flow_ipv6_filter, hop_limit);
-SAME_PLACE(ports, src, ib_flow_tcp_udp_filter, src_port);
-
-#define MATCH_FILL(match, member, spec, last)				\
-	match_fill(match, offsetof(struct uroce_frame, member),		\
-		   (const u8 *)&(spec)->val,				\
-		   (const u8 *)&(spec)->mask,				\
+#define FILL(match, at, spec, last)					\
+	match_fill(match, at, &(spec)->val, &(spec)->mask,		\
 		   offsetofend(typeof((spec)->val), last))
 
-/* Returns false if the type is unknown. */
-static bool spec_take(struct flow *flow, const union ib_flow_spec *spec)
-{
-	struct match *match = &flow->match[flow->count];
+#define FIELD(member)	offsetof(struct uroce_frame, member)
+#define HEADER(base, member) \
+	((base) + offsetof(struct uroce_headers, member))
 
-	switch (spec->type) {
+/* Headers that are outside of a tunnel or inside of it. */
+static bool header_take(struct match *match, const union ib_flow_spec *spec)
+{
+	bool inner = spec->type & IB_FLOW_SPEC_INNER;
+	size_t base = inner ? FIELD(inner) : FIELD(outer);
+
+	switch (spec->type & ~IB_FLOW_SPEC_INNER) {
 	case IB_FLOW_SPEC_ETH:
-		MATCH_FILL(match, eth, &spec->eth, vlan_tag);
-		match->tagged = spec->eth.mask.vlan_tag;
+		FILL(match, HEADER(base, eth), &spec->eth, vlan_tag);
+		match->has = UROCE_HAS_ETH;
+		if (spec->eth.mask.vlan_tag)
+			match->has |= UROCE_HAS_TAG;
 		break;
 	case IB_FLOW_SPEC_IPV4:
-		MATCH_FILL(match, ip, &spec->ipv4, flags);
-		match->l3 = 4;
+		FILL(match, HEADER(base, ip), &spec->ipv4, flags);
+		match->has = UROCE_HAS_IPV4;
 		break;
 	case IB_FLOW_SPEC_IPV6:
-		MATCH_FILL(match, ip, &spec->ipv6, hop_limit);
-		match->l3 = 6;
+		FILL(match, HEADER(base, ip), &spec->ipv6, hop_limit);
+		match->has = UROCE_HAS_IPV6;
+		break;
+	case IB_FLOW_SPEC_ESP:
+		FILL(match, HEADER(base, esp), &spec->esp, seq);
+		match->has = UROCE_HAS_ESP;
 		break;
 	case IB_FLOW_SPEC_TCP:
-	case IB_FLOW_SPEC_UDP:
-		MATCH_FILL(match, ports, &spec->tcp_udp, src_port);
-		match->l4 = spec->type == IB_FLOW_SPEC_TCP ? IPPROTO_TCP :
-							     IPPROTO_UDP;
+		FILL(match, HEADER(base, ports), &spec->tcp_udp, src_port);
+		match->has = UROCE_HAS_TCP;
 		break;
+	case IB_FLOW_SPEC_UDP:
+		FILL(match, HEADER(base, ports), &spec->tcp_udp, src_port);
+		match->has = UROCE_HAS_UDP;
+		break;
+	case IB_FLOW_SPEC_MPLS:
+		FILL(match, HEADER(base, mpls), &spec->mpls, tag);
+		match->has = UROCE_HAS_MPLS;
+		break;
+	default:
+		return false;
+	}
+	if (inner)
+		match->has <<= UROCE_INNER;
+	return true;
+}
+
+/* The spec before one of MPLS says where the labels are. */
+static void labels_take(struct match *match, const union ib_flow_spec *spec,
+			u32 before)
+{
+	switch (before) {
+	case IB_FLOW_SPEC_IPV4:
+	case IB_FLOW_SPEC_IPV6:
+		FILL(match, FIELD(ip_mpls), &spec->mpls, tag);
+		match->has = UROCE_HAS_IP_MPLS;
+		break;
+	case IB_FLOW_SPEC_UDP:
+		FILL(match, FIELD(udp_mpls), &spec->mpls, tag);
+		match->has = UROCE_HAS_UDP_MPLS;
+		break;
+	case IB_FLOW_SPEC_GRE:
+		FILL(match, FIELD(gre_mpls), &spec->mpls, tag);
+		match->has = UROCE_HAS_GRE_MPLS;
+		break;
+	default:
+		header_take(match, spec);
+	}
+}
+
+/* Returns false if the type is unknown. */
+static bool match_take(struct match *match, const union ib_flow_spec *spec,
+		       u32 before)
+{
+	switch (spec->type) {
+	case IB_FLOW_SPEC_MPLS:
+		labels_take(match, spec, before);
+		return true;
+	case IB_FLOW_SPEC_VXLAN_TUNNEL:
+		FILL(match, FIELD(vni), &spec->tunnel, tunnel_id);
+		match->has = UROCE_HAS_VXLAN;
+		return true;
+	case IB_FLOW_SPEC_GRE:
+		FILL(match, FIELD(gre), &spec->gre, key);
+		match->has = UROCE_HAS_GRE;
+		if (spec->gre.mask.key)
+			match->has |= UROCE_HAS_GRE_KEY;
+		return true;
+	default:
+		return header_take(match, spec);
+	}
+}
+
+/* Returns false if it is a spec of a header. */
+static bool action_take(struct flow *flow, const union ib_flow_spec *spec)
+{
+	switch (spec->type) {
 	case IB_FLOW_SPEC_ACTION_TAG:
 		flow->tag = spec->flow_tag.tag_id;
 		return true;
@@ -203,10 +273,29 @@ static bool spec_take(struct flow *flow, const union ib_flow_spec *spec)
 	default:
 		return false;
 	}
-	/* An entry that every frame meets would only cost time. */
-	if (match->len || match->l3 || match->l4)
-		flow->count++;
-	return true;
+}
+
+/* The core has checked the specs (kernel/core/verbs/flow_spec.c). */
+static int specs_take(struct flow *flow, const struct ib_flow_attr *attr)
+{
+	const union ib_flow_spec *spec = attr->flows;
+	struct match *match;
+	u32 before = 0;
+	u8 i;
+
+	for (i = 0; i < attr->num_of_specs; i++) {
+		match = &flow->match[flow->count];
+		if (!action_take(flow, spec)) {
+			if (!match_take(match, spec, before))
+				return -EOPNOTSUPP;
+			before = spec->type;
+			/* An entry that every frame meets only costs time. */
+			if (match->len || match->has != UROCE_HAS_ETH)
+				flow->count++;
+		}
+		spec = (const void *)spec + spec->size;
+	}
+	return 0;
 }
 
 static void rank_set(struct flow *flow, const struct ib_flow_attr *attr)
@@ -224,22 +313,18 @@ static void rank_set(struct flow *flow, const struct ib_flow_attr *attr)
 static struct flow *flow_alloc(struct uroce_qp *qp,
 			       const struct ib_flow_attr *attr)
 {
-	const union ib_flow_spec *spec = attr->flows;
 	struct flow *flow;
-	u8 i;
+	int ret;
 
-	/* The core has checked the specs (kernel/core/verbs/flow.c). */
 	flow = kzalloc(struct_size(flow, match, attr->num_of_specs),
 		       GFP_KERNEL_ACCOUNT);
 	if (!flow)
 		return ERR_PTR(-ENOMEM);
 	flow->qp = qp;
-	for (i = 0; i < attr->num_of_specs; i++) {
-		if (!spec_take(flow, spec)) {
-			kfree(flow);
-			return ERR_PTR(-EOPNOTSUPP);
-		}
-		spec = (const void *)spec + spec->size;
+	ret = specs_take(flow, attr);
+	if (ret) {
+		kfree(flow);
+		return ERR_PTR(ret);
 	}
 	rank_set(flow, attr);
 	return flow;

@@ -26,12 +26,14 @@ static void add(struct tuple *t, bool wanted, const void *from, u32 len)
 static void add_addresses(struct tuple *t, u64 fields,
 			  const struct uroce_frame *frame)
 {
-	if (frame->l3 == 4) {
-		add(t, fields & UNIV_RX_HASH_SRC_IPV4, &frame->ip.v4.src, 4);
-		add(t, fields & UNIV_RX_HASH_DST_IPV4, &frame->ip.v4.dst, 4);
-	} else if (frame->l3 == 6) {
-		add(t, fields & UNIV_RX_HASH_SRC_IPV6, &frame->ip.v6.src, 16);
-		add(t, fields & UNIV_RX_HASH_DST_IPV6, &frame->ip.v6.dst, 16);
+	const struct uroce_headers *outer = &frame->outer;
+
+	if (frame->has & UROCE_HAS_IPV4) {
+		add(t, fields & UNIV_RX_HASH_SRC_IPV4, &outer->ip.v4.src, 4);
+		add(t, fields & UNIV_RX_HASH_DST_IPV4, &outer->ip.v4.dst, 4);
+	} else if (frame->has & UROCE_HAS_IPV6) {
+		add(t, fields & UNIV_RX_HASH_SRC_IPV6, &outer->ip.v6.src, 16);
+		add(t, fields & UNIV_RX_HASH_DST_IPV6, &outer->ip.v6.dst, 16);
 	}
 }
 
@@ -43,16 +45,18 @@ static void add_ports(struct tuple *t, u64 fields,
 		      const struct uroce_frame *frame)
 {
 	u64 src = UNIV_RX_HASH_SRC_PORT_UDP, dst = UNIV_RX_HASH_DST_PORT_UDP;
+	bool tcp = frame->has & UROCE_HAS_TCP;
 
-	if (!frame->l4 ||
-	    (frame->l3 == 4 && frame->ip.v4.flags & UROCE_FRAME_MF))
+	if (!(tcp || frame->has & UROCE_HAS_UDP) ||
+	    (frame->has & UROCE_HAS_IPV4 &&
+	     frame->outer.ip.v4.flags & UROCE_FRAME_MF))
 		return;
-	if (frame->l4 == IPPROTO_TCP) {
+	if (tcp) {
 		src = UNIV_RX_HASH_SRC_PORT_TCP;
 		dst = UNIV_RX_HASH_DST_PORT_TCP;
 	}
-	add(t, fields & src, &frame->ports.src, 2);
-	add(t, fields & dst, &frame->ports.dst, 2);
+	add(t, fields & src, &frame->outer.ports.src, 2);
+	add(t, fields & dst, &frame->outer.ports.dst, 2);
 }
 
 /* Each bit of the data that is set adds the 32 bits of the key from there. */

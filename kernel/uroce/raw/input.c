@@ -101,11 +101,12 @@ static u32 input_unsummed(struct uroce_dev *dev, const struct sk_buff *skb,
 static bool sum_is_of_ports(const struct sk_buff *skb,
 			    const struct uroce_frame *frame)
 {
-	u32 sum = frame->l4 == IPPROTO_TCP ? offsetof(struct tcphdr, check) :
-					     offsetof(struct udphdr, check);
+	u32 sum = frame->has & UROCE_HAS_TCP ? offsetof(struct tcphdr, check) :
+					       offsetof(struct udphdr, check);
 
-	return frame->l4 && skb->csum_offset == sum &&
-	       (u32)skb_checksum_start_offset(skb) == frame->ports_at;
+	return frame->has & (UROCE_HAS_TCP | UROCE_HAS_UDP) &&
+	       skb->csum_offset == sum &&
+	       (u32)skb_checksum_start_offset(skb) == frame->outer.ports_at;
 }
 
 u32 uroce_frames_input(struct uroce_dev *dev, const struct sk_buff *skb)

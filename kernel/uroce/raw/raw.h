@@ -2,8 +2,8 @@
 /*
  * The room of raw packets: frames that a raw packet queue pair sends (send.c);
  * flows (flow.c), and frames of the net device and of the device itself, which
- * flows give to queue pairs (input.c, frame.c). The room knows queue pairs and
- * the net device. It does not know which context runs a send queue.
+ * flows give to queue pairs (input.c, headers.c, frame.c). The room knows queue
+ * pairs and the net device. It does not know which context runs a send queue.
  *
  * Received frames come from a packet_type handler of the net device. An
  * rx_handler was rejected because a net device has only one, which bridges,
@@ -26,28 +26,20 @@
  */
 #define UROCE_MAX_FLOWS 240
 
-/* A bit of uroce_frame.ip.v4.flags: more fragments. */
+/* A bit of uroce_headers.ip.v4.flags: more fragments. */
 #define UROCE_FRAME_MF BIT(2)
 
 /**
- * struct uroce_frame - an Ethernet frame for queue pairs of this device
- * @skb: the frame
- * @body: offset in @skb of the bytes behind the type
- * @len: number of these bytes
- * @eth: Ethernet header; the type is the one behind the VLAN tag
- * @tagged: the frame has a VLAN tag, which is in @eth
- * @vlan_proto: type of the VLAN tag
- * @ip: fields of the IP header
+ * struct uroce_headers - the headers outside of a tunnel, or inside of it
+ * @eth: Ethernet header; the type is the one behind all VLAN tags, the tag the
+ *	first one
+ * @ip: fields of the IP header, which may lie behind labels of MPLS
  * @ports: ports of TCP or UDP
- * @ports_at: offset in @skb of @ports
- * @l3: 4 or 6, or 0 for other frames
- * @l4: IPPROTO_TCP or IPPROTO_UDP if @ports is valid, otherwise 0
- * @sums_ok: the checksums of IP, and of TCP or UDP, are right
+ * @esp: the first fields of ESP
+ * @mpls: the first entry of the labels behind the Ethernet header
+ * @ports_at: offset in uroce_frame.skb of @ports
  */
-struct uroce_frame {
-	const struct sk_buff *skb;
-	u32 body;
-	u32 len;
+struct uroce_headers {
 	struct {
 		u8 dst[6];
 		u8 src[6];
@@ -76,27 +68,91 @@ struct uroce_frame {
 		__be16 dst;
 		__be16 src;
 	} ports;
+	struct {
+		__be32 spi;
+		__be32 seq;
+	} esp;
+	__be32 mpls;
 	u32 ports_at;
+};
+
+/*
+ * Bits of uroce_frame.has: headers of the frame, whose fields are valid. Those
+ * of the first line are also there for headers in a tunnel, shifted by
+ * UROCE_INNER.
+ */
+#define UROCE_HAS_ETH		BIT(0)
+#define UROCE_HAS_TAG		BIT(1)
+#define UROCE_HAS_MPLS		BIT(2)
+#define UROCE_HAS_IPV4		BIT(3)
+#define UROCE_HAS_IPV6		BIT(4)
+#define UROCE_HAS_TCP		BIT(5)
+#define UROCE_HAS_UDP		BIT(6)
+#define UROCE_HAS_ESP		BIT(7)
+#define UROCE_INNER		8
+#define UROCE_HAS_VXLAN		BIT(16)
+#define UROCE_HAS_GRE		BIT(17)
+#define UROCE_HAS_GRE_KEY	BIT(18)
+#define UROCE_HAS_IP_MPLS	BIT(19)
+#define UROCE_HAS_UDP_MPLS	BIT(20)
+#define UROCE_HAS_GRE_MPLS	BIT(21)
+
+/**
+ * struct uroce_frame - an Ethernet frame for queue pairs of this device
+ * @skb: the frame
+ * @body: offset in @skb of the bytes behind @type
+ * @len: number of these bytes
+ * @has: %UROCE_HAS_ETH and so on
+ * @type: the type behind the VLAN tag of @outer
+ * @vlan_proto: type of that tag
+ * @outer: the headers that begin the frame
+ * @inner: the headers in a tunnel: VXLAN, GRE, MPLS in UDP, GRE or IP, or IP in
+ *	IP
+ * @vni: network identifier of VXLAN
+ * @gre: GRE header
+ * @ip_mpls: the first entry of labels behind an IP header
+ * @udp_mpls: likewise, behind a UDP header
+ * @gre_mpls: likewise, behind a GRE header
+ * @sums_ok: the checksums of IP, and of TCP or UDP, are right
+ */
+struct uroce_frame {
+	const struct sk_buff *skb;
+	u32 body;
+	u32 len;
+	u32 has;
+	__be16 type;
 	__be16 vlan_proto;
-	bool tagged;
-	u8 l3;
-	u8 l4;
+	struct uroce_headers outer;
+	struct uroce_headers inner;
+	__be32 vni;
+	struct {
+		__be16 flags;
+		__be16 protocol;
+		__be32 key;
+	} gre;
+	__be32 ip_mpls;
+	__be32 udp_mpls;
+	__be32 gre_mpls;
 	bool sums_ok;
 };
 
 static inline u32 uroce_frame_len(const struct uroce_frame *frame)
 {
-	return (frame->tagged ? VLAN_ETH_HLEN : ETH_HLEN) + frame->len;
+	return (frame->has & UROCE_HAS_TAG ? VLAN_ETH_HLEN : ETH_HLEN) +
+	       frame->len;
 }
 
 /*
- * frame.c: uroce_frame_parse() fills in a frame whose Ethernet header is that
- * of @skb; @verified says that the checksum of TCP or UDP is right.
- * uroce_frame_receive() writes it to the next receive request of a queue pair.
- * Context: RCU.
+ * headers.c: fills in a frame whose Ethernet header is that of @skb; @verified
+ * says that the checksum of TCP or UDP is right.
  */
 bool uroce_frame_parse(struct uroce_frame *frame, const struct sk_buff *skb,
 		       bool verified);
+
+/*
+ * frame.c: writes a frame to the next receive request of a queue pair. Context:
+ * RCU.
+ */
 void uroce_frame_receive(struct uroce_qp *qp, const struct uroce_frame *frame,
 			 u32 tag);
 

@@ -427,7 +427,7 @@ static const struct special {
 	{ UNIV_MCAST_ATTACH, .fill = fill_mcast },
 	{ UNIV_MCAST_DETACH, .fill = fill_mcast },
 	{ UNIV_ASYNC_SET, .fill = fill_async },
-	{ UNIV_FLOW_CREATE, .fill = fill_flow },
+	{ UNIV_FLOW_CREATE, .fill = fill_flow, .min = AT(univ_flow_create, specs[8]) },
 	/* Its flow may be 0. */
 	{ UNIV_COUNTERS_ATTACH, .fill = fill_attach, .ignored = "flow" },
 	{ UNIV_DM_ALLOC, .fill = fill_dm },

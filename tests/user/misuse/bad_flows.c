@@ -59,6 +59,7 @@ static void refused(struct univ_flow_create flow, int err, uint32_t reason, uint
 static void not_offered(void)
 {
 	struct univ_flow_create flow = { .port_num = PORT };
+	struct univ_counters_create counters = { 0 };
 	struct univ_qp_create create;
 
 	fd = raw_open();
@@ -69,6 +70,8 @@ static void not_offered(void)
 		raw_qp_arg(&create, IBV_QPT_RAW_PACKET, pd, cq.handle, 0);
 		CHECK_ERR(raw_call(fd, UNIV_QP_CREATE, &create), EOPNOTSUPP);
 		CHECK(create.hdr.reason == UNIV_REASON_QP_TYPE, "reason %u", create.hdr.reason);
+		CHECK_ERR(raw_call(fd, UNIV_COUNTERS_CREATE, &counters), EOPNOTSUPP);
+		CHECK(counters.hdr.reason == UNIV_REASON_UNSUPPORTED, "reason %u", counters.hdr.reason);
 	}
 	raw_unmap(&cq.map);
 	close(fd);
@@ -115,16 +118,18 @@ static void other_queue_pairs(void)
 static void specs(void)
 {
 	static const uint32_t types[] = {
-		0, IBV_FLOW_SPEC_IPV4_EXT, IBV_FLOW_SPEC_ESP, IBV_FLOW_SPEC_VXLAN_TUNNEL, IBV_FLOW_SPEC_GRE,
-		IBV_FLOW_SPEC_MPLS, IBV_FLOW_SPEC_ETH | IBV_FLOW_SPEC_INNER, IBV_FLOW_SPEC_ACTION_HANDLE,
-		UINT32_MAX,
+		0, IBV_FLOW_SPEC_IPV4_EXT, IBV_FLOW_SPEC_VXLAN_TUNNEL | IBV_FLOW_SPEC_INNER,
+		IBV_FLOW_SPEC_GRE | IBV_FLOW_SPEC_INNER, IBV_FLOW_SPEC_ACTION_TAG | IBV_FLOW_SPEC_INNER,
+		IBV_FLOW_SPEC_INNER, IBV_FLOW_SPEC_ACTION_HANDLE, UINT32_MAX,
 	};
 	static const struct {
 		uint32_t type;
 		uint32_t bytes;
 	} lengths[] = {
 		{ UNIV_FLOW_ETH, 16 }, { UNIV_FLOW_IPV4, 12 }, { UNIV_FLOW_IPV6, 39 },
-		{ UNIV_FLOW_TCP, 4 }, { UNIV_FLOW_UDP, 4 }, { UNIV_FLOW_TAG, 0 }, { UNIV_FLOW_DROP, 0 },
+		{ UNIV_FLOW_TCP, 4 }, { UNIV_FLOW_UDP, 4 }, { UNIV_FLOW_ESP, 8 }, { UNIV_FLOW_VXLAN, 4 },
+		{ UNIV_FLOW_GRE, 8 }, { UNIV_FLOW_MPLS, 4 }, { UNIV_FLOW_IPV4 | UNIV_FLOW_INNER, 12 },
+		{ UNIV_FLOW_MPLS | UNIV_FLOW_INNER, 4 }, { UNIV_FLOW_TAG, 0 }, { UNIV_FLOW_DROP, 0 },
 	};
 
 	begin();
@@ -141,9 +146,133 @@ static void specs(void)
 	FAULTY(EINVAL, VALUE, flow.specs[0].tag = 1);
 	FAULTY(EINVAL, VALUE, flow.specs[0].type = UNIV_FLOW_IPV6; flow.specs[0].val[33] = 0x10);
 	FAULTY(EINVAL, VALUE, flow.specs[0].type = UNIV_FLOW_IPV6; flow.specs[0].mask[32] = 1);
+	FAULTY(EINVAL, VALUE, flow.specs[0].type = UNIV_FLOW_IPV6 | UNIV_FLOW_INNER; flow.specs[0].mask[32] = 1);
+	FAULTY(EINVAL, VALUE, flow.specs[0].type = UNIV_FLOW_VXLAN; flow.specs[0].val[0] = 1;
+	       flow.specs[0].mask[0] = 0);
+	FAULTY(EINVAL, VALUE, flow.specs[0].type = UNIV_FLOW_VXLAN);
+	/* Counters by a handle that names none. */
+	REFUSED(EINVAL, UNIV_REASON_HANDLE, UNIV_OBJECT_COUNTERS, flow.specs[1].type = UNIV_FLOW_COUNT);
+	REFUSED(EINVAL, UNIV_REASON_HANDLE_TYPE, UNIV_OBJECT_COUNTERS, flow.specs[1].type = UNIV_FLOW_COUNT;
+		flow.specs[1].tag = qp.handle);
 	/* Other flows look at no header. */
 	for (uint32_t type = UNIV_FLOW_ALL; type <= UNIV_FLOW_SNIFFER; type++)
 		FAULTY(EINVAL, SPECS, flow.type = type);
+	end();
+}
+
+static void set(struct univ_flow_spec *spec, uint32_t type, uint32_t at, uint8_t val, uint8_t mask)
+{
+	spec->type = type;
+	spec->val[at] = val;
+	spec->mask[at] = mask;
+}
+
+/* A flow of two specs; a mask of 0 means that the byte does not count. */
+struct two {
+	uint32_t type[2];
+	uint8_t at[2];
+	uint8_t val[2];
+	uint8_t mask[2];
+};
+
+static struct univ_flow_create flow_two(const struct two *t, bool swap)
+{
+	struct univ_flow_create flow = { .qp = qp.handle, .port_num = PORT, .count = 2 };
+
+	for (int i = 0; i < 2; i++)
+		set(&flow.specs[swap ? 1 - i : i], t->type[i], t->at[i], t->val[i], t->mask[i]);
+	return flow;
+}
+
+/* Two specs that no frame matches, in both orders, and specs that look so. */
+static void contradictions(void)
+{
+	enum { INNER = UNIV_FLOW_INNER };
+	static const struct two never[] = {
+		{ { UNIV_FLOW_IPV4, UNIV_FLOW_IPV6 } },
+		{ { UNIV_FLOW_TCP, UNIV_FLOW_UDP } },
+		{ { UNIV_FLOW_TCP, UNIV_FLOW_VXLAN } },
+		{ { UNIV_FLOW_GRE, UNIV_FLOW_UDP } },
+		{ { UNIV_FLOW_ESP, UNIV_FLOW_TCP } },
+		{ { UNIV_FLOW_TCP | INNER, UNIV_FLOW_UDP | INNER } },
+		{ { UNIV_FLOW_IPV4, UNIV_FLOW_TCP }, { 8 }, { 17 }, { 0xff } },
+		{ { UNIV_FLOW_IPV6, UNIV_FLOW_GRE }, { 36 }, { 17 }, { 0x10 } },
+		{ { UNIV_FLOW_ETH, UNIV_FLOW_IPV4 }, { 13 }, { 6 }, { 0xff } },
+		{ { UNIV_FLOW_ETH | INNER, UNIV_FLOW_IPV6 | INNER }, { 13 }, { 0 }, { 0xff } },
+		{ { UNIV_FLOW_ETH, UNIV_FLOW_ETH }, { 3, 3 }, { 1, 2 }, { 3, 2 } },
+	};
+	static const struct two some[] = {
+		{ { UNIV_FLOW_IPV4, UNIV_FLOW_IPV6 | INNER } },
+		{ { UNIV_FLOW_UDP, UNIV_FLOW_VXLAN } },
+		{ { UNIV_FLOW_UDP, UNIV_FLOW_MPLS } },
+		{ { UNIV_FLOW_IPV4, UNIV_FLOW_TCP }, { 8 }, { 6 }, { 0xff } },
+		{ { UNIV_FLOW_IPV4, UNIV_FLOW_TCP }, { 8 }, { 17 }, { 0 } },
+		{ { UNIV_FLOW_ETH, UNIV_FLOW_IPV4 }, { 13 }, { 0x47 }, { 0xff } },
+		{ { UNIV_FLOW_ETH, UNIV_FLOW_IPV4 | INNER }, { 13 }, { 6 }, { 0xff } },
+		{ { UNIV_FLOW_ETH, UNIV_FLOW_ETH }, { 3, 3 }, { 1, 2 }, { 1, 2 } },
+		{ { UNIV_FLOW_MPLS, UNIV_FLOW_MPLS }, { 0, 0 }, { 1, 2 }, { 3, 3 } },
+	};
+	struct univ_flow_create flow;
+
+	begin();
+	for (size_t i = 0; i < ARRAY_SIZE(never); i++)
+		for (int swap = 0; swap < 2; swap++)
+			refused(flow_two(&never[i], swap), EINVAL, UNIV_REASON_FLOW, UNIV_FLOW_FAULT_CONTRADICTION);
+	for (size_t i = 0; i < ARRAY_SIZE(some); i++) {
+		flow = flow_two(&some[i], false);
+		CHECK(!raw_call(fd, UNIV_FLOW_CREATE, &flow), "flow %zu: reason %u, detail %u", i, flow.hdr.reason,
+		      flow.hdr.detail);
+	}
+	end();
+}
+
+/* A process that was compiled when a flow had eight specs. */
+static void first_version(void)
+{
+	struct univ_flow_create flow;
+	uint32_t size = offsetof(struct univ_flow_create, specs[8]);
+
+	begin();
+	flow = valid();
+	CHECK_ERR(raw_call_size(fd, UNIV_FLOW_CREATE, &flow, size), 0);
+	CHECK_ERR(raw_destroy(fd, UNIV_FLOW_DESTROY, flow.handle), 0);
+	/* The kernel takes the specs that such a process has not passed as zero. */
+	flow = valid();
+	flow.count = 9;
+	flow.specs[0].type = UNIV_FLOW_TAG;
+	flow.specs[0].mask[0] = 0;
+	for (int i = 1; i < 10; i++)
+		flow.specs[i] = flow.specs[0];
+	CHECK_ERR(raw_call_size(fd, UNIV_FLOW_CREATE, &flow, size), EOPNOTSUPP);
+	CHECK(flow.hdr.detail == UNIV_FLOW_FAULT_SPEC && flow.hdr.bound == 8, "spec %u", (int)flow.hdr.bound);
+	end();
+}
+
+/* A point is for later flows, or for a flow that exists. */
+static void points(void)
+{
+	struct univ_counters_attach attach = { .flow = 999999 };
+	struct univ_counters_create counters = { 0 };
+	struct univ_flow_create flow;
+
+	begin();
+	NEED_OK(raw_call(fd, UNIV_COUNTERS_CREATE, &counters));
+	attach.handle = counters.handle;
+	CHECK_ERR(raw_call(fd, UNIV_COUNTERS_ATTACH, &attach), EINVAL);
+	CHECK(attach.hdr.reason == UNIV_REASON_HANDLE && attach.hdr.detail == UNIV_OBJECT_FLOW, "reason %u",
+	      attach.hdr.reason);
+	attach.flow = qp.handle;
+	CHECK_ERR(raw_call(fd, UNIV_COUNTERS_ATTACH, &attach), EINVAL);
+	CHECK(attach.hdr.reason == UNIV_REASON_HANDLE_TYPE, "reason %u", attach.hdr.reason);
+	/* The failures have attached nothing. */
+	flow = valid();
+	flow.specs[1] = (struct univ_flow_spec){ .type = UNIV_FLOW_COUNT, .tag = counters.handle };
+	refused(flow, EINVAL, UNIV_REASON_FLOW, UNIV_FLOW_FAULT_NO_POINT);
+	attach.flow = 0;
+	CHECK_ERR(raw_call(fd, UNIV_COUNTERS_ATTACH, &attach), 0);
+	CHECK_ERR(raw_call(fd, UNIV_FLOW_CREATE, &flow), 0);
+	CHECK_ERR(raw_destroy(fd, UNIV_COUNTERS_DESTROY, counters.handle), EBUSY);
+	/* Both go with the context. */
 	end();
 }
 
@@ -338,10 +467,10 @@ static void sentences(void)
 	begin();
 	end();
 	pair_open(&p, &want);
-	flow.spec.hdr.type = IBV_FLOW_SPEC_VXLAN_TUNNEL;
+	flow.spec.hdr.type = IBV_FLOW_SPEC_VXLAN_TUNNEL | IBV_FLOW_SPEC_INNER;
 	flow.spec.hdr.size = sizeof(flow.spec.tunnel);
 	CHECK_NULL(ibv_create_flow(p.qp[0], &flow.attr), EOPNOTSUPP);
-	CHECK(strstr(why_text(), "ibv_create_flow") && strstr(why_text(), "0x50") && strstr(why_text(), "tunnels"),
+	CHECK(strstr(why_text(), "ibv_create_flow") && strstr(why_text(), "0x150") && strstr(why_text(), "tunnels"),
 	      "explained as: %s", why_text());
 	/* A spec that is shorter than its type is not read. */
 	flow.spec.hdr.type = IBV_FLOW_SPEC_ETH;
@@ -361,6 +490,9 @@ static const struct test_case cases[] = {
 	{ "attributes", attributes },
 	{ "other_queue_pairs", other_queue_pairs },
 	{ "specs", specs },
+	{ "points", points },
+	{ "contradictions", contradictions },
+	{ "first_version", first_version },
 	{ "valid_ones", valid_ones },
 	{ "too_many", too_many },
 	{ "without_capability", without_capability },

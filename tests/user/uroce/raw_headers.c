@@ -10,41 +10,6 @@
 
 /* ---- specs ---- */
 
-/* The frame matches @flow, and does not match it once a byte is another one. */
-static void want_match(struct wire *w, struct flow_attr *attr, uint32_t len, uint32_t byte)
-{
-	struct flow_attr rest = flow_of(IBV_FLOW_ATTR_ALL_DEFAULT, 0);
-	struct ibv_flow *flow, *others;
-	struct got got;
-
-	spec_tag(attr, 7);
-	spec_tag(&rest, 8);
-	flow = flow_create(&w->near, attr);
-	others = flow_create(&w->near, &rest);
-	put(w->fd, w->frame, len);
-	WANT_FRAME(&w->near, &got, w->frame, len);
-	CHECK(got.tag == 7, "byte %u: the frame does not match (tag %u)", byte, got.tag);
-	give_back(&w->near, &got);
-	w->frame[byte] ^= 1;
-	put(w->fd, w->frame, len);
-	WANT_FRAME(&w->near, &got, w->frame, len);
-	CHECK(got.tag == 8, "byte %u: another frame matches (tag %u)", byte, got.tag);
-	give_back(&w->near, &got);
-	w->frame[byte] ^= 1;
-	CHECK_ERR(ibv_destroy_flow(others), 0);
-	CHECK_ERR(ibv_destroy_flow(flow), 0);
-}
-
-/* Specs of one byte of a header: @val is compared with the byte @at of the frame. */
-#define WANT_FIELD(w, kind, the_type, member, at, len) do {					\
-	struct flow_attr __flow = flow_of(IBV_FLOW_ATTR_NORMAL, 0);				\
-	struct kind __spec = { .type = the_type, .size = sizeof(__spec) };			\
-	memcpy(&__spec.val.member, (w)->frame + (at), sizeof(__spec.val.member));		\
-	memset(&__spec.mask.member, 0xff, sizeof(__spec.mask.member));				\
-	spec_add(&__flow, &__spec, sizeof(__spec));						\
-	want_match(w, &__flow, len, (at) + (uint32_t)sizeof(__spec.val.member) - 1);		\
-} while (0)
-
 static void specs_eth(void)
 {
 	struct flow_attr flow = flow_of(IBV_FLOW_ATTR_NORMAL, 0);
