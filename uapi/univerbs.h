@@ -1901,9 +1901,12 @@ enum univ_flow_type {
 /**
  * enum univ_flow_flags - properties of a flow; values of enum ibv_flow_flags
  * @UNIV_FLOW_DONT_TRAP: flows of lower priority take the frames as well
+ * @UNIV_FLOW_EGRESS: the flow is about frames that raw packet queue pairs of
+ *	the device send, whichever its own queue pair is; it has no tag
  */
 enum univ_flow_flags {
 	UNIV_FLOW_DONT_TRAP	= 1 << 1,
+	UNIV_FLOW_EGRESS	= 1 << 2,
 };
 
 /**
@@ -1988,6 +1991,8 @@ struct univ_flow_spec {
  *	Bound: index.
  * @UNIV_FLOW_FAULT_CONTRADICTION: no frame can match both of two specs. Value:
  *	index. Bound: index of the later one.
+ * @UNIV_FLOW_FAULT_EGRESS_TAG: frames that are sent get no tag. Value: tag.
+ *	Bound: index.
  */
 enum univ_flow_fault {
 	UNIV_FLOW_FAULT_TYPE,
@@ -2000,6 +2005,7 @@ enum univ_flow_fault {
 	UNIV_FLOW_FAULT_COUNTS,
 	UNIV_FLOW_FAULT_NO_POINT,
 	UNIV_FLOW_FAULT_CONTRADICTION,
+	UNIV_FLOW_FAULT_EGRESS_TAG,
 };
 
 /**

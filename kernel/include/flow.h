@@ -46,13 +46,15 @@ struct univ_flow_counts {
 };
 
 /**
- * univ_flow_count() - count a frame of a flow
+ * univ_flow_count() - count frames of a flow
  * @ib: of the flow's spec
- * @bytes: length of the frame
+ * @frames: their number
+ * @bytes: their length
  *
  * Context: RCU. It may be called for one flow by several processors at once.
  */
-static inline void univ_flow_count(struct ib_counters *ib, u32 bytes)
+static inline void univ_flow_count(struct ib_counters *ib, u32 frames,
+				   u32 bytes)
 {
 	struct univ_flow_counts *counts =
 		container_of(ib, struct univ_flow_counts, ib);
@@ -60,7 +62,7 @@ static inline void univ_flow_count(struct ib_counters *ib, u32 bytes)
 	u32 i;
 
 	for (i = 0; points && i < points->count; i++)
-		atomic64_add(points->of[i].bytes ? bytes : 1,
+		atomic64_add(points->of[i].bytes ? bytes : frames,
 			     points->of[i].value);
 }
 

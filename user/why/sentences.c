@@ -434,8 +434,9 @@ void univ_explain_flow(struct univ_line *line, const struct univ_failure *f)
 		univ_say(line, "there is no type %llu of flows (enum ibv_flow_attr_type)", value);
 		return;
 	case UNIV_FLOW_FAULT_FLAGS:
-		univ_say(line, "a flow cannot have the flags 0x%llx; IBV_FLOW_ATTR_FLAGS_DONT_TRAP alone is "
-			 "supported, for flows of the type IBV_FLOW_ATTR_NORMAL", value);
+		univ_say(line, "a flow cannot have the flags 0x%llx; IBV_FLOW_ATTR_FLAGS_DONT_TRAP and "
+			 "IBV_FLOW_ATTR_FLAGS_EGRESS are supported, for flows of the type "
+			 "IBV_FLOW_ATTR_NORMAL", value);
 		return;
 	case UNIV_FLOW_FAULT_SPECS:
 		univ_say(line, "a flow of the type %llu has no specs but actions, since it does not look at "
@@ -455,6 +456,10 @@ void univ_explain_flow(struct univ_line *line, const struct univ_failure *f)
 		return;
 	case UNIV_FLOW_FAULT_CONTRADICTION:
 		univ_say(line, "no frame can match both spec %llu and spec %llu of the flow", value, bound);
+		return;
+	case UNIV_FLOW_FAULT_EGRESS_TAG:
+		univ_say(line, "spec %llu is a tag, which only received frames have; leave it out of a flow with "
+			 "IBV_FLOW_ATTR_FLAGS_EGRESS", bound);
 		return;
 	case UNIV_FLOW_FAULT_COUNTS:
 		univ_say(line, "spec %llu names flow counters, as another spec of the flow does; attach others "

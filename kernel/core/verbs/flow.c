@@ -42,7 +42,7 @@ static int flow_check(struct univ_call *call, struct univ_flow_create *cmd)
 	if (cmd->type > UNIV_FLOW_SNIFFER)
 		return univ_flow_explain(&cmd->hdr, -EINVAL,
 					 UNIV_FLOW_FAULT_TYPE, cmd->type, 0);
-	if (cmd->flow_flags & ~UNIV_FLOW_DONT_TRAP)
+	if (cmd->flow_flags & ~(UNIV_FLOW_DONT_TRAP | UNIV_FLOW_EGRESS))
 		return univ_flow_explain(&cmd->hdr, -EOPNOTSUPP,
 					 UNIV_FLOW_FAULT_FLAGS, cmd->flow_flags,
 					 0);

@@ -93,6 +93,10 @@ static int spec_check(struct univ_flow_create *cmd, u32 i)
 	if (bytes && cmd->type != UNIV_FLOW_NORMAL)
 		return univ_flow_explain(&cmd->hdr, -EINVAL,
 					 UNIV_FLOW_FAULT_SPECS, cmd->type, 0);
+	if (spec->type == UNIV_FLOW_TAG && cmd->flow_flags & UNIV_FLOW_EGRESS)
+		return univ_flow_explain(&cmd->hdr, -EINVAL,
+					 UNIV_FLOW_FAULT_EGRESS_TAG, spec->tag,
+					 i);
 	if (!spec_is_valid(spec, bytes))
 		return univ_flow_explain(&cmd->hdr, -EINVAL,
 					 UNIV_FLOW_FAULT_VALUE, spec->type, i);

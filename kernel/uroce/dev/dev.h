@@ -54,10 +54,11 @@ struct uroce_qp;
  *	addresses of @netdev
  * @groups: members of multicast groups, under RCU
  * @group_count: number of groups that have a member
- * @flows_lock: protects changes of @flows, @flow_count and @tap
- * @flows: flows of raw packets (raw/flow.c), under RCU
- * @flow_count: number of flows
- * @tap: receives the frames of @netdev while there are flows
+ * @flows_lock: protects changes of @flows, @egress, @flow_count and @tap
+ * @flows: flows of received raw packets (raw/flow.c), under RCU
+ * @egress: flows of raw packets that are sent, likewise
+ * @flow_count: number of all flows
+ * @tap: receives the frames of @netdev while there are flows in @flows
  * @counters: counters of each processor, by enum uroce_counter
  * @qkey_violations: one counter for all processors, since each query of the
  *	port reports it
@@ -85,6 +86,7 @@ struct uroce_dev {
 	u32 group_count;
 	struct mutex flows_lock;
 	struct list_head flows;
+	struct list_head egress;
 	u32 flow_count;
 	struct packet_type tap;
 	u64 __percpu *counters;

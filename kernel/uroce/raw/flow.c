@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Flows: which frames are for which queue pair. */
+/* Flows: which frames are for which queue pair, and which may be sent. */
 #include <linux/etherdevice.h>
 #include <linux/netdevice.h>
 #include <linux/nsproxy.h>
@@ -30,12 +30,13 @@ struct match {
  * struct flow - a flow
  * @ib: first member
  * @rcu: freed after a grace period
- * @link: in uroce_dev.flows, under RCU, in ascending order of @rank
+ * @link: in uroce_dev.flows or @egress, under RCU, in ascending order of @rank
  * @qp: the queue pair, which is not destroyed before the flow
  * @rank: a frame goes to all matching flows of the lowest rank that one has
  * @counters: counts the frames; NULL for flows of other users than the core
  * @tag: of completions
  * @type: enum ib_flow_attr_type
+ * @egress: is about frames that are sent, by any queue pair
  * @drops: drops the frames
  * @shares: flows of a higher rank see the frames as well
  * @count: number of entries of @match
@@ -53,6 +54,7 @@ struct flow {
 	u32 rank;
 	u32 tag;
 	u8 type;
+	bool egress;
 	bool drops;
 	bool shares;
 	u8 count;
@@ -101,27 +103,64 @@ bool uroce_flows_want(const struct uroce_dev *dev,
 	return false;
 }
 
-u32 uroce_flows_deliver(const struct uroce_dev *dev,
-			const struct uroce_frame *frame)
-{
-	u32 last = U32_MAX, copies = 0;
-	struct flow *flow;
+/* Frames that have the same headers. */
+struct frames {
+	const struct uroce_frame *first;
+	u32 count;
+	u32 bytes;
+};
 
-	list_for_each_entry_rcu(flow, &dev->flows, link) {
+struct verdict {
+	u32 copies;
+	bool dropped;
+};
+
+static void flow_execute(const struct flow *flow, const struct frames *frames,
+			 struct verdict *verdict)
+{
+	if (flow->counters)
+		univ_flow_count(flow->counters, frames->count, frames->bytes);
+	if (flow->drops) {
+		verdict->dropped = true;
+	} else if (!flow->egress) {
+		uroce_frame_receive(flow->qp, frames->first, flow->tag);
+		verdict->copies++;
+	}
+}
+
+static struct verdict flows_execute(const struct list_head *flows,
+				    const struct frames *frames)
+{
+	struct verdict verdict = {};
+	const struct flow *flow;
+	u32 last = U32_MAX;
+
+	list_for_each_entry_rcu(flow, flows, link) {
 		if (flow->rank > last)
 			break;
-		if (!wants(flow, frame))
+		if (!wants(flow, frames->first))
 			continue;
 		if (!flow->shares)
 			last = flow->rank;
-		if (flow->counters)
-			univ_flow_count(flow->counters, uroce_frame_len(frame));
-		if (flow->drops)
-			continue;
-		uroce_frame_receive(flow->qp, frame, flow->tag);
-		copies++;
+		flow_execute(flow, frames, &verdict);
 	}
-	return copies;
+	return verdict;
+}
+
+u32 uroce_flows_deliver(const struct uroce_dev *dev,
+			const struct uroce_frame *frame)
+{
+	const struct frames one = { frame, 1, uroce_frame_len(frame) };
+
+	return flows_execute(&dev->flows, &one).copies;
+}
+
+bool uroce_flows_pass(const struct uroce_dev *dev,
+		      const struct uroce_frame *frame, u32 frames, u32 bytes)
+{
+	const struct frames all = { frame, frames, bytes };
+
+	return !flows_execute(&dev->egress, &all).dropped;
 }
 
 /* ---- specs --------------------------------------------------------------- */
@@ -301,6 +340,7 @@ static int specs_take(struct flow *flow, const struct ib_flow_attr *attr)
 static void rank_set(struct flow *flow, const struct ib_flow_attr *attr)
 {
 	flow->type = attr->type;
+	flow->egress = attr->flags & IB_FLOW_ATTR_FLAGS_EGRESS;
 	flow->shares = attr->flags & IB_FLOW_ATTR_FLAGS_DONT_TRAP;
 	if (attr->type == IB_FLOW_ATTR_SNIFFER)
 		flow->shares = true;
@@ -346,6 +386,7 @@ void uroce_flows_init(struct uroce_dev *dev)
 {
 	mutex_init(&dev->flows_lock);
 	INIT_LIST_HEAD(&dev->flows);
+	INIT_LIST_HEAD(&dev->egress);
 	dev->tap = (struct packet_type){
 		.type = htons(ETH_P_ALL),
 		.func = uroce_tap,
@@ -354,8 +395,8 @@ void uroce_flows_init(struct uroce_dev *dev)
 }
 
 /*
- * Frames of the net device are looked at while there is a flow, unless the
- * module receives no packets.
+ * Frames of the net device are looked at while there is a flow for them, unless
+ * the module receives no packets.
  */
 static void tap_set(struct uroce_dev *dev, bool on)
 {
@@ -380,9 +421,10 @@ void uroce_flows_leave(struct uroce_dev *dev)
 
 static void list_insert(struct uroce_dev *dev, struct flow *flow)
 {
+	struct list_head *list = flow->egress ? &dev->egress : &dev->flows;
 	struct flow *each;
 
-	list_for_each_entry(each, &dev->flows, link)
+	list_for_each_entry(each, list, link)
 		if (each->rank > flow->rank)
 			break;
 	list_add_tail_rcu(&flow->link, &each->link);
@@ -400,7 +442,7 @@ static int flow_add(struct uroce_dev *dev, struct flow *flow)
 		ret = -ENOSPC;
 	if (!ret) {
 		list_insert(dev, flow);
-		tap_set(dev, true);
+		tap_set(dev, !list_empty(&dev->flows));
 	}
 	mutex_unlock(&dev->flows_lock);
 	return ret;
@@ -434,7 +476,8 @@ int uroce_flow_destroy(struct ib_flow *ib)
 
 	mutex_lock(&dev->flows_lock);
 	list_del_rcu(&flow->link);
-	if (!--dev->flow_count)
+	dev->flow_count--;
+	if (list_empty(&dev->flows))
 		tap_set(dev, false);
 	mutex_unlock(&dev->flows_lock);
 	kfree_rcu(flow, rcu);

@@ -128,6 +128,19 @@ u32 uroce_frames_input(struct uroce_dev *dev, const struct sk_buff *skb)
 				 input_unsummed(dev, skb, verified);
 }
 
+/* All frames of a packet that is cut later have the same headers. */
+bool uroce_frame_may_leave(const struct uroce_dev *dev,
+			   const struct sk_buff *skb)
+{
+	u32 frames = skb_shinfo(skb)->gso_segs ?: 1;
+	struct uroce_frame frame;
+
+	if (list_empty(&dev->egress) || !uroce_frame_parse(&frame, skb, false))
+		return true;
+	return uroce_flows_pass(dev, &frame, frames,
+				skb->len + (frames - 1) * skb_headlen(skb));
+}
+
 /*
  * The host's own copies of its multicast packets pass here too. They are not
  * for flows, which get frames of queue pairs from uroce_frame_send(). Frames

@@ -185,6 +185,12 @@ bool uroce_flows_want(const struct uroce_dev *dev,
 		      const struct uroce_frame *frame);
 u32 uroce_flows_deliver(const struct uroce_dev *dev,
 			const struct uroce_frame *frame);
+/*
+ * Counts frames that are sent, which have the headers of @frame. Returns false
+ * if a flow drops them. Context: RCU.
+ */
+bool uroce_flows_pass(const struct uroce_dev *dev,
+		      const struct uroce_frame *frame, u32 frames, u32 bytes);
 
 /*
  * input.c: a frame of the net device, or of one of its queue pairs; @skb
@@ -192,6 +198,9 @@ u32 uroce_flows_deliver(const struct uroce_dev *dev,
  * RCU, bottom halves off.
  */
 u32 uroce_frames_input(struct uroce_dev *dev, const struct sk_buff *skb);
+/* May the frame of a queue pair be sent? Context: as above. */
+bool uroce_frame_may_leave(const struct uroce_dev *dev,
+			   const struct sk_buff *skb);
 int uroce_tap(struct sk_buff *skb, struct net_device *netdev,
 	      struct packet_type *tap, struct net_device *orig);
 

@@ -158,8 +158,13 @@ static bool is_for_flows(const struct sk_buff *skb)
 static u32 output(struct uroce_dev *dev, struct sk_buff *skb)
 {
 	struct sock *sk = uroce_net_sock(dev->netdev);
-	u32 copies = is_for_flows(skb) ? uroce_frames_input(dev, skb) : 0;
+	u32 copies;
 
+	if (!uroce_frame_may_leave(dev, skb)) {
+		kfree_skb(skb);
+		return 0;
+	}
+	copies = is_for_flows(skb) ? uroce_frames_input(dev, skb) : 0;
 	if (!sk) {
 		consume_skb(skb);
 		return copies;

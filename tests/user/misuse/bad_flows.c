@@ -91,7 +91,10 @@ static void attributes(void)
 	FAULTY(EINVAL, TYPE, flow.type = 4);
 	FAULTY(EINVAL, TYPE, flow.type = UINT32_MAX);
 	FAULTY(EOPNOTSUPP, FLAGS, flow.flow_flags = 1);
-	FAULTY(EOPNOTSUPP, FLAGS, flow.flow_flags = IBV_FLOW_ATTR_FLAGS_EGRESS);
+	FAULTY(EOPNOTSUPP, FLAGS, flow.flow_flags = 8 | UNIV_FLOW_EGRESS);
+	FAULTY(EINVAL, EGRESS_TAG, flow.flow_flags = UNIV_FLOW_EGRESS);
+	for (uint32_t type = UNIV_FLOW_ALL; type <= UNIV_FLOW_SNIFFER; type++)
+		FAULTY(EINVAL, FLAGS, flow.type = type; flow.count = 0; flow.flow_flags = UNIV_FLOW_EGRESS);
 	FAULTY(EOPNOTSUPP, FLAGS, flow.flow_flags = 1u << 31 | UNIV_FLOW_DONT_TRAP);
 	FAULTY(EINVAL, FLAGS, flow.type = UNIV_FLOW_ALL; flow.count = 0; flow.flow_flags = UNIV_FLOW_DONT_TRAP);
 	FAULTY(EINVAL, PRIORITY, flow.priority = 65536);
@@ -305,6 +308,11 @@ static void too_many(void)
 	begin();
 	for (count = 0; !err && count <= FLOWS_MAX; count++) {
 		flow = valid();
+		/* Flows of both directions take room. */
+		if (count % 2) {
+			flow.count = 1;
+			flow.flow_flags = UNIV_FLOW_EGRESS;
+		}
 		err = raw_call(fd, UNIV_FLOW_CREATE, &flow);
 	}
 	CHECK(err == ENOSPC && count == FLOWS_MAX + 1, "flow %d: %s", count, err_name(err));

@@ -8,52 +8,7 @@
 #include "raw.h"
 #include "side.h"
 
-#define VALUES	64	/* UNIV_COUNTERS_VALUES */
 #define POINTS	16	/* UNIV_COUNTERS_POINTS */
-
-static struct ibv_counters *counters_of(struct station *s)
-{
-	struct ibv_counters_init_attr attr = {};
-	struct ibv_counters *counters = ibv_create_counters(s->s.dev.ctx, &attr);
-
-	NEED(counters, "create_counters: %s; %s", err_name(errno), why_text());
-	return counters;
-}
-
-static int attach(struct ibv_counters *counters, enum ibv_counter_description what, uint32_t index, struct ibv_flow *flow)
-{
-	struct ibv_counter_attach_attr attr = { .counter_desc = what, .index = index };
-
-	return ibv_attach_counters_point_flow(counters, &attr, flow);
-}
-
-static void spec_count(struct flow_attr *flow, struct ibv_counters *counters)
-{
-	struct ibv_flow_spec_counter_action spec = {
-		.type = IBV_FLOW_SPEC_ACTION_COUNT, .size = sizeof(spec), .counters = counters,
-	};
-
-	spec_add(flow, &spec, sizeof(spec));
-}
-
-static uint64_t value(struct ibv_counters *counters, uint32_t index)
-{
-	uint64_t values[VALUES];
-
-	CHECK_ERR(ibv_read_counters(counters, values, VALUES, IBV_READ_COUNTERS_ATTR_PREFER_CACHED), 0);
-	return values[index];
-}
-
-/* A frame arrives some time after it was sent. */
-static bool want_value(struct ibv_counters *counters, uint32_t index, uint64_t want)
-{
-	uint64_t end = deadline_ms(WC_TIMEOUT), got;
-
-	do
-		got = value(counters, index);
-	while (got != want && now_ns() < end);
-	return CHECK(got == want, "value %u is %" PRIu64 ", not %" PRIu64, index, got, want);
-}
 
 /* A flow of frames for @dst that is counted. */
 static struct ibv_flow *counted(struct wire *w, const uint8_t *dst, struct ibv_counters *counters)
