@@ -231,6 +231,11 @@
  *	univ_dmah_fault. Value and bound: see there.
  * @UNIV_REASON_COUNTERS: The flow counters cannot get another point. Detail:
  *	enum univ_counters_fault. Value: see there.
+ * @UNIV_REASON_TSO_HEADER: Completion: the header of a segmentation request is
+ *	longer than the queue pair allows, or is not exactly an Ethernet, an IP
+ *	and a TCP header.
+ * @UNIV_REASON_TSO_FRAMES: Completion: a segmentation request has a wrong mss,
+ *	or too much data.
  * @UNIV_REASON_COUNT: Number of reasons; not a reason.
  *
  * "detail", "value" and "bound" in these descriptions are fields of struct
@@ -342,6 +347,8 @@ enum univ_reason {
 	UNIV_REASON_ONE_PROCESSOR,
 	UNIV_REASON_DMAH,
 	UNIV_REASON_COUNTERS,
+	UNIV_REASON_TSO_HEADER,
+	UNIV_REASON_TSO_FRAMES,
 	UNIV_REASON_COUNT
 };
 
@@ -470,6 +477,8 @@ enum univ_dmah_fault {
  *	pages adds one.
  * @UNIV_LIMIT_COUNTERS_INDEX: Index of a value of flow counters.
  * @UNIV_LIMIT_COUNTERS_POINTS: Points of flow counters, and of a flow.
+ * @UNIV_LIMIT_TSO_HEADER: Bytes of the header of a segmentation request
+ *	(%UNIV_WR_TSO).
  * @UNIV_LIMIT_COUNT: Number of limits; not a limit.
  */
 enum univ_limit {
@@ -501,6 +510,7 @@ enum univ_limit {
 	UNIV_LIMIT_MR_PARTS,
 	UNIV_LIMIT_COUNTERS_INDEX,
 	UNIV_LIMIT_COUNTERS_POINTS,
+	UNIV_LIMIT_TSO_HEADER,
 	UNIV_LIMIT_COUNT
 };
 
@@ -639,6 +649,7 @@ struct univ_hdr {
  * @UNIV_FEATURE_WQ: work queues and receive indirection tables: %UNIV_WQ_CREATE
  *	and %UNIV_TABLE_CREATE
  * @UNIV_FEATURE_DMAH: DMA handles: %UNIV_DMAH_ALLOC
+ * @UNIV_FEATURE_TSO: send rings of raw packets take %UNIV_WR_TSO
  */
 enum univ_feature {
 	UNIV_FEATURE_WINDOWS	= 1 << 0,
@@ -652,6 +663,7 @@ enum univ_feature {
 	UNIV_FEATURE_RAW	= 1 << 8,
 	UNIV_FEATURE_WQ		= 1 << 9,
 	UNIV_FEATURE_DMAH	= 1 << 10,
+	UNIV_FEATURE_TSO	= 1 << 11,
 };
 
 /**
@@ -770,6 +782,8 @@ struct univ_device_query {
 	__u32 rate_limit_max;
 	__aligned_u64 rate_limit_types;	/* enum ibv_qp_type, as bits */
 	__aligned_u64 rss_hash_fields;	/* enum univ_rx_hash_fields */
+	__u32 max_tso;			/* bytes */
+	__u32 tso_types;		/* enum ibv_qp_type, as bits */
 };
 
 /**
@@ -1707,6 +1721,9 @@ enum univ_rx_hash_fields {
  * @rx_hash_fields: in: enum univ_rx_hash_fields; 0 only with a table of one
  *	entry
  * @rx_hash_key: in: key of the hash
+ * @max_tso_header: in: raw packets: highest number of bytes of a header of
+ *	%UNIV_WR_TSO, or 0 for a queue pair that posts no such requests; needs
+ *	%UNIV_FEATURE_TSO
  *
  * An XRC receive queue pair belongs to @xrcd; the kernel ignores @pd, @send_cq,
  * @recv_cq and @srq. It has no rings, so @map_length is 0. It exists until
@@ -1748,6 +1765,7 @@ struct univ_qp_create {
 	__u16 rx_hash_key_len;
 	__aligned_u64 rx_hash_fields;
 	__u8 rx_hash_key[UNIV_RX_HASH_KEY];
+	__aligned_u64 max_tso_header;
 };
 
 /**

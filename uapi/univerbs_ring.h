@@ -173,14 +173,20 @@ enum univ_wr_flags {
  *	@remote_addr on, or with %UNIV_FLUSH_MR the whole region of @rkey, and
  *	then both are ignored. @type is one or more of enum univ_flush_type,
  *	and @level one of enum univ_flush_level.
+ * @tso: %UNIV_WR_TSO: each frame begins with a copy of the header, which has
+ *	@header bytes, and has @mss bytes of data behind it, the last one the
+ *	rest
  * @sge: scatter/gather entries, or
  * @data: inline data
  *
  * %UNIV_WR_ATOMIC_WRITE is inline, with a @count of 8. %UNIV_WR_FLUSH has no
- * data, and its @count is ignored.
+ * data, and its @count is ignored. %UNIV_WR_TSO is not inline. Its header lies
+ * behind the room for as many entries of @sge as UNIV_QP_CREATE returned in
+ * max_send_sge, however many of them it has.
  *
  * A slot is @stride bytes long, a multiple of 64 that UNIV_QP_CREATE returns.
- * The driver does not read the bytes behind @count entries.
+ * The driver does not read the bytes behind @count entries, except the header
+ * of %UNIV_WR_TSO.
  */
 struct univ_send_wr {
 	__aligned_u64 wr_id;
@@ -212,6 +218,10 @@ struct univ_send_wr {
 			__u32 type;
 			__u32 level;
 		} flush;
+		struct {
+			__u16 header;
+			__u16 mss;
+		} tso;
 	};
 	union {
 		struct univ_sge sge[1];

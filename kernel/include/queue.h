@@ -132,12 +132,15 @@ struct univ_queue_hash {
  * @send: requests to send
  * @recv: requests to receive; @recv.count is 0 with a shared receive queue, and
  *	of an XRC initiator
+ * @max_tso: bytes that the header of a %UNIV_WR_TSO may have; 0: the queue pair
+ *	sends no such requests
  * @sig_all: every send is signaled
  */
 struct univ_queue_rings {
 	struct univ_qp *core;
 	struct univ_ring send;
 	struct univ_ring recv;
+	u32 max_tso;
 	bool sig_all;
 };
 
@@ -183,6 +186,8 @@ struct univ_queue_window {
  * @caps: enum univ_queue_caps
  * @cntr_ops: enum univ_cntr_ops that completion counters count; 0: the device
  *	has no completion counters
+ * @max_tso: most bytes of data of a %UNIV_WR_TSO; 0: raw packet queue pairs do
+ *	not send it. Needs %UNIV_QUEUE_RAW
  * @rate_max: highest rate of @qp_rate, in units of 1000 bits in each second;
  *	the lowest one is 1
  * @rate_types: enum ib_qp_type of queue pairs with such a limit, as bits
@@ -292,6 +297,7 @@ struct univ_queue_window {
 struct univ_queue_ops {
 	u32 caps;
 	u32 cntr_ops;
+	u32 max_tso;
 	u32 rate_max;
 	u32 rate_types;
 	u64 hash_fields;

@@ -142,6 +142,21 @@ static inline const void *univ_ring_inline(const struct univ_ring *ring,
 	       offsetof(struct univ_send_wr, data);
 }
 
+/**
+ * univ_ring_tso() - header of a %UNIV_WR_TSO
+ * @ring: send ring
+ * @index: free-running
+ * @max_sge: entries of a request, as the queue pair was created
+ *
+ * The slot has room for univ_queue_rings.max_tso bytes.
+ */
+static inline const void *univ_ring_tso(const struct univ_ring *ring, u32 index,
+					u32 max_sge)
+{
+	return univ_ring_inline(ring, index) +
+	       max_sge * sizeof(struct univ_sge);
+}
+
 /* Returns whether a slot has room for so many entries behind @head bytes. */
 static inline bool univ_ring_holds(const struct univ_ring *ring, size_t head,
 				   u32 count)

@@ -20,6 +20,8 @@ user_test raw_headers 200
 user_test raw_tunnels 200
 user_test flow_counters 100
 user_test raw_egress 100
+user_test tso 300
+user_test bad_tso 300
 user_test bad_flows 100
 
 run_test "uroce raw packets: nothing is left behind" 20 resources_unchanged

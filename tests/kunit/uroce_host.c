@@ -76,9 +76,9 @@ bool uroce_raw_is_allowed(const struct uroce_dev *dev)
 	return true;
 }
 
-bool uroce_frame_fits(const struct uroce_dev *dev, u32 len)
+u16 uroce_frame_check(const struct uroce_dev *dev, const struct uroce_wqe *wqe)
 {
-	return true;
+	return 0;
 }
 
 int uroce_frame_send(struct uroce_qp *qp, const struct uroce_wqe *wqe, u16 *reason)

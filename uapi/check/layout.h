@@ -41,7 +41,7 @@ AT(univ_poller_start, hdr, 0);
 AT(univ_poller_start, idle_us, 32);
 AT(univ_poller_start, reserved, 36);
 
-SIZE(univ_device_query, 376);
+SIZE(univ_device_query, 384);
 AT(univ_device_query, hdr, 0);
 AT(univ_device_query, fw_ver, 32);
 AT(univ_device_query, node_guid, 96);
@@ -103,6 +103,8 @@ AT(univ_device_query, rate_limit_min, 352);
 AT(univ_device_query, rate_limit_max, 356);
 AT(univ_device_query, rate_limit_types, 360);
 AT(univ_device_query, rss_hash_fields, 368);
+AT(univ_device_query, max_tso, 376);
+AT(univ_device_query, tso_types, 380);
 
 SIZE(univ_port_query, 96);
 AT(univ_port_query, hdr, 0);

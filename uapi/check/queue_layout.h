@@ -149,7 +149,7 @@ AT(univ_table_create, log_size, 32);
 AT(univ_table_create, handle, 36);
 AT(univ_table_create, wqs, 40);
 
-SIZE(univ_qp_create, 224);
+SIZE(univ_qp_create, 232);
 AT(univ_qp_create, hdr, 0);
 AT(univ_qp_create, pd, 32);
 AT(univ_qp_create, send_cq, 36);
@@ -179,6 +179,7 @@ AT(univ_qp_create, rx_hash_function, 172);
 AT(univ_qp_create, rx_hash_key_len, 174);
 AT(univ_qp_create, rx_hash_fields, 176);
 AT(univ_qp_create, rx_hash_key, 184);
+AT(univ_qp_create, max_tso_header, 224);
 
 SIZE(univ_qp_open, 56);
 AT(univ_qp_open, hdr, 0);

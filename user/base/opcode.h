@@ -48,7 +48,7 @@ enum univ_opcode_trait {
 	ROW(LOCAL_INV, "local-inv", UNIV_ON_CONNECTED, 0, UNIV_FEATURE_WINDOWS) \
 	ROW(BIND_MW, "bind-mw", UNIV_ON_CONNECTED, 0, UNIV_FEATURE_WINDOWS)	\
 	ROW(SEND_WITH_INV, "send-with-inv", UNIV_ON_RELIABLE, UNIV_OP_OUT, 0) \
-	ROW(TSO, "tso", 0, 0, 0)						\
+	ROW(TSO, "tso", UNIV_ON(RAW_PACKET), 0, UNIV_FEATURE_TSO)		\
 	ROW(DRIVER1, "driver1", 0, 0, 0)						\
 	ROW(FLUSH, "flush", UNIV_ON(RC), UNIV_OP_EX_ONLY, UNIV_FEATURE_FLUSH)	\
 	ROW(ATOMIC_WRITE, "atomic-write", UNIV_ON(RC), UNIV_OP_EX_ONLY,	\

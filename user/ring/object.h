@@ -153,6 +153,7 @@ struct univ_qp {
 	struct univ_qp_build build;
 	bool is_ex;
 	bool sq_sig_all;
+	uint16_t max_tso;		/* bytes of a TSO header; 0: no such requests */
 
 	struct univ_lock rq_lock __attribute__((aligned(64)));
 	struct univ_ring rq;

@@ -90,7 +90,9 @@ static inline int univ_send_ring(const char *verb, const struct univ_qp *qp)
 /* opcode.c */
 int univ_send_impossible(const char *verb, int err, const struct univ_qp *qp, uint32_t opcode);
 
-/* bind.c */
+/* bind.c, tso.c */
+int univ_send_fill_tso(const char *verb, const struct univ_qp *qp, struct univ_send_wr *slot,
+		       const void *header, uint16_t size, uint16_t mss);
 int univ_send_fill_bind(const char *verb, struct univ_send_wr *slot, const struct ibv_mw *mw,
 			uint32_t rkey, const struct ibv_mw_bind_info *info);
 

@@ -196,6 +196,19 @@ static void wr_local_inv(struct ibv_qp_ex *ex, uint32_t invalidate_rkey)
 		slot->imm = invalidate_rkey;
 }
 
+static void wr_send_tso(struct ibv_qp_ex *ex, void *header, uint16_t size, uint16_t mss)
+{
+	struct univ_qp *qp = from_ex(ex);
+	struct univ_send_wr *slot = build_next(ex, UNIV_WR_TSO);
+	int err;
+
+	if (!slot)
+		return;
+	err = univ_send_fill_tso(VERB, qp, slot, header, size, mss);
+	if (univ_unlikely(err))
+		build_refuse(qp, err);
+}
+
 static void refuse_opcode(struct ibv_qp_ex *ex, enum univ_wr_opcode opcode)
 {
 	struct univ_qp *qp = from_ex(ex);
@@ -500,7 +513,7 @@ static void operations_set(struct ibv_qp_ex *ex, uint64_t ops)
 	SET_OP(flush, IBV_QP_EX_WITH_FLUSH);
 	SET_OP(bind_mw, IBV_QP_EX_WITH_BIND_MW);
 	SET_OP(local_inv, IBV_QP_EX_WITH_LOCAL_INV);
-	ex->wr_send_tso = refuse_send_tso;
+	SET_OP(send_tso, IBV_QP_EX_WITH_TSO);
 }
 
 void univ_qp_ex_init(struct univ_qp *qp, uint64_t ops)

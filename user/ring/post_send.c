@@ -97,9 +97,13 @@ static __attribute__((noinline)) int send_fill_datagram(struct univ_send_wr *slo
 	return 0;
 }
 
-static __attribute__((noinline)) int send_fill_bind(struct univ_send_wr *slot,
+/* Operations that few programs use, so that one test finds them. */
+static __attribute__((noinline)) int send_fill_rare(const struct univ_qp *qp,
+						    struct univ_send_wr *slot,
 						    const struct ibv_send_wr *wr)
 {
+	if ((uint32_t)wr->opcode == UNIV_WR_TSO)
+		return univ_send_fill_tso(VERB, qp, slot, wr->tso.hdr, wr->tso.hdr_sz, wr->tso.mss);
 	return univ_send_fill_bind(VERB, slot, wr->bind_mw.mw, wr->bind_mw.rkey,
 				   &wr->bind_mw.bind_info);
 }
@@ -118,7 +122,8 @@ static inline int send_fill_target(const struct univ_qp *qp, struct univ_send_wr
 		return send_fill_datagram(slot, wr);
 	if (bit & UNIV_OPCODES_ATOMIC)
 		return send_fill_atomic(slot, wr);
-	return univ_unlikely(bit & BIT(UNIV_WR_BIND_MW)) ? send_fill_bind(slot, wr) : 0;
+	return univ_unlikely(bit & (BIT(UNIV_WR_BIND_MW) | BIT(UNIV_WR_TSO))) ?
+		send_fill_rare(qp, slot, wr) : 0;
 }
 
 static inline int send_copy_inline(const struct univ_qp *qp, struct univ_send_wr *slot,

@@ -54,6 +54,7 @@ static int rings_map(struct univ_qp *qp, const struct univ_qp_create *cmd)
 	if (err)
 		return err;
 	qp->max_inline = cmd->max_inline;
+	qp->max_tso = (uint16_t)cmd->max_tso_header;
 	univ_ring_init(&qp->sq, qp->map.base, &cmd->sq, cmd->max_send_wr, cmd->max_send_sge);
 	qp->quick = univ_qp_quick(qp);
 	univ_bell_set(&qp->sq_bell, qp->ibv.context, &cmd->sq_bell);
@@ -87,6 +88,8 @@ static struct univ_qp_create create_command(const struct univ_qp *qp,
 		.create_flags = attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS ?
 				attr->create_flags : 0,
 		.cookie = univ_cookie(qp->ibv.context, qp),
+		.max_tso_header = attr->comp_mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER ?
+				  attr->max_tso_header : 0,
 	};
 }
 
@@ -224,7 +227,8 @@ static int attr_ex_check(struct ibv_context *context, const struct ibv_qp_init_a
 {
 	const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
 			       IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
-			       IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH;
+			       IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH |
+			       IBV_QP_INIT_ATTR_MAX_TSO_HEADER;
 	int err;
 
 	if (attr->comp_mask & ~known)

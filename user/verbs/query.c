@@ -67,6 +67,10 @@ static void device_fill(struct ibv_device_attr_ex *to, const struct univ_device_
 			.uc_odp_caps = from->odp_uc_caps,
 			.ud_odp_caps = from->odp_ud_caps,
 		},
+		.tso_caps = {
+			.max_tso = from->max_tso,
+			.supported_qpts = from->tso_types,
+		},
 		.completion_timestamp_mask = from->timestamp_mask,
 		.hca_core_clock = from->hca_core_clock,
 		.device_cap_flags_ex = from->device_cap_flags,

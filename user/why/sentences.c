@@ -526,7 +526,8 @@ void univ_explain_wr_inline(struct univ_line *line, const struct univ_failure *f
 		univ_say(line, "%llu bytes inline, but the queue pair was created with a "
 			 "max_inline_data of %llu", (ull)f->value, (ull)f->bound);
 	else
-		univ_say(line, "IBV_SEND_INLINE is for data that is sent, not for data that is read");
+		univ_say(line, "IBV_SEND_INLINE is for data that is sent, but not for data that is read, "
+			 "and not for data that is segmented (IBV_WR_TSO)");
 }
 
 void univ_explain_full(struct univ_line *line, const struct univ_failure *f)

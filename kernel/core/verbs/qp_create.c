@@ -9,6 +9,9 @@
 /* Keeps a slot within a page. */
 #define UNIV_MAX_INLINE 4032
 
+/* More than the longest Ethernet, IP and TCP headers have. */
+#define UNIV_MAX_TSO_HEADER 512
+
 static int qp_check_type(struct univ_context *ctx, struct univ_qp_create *cmd)
 {
 	switch (cmd->qp_type) {
@@ -65,6 +68,20 @@ static int qp_check_caps(struct univ_context *ctx, struct univ_qp_create *cmd)
 	return 0;
 }
 
+/* Segmentation is for raw packets, on devices that offer it. */
+static int qp_check_tso(struct univ_context *ctx, struct univ_qp_create *cmd)
+{
+	bool offered = cmd->qp_type == IB_QPT_RAW_PACKET &&
+		       univ_tso_offered(ctx->dev);
+	u32 max = offered ? UNIV_MAX_TSO_HEADER : 0;
+
+	if (cmd->max_tso_header <= max)
+		return 0;
+	return univ_explain(&cmd->hdr, offered ? -EINVAL : -EOPNOTSUPP,
+			    UNIV_REASON_LIMIT, UNIV_LIMIT_TSO_HEADER,
+			    cmd->max_tso_header, max);
+}
+
 static u32 qp_flags(struct univ_context *ctx, const struct univ_qp_create *cmd)
 {
 	return cmd->qp_type == IB_QPT_RAW_PACKET && !cmd->table &&
@@ -85,6 +102,8 @@ static int qp_check(struct univ_context *ctx, struct univ_qp_create *cmd)
 	ret = qp_check_type(ctx, cmd);
 	if (!ret && cmd->table)
 		ret = univ_rss_check(ctx, cmd);
+	if (!ret)
+		ret = qp_check_tso(ctx, cmd);
 	return ret ? ret : qp_check_caps(ctx, cmd);
 }
 
@@ -206,15 +225,16 @@ static void ring_init(struct univ_ring *ring, struct univ_qp *qp,
 }
 
 /*
- * Both rings are in one mapping. A send slot has room for the entries or for
- * the inline bytes that were asked for, whichever is more. Inline data gets the
- * room that rounding leaves.
+ * Both rings are in one mapping. A send slot has room for the entries and a TSO
+ * header, or for the inline bytes that were asked for, whichever is more.
+ * Inline data gets the room that rounding leaves.
  */
 static int qp_create_rings(struct univ_qp *qp, struct univ_qp_create *cmd)
 {
 	u32 send = offsetof(struct univ_send_wr, data) +
 		   max_t(u32, cmd->max_inline,
-			 cmd->max_send_sge * sizeof(struct univ_sge));
+			 cmd->max_send_sge * sizeof(struct univ_sge) +
+			 cmd->max_tso_header);
 	size_t size;
 
 	size = univ_ring_place(&cmd->sq, 0, ring_slots(cmd->max_send_wr),
@@ -361,6 +381,7 @@ static struct univ_qp *qp_alloc(const struct univ_qp_create *cmd,
 	qp->srq = on->srq;
 	qp->table = on->table;
 	qp->rings.core = qp;
+	qp->rings.max_tso = cmd->max_tso_header;
 	qp->rings.sig_all = cmd->sq_sig_all;
 	return qp;
 }

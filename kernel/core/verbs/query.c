@@ -39,6 +39,11 @@
 	(IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2A |		\
 	 IB_DEVICE_MEM_WINDOW_TYPE_2B)
 
+bool univ_tso_offered(const struct univ_device *dev)
+{
+	return univ_raw_offered(dev) && dev->queue->max_tso;
+}
+
 int univ_port_check(struct univ_context *ctx, u32 port, struct univ_hdr *hdr)
 {
 	if (rdma_is_port_valid(ctx->dev->ib, port))
@@ -73,6 +78,8 @@ static u32 context_features(const struct univ_device *dev)
 		features |= UNIV_FEATURE_WQ;
 	if (univ_queue_can(dev, UNIV_QUEUE_DMAH))
 		features |= UNIV_FEATURE_DMAH;
+	if (univ_tso_offered(dev))
+		features |= UNIV_FEATURE_TSO;
 	return features;
 }
 
@@ -143,6 +150,8 @@ static void device_query_raw(struct univ_device_query *cmd,
 			    IB_RAW_PACKET_CAP_IP_CSUM;
 
 	cmd->raw_packet_caps = dev->ib->attrs.raw_packet_caps & offered;
+	cmd->max_tso = univ_tso_offered(dev) ? dev->queue->max_tso : 0;
+	cmd->tso_types = cmd->max_tso ? BIT(IB_QPT_RAW_PACKET) : 0;
 	if (univ_raw_offered(dev))
 		return;
 	cmd->raw_packet_caps = 0;

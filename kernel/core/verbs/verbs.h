@@ -139,6 +139,7 @@ struct univ_srq *univ_srq_get(struct univ_context *ctx, u32 handle,
 			      struct univ_hdr *hdr);
 int univ_srq_destroy(struct univ_object *obj);
 bool univ_raw_offered(const struct univ_device *dev);
+bool univ_tso_offered(const struct univ_device *dev);
 /* Explains the error of a driver for raw packets. */
 int univ_raw_explain(struct univ_hdr *hdr, int err);
 int univ_flow_destroy(struct univ_object *obj);

@@ -26,6 +26,11 @@ struct uroce_qp;
 
 #define UROCE_MAX_SGE		32
 #define UROCE_MAX_INLINE	1024
+/*
+ * Bytes of a TSO request. With the longest headers the packet is still shorter
+ * than 64 KiB, which is the limit of IPv4 and of many net devices.
+ */
+#define UROCE_MAX_TSO		65280
 #define UROCE_MAX_WR		16384
 #define UROCE_MAX_CQE		(1 << 20)
 #define UROCE_MAX_RD_ATOMIC	128

@@ -26,6 +26,8 @@ static int qp_attach(struct ib_qp *ib, const struct univ_queue_rings *rings)
 	qp->core = rings->core;
 	qp->sq.ring = rings->send;
 	qp->sq.signal = rings->sig_all;
+	qp->sq.max_tso = rings->max_tso;
+	qp->sq.opcodes = uroce_send_opcodes(qp);
 	qp->sq.attached = true;
 	qp->rq.ring = rings->recv;
 	qp->rq.attached = true;
@@ -140,6 +142,7 @@ const struct univ_queue_ops uroce_queue_ops = {
 	.caps = UNIV_QUEUE_WINDOWS | UNIV_QUEUE_XRC | UNIV_QUEUE_ATOMIC_WRITE |
 		UNIV_QUEUE_ODP | UNIV_QUEUE_FLUSH | UNIV_QUEUE_RAW |
 		UNIV_QUEUE_WQ | UNIV_QUEUE_DMAH,
+	.max_tso = UROCE_MAX_TSO,
 	.cntr_ops = UNIV_CNTR_SEND | UNIV_CNTR_RECV | UNIV_CNTR_READ |
 		    UNIV_CNTR_PEER_READ | UNIV_CNTR_WRITE |
 		    UNIV_CNTR_PEER_WRITE,

@@ -48,6 +48,8 @@ enum uroce_wr_flags {
 	UROCE_WRF_OPERANDS	= BIT(10),
 	/* It carries no data and names memory of the peer to be flushed. */
 	UROCE_WRF_FLUSH		= BIT(11),
+	/* It is divided into frames, each with a copy of its header. */
+	UROCE_WRF_TSO		= BIT(12),
 };
 
 /* Transport services that may send a request. */

@@ -208,10 +208,9 @@ static enum outcome local_frame(struct turn *t)
 	enum outcome out;
 	int copies;
 
-	if (!uroce_frame_fits(t->qp->dev, wqe->len)) {
-		t->reason = UNIV_REASON_FRAME_LENGTH;
+	t->reason = uroce_frame_check(t->qp->dev, wqe);
+	if (t->reason)
 		return turn_fail(t, IB_WC_LOC_LEN_ERR);
-	}
 	if (is_full(t))
 		return LOCAL_FULL;
 	out = enter(t);
@@ -229,7 +228,10 @@ static enum outcome local_frame(struct turn *t)
 	if (copies > COPIES)
 		t->tail = t->qp->sq.head + 1;
 	t->bytes -= min_t(u32, t->bytes, wqe->len * (1 + copies));
-	return t->reason ? turn_fail(t, IB_WC_LOC_LEN_ERR) : LOCAL_DONE;
+	if (likely(!t->reason))
+		return LOCAL_DONE;
+	return turn_fail(t, t->reason == UNIV_REASON_TSO_HEADER ?
+				    IB_WC_LOC_QP_OP_ERR : IB_WC_LOC_LEN_ERR);
 }
 
 enum outcome uroce_local_datagram(struct turn *t)

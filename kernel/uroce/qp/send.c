@@ -35,7 +35,7 @@ u32 uroce_send_opcodes(const struct uroce_qp *qp)
 	for (op = 0; op < BITS_PER_TYPE(opcodes); op++)
 		if (uroce_wr_ops[op].services & services(qp->type))
 			opcodes |= BIT(op);
-	return opcodes;
+	return qp->sq.max_tso ? opcodes : opcodes & ~BIT(UNIV_WR_TSO);
 }
 
 static bool flush_is_valid(const struct univ_send_wr *wr)
@@ -49,9 +49,22 @@ static bool flush_is_valid(const struct univ_send_wr *wr)
 	return wr->flush.level == UNIV_FLUSH_MR;
 }
 
-/* Requests that have no scatter list. */
-static noinline u16 send_check_listless(struct univ_send_wr *wr)
+static u16 send_check_tso(const struct uroce_sendq *sq,
+			  const struct univ_send_wr *wr)
 {
+	if (wr->flags & UNIV_WR_INLINE)
+		return UNIV_REASON_WR_OPCODE;
+	if (wr->count > sq->max_sge)
+		return UNIV_REASON_WR_SGE;
+	return wr->tso.header > sq->max_tso ? UNIV_REASON_TSO_HEADER : 0;
+}
+
+/* Requests whose slots differ from those of sends, writes and reads. */
+static noinline u16 send_check_other(const struct uroce_sendq *sq,
+				     struct univ_send_wr *wr)
+{
+	if (uroce_wr_is(wr->opcode, UROCE_WRF_TSO))
+		return send_check_tso(sq, wr);
 	if (uroce_wr_is(wr->opcode, UROCE_WRF_WORD))
 		return wr->flags & UNIV_WR_INLINE && wr->count == sizeof(u64) ?
 			0 : UNIV_REASON_WR_INLINE;
@@ -72,8 +85,9 @@ static u16 send_check(const struct uroce_qp *qp, struct univ_send_wr *wr)
 	    (wr->flags & ~(ANY_FLAGS | UNIV_WR_IP_CSUM) ||
 	     qp->type != IB_QPT_RAW_PACKET))
 		return UNIV_REASON_FLAGS;
-	if (unlikely(uroce_wr_is(wr->opcode, UROCE_WRF_WORD | UROCE_WRF_FLUSH)))
-		return send_check_listless(wr);
+	if (unlikely(uroce_wr_is(wr->opcode, UROCE_WRF_WORD | UROCE_WRF_FLUSH |
+					     UROCE_WRF_TSO)))
+		return send_check_other(sq, wr);
 	if (!(wr->flags & UNIV_WR_INLINE))
 		return wr->count > sq->max_sge ? UNIV_REASON_WR_SGE : 0;
 	if (uroce_wr_is(wr->opcode, UROCE_WRF_FETCH))

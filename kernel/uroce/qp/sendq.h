@@ -100,6 +100,7 @@ enum uroce_wait {
  * @retry_left: waits for an answer that are left, one more than retries
  * @max_sge: maximum number of segments of a request
  * @max_inline: maximum number of bytes of inline data
+ * @max_tso: maximum number of bytes of a TSO header
  * @signal: enum uroce_signal
  * @opcodes: opcodes that the queue pair may send, as bits by enum
  *	univ_wr_opcode
@@ -142,6 +143,7 @@ struct uroce_sendq {
 	u8 retry_left;
 	u32 max_sge;
 	u32 max_inline;
+	u32 max_tso;
 	s8 signal;
 	bool untold;
 	bool draining;

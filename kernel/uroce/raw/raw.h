@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The room of raw packets: frames that a raw packet queue pair sends (send.c);
- * flows (flow.c), and frames of the net device and of the device itself, which
- * flows give to queue pairs (input.c, headers.c, frame.c). The room knows queue
- * pairs and the net device. It does not know which context runs a send queue.
+ * The room of raw packets: frames that a raw packet queue pair sends (send.c,
+ * tso.c); flows (flow.c), and frames of the net device and of the device
+ * itself, which flows give to queue pairs (input.c, headers.c, frame.c). The
+ * room knows queue pairs and the net device. It does not know which context
+ * runs a send queue.
  *
  * Received frames come from a packet_type handler of the net device. An
  * rx_handler was rejected because a net device has only one, which bridges,
@@ -205,14 +206,27 @@ int uroce_tap(struct sk_buff *skb, struct net_device *netdev,
 	      struct packet_type *tap, struct net_device *orig);
 
 /*
- * send.c: sends the frame of a request whose memory is mapped. Returns -ENOMEM
- * if there is no memory for it now; otherwise the number of copies for queue
- * pairs of the device, and @reason says why the request has failed, or is 0.
- * Context: sq.lock.
+ * send.c: uroce_frame_send() sends the frame of a request whose memory is
+ * mapped, or its frames. Returns -ENOMEM if there is no memory for it now;
+ * otherwise the number of copies for queue pairs of the device, and @reason,
+ * which is 0 before the call, says why the request has failed. Context:
+ * sq.lock, RCU.
  */
 int uroce_frame_send(struct uroce_qp *qp, const struct uroce_wqe *wqe,
 		     u16 *reason);
-/* Could a frame of this length be sent, with or without a VLAN tag? */
-bool uroce_frame_fits(const struct uroce_dev *dev, u32 len);
+/* Why a request of this length cannot be sent, with or without a VLAN tag. */
+u16 uroce_frame_check(const struct uroce_dev *dev, const struct uroce_wqe *wqe);
+/*
+ * Sets the offset of the network header of a frame, whose protocol is that of
+ * its Ethernet header. Returns the type behind the VLAN tag.
+ */
+__be16 uroce_frame_network(struct sk_buff *skb);
+
+/*
+ * tso.c: the packet of a UNIV_WR_TSO. Returns NULL if there is no memory, or
+ * with a @reason. Context: sq.lock.
+ */
+struct sk_buff *uroce_tso_build(struct uroce_qp *qp,
+				const struct uroce_wqe *wqe, u16 *reason);
 
 #endif

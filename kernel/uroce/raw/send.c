@@ -13,10 +13,13 @@
 
 #include "raw.h"
 
-bool uroce_frame_fits(const struct uroce_dev *dev, u32 len)
+u16 uroce_frame_check(const struct uroce_dev *dev, const struct uroce_wqe *wqe)
 {
-	return len >= ETH_HLEN &&
-	       len <= READ_ONCE(dev->netdev->mtu) + VLAN_ETH_HLEN;
+	if (uroce_wr_is(wqe->wr.opcode, UROCE_WRF_TSO))
+		return wqe->len <= UROCE_MAX_TSO ? 0 : UNIV_REASON_TSO_FRAMES;
+	return wqe->len >= ETH_HLEN &&
+	       wqe->len <= READ_ONCE(dev->netdev->mtu) + VLAN_ETH_HLEN ?
+		       0 : UNIV_REASON_FRAME_LENGTH;
 }
 
 /* The frame is as long as the net device allows, if its tag does not count. */
@@ -27,8 +30,8 @@ static bool length_is_valid(const struct sk_buff *skb)
 	return skb->len >= head && skb->len <= READ_ONCE(skb->dev->mtu) + head;
 }
 
-static struct sk_buff *build(const struct uroce_dev *dev,
-			     const struct uroce_wqe *wqe)
+static struct sk_buff *copy(const struct uroce_dev *dev,
+			    const struct uroce_wqe *wqe)
 {
 	struct net_device *netdev = dev->netdev;
 	/* A tunnel may raise it at any time, so it is read once. */
@@ -49,8 +52,7 @@ static struct sk_buff *build(const struct uroce_dev *dev,
 
 /* ---- checksums ----------------------------------------------------------- */
 
-/* Returns the type of the frame; the network header is set. */
-static __be16 find_network(struct sk_buff *skb)
+__be16 uroce_frame_network(struct sk_buff *skb)
 {
 	skb_set_network_header(skb, ETH_HLEN);
 	if (!eth_type_vlan(skb->protocol))
@@ -158,6 +160,7 @@ static bool is_for_flows(const struct sk_buff *skb)
 static u32 output(struct uroce_dev *dev, struct sk_buff *skb)
 {
 	struct sock *sk = uroce_net_sock(dev->netdev);
+	u32 frames = skb_shinfo(skb)->gso_segs ?: 1;
 	u32 copies;
 
 	if (!uroce_frame_may_leave(dev, skb)) {
@@ -170,10 +173,30 @@ static u32 output(struct uroce_dev *dev, struct sk_buff *skb)
 		return copies;
 	}
 	skb_set_owner_w(skb, sk);
-	uroce_count(dev, UROCE_CNT_SENT_PKTS);
-	uroce_count_many(dev, UROCE_CNT_SENT_BYTES, skb->len);
+	uroce_count_many(dev, UROCE_CNT_SENT_PKTS, frames);
+	uroce_count_many(dev, UROCE_CNT_SENT_BYTES,
+			 skb->len + (frames - 1) * skb_headlen(skb));
 	dev_queue_xmit(skb);
 	return copies;
+}
+
+static struct sk_buff *build(const struct uroce_dev *dev,
+			     const struct uroce_wqe *wqe, u16 *reason)
+{
+	struct sk_buff *skb = copy(dev, wqe);
+	__be16 type;
+
+	if (!skb)
+		return NULL;
+	if (!length_is_valid(skb)) {
+		*reason = UNIV_REASON_FRAME_LENGTH;
+		kfree_skb(skb);
+		return NULL;
+	}
+	type = uroce_frame_network(skb);
+	if (wqe->wr.flags & UNIV_WR_IP_CSUM && sum(skb, type))
+		skb->ip_summed = CHECKSUM_UNNECESSARY;
+	return skb;
 }
 
 int uroce_frame_send(struct uroce_qp *qp, const struct uroce_wqe *wqe,
@@ -181,21 +204,15 @@ int uroce_frame_send(struct uroce_qp *qp, const struct uroce_wqe *wqe,
 {
 	struct uroce_dev *dev = qp->dev;
 	struct sk_buff *skb;
-	__be16 type;
 
 	lockdep_assert_held(&qp->sq.lock);
 	if (uroce_is_silent(dev))
 		return 0;
-	skb = build(dev, wqe);
+	if (uroce_wr_is(wqe->wr.opcode, UROCE_WRF_TSO))
+		skb = uroce_tso_build(qp, wqe, reason);
+	else
+		skb = build(dev, wqe, reason);
 	if (!skb)
-		return -ENOMEM;
-	if (!length_is_valid(skb)) {
-		*reason = UNIV_REASON_FRAME_LENGTH;
-		kfree_skb(skb);
-		return 0;
-	}
-	type = find_network(skb);
-	if (wqe->wr.flags & UNIV_WR_IP_CSUM && sum(skb, type))
-		skb->ip_summed = CHECKSUM_UNNECESSARY;
+		return *reason ? 0 : -ENOMEM;
 	return output(dev, skb);
 }

@@ -191,7 +191,8 @@ static void device_answers(void)
 			       UNIV_FEATURE_ATOMIC_WRITE | UNIV_FEATURE_DM |
 			       UNIV_FEATURE_CNTRS | UNIV_FEATURE_FLUSH |
 			       UNIV_FEATURE_DMABUF | UNIV_FEATURE_IGNORE_OVERRUN |
-			       UNIV_FEATURE_RAW | UNIV_FEATURE_WQ | UNIV_FEATURE_DMAH)),
+			       UNIV_FEATURE_RAW | UNIV_FEATURE_WQ | UNIV_FEATURE_DMAH |
+			       UNIV_FEATURE_TSO)),
 	      "CONTEXT_QUERY: version %u features %#x", c.abi_version, c.features);
 	close(fd);
 }

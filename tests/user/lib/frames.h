@@ -20,7 +20,7 @@
 
 #define TYPE		0x88b5		/* for experiments */
 #define SLOT		8192
-#define SLOTS		16
+#define SLOTS		160
 #define RECVS		8		/* the first slots; the others are for sends */
 #define HDR		14
 
@@ -92,17 +92,18 @@ static MAYBE_UNUSED uint32_t netdev_mtu(const struct station *r)
 	return (uint32_t)netdev_ask(r, SIOCGIFMTU).ifr_mtu;
 }
 
-static MAYBE_UNUSED void station_qp(struct station *r, uint32_t create_flags)
+/* Create the queue pair. @init has the attributes that not each of them has. */
+static MAYBE_UNUSED void station_qp_ex(struct station *r, struct ibv_qp_init_attr_ex *init)
 {
-	struct ibv_qp_init_attr_ex init = {
-		.send_cq = r->s.cq, .recv_cq = r->s.cq, .qp_type = IBV_QPT_RAW_PACKET, .pd = r->s.pd,
-		.cap = { SLOTS, SLOTS, 4, 4, 128 }, .create_flags = create_flags,
-		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
-	};
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = PORT };
 	int home = enter(r);
 
-	r->s.qp = ibv_create_qp_ex(r->s.dev.ctx, &init);
+	init->send_cq = init->recv_cq = r->s.cq;
+	init->qp_type = IBV_QPT_RAW_PACKET;
+	init->pd = r->s.pd;
+	init->cap = (struct ibv_qp_cap){ SLOTS, SLOTS, 4, 4, 128 };
+	init->comp_mask |= IBV_QP_INIT_ATTR_PD;
+	r->s.qp = ibv_create_qp_ex(r->s.dev.ctx, init);
 	leave(home);
 	NEED_PTR(r->s.qp, "create_qp_ex");
 	NEED_OK(ibv_modify_qp(r->s.qp, &attr, IBV_QP_STATE | IBV_QP_PORT));
@@ -110,6 +111,15 @@ static MAYBE_UNUSED void station_qp(struct station *r, uint32_t create_flags)
 	NEED_OK(ibv_modify_qp(r->s.qp, &attr, IBV_QP_STATE));
 	attr.qp_state = IBV_QPS_RTS;
 	NEED_OK(ibv_modify_qp(r->s.qp, &attr, IBV_QP_STATE));
+}
+
+static MAYBE_UNUSED void station_qp(struct station *r, uint32_t create_flags)
+{
+	struct ibv_qp_init_attr_ex init = {
+		.create_flags = create_flags, .comp_mask = IBV_QP_INIT_ATTR_CREATE_FLAGS,
+	};
+
+	station_qp_ex(r, &init);
 }
 
 static MAYBE_UNUSED void station_open_flags(struct station *r, int i, uint32_t create_flags)
