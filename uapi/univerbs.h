@@ -1654,11 +1654,25 @@ struct univ_srq_query {
 /**
  * enum univ_qp_flags - properties of a queue pair; values of enum
  *	ibv_qp_create_flags
+ * @UNIV_QP_BLOCK_SELF_MCAST: Datagrams and raw packets: the queue pair does not
+ *	get its own multicasts. Not every device offers it.
+ * @UNIV_QP_SCATTER_FCS: Raw packets: received frames have their frame check
+ *	sequence behind them. The device reports it in raw_packet_caps.
  * @UNIV_QP_CVLAN_STRIPPING: Raw packets: received frames have no VLAN tag,
  *	which is in the completion (univ_cqe.cvlan). Needs %UNIV_FEATURE_RAW.
+ * @UNIV_QP_SOURCE_QPN: Datagrams: they carry another number than that of their
+ *	queue pair (univ_qp_create.source_qpn). Needs CAP_NET_RAW. Not every
+ *	device offers it.
+ * @UNIV_QP_PCI_WRITE_END_PADDING: Raw packets: the device may write more bytes
+ *	than a frame has, up to the end of a cache line and of the receive
+ *	request. The device reports it in device_cap_flags.
  */
 enum univ_qp_flags {
+	UNIV_QP_BLOCK_SELF_MCAST = 1 << 1,
+	UNIV_QP_SCATTER_FCS	= 1 << 8,
 	UNIV_QP_CVLAN_STRIPPING	= 1 << 9,
+	UNIV_QP_SOURCE_QPN	= 1 << 10,
+	UNIV_QP_PCI_WRITE_END_PADDING = 1 << 11,
 };
 
 #define UNIV_RX_HASH_KEY	40	/* bytes of a key */
@@ -1724,6 +1738,7 @@ enum univ_rx_hash_fields {
  * @max_tso_header: in: raw packets: highest number of bytes of a header of
  *	%UNIV_WR_TSO, or 0 for a queue pair that posts no such requests; needs
  *	%UNIV_FEATURE_TSO
+ * @source_qpn: in: with %UNIV_QP_SOURCE_QPN: number that its datagrams carry
  *
  * An XRC receive queue pair belongs to @xrcd; the kernel ignores @pd, @send_cq,
  * @recv_cq and @srq. It has no rings, so @map_length is 0. It exists until
@@ -1765,7 +1780,8 @@ struct univ_qp_create {
 	__u16 rx_hash_key_len;
 	__aligned_u64 rx_hash_fields;
 	__u8 rx_hash_key[UNIV_RX_HASH_KEY];
-	__aligned_u64 max_tso_header;
+	__u32 max_tso_header;
+	__u32 source_qpn;
 };
 
 /**
@@ -2246,8 +2262,9 @@ struct univ_qp_cntr {
  * @pd: in: handle
  * @cq: in: handle of the completion queue of the receives
  * @wq_type: in: enum ibv_wq_type
- * @create_flags: in: enum ibv_wq_flags: IBV_WQ_FLAGS_CVLAN_STRIPPING, which
- *	needs %UNIV_FEATURE_RAW
+ * @create_flags: in: enum ibv_wq_flags, of those that raw_packet_caps and
+ *	device_cap_flags of %UNIV_DEVICE_QUERY report. They need
+ *	%UNIV_FEATURE_RAW
  * @max_wr: in: least number of requests; out: actual number
  * @max_sge: in: least number of entries of a request; out: actual number
  * @cookie: in: returned in each event

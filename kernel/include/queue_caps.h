@@ -43,19 +43,24 @@
  *	and advise_mr(), which is called for one part of a region at a time and
  *	returns an error as struct univ_mr_advise has it
  * @UNIV_QUEUE_RAW: queue pairs of %IB_QPT_RAW_PACKET, whose create_flags may
- *	have %IB_QP_CREATE_CVLAN_STRIPPING, with completions that have
- *	@flow_tag and @cvlan; and flows, by create_flow() and destroy_flow()
- *	without udata. Their specs have the types of enum univ_flow_spec_type,
- *	and each frame of a flow is passed to univ_flow_count()
+ *	have %IB_QP_CREATE_CVLAN_STRIPPING and the flags that the device's
+ *	attributes report, with completions that have @flow_tag and @cvlan; and
+ *	flows, by create_flow() and destroy_flow() without udata. Their specs
+ *	have the types of enum univ_flow_spec_type, and each frame of a flow is
+ *	passed to univ_flow_count()
  * @UNIV_QUEUE_WQ: receive work queues and receive indirection tables. The
  *	device has create_wq, modify_wq, destroy_wq, create_rwq_ind_table and
  *	destroy_rwq_ind_table, which are called without udata. modify_wq keeps
  *	ib_wq.state, and returns -EINVAL, with the current state there, if the
  *	queue does not change to the other state. With %UNIV_QUEUE_RAW their
- *	flags may have %IB_WQ_FLAGS_CVLAN_STRIPPING. Not with @page_alloc, since
- *	work queues have no bells
+ *	flags may have %IB_WQ_FLAGS_CVLAN_STRIPPING and the flags that the
+ *	device's attributes report. Not with @page_alloc, since work queues
+ *	have no bells
  * @UNIV_QUEUE_DMAH: DMA handles. The core checks their hints, and the driver
  *	does not get them: they have no effect
+ * @UNIV_QUEUE_SOURCE_QPN: queue pairs of %IB_QPT_UD whose create_flags have
+ *	%IB_QP_CREATE_SOURCE_QPN, which show ib_qp_init_attr.source_qpn to
+ *	their peers
  */
 enum univ_queue_caps {
 	UNIV_QUEUE_WINDOWS = 1 << 0,
@@ -70,6 +75,7 @@ enum univ_queue_caps {
 	UNIV_QUEUE_RAW = 1 << 9,
 	UNIV_QUEUE_WQ = 1 << 10,
 	UNIV_QUEUE_DMAH = 1 << 11,
+	UNIV_QUEUE_SOURCE_QPN = 1 << 12,
 };
 
 /*

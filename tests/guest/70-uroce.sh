@@ -121,11 +121,12 @@ user_test api_srq 120
 user_test srq_resize 200
 user_test rss 120
 user_test rss_qp 120
+user_test wq_flags 200
 user_test api_event 120
 user_test api_rereg 60
 user_test api_states 60
 # Datagrams are copied, with the header that a packet would have had.
-within_host() { UNIV_TEST_PEER=u0 program datagrams both_ways; }
+within_host() { UNIV_TEST_PEER=u0 program datagrams both_ways source_number; }
 run_test "uroce: datagrams within a host, and the headers that they show" 60 within_host
 user_test atomic_write 100
 user_test odp 300

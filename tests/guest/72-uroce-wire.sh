@@ -71,7 +71,7 @@ over "uroce wire: a twentieth is damaged" 200 corrupt 5% -- sends writes reads a
 over "uroce wire: lost, duplicated and damaged at once" 200 loss 3% duplicate 3% corrupt 3% -- sends reads
 network
 over "uroce wire: attributes change while drained (SQD)" 60 -- changed
-run_test "uroce wire: the source port follows the flow label" 60 program datagrams source_port
+run_test "uroce wire: the source port follows the flow label" 60 program datagrams source_port source_number
 # Packets to six neighbours that do not answer wait in the kernel's queues. They must not use up the limit of packets
 # under way.
 silent_neighbours() {

@@ -180,6 +180,7 @@ AT(univ_qp_create, rx_hash_key_len, 174);
 AT(univ_qp_create, rx_hash_fields, 176);
 AT(univ_qp_create, rx_hash_key, 184);
 AT(univ_qp_create, max_tso_header, 224);
+AT(univ_qp_create, source_qpn, 228);
 
 SIZE(univ_qp_open, 56);
 AT(univ_qp_open, hdr, 0);

@@ -70,6 +70,13 @@ static uint32_t cq_handle(const struct ibv_cq *cq)
 	return cq ? cq->handle : 0;
 }
 
+/* The number means nothing without its flag, which the kernel checks. */
+static uint32_t source_qpn(const struct ibv_qp_init_attr_ex *attr)
+{
+	return attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS &&
+	       attr->create_flags & IBV_QP_CREATE_SOURCE_QPN ? attr->source_qpn : 0;
+}
+
 static struct univ_qp_create create_command(const struct univ_qp *qp,
 					    const struct ibv_qp_init_attr_ex *attr)
 {
@@ -90,6 +97,7 @@ static struct univ_qp_create create_command(const struct univ_qp *qp,
 		.cookie = univ_cookie(qp->ibv.context, qp),
 		.max_tso_header = attr->comp_mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER ?
 				  attr->max_tso_header : 0,
+		.source_qpn = source_qpn(attr),
 	};
 }
 

@@ -82,10 +82,30 @@ static int qp_check_tso(struct univ_context *ctx, struct univ_qp_create *cmd)
 			    cmd->max_tso_header, max);
 }
 
+static u32 qp_raw_flags(const struct ib_device_attr *attr)
+{
+	u32 flags = UNIV_QP_CVLAN_STRIPPING;
+
+	if (attr->raw_packet_caps & IB_RAW_PACKET_CAP_SCATTER_FCS)
+		flags |= UNIV_QP_SCATTER_FCS;
+	if (attr->device_cap_flags & IB_DEVICE_PCI_WRITE_END_PADDING)
+		flags |= UNIV_QP_PCI_WRITE_END_PADDING;
+	return flags;
+}
+
 static u32 qp_flags(struct univ_context *ctx, const struct univ_qp_create *cmd)
 {
+	const struct ib_device_attr *attr = &ctx->dev->ib->attrs;
+	u32 flags = attr->kernel_cap_flags & IBK_BLOCK_MULTICAST_LOOPBACK ?
+			    UNIV_QP_BLOCK_SELF_MCAST : 0;
+
+	if (cmd->qp_type == IB_QPT_UD &&
+	    univ_queue_can(ctx->dev, UNIV_QUEUE_SOURCE_QPN))
+		return flags | UNIV_QP_SOURCE_QPN;
+	if (cmd->qp_type == IB_QPT_UD)
+		return flags;
 	return cmd->qp_type == IB_QPT_RAW_PACKET && !cmd->table &&
-	       univ_raw_offered(ctx->dev) ? UNIV_QP_CVLAN_STRIPPING : 0;
+	       univ_raw_offered(ctx->dev) ? flags | qp_raw_flags(attr) : 0;
 }
 
 static int qp_check(struct univ_context *ctx, struct univ_qp_create *cmd)
@@ -96,6 +116,10 @@ static int qp_check(struct univ_context *ctx, struct univ_qp_create *cmd)
 	if (cmd->create_flags & ~flags)
 		return univ_explain(&cmd->hdr, -EOPNOTSUPP, UNIV_REASON_FLAGS,
 				    0, cmd->create_flags, flags);
+	/* A peer could take the sender for another one. */
+	if (cmd->create_flags & UNIV_QP_SOURCE_QPN && !capable(CAP_NET_RAW))
+		return univ_explain(&cmd->hdr, -EPERM, UNIV_REASON_PERMISSION,
+				    0, CAP_NET_RAW, 0);
 	if (cmd->sq_sig_all > 1)
 		return univ_explain(&cmd->hdr, -EOPNOTSUPP, UNIV_REASON_FLAGS,
 				    0, cmd->sq_sig_all, 1);
@@ -273,6 +297,7 @@ static int qp_create_ib(struct univ_qp *qp, struct univ_qp_create *cmd)
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = cmd->qp_type,
 		.create_flags = cmd->create_flags,
+		.source_qpn = cmd->source_qpn,
 	};
 	u32 room = cmd->sq.stride - offsetof(struct univ_send_wr, data);
 

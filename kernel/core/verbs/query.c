@@ -12,15 +12,13 @@
 
 /*
  * Abilities of the device that a process does not get: the size of a queue pair
- * does not change, and there are no checksums of datagrams, no frame checksums
- * and no requests on regions.
+ * does not change, and there are no checksums of datagrams and no requests on
+ * regions.
  */
 #define UNIV_CAPS_NOT_OFFERED						\
 	(IB_DEVICE_RESIZE_MAX_WR |					\
 	 IB_DEVICE_RAW_MULTI | IB_DEVICE_UD_IP_CSUM |			\
-	 IB_DEVICE_RC_IP_CSUM | IB_DEVICE_RAW_SCATTER_FCS |		\
-	 IB_DEVICE_PCI_WRITE_END_PADDING |				\
-	 IB_DEVICE_MEM_MGT_EXTENSIONS)
+	 IB_DEVICE_RC_IP_CSUM | IB_DEVICE_MEM_MGT_EXTENSIONS)
 
 /*
  * Abilities that a process does not get without %UNIV_QUEUE_FLUSH: kernel verbs
@@ -30,7 +28,8 @@
 
 /* Abilities that a process does not get where univ_raw_offered() is false. */
 #define UNIV_CAPS_RAW							\
-	(IB_DEVICE_RAW_IP_CSUM | IB_DEVICE_MANAGED_FLOW_STEERING)
+	(IB_DEVICE_RAW_IP_CSUM | IB_DEVICE_MANAGED_FLOW_STEERING |	\
+	 IB_DEVICE_RAW_SCATTER_FCS | IB_DEVICE_PCI_WRITE_END_PADDING)
 
 /*
  * Abilities that a process does not get where univ_mw_offered() returns false.
@@ -147,7 +146,9 @@ static void device_query_raw(struct univ_device_query *cmd,
 			     const struct univ_device *dev)
 {
 	const u32 offered = IB_RAW_PACKET_CAP_CVLAN_STRIPPING |
-			    IB_RAW_PACKET_CAP_IP_CSUM;
+			    IB_RAW_PACKET_CAP_IP_CSUM |
+			    IB_RAW_PACKET_CAP_SCATTER_FCS |
+			    IB_RAW_PACKET_CAP_DELAY_DROP;
 
 	cmd->raw_packet_caps = dev->ib->attrs.raw_packet_caps & offered;
 	cmd->max_tso = univ_tso_offered(dev) ? dev->queue->max_tso : 0;

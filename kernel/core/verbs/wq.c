@@ -48,16 +48,27 @@ static int wq_check_size(struct univ_context *ctx, struct univ_wq_create *cmd)
 	return 0;
 }
 
-static u32 wq_flags(const struct univ_context *ctx)
+/* Flags that may change while the queue exists. */
+#define WQ_FLAGS_CHANGED (IB_WQ_FLAGS_CVLAN_STRIPPING | IB_WQ_FLAGS_SCATTER_FCS)
+
+static u32 wq_flags(const struct univ_device *dev)
 {
-	return univ_raw_offered(ctx->dev) ? IB_WQ_FLAGS_CVLAN_STRIPPING : 0;
+	const struct ib_device_attr *attr = &dev->ib->attrs;
+	u32 flags = IB_WQ_FLAGS_CVLAN_STRIPPING;
+
+	if (!univ_raw_offered(dev))
+		return 0;
+	if (attr->raw_packet_caps & IB_RAW_PACKET_CAP_SCATTER_FCS)
+		flags |= IB_WQ_FLAGS_SCATTER_FCS;
+	if (attr->raw_packet_caps & IB_RAW_PACKET_CAP_DELAY_DROP)
+		flags |= IB_WQ_FLAGS_DELAY_DROP;
+	if (attr->device_cap_flags & IB_DEVICE_PCI_WRITE_END_PADDING)
+		flags |= IB_WQ_FLAGS_PCI_WRITE_END_PADDING;
+	return flags;
 }
 
-static int wq_check_flags(struct univ_context *ctx, u32 flags,
-			  struct univ_hdr *hdr)
+static int wq_check_flags(u32 flags, u32 known, struct univ_hdr *hdr)
 {
-	u32 known = wq_flags(ctx);
-
 	if (!(flags & ~known))
 		return 0;
 	return univ_explain(hdr, -EOPNOTSUPP, UNIV_REASON_FLAGS, UNIV_FLAGS_WQ,
@@ -70,7 +81,7 @@ static int wq_check(struct univ_context *ctx, struct univ_wq_create *cmd)
 
 	if (!univ_wq_offered(ctx->dev) || cmd->wq_type != IB_WQT_RQ)
 		return univ_explain_driver(&cmd->hdr, -EOPNOTSUPP);
-	ret = wq_check_flags(ctx, cmd->create_flags, &cmd->hdr);
+	ret = wq_check_flags(cmd->create_flags, wq_flags(ctx->dev), &cmd->hdr);
 	return ret ? ret : wq_check_size(ctx, cmd);
 }
 
@@ -221,7 +232,9 @@ static int wq_modify(struct univ_wq *wq, struct univ_wq_modify *cmd)
 		return univ_explain(&cmd->hdr, -EOPNOTSUPP, UNIV_REASON_FLAGS,
 				    UNIV_FLAGS_WQ_MASK, cmd->attr_mask, known);
 	if (cmd->attr_mask & IB_WQ_FLAGS &&
-	    wq_check_flags(wq->obj.ctx, cmd->flags_mask, &cmd->hdr))
+	    wq_check_flags(cmd->flags_mask,
+			   wq_flags(wq->obj.ctx->dev) & WQ_FLAGS_CHANGED,
+			   &cmd->hdr))
 		return -EOPNOTSUPP;
 	if (!(cmd->attr_mask & IB_WQ_STATE) || cmd->wq_state <= IB_WQS_ERR)
 		ret = wq_modify_ib(wq, &attr, cmd->attr_mask);

@@ -88,14 +88,20 @@ static int check_type(struct ib_qp_init_attr *init)
 		init->srq = NULL;
 		complete = init->send_cq;
 		break;
+	case IB_QPT_UD:
+		flags = IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK |
+			IB_QP_CREATE_SOURCE_QPN;
+		break;
 	case IB_QPT_RC:
 	case IB_QPT_UC:
-	case IB_QPT_UD:
 	case IB_QPT_GSI:
 		break;
 	case IB_QPT_RAW_PACKET:
 		if (!init->rwq_ind_tbl) {
-			flags = IB_QP_CREATE_CVLAN_STRIPPING;
+			flags = IB_QP_CREATE_CVLAN_STRIPPING |
+				IB_QP_CREATE_SCATTER_FCS |
+				IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK |
+				IB_QP_CREATE_PCI_WRITE_END_PADDING;
 			break;
 		}
 		/* It has no receive queue of its own. */
@@ -128,6 +134,9 @@ static void qp_fill(struct uroce_qp *qp, struct ib_qp *ib,
 		qp->resp.prompt = true;
 	}
 	qp->strips = init->create_flags & IB_QP_CREATE_CVLAN_STRIPPING;
+	qp->fcs = init->create_flags & IB_QP_CREATE_SCATTER_FCS;
+	qp->mutes_self = init->create_flags &
+			 IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK;
 	qp->state = IB_QPS_RESET;
 	qp->attr.cap = init->cap;
 	qp->sq.max_sge = init->cap.max_send_sge;
@@ -180,6 +189,8 @@ int uroce_qp_create(struct ib_qp *ib, struct ib_qp_init_attr *init,
 		kfree(qp);
 		return ret;
 	}
+	qp->source = init->create_flags & IB_QP_CREATE_SOURCE_QPN ?
+			     init->source_qpn & 0xffffff : qp->num;
 	container_of(ib, struct uroce_ibqp, ib)->qp = qp;
 	ib->qp_num = qp->num;
 	if (qp->xrcd)

@@ -67,10 +67,15 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 				 UNIV_CAP_ATOMIC_WRITE |
 				 UNIV_CAP_FLUSH_GLOBAL |
 				 IB_DEVICE_RAW_IP_CSUM |
+				 IB_DEVICE_RAW_SCATTER_FCS |
+				 IB_DEVICE_PCI_WRITE_END_PADDING |
 				 IB_DEVICE_MANAGED_FLOW_STEERING;
 	attr->raw_packet_caps = IB_RAW_PACKET_CAP_IP_CSUM |
-				IB_RAW_PACKET_CAP_CVLAN_STRIPPING;
-	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
+				IB_RAW_PACKET_CAP_CVLAN_STRIPPING |
+				IB_RAW_PACKET_CAP_SCATTER_FCS |
+				IB_RAW_PACKET_CAP_DELAY_DROP;
+	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG |
+				 IBK_BLOCK_MULTICAST_LOOPBACK;
 	if (IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING))
 		query_odp(attr);
 	attr->max_send_sge = UROCE_MAX_SGE;

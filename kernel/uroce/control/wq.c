@@ -4,7 +4,10 @@
 
 #include "control.h"
 
-#define WQ_FLAGS IB_WQ_FLAGS_CVLAN_STRIPPING
+/* Flags that a work queue may be created with, and that may change. */
+#define FLAGS_CHANGED	(IB_WQ_FLAGS_CVLAN_STRIPPING | IB_WQ_FLAGS_SCATTER_FCS)
+#define FLAGS_CREATED	(FLAGS_CHANGED | IB_WQ_FLAGS_DELAY_DROP | \
+			 IB_WQ_FLAGS_PCI_WRITE_END_PADDING)
 
 /*
  * The receiver has failed. Completions tell about failed requests, so an event
@@ -26,7 +29,7 @@ static void wq_event(struct ib_event *from, void *context)
 /* No kernel verb posts to a work queue, so kernel users get none. */
 static int check_init(const struct ib_wq_init_attr *init)
 {
-	if (init->wq_type != IB_WQT_RQ || init->create_flags & ~WQ_FLAGS ||
+	if (init->wq_type != IB_WQT_RQ || init->create_flags & ~FLAGS_CREATED ||
 	    !to_ucq(init->cq)->core)
 		return -EOPNOTSUPP;
 	if (!init->max_wr || init->max_wr > UROCE_MAX_WR ||
@@ -50,6 +53,7 @@ static void receiver_fill(struct uroce_wq *wq, struct uroce_qp *qp,
 	qp->type = IB_QPT_RAW_PACKET;
 	qp->state = IB_QPS_RESET;
 	qp->strips = init->create_flags & IB_WQ_FLAGS_CVLAN_STRIPPING;
+	qp->fcs = init->create_flags & IB_WQ_FLAGS_SCATTER_FCS;
 	qp->recv_cq = to_ucq(init->cq);
 	qp->rq.max_sge = max_t(u32, init->max_sge, 1);
 	qp->attr.cap.max_recv_wr = init->max_wr;
@@ -68,9 +72,12 @@ static int receiver_create(struct uroce_wq *wq, struct ib_pd *pd,
 	receiver_fill(wq, qp, pd, init);
 	uroce_send_init(qp);
 	ret = uroce_queue_init(qp);
+	if (!ret && init->create_flags & IB_WQ_FLAGS_DELAY_DROP)
+		ret = uroce_delay_create(qp);
 	if (!ret)
 		ret = uroce_wq_number(qp);
 	if (ret) {
+		uroce_delay_destroy(qp);
 		uroce_queue_free(qp);
 		kfree(qp);
 		return ret;
@@ -117,6 +124,8 @@ static void take_flags(struct uroce_qp *qp, const struct ib_wq_attr *attr)
 {
 	if (attr->flags_mask & IB_WQ_FLAGS_CVLAN_STRIPPING)
 		qp->strips = attr->flags & IB_WQ_FLAGS_CVLAN_STRIPPING;
+	if (attr->flags_mask & IB_WQ_FLAGS_SCATTER_FCS)
+		qp->fcs = attr->flags & IB_WQ_FLAGS_SCATTER_FCS;
 }
 
 /* Context: both locks. */
@@ -125,6 +134,7 @@ static int enter_state(struct uroce_qp *qp, enum ib_wq_state next)
 	switch (next) {
 	case IB_WQS_RESET:
 		WRITE_ONCE(qp->state, IB_QPS_RESET);
+		uroce_delay_drop(qp);
 		uroce_queue_reset(qp);
 		return 0;
 	case IB_WQS_RDY:
@@ -134,6 +144,7 @@ static int enter_state(struct uroce_qp *qp, enum ib_wq_state next)
 		return 0;
 	case IB_WQS_ERR:
 		WRITE_ONCE(qp->state, IB_QPS_ERR);
+		uroce_delay_drop(qp);
 		uroce_recv_flush(qp);
 		return 0;
 	}
@@ -147,7 +158,7 @@ int uroce_wq_modify(struct ib_wq *ib, struct ib_wq_attr *attr, u32 mask,
 	int ret = 0;
 
 	if (mask & ~(IB_WQ_STATE | IB_WQ_CUR_STATE | IB_WQ_FLAGS) ||
-	    (mask & IB_WQ_FLAGS && attr->flags_mask & ~WQ_FLAGS))
+	    (mask & IB_WQ_FLAGS && attr->flags_mask & ~FLAGS_CHANGED))
 		return -EOPNOTSUPP;
 	spin_lock_bh(&qp->sq.lock);
 	spin_lock(&qp->resp.lock);
@@ -173,10 +184,12 @@ int uroce_wq_destroy(struct ib_wq *ib, struct ib_udata *udata)
 	spin_lock(&qp->resp.lock);
 	qp->sq.dead = true;
 	qp->resp.dead = true;
+	uroce_delay_drop(qp);
 	spin_unlock(&qp->resp.lock);
 	spin_unlock_bh(&qp->sq.lock);
 	tasklet_kill(&qp->sq.task);
 	cancel_work_sync(&qp->sq.rest);
+	uroce_delay_destroy(qp);
 	uroce_queue_free(qp);
 	kfree_rcu(qp, sq.rcu);
 	kfree(to_uwq(ib));

@@ -64,6 +64,7 @@ struct uroce_qp;
  * @egress: flows of raw packets that are sent, likewise
  * @flow_count: number of all flows
  * @tap: receives the frames of @netdev while there are flows in @flows
+ * @delayed: memory of the frames that wait for receive requests (raw/delay.c)
  * @counters: counters of each processor, by enum uroce_counter
  * @qkey_violations: one counter for all processors, since each query of the
  *	port reports it
@@ -94,6 +95,7 @@ struct uroce_dev {
 	struct list_head egress;
 	u32 flow_count;
 	struct packet_type tap;
+	atomic_t delayed;
 	u64 __percpu *counters;
 	atomic_t qkey_violations;
 	atomic_t pkey_violations;

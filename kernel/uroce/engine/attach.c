@@ -3,6 +3,7 @@
 #include <linux/mm.h>
 
 #include "../mem/mr.h"
+#include "../raw/raw.h"
 #include "engine.h"
 
 static int cq_attach(struct ib_cq *cq, struct univ_cq *core)
@@ -87,9 +88,10 @@ static void srq_kick(struct ib_srq *ib)
 	uroce_srq_posted(to_usrq(ib));
 }
 
-/* Only the error state needs kicks. */
+/* The error state needs kicks, and frames that wait for requests. */
 static void wq_kick(struct ib_wq *ib)
 {
+	uroce_delay_posted(to_uwq(ib)->receiver.qp);
 	uroce_recv_posted(to_uwq(ib)->receiver.qp);
 }
 
@@ -141,7 +143,7 @@ static void qp_rate(struct ib_qp *ib, const struct univ_queue_rate *rate)
 const struct univ_queue_ops uroce_queue_ops = {
 	.caps = UNIV_QUEUE_WINDOWS | UNIV_QUEUE_XRC | UNIV_QUEUE_ATOMIC_WRITE |
 		UNIV_QUEUE_ODP | UNIV_QUEUE_FLUSH | UNIV_QUEUE_RAW |
-		UNIV_QUEUE_WQ | UNIV_QUEUE_DMAH,
+		UNIV_QUEUE_WQ | UNIV_QUEUE_DMAH | UNIV_QUEUE_SOURCE_QPN,
 	.max_tso = UROCE_MAX_TSO,
 	.cntr_ops = UNIV_CNTR_SEND | UNIV_CNTR_RECV | UNIV_CNTR_READ |
 		    UNIV_CNTR_PEER_READ | UNIV_CNTR_WRITE |

@@ -8,6 +8,7 @@
 #include <linux/udp.h>
 
 #include "icrc.h"
+#include "net.h"
 #include "wire.h"
 
 /* The length of the pseudo header of ones. */
@@ -122,4 +123,12 @@ u32 uroce_icrc_ipv6(const struct ipv6hdr *ip, const struct udphdr *udp,
 	h.ip.hop_limit = 0xff;
 	mask_transport(&h.udp, &h.bth);
 	return seeded(&h, sizeof(h));
+}
+
+__le32 uroce_net_fcs(const void *head, u32 head_len, const struct sk_buff *skb,
+		     u32 offset, u32 len)
+{
+	u32 crc = uroce_icrc_add(~0, head, head_len);
+
+	return uroce_icrc_end(uroce_icrc_add_skb(crc, skb, offset, len));
 }

@@ -160,6 +160,13 @@ int uroce_net_join(struct net *net);
 void uroce_net_leave(struct net *net);
 struct sock *uroce_net_sock(struct net_device *dev);
 
+/*
+ * icrc.c: frame check sequence of the Ethernet frame that consists of the bytes
+ * at @head and of @len bytes of @skb.
+ */
+__le32 uroce_net_fcs(const void *head, u32 head_len, const struct sk_buff *skb,
+		     u32 offset, u32 len);
+
 /* output.c */
 struct sk_buff *uroce_net_alloc(unsigned int len, bool pages);
 bool uroce_net_takes_pages(const struct uroce_flow *flow);

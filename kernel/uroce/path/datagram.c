@@ -106,7 +106,7 @@ static void deliver(struct turn *t)
 		.opcode = IB_WC_RECV,
 		.wc_flags = UNIV_WC_GRH,
 		.byte_len = t->wqe->len + GRH_LEN,
-		.src_qp = t->qp->num,
+		.src_qp = t->qp->source,
 	};
 	enum ib_wc_status status;
 	u8 grh[GRH_LEN] __aligned(4);
@@ -161,6 +161,14 @@ static void deliver_to(struct uroce_qp *peer, void *arg)
 	spin_unlock(&peer->resp.lock);
 }
 
+static void deliver_member(struct uroce_qp *peer, void *arg)
+{
+	struct turn *t = arg;
+
+	if (peer != t->qp || !peer->mutes_self)
+		deliver_to(peer, t);
+}
+
 static void deliver_unicast(struct turn *t)
 {
 	struct uroce_wqe *wqe = t->wqe;
@@ -177,7 +185,7 @@ static void deliver_group(struct turn *t)
 
 	/* There may be many copies. */
 	uroce_send_write(t->qp);
-	if (uroce_mcast_each(t->qp->dev, gid, deliver_to, t) > COPIES)
+	if (uroce_mcast_each(t->qp->dev, gid, deliver_member, t) > COPIES)
 		t->tail = t->qp->sq.head + 1;
 }
 

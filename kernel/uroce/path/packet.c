@@ -119,7 +119,7 @@ static void fill_datagram(struct uroce_qp *qp, const struct uroce_wqe *wqe,
 	bth->psn = cpu_to_be32(qp->attr.sq_psn++ & UROCE_PSN_MASK);
 	/* The high bit selects the sender's own Q_Key. */
 	deth->qkey = cpu_to_be32(qkey & BIT(31) ? qp->attr.qkey : qkey);
-	deth->sqp = cpu_to_be32(qp->num);
+	deth->sqp = cpu_to_be32(qp->source);
 	if (uroce_wr_is(wr->opcode, UROCE_WRF_IMM))
 		*(u32 *)(deth + 1) = wr->imm;
 	uroce_vec_read(&wqe->vec, 0, skb_put(skb, wqe->len), wqe->len);

@@ -19,6 +19,7 @@
 #include "xrc.h"
 
 struct uroce_cntrs;
+struct uroce_delay;
 struct uroce_remote;
 struct uroce_rss;
 
@@ -65,6 +66,7 @@ struct uroce_qp {
 	struct uroce_cq *recv_cq;
 	struct uroce_srq *srq;		/* NULL for none */
 	struct uroce_rss *rss;		/* likewise */
+	struct uroce_delay *delay;	/* of a work queue; likewise */
 	struct uroce_xrcd *xrcd;	/* of an XRC target */
 	union {
 		/* Of an XRC target: in the domain's list. */
@@ -77,6 +79,7 @@ struct uroce_qp {
 	};
 	struct univ_qp *core;		/* if attached */
 	u32 num;
+	u32 source;			/* the number in its datagrams */
 	enum ib_qp_type type;
 
 	/*
@@ -95,6 +98,8 @@ struct uroce_qp {
 	enum ib_qp_state state;
 	bool lost;			/* a completion was lost */
 	bool strips;			/* the VLAN tags of frames */
+	bool fcs;			/* frames have their checksum behind */
+	bool mutes_self;		/* does not get its own multicasts */
 	unsigned long events;		/* to be raised by the task */
 	/* Written by modify with both locks. The cap never changes. */
 	struct ib_qp_attr attr;

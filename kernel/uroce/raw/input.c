@@ -10,12 +10,13 @@
 #include "raw.h"
 
 static u32 input_one(struct uroce_dev *dev, const struct sk_buff *skb,
-		     bool verified)
+		     bool verified, const struct uroce_qp *from)
 {
 	struct uroce_frame frame;
 
 	if (!uroce_frame_parse(&frame, skb, verified))
 		return 0;
+	frame.from = from;
 	return uroce_flows_deliver(dev, &frame);
 }
 
@@ -43,7 +44,7 @@ static struct sk_buff *clone_whole(const struct sk_buff *skb)
  * are on a wire, with their checksums.
  */
 static u32 input_pieces(struct uroce_dev *dev, const struct sk_buff *skb,
-			bool verified)
+			bool verified, const struct uroce_qp *from)
 {
 	struct sk_buff *whole = clone_whole(skb), *pieces = NULL, *next;
 	u32 copies = 0;
@@ -58,7 +59,7 @@ static u32 input_pieces(struct uroce_dev *dev, const struct sk_buff *skb,
 	consume_skb(whole);
 	skb_list_walk_safe(pieces, pieces, next) {
 		skb_mark_not_on_list(pieces);
-		copies += input_one(dev, pieces, verified);
+		copies += input_one(dev, pieces, verified, from);
 		consume_skb(pieces);
 	}
 	return copies;
@@ -84,13 +85,13 @@ static bool sum_up(struct sk_buff *skb)
 
 /* The checksum was left to hardware that there is none of. */
 static u32 input_unsummed(struct uroce_dev *dev, const struct sk_buff *skb,
-			  bool verified)
+			  bool verified, const struct uroce_qp *from)
 {
 	struct sk_buff *copy = skb_copy(skb, GFP_ATOMIC);
 	u32 copies = 0;
 
 	if (copy && sum_up(copy))
-		copies = input_one(dev, copy, verified);
+		copies = input_one(dev, copy, verified, from);
 	else
 		uroce_count(dev, UROCE_CNT_OUT_OF_BUFFER);
 	kfree_skb(copy);
@@ -109,7 +110,8 @@ static bool sum_is_of_ports(const struct sk_buff *skb,
 	       (u32)skb_checksum_start_offset(skb) == frame->outer.ports_at;
 }
 
-u32 uroce_frames_input(struct uroce_dev *dev, const struct sk_buff *skb)
+u32 uroce_frames_input(struct uroce_dev *dev, const struct sk_buff *skb,
+		       const struct uroce_qp *from)
 {
 	bool unsummed = skb->ip_summed == CHECKSUM_PARTIAL;
 	bool verified = skb->ip_summed == CHECKSUM_UNNECESSARY;
@@ -117,6 +119,7 @@ u32 uroce_frames_input(struct uroce_dev *dev, const struct sk_buff *skb)
 
 	if (!uroce_frame_parse(&frame, skb, verified))
 		return 0;
+	frame.from = from;
 	if (!unsummed && !skb_is_gso(skb))
 		return uroce_flows_deliver(dev, &frame);
 	/* A frame is not copied in vain. */
@@ -124,8 +127,8 @@ u32 uroce_frames_input(struct uroce_dev *dev, const struct sk_buff *skb)
 		return 0;
 	if (unsummed)
 		verified = sum_is_of_ports(skb, &frame);
-	return skb_is_gso(skb) ? input_pieces(dev, skb, verified) :
-				 input_unsummed(dev, skb, verified);
+	return skb_is_gso(skb) ? input_pieces(dev, skb, verified, from) :
+				 input_unsummed(dev, skb, verified, from);
 }
 
 /* All frames of a packet that is cut later have the same headers. */
@@ -159,7 +162,7 @@ int uroce_tap(struct sk_buff *skb, struct net_device *netdev,
 
 	if (is_for_flows(dev, skb)) {
 		local_bh_disable();
-		uroce_frames_input(dev, skb);
+		uroce_frames_input(dev, skb, NULL);
 		local_bh_enable();
 	}
 	consume_skb(skb);

@@ -101,6 +101,7 @@ struct uroce_headers {
 /**
  * struct uroce_frame - an Ethernet frame for queue pairs of this device
  * @skb: the frame
+ * @from: the queue pair that sends it, if that is one of this device
  * @body: offset in @skb of the bytes behind @type
  * @len: number of these bytes
  * @has: %UROCE_HAS_ETH and so on
@@ -118,6 +119,7 @@ struct uroce_headers {
  */
 struct uroce_frame {
 	const struct sk_buff *skb;
+	const struct uroce_qp *from;
 	u32 body;
 	u32 len;
 	u32 has;
@@ -156,6 +158,26 @@ bool uroce_frame_parse(struct uroce_frame *frame, const struct sk_buff *skb,
  */
 void uroce_frame_receive(struct uroce_qp *qp, const struct uroce_frame *frame,
 			 u32 tag);
+/*
+ * frame.c: writes a frame to the next receive request of exactly this queue
+ * pair; false if there is none. Context: resp.lock.
+ */
+bool uroce_frame_give(struct uroce_qp *qp, const struct uroce_frame *frame,
+		      u32 tag);
+
+/*
+ * delay.c: frames that wait for receive requests of a work queue.
+ * uroce_delay_receive() gets each frame of a queue with the flag, and
+ * uroce_delay_drop() loses the frames that wait; both under resp.lock.
+ * uroce_delay_posted() is called after requests were posted;
+ * uroce_delay_destroy() when the receiver is dead and its frames are dropped.
+ */
+int uroce_delay_create(struct uroce_qp *qp);
+void uroce_delay_destroy(struct uroce_qp *qp);
+void uroce_delay_receive(struct uroce_qp *qp, const struct uroce_frame *frame,
+			 u32 tag);
+void uroce_delay_posted(struct uroce_qp *qp);
+void uroce_delay_drop(struct uroce_qp *qp);
 
 /*
  * hash.c: the entry of a receive indirection table is in the lower bits. A
@@ -194,11 +216,12 @@ bool uroce_flows_pass(const struct uroce_dev *dev,
 		      const struct uroce_frame *frame, u32 frames, u32 bytes);
 
 /*
- * input.c: a frame of the net device, or of one of its queue pairs; @skb
- * remains the caller's. Returns the number of copies for queue pairs. Context:
- * RCU, bottom halves off.
+ * input.c: a frame of the net device, or of its queue pair @from; @skb remains
+ * the caller's. Returns the number of copies for queue pairs. Context: RCU,
+ * bottom halves off.
  */
-u32 uroce_frames_input(struct uroce_dev *dev, const struct sk_buff *skb);
+u32 uroce_frames_input(struct uroce_dev *dev, const struct sk_buff *skb,
+		       const struct uroce_qp *from);
 /* May the frame of a queue pair be sent? Context: as above. */
 bool uroce_frame_may_leave(const struct uroce_dev *dev,
 			   const struct sk_buff *skb);

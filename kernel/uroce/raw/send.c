@@ -157,8 +157,9 @@ static bool is_for_flows(const struct sk_buff *skb)
  * whose limit uroce_net_room() checks before. Without packets (wire=0) there is
  * no such socket, and the frame does not leave the device. Context: RCU.
  */
-static u32 output(struct uroce_dev *dev, struct sk_buff *skb)
+static u32 output(struct uroce_qp *qp, struct sk_buff *skb)
 {
+	struct uroce_dev *dev = qp->dev;
 	struct sock *sk = uroce_net_sock(dev->netdev);
 	u32 frames = skb_shinfo(skb)->gso_segs ?: 1;
 	u32 copies;
@@ -167,7 +168,7 @@ static u32 output(struct uroce_dev *dev, struct sk_buff *skb)
 		kfree_skb(skb);
 		return 0;
 	}
-	copies = is_for_flows(skb) ? uroce_frames_input(dev, skb) : 0;
+	copies = is_for_flows(skb) ? uroce_frames_input(dev, skb, qp) : 0;
 	if (!sk) {
 		consume_skb(skb);
 		return copies;
@@ -214,5 +215,5 @@ int uroce_frame_send(struct uroce_qp *qp, const struct uroce_wqe *wqe,
 		skb = build(dev, wqe, reason);
 	if (!skb)
 		return *reason ? 0 : -ENOMEM;
-	return output(dev, skb);
+	return output(qp, skb);
 }

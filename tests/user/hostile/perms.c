@@ -86,6 +86,10 @@ static void privileged_types(void)
 		CHECK(qp.hdr.reason == (raw ? UNIV_REASON_PERMISSION : UNIV_REASON_QP_TYPE),
 		      "type %d: reason %u", types[i], qp.hdr.reason);
 	}
+	/* A device that does not offer the flag says so first. */
+	raw_qp_arg(&qp, IBV_QPT_UD, pd, cq.handle, 0);
+	qp.create_flags = UNIV_QP_SOURCE_QPN;
+	CHECK_ERR(raw_call(fd, UNIV_QP_CREATE, &qp), on_uroce() ? EPERM : EOPNOTSUPP);
 	raw_unmap(&cq.map);
 	close(fd);
 }

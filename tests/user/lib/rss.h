@@ -225,9 +225,9 @@ static struct ibv_qp_init_attr_ex rss_attr(uint64_t fields)
 	};
 }
 
-static void make_rss(uint64_t fields)
+/* A flow of the frames for this device. */
+static void flow_to(struct ibv_qp *qp)
 {
-	struct ibv_qp_init_attr_ex attr = rss_attr(fields);
 	struct {
 		struct ibv_flow_attr attr;
 		struct ibv_flow_spec_eth eth;
@@ -237,12 +237,19 @@ static void make_rss(uint64_t fields)
 		.eth = { .type = IBV_FLOW_SPEC_ETH, .size = sizeof(want.eth) },
 	};
 
-	rss = ibv_create_qp_ex(dev.ctx, &attr);
-	NEED(rss, "create_qp_ex: %s; %s", err_name(errno), why_text());
 	memcpy(want.eth.val.dst_mac, mac, 6);
 	memset(want.eth.mask.dst_mac, 0xff, 6);
-	flow = ibv_create_flow(rss, &want.attr);
+	flow = ibv_create_flow(qp, &want.attr);
 	NEED(flow, "create_flow: %s; %s", err_name(errno), why_text());
+}
+
+static void make_rss(uint64_t fields)
+{
+	struct ibv_qp_init_attr_ex attr = rss_attr(fields);
+
+	rss = ibv_create_qp_ex(dev.ctx, &attr);
+	NEED(rss, "create_qp_ex: %s; %s", err_name(errno), why_text());
+	flow_to(rss);
 }
 
 static MAYBE_UNUSED void drop_rss(void)

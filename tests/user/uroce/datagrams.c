@@ -129,6 +129,44 @@ static void both_ways(void)
 	}
 }
 
+/* A datagram carries the number that its queue pair was created with, and not its own one. */
+static void source_number(void)
+{
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_UD, .cap = { SLOTS, SLOTS, 1, 1, 0 } };
+	struct ibv_qp_init_attr_ex ex = {
+		.qp_type = IBV_QPT_UD, .cap = init.cap, .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		.create_flags = IBV_QP_CREATE_SOURCE_QPN, .source_qpn = 0x123456,
+	};
+	struct ibv_recv_wr wr = { .num_sge = 1 }, *bad;
+	struct side side[2] = {};
+	struct ibv_sge sge;
+	struct ibv_ah *ah;
+	struct ibv_wc wc;
+
+	sides_open(side, init, SLOTS * SLOT);
+	CHECK_ERR(ibv_destroy_qp(side[0].qp), 0);
+	ex.pd = side[0].pd;
+	ex.send_cq = ex.recv_cq = side[0].cq;
+	side[0].qp = ibv_create_qp_ex(side[0].dev.ctx, &ex);
+	NEED(side[0].qp, "create_qp_ex: %s; %s", err_name(errno), why_text());
+	for (int i = 0; i < 2; i++)
+		qp_connect(&side[i].dev, side[i].qp, 0, NULL);
+	ah = way(&side[0], &side[1], LABEL);
+	sge = (struct ibv_sge){ (uintptr_t)side[1].buf, SLOT, side[1].mr->lkey };
+	wr.sg_list = &sge;
+	NEED_OK(ibv_post_recv(side[1].qp, &wr, &bad));
+	sge = (struct ibv_sge){ (uintptr_t)side[0].buf, 64, side[0].mr->lkey };
+	NEED_OK(ibv_post_send(side[0].qp, &(struct ibv_send_wr){
+		.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
+		.wr.ud = { ah, side[1].qp->qp_num, PAIR_QKEY } }, &(struct ibv_send_wr *){ NULL }));
+	WANT_WC(side[0].cq, &wc, IBV_WC_SUCCESS);
+	if (WANT_WC(side[1].cq, &wc, IBV_WC_SUCCESS))
+		CHECK(wc.src_qp == 0x123456, "src_qp %#x", wc.src_qp);
+	CHECK_ERR(ibv_destroy_ah(ah), 0);
+	for (int i = 0; i < 2; i++)
+		side_close(&side[i]);
+}
+
 /* ---- the UDP source port, by which switches tell flows apart ---- */
 
 /*
@@ -372,6 +410,7 @@ static void full(void)
 
 static const struct test_case cases[] = {
 	{ "both_ways", both_ways },
+	{ "source_number", source_number },
 	{ "source_port", source_port },
 	{ "silent", silent },
 	{ "full", full },

@@ -166,6 +166,38 @@ static void loopback(void)
 	wire_close(&w);
 }
 
+/* With IBV_QP_CREATE_BLOCK_SELF_MCAST_LB the sender does not get its own multicast frames; other queue pairs do. */
+static void own_multicasts(void)
+{
+	struct ibv_flow *flow, *others;
+	struct station other;
+	struct wire w;
+	struct got got;
+	uint32_t len;
+
+	wire_open_flags(&w, IBV_QP_CREATE_BLOCK_SELF_MCAST_LB, TYPE);
+	station_open(&other, 0);
+	station_recvs(&other);
+	flow = flow_type(&w.near, TYPE);
+	others = flow_type(&other, TYPE);
+	len = make_frame(w.frame, group, w.near.mac, TYPE, 200);
+	send_frame(&w.near, w.frame, len);
+	WANT_FRAME(&other, &got, w.frame, len);
+	WANT_NO_FRAME(&w.near);
+	/* A frame for its own address is no multicast, and multicasts of other senders arrive. */
+	len = make_frame(w.frame, w.near.mac, w.near.mac, TYPE, 210);
+	post_frame(&w.near, w.frame, len, 0);
+	WANT_FRAME(&w.near, &got, w.frame, len);
+	CHECK(take(&w.near, &got, WC_TIMEOUT) && got.slot == RECVS, "the frame is sent");
+	len = make_frame(w.frame, group, w.near.mac, TYPE, 220);
+	post_frame(&other, w.frame, len, 0);
+	WANT_FRAME(&w.near, &got, w.frame, len);
+	CHECK_ERR(ibv_destroy_flow(others), 0);
+	CHECK_ERR(ibv_destroy_flow(flow), 0);
+	side_close(&other.s);
+	wire_close(&w);
+}
+
 /* The host sees the frames of flows as well. */
 static void host_sees(void)
 {
@@ -300,6 +332,7 @@ static const struct test_case cases[] = {
 	{ "receives", receives },
 	{ "without_request", without_request },
 	{ "loopback", loopback },
+	{ "own_multicasts", own_multicasts },
 	{ "host_sees", host_sees },
 	{ "priorities", priorities },
 	{ "drops", drops },

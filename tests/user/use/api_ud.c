@@ -163,11 +163,76 @@ static void multicast(void)
 	pair_close(&p);
 }
 
+/* A queue pair that does not get its own multicasts, or NULL with errno. */
+static struct ibv_qp *mute_qp(struct pair *p)
+{
+	struct ibv_qp_init_attr_ex init = {
+		.qp_type = IBV_QPT_UD, .send_cq = p->cq[0], .recv_cq = p->cq[0], .pd = p->pd, .cap = { 4, 4, 1, 1, 0 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		.create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB,
+	};
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = PORT, .qkey = PAIR_QKEY };
+	struct ibv_qp *qp = ibv_create_qp_ex(p->dev.ctx, &init);
+
+	if (!qp)
+		return NULL;
+	NEED_OK(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_QKEY));
+	attr.qp_state = IBV_QPS_RTR;
+	NEED_OK(ibv_modify_qp(qp, &attr, IBV_QP_STATE));
+	attr.qp_state = IBV_QPS_RTS;
+	NEED_OK(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN));
+	return qp;
+}
+
+static void own_multicast(void)
+{
+	struct pair_want want = { .type = IBV_QPT_UD };
+	union ibv_gid group = { .raw = { [10] = 0xff, [11] = 0xff, 239, 1, 2, 4 } };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED, .num_sge = 1 }, *bad;
+	struct ibv_recv_wr recv = { .wr_id = 9, .num_sge = 1 }, *bad_recv;
+	struct ibv_ah_attr attr;
+	struct ibv_sge sge;
+	struct ibv_wc wc;
+	struct ibv_qp *qp;
+	struct pair p;
+
+	pair_open(&p, &want);
+	qp = mute_qp(&p);
+	if (!qp) {
+		CHECK(!on_uroce() && errno == EOPNOTSUPP, "create_qp_ex: %s; %s", err_name(errno), why_text());
+		pair_close(&p);
+		return;
+	}
+	sge = pair_sge(&p, 0, 0, 300);
+	wr.sg_list = recv.sg_list = &sge;
+	CHECK_ERR(ibv_attach_mcast(qp, &group, 0), 0);
+	CHECK_ERR(ibv_attach_mcast(p.qp[1], &group, 0), 0);
+	CHECK_ERR(ibv_post_recv(qp, &recv, &bad_recv), 0);
+	CHECK_ERR(post_recv_at(&p, 1, 1, 4096, 1024), 0);
+	ah_attr_to(&p.dev, &attr);
+	attr.grh.dgid = group;
+	wr.wr.ud.ah = ibv_create_ah(p.pd, &attr);
+	NEED(wr.wr.ud.ah, "create_ah of a group: %s; %s", err_name(errno), why_text());
+	wr.wr.ud.remote_qpn = 0xffffff;
+	wr.wr.ud.remote_qkey = PAIR_QKEY;
+	CHECK_ERR(ibv_post_send(qp, &wr, &bad), 0);
+	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	if (WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS))
+		CHECK(wc.opcode == IBV_WC_SEND, "opcode %d", wc.opcode);
+	WANT_EMPTY(p.cq[0]);
+	CHECK_ERR(ibv_detach_mcast(p.qp[1], &group, 0), 0);
+	CHECK_ERR(ibv_detach_mcast(qp, &group, 0), 0);
+	CHECK_ERR(ibv_destroy_ah(wr.wr.ud.ah), 0);
+	CHECK_ERR(ibv_destroy_qp(qp), 0);
+	pair_close(&p);
+}
+
 static const struct test_case cases[] = {
 	{ "ud_message", ud_message },
 	{ "ud_imm", ud_imm },
 	{ "ud_wrong_qkey", ud_wrong_qkey },
 	{ "multicast", multicast },
+	{ "own_multicast", own_multicast },
 };
 
 TEST_MAIN("api_ud", cases, 30)
