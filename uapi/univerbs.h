@@ -236,6 +236,8 @@
  *	and a TCP header.
  * @UNIV_REASON_TSO_FRAMES: Completion: a segmentation request has a wrong mss,
  *	or too much data.
+ * @UNIV_REASON_PATH_MIG: The alternate path or the state of path migration of a
+ *	queue pair cannot be changed so. Detail: enum univ_path_mig_cause.
  * @UNIV_REASON_COUNT: Number of reasons; not a reason.
  *
  * "detail", "value" and "bound" in these descriptions are fields of struct
@@ -349,6 +351,7 @@ enum univ_reason {
 	UNIV_REASON_COUNTERS,
 	UNIV_REASON_TSO_HEADER,
 	UNIV_REASON_TSO_FRAMES,
+	UNIV_REASON_PATH_MIG,
 	UNIV_REASON_COUNT
 };
 
@@ -439,6 +442,21 @@ enum univ_dmah_fault {
 	UNIV_DMAH_FAULT_MEM_TYPE,
 	UNIV_DMAH_FAULT_CPU,
 	UNIV_DMAH_FAULT_AFFINITY,
+};
+
+/**
+ * enum univ_path_mig_cause - cause of a %UNIV_REASON_PATH_MIG
+ * @UNIV_PATH_MIG_NO_PATH: The state becomes REARM only with an alternate path,
+ *	and none was loaded since the queue pair has migrated or was reset.
+ * @UNIV_PATH_MIG_NOT_ARMED: The queue pair cannot migrate, since its peer has
+ *	not armed it.
+ * @UNIV_PATH_MIG_ARMED: The queue pair may migrate at any time, so another
+ *	alternate path is loaded only together with the state REARM.
+ */
+enum univ_path_mig_cause {
+	UNIV_PATH_MIG_NO_PATH = 1,
+	UNIV_PATH_MIG_NOT_ARMED,
+	UNIV_PATH_MIG_ARMED,
 };
 
 /**

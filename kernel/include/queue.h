@@ -36,6 +36,7 @@
 #include <linux/types.h>
 
 #include "queue_caps.h"
+#include "queue_pair.h"
 #include "ring.h"
 
 struct dma_buf;
@@ -101,30 +102,6 @@ static inline void univ_queue_count(const struct univ_queue_cntr *cntr, bool ok,
  * adds one.
  */
 #define UNIV_MR_PARTS 4096
-
-/**
- * struct univ_queue_rate - the limit of a queue pair's rate
- * @kbps: 1000 bits in each second; 0: no limit
- * @burst: bytes that may be sent at once; 0: the device's choice
- * @packet: size of its typical packets; 0: the MTU
- */
-struct univ_queue_rate {
-	u32 kbps;
-	u32 burst;
-	u16 packet;
-};
-
-/**
- * struct univ_queue_hash - how a queue pair spreads frames over work queues
- * @key: of the Toeplitz hash; the lower bits of the hash select the entry of
- *	the receive indirection table
- * @fields: enum univ_rx_hash_fields, of those in univ_queue_ops.hash_fields; 0
- *	with a table of one entry
- */
-struct univ_queue_hash {
-	u8 key[UNIV_RX_HASH_KEY];
-	u64 fields;
-};
 
 /**
  * struct univ_queue_rings - the rings of a queue pair
@@ -276,6 +253,15 @@ struct univ_queue_window {
  * @srq_bell: likewise
  * @ah_attach: datagram requests in the protection domain of @ah refer to it by
  *	@handle
+ * @qp_path: load the alternate path in @attr, with %IB_QP_ALT_PATH in @mask,
+ *	and check its path_mig_state, with %IB_QP_PATH_MIG_STATE. The path is
+ *	used when the next modify_qp succeeds, which gets the state but not the
+ *	path; @attr is NULL if that fails, and then the path is forgotten.
+ *	Return 0 or an errno; with -EINVAL, @cause may be set to an enum
+ *	univ_path_mig_cause. query_qp returns path and state. Raise
+ *	%IB_EVENT_PATH_MIG for each migration. Optional: the RDMA core refuses
+ *	alternate paths on RoCE, so there are none without it. One call at a
+ *	time for each queue pair. May sleep
  *
  * The attaching functions may sleep, and return 0 or an errno. If one of them
  * or the function for bells fails, the core destroys the queue at once, and the
@@ -349,6 +335,9 @@ struct univ_queue_ops {
 	int (*srq_bell)(struct ib_srq *srq, const struct univ_queue_page *page,
 			struct univ_bell *recv);
 	int (*ah_attach)(struct ib_ah *ah, u32 handle);
+
+	int (*qp_path)(struct ib_qp *qp, const struct ib_qp_attr *attr,
+		       int mask, u32 *cause);
 };
 
 /**

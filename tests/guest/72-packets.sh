@@ -31,6 +31,9 @@ network delay 300ms
 run_test "uroce packets: in the error state no response is sent" 60 program packets open read_ends close
 network
 
+run_test "uroce packets: a second address for each device" 30 second_addresses
+run_test "uroce packets: path migration (adv21)" 100 program packets_mig
+run_test "uroce packets: connections migrate to another path" 200 migrate migration
 run_test "uroce packets: nothing is left behind" 20 resources_unchanged
 run_test "uroce packets: both devices are removed" 20 far_gone
 run_test "uroce packets: the modules unload" 30 rmmod uroce

@@ -197,6 +197,17 @@ static int end_flush(struct uroce_conn *conn, bool response)
 	return 0;
 }
 
+static bool end_migrate(struct uroce_conn *conn)
+{
+	struct end *end = end_of(conn);
+
+	if (!end->paths)
+		return false;
+	end->paths--;
+	conn->req.tries = conn->req.retry_cnt + 1;
+	return true;
+}
+
 static void end_rerun(struct uroce_conn *conn, bool response)
 {
 }
@@ -225,6 +236,7 @@ static const struct uroce_conn_ops end_ops = {
 	.room = end_room,
 	.xmit = end_xmit,
 	.flush = end_flush,
+	.migrate = end_migrate,
 	.rerun = end_rerun,
 };
 

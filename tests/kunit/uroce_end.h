@@ -43,6 +43,7 @@ struct end {
 	u32 aimed;			/* XRC: SRQ number of the latest request */
 	u32 taken[SRQS];		/* indexed by SRQ number */
 	u32 reads[SRQS];
+	u32 paths;			/* alternate paths that it may migrate to */
 	u32 served;			/* counted reads and writes of the peer */
 	u32 served_bytes;
 	u32 counts[UROCE_COUNTERS];

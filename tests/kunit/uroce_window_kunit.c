@@ -23,7 +23,7 @@ static void conn_congestion(struct kunit *test)
 	while (wire_next(&w->b.out, &pkt)) {
 		KUNIT_EXPECT_EQ(test, (int)pkt.bth->opcode, UROCE_CNP);
 		KUNIT_EXPECT_TRUE(test, pkt.bth->qpn & cpu_to_be32(UROCE_BTH_BECN));
-		KUNIT_EXPECT_TRUE(test, uroce_conn_accepts(&w->a.conn, &pkt));
+		KUNIT_EXPECT_TRUE(test, uroce_conn_accepts(&w->a.conn, &pkt, w->a.conn.pkey));
 		IN_BOTTOM_HALF(uroce_comp_receive(&w->a.conn, &pkt));
 		kfree_skb(pkt.skb);
 	}

@@ -29,6 +29,26 @@ need_far_and_near() {
 	resources_mark
 }
 
+# second_addresses: both devices have 10.89.1.N as well
+second_addresses() {
+	ip -n w-near addr add 10.89.1.1/24 dev w-near && ip -n w-far addr add 10.89.1.2/24 dev w-far &&
+		wait_until 20 resolved 10.89.1.2
+}
+
+# migrate PROGRAM...: runs it, with commands that make the first address of a peer unreachable. A neighbour with a wrong
+# MAC address gets no packets.
+migrate() {
+	local nowhere="lladdr 02:00:00:00:0b:ad nud permanent" status
+	MIGRATION_CUT="ip -n w-near neigh replace 10.89.0.2 dev w-near $nowhere" \
+		MIGRATION_DEAF="ip -n w-far neigh replace 10.89.0.1 dev w-far $nowhere" \
+		MIGRATION_HEAL="ip -n w-near neigh flush dev w-near nud permanent; ip -n w-far neigh flush dev w-far nud permanent" \
+		program "$@"
+	status=$?
+	ip -n w-near neigh flush dev w-near nud permanent
+	ip -n w-far neigh flush dev w-far nud permanent
+	return $status
+}
+
 # resolved ADDRESS: w-near knows the neighbour; else it is asked for. A link that came up a moment ago drops packets.
 resolved() {
 	ip -n w-near neigh show "$1" | grep -Eq 'REACHABLE|STALE|DELAY|PROBE' && return

@@ -413,6 +413,23 @@ void univ_explain_rx_hash(struct univ_line *line, const struct univ_failure *f)
 	}
 }
 
+void univ_explain_path_mig(struct univ_line *line, const struct univ_failure *f)
+{
+	switch (f->detail) {
+	case UNIV_PATH_MIG_NO_PATH:
+		univ_say(line, "no alternate path is loaded; set IBV_QP_ALT_PATH, also after each migration, "
+			 "which makes the alternate path the primary one");
+		break;
+	case UNIV_PATH_MIG_NOT_ARMED:
+		univ_say(line, "the queue pair cannot migrate before it is in state ARMED, which the next "
+			 "packet from a rearmed peer causes");
+		break;
+	default:
+		univ_say(line, "the queue pair is in state ARMED and may migrate at any time; load another "
+			 "alternate path together with path_mig_state IBV_MIG_REARM");
+	}
+}
+
 void univ_explain_cntr_state(struct univ_line *line, const struct univ_failure *f)
 {
 	univ_say(line, "a completion counter is attached in state RESET or INIT, and the queue pair "

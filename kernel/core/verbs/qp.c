@@ -73,8 +73,12 @@ static int qp_explain_modify(struct univ_hdr *hdr, int err)
 	return univ_explain_driver(hdr, err);
 }
 
-/* The device gets a limit of the rate apart; see struct univ_queue_ops. */
-static int qp_modify_ib(struct univ_qp *qp, struct ib_qp_attr *attr, u32 mask)
+/*
+ * The device gets a limit of the rate apart, and an alternate path where @apart
+ * is true; see struct univ_queue_ops.
+ */
+static int qp_modify_ib(struct univ_qp *qp, struct ib_qp_attr *attr, u32 mask,
+			bool apart)
 {
 	/*
 	 * With user data the kernel resolves the destination's MAC address, as
@@ -85,7 +89,9 @@ static int qp_modify_ib(struct univ_qp *qp, struct ib_qp_attr *attr, u32 mask)
 	u32 plain = mask & ~IB_QP_RATE_LIMIT;
 	int ret = 0;
 
-	if (plain)
+	if (apart)
+		plain &= ~IB_QP_ALT_PATH;
+	if (plain || apart)
 		ret = ib_modify_qp_with_udata(qp->ib, attr, plain,
 					      &bundle.driver_udata);
 	if (!ret && mask & IB_QP_RATE_LIMIT)
@@ -99,6 +105,7 @@ static int qp_modify(struct univ_qp *qp, void *arg)
 	struct univ_qp_attr *in = &cmd->attr;
 	struct univ_context *ctx = qp->obj.ctx;
 	struct ib_qp_attr attr;
+	bool apart;
 	int ret;
 
 	in->attr_mask = univ_qp_attr_mask(qp, in->attr_mask);
@@ -111,9 +118,14 @@ static int qp_modify(struct univ_qp *qp, void *arg)
 	if (!ret && in->attr_mask & IB_QP_ALT_PATH)
 		ret = univ_ah_attr_in(ctx, &in->alt_ah, &attr.alt_ah_attr,
 				      &cmd->hdr);
+	apart = univ_altpath_apart(qp, in->attr_mask);
+	if (!ret && apart)
+		ret = univ_altpath_load(qp, &attr, in->attr_mask, &cmd->hdr);
 	if (ret)
 		return ret;
-	ret = qp_modify_ib(qp, &attr, in->attr_mask);
+	ret = qp_modify_ib(qp, &attr, in->attr_mask, apart);
+	if (ret && apart)
+		univ_altpath_cancel(qp);
 	if (ret)
 		return qp_explain_modify(&cmd->hdr, ret);
 	if (in->attr_mask & IB_QP_STATE)

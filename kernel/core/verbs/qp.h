@@ -28,6 +28,12 @@ bool univ_rate_offered(const struct univ_qp *qp);
 int univ_rate_check(const struct univ_qp *qp, u32 kbps, struct univ_hdr *hdr);
 void univ_rate_set(struct univ_qp *qp, const struct univ_queue_rate *rate);
 
+/* altpath.c */
+bool univ_altpath_apart(const struct univ_qp *qp, u32 mask);
+int univ_altpath_load(struct univ_qp *qp, struct ib_qp_attr *attr, u32 mask,
+		      struct univ_hdr *hdr);
+void univ_altpath_cancel(struct univ_qp *qp);
+
 /* mcast.c */
 void univ_mcast_detach_all(struct univ_qp *qp);
 

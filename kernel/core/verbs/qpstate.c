@@ -221,6 +221,8 @@ static int qp_check_bounds(struct univ_qp *qp, const struct univ_qp_attr *attr,
 		{ IB_QP_MIN_RNR_TIMER, attr->min_rnr_timer, 31 },
 		{ IB_QP_TIMEOUT, attr->timeout, 31 },
 		{ IB_QP_ALT_PATH, attr->alt_timeout, 31 },
+		/* A queue pair is armed by its peer. */
+		{ IB_QP_PATH_MIG_STATE, attr->path_mig_state, IB_MIG_REARM },
 		{ IB_QP_DEST_QPN, attr->dest_qp_num, 0xffffff },
 		{ IB_QP_MAX_QP_RD_ATOMIC, attr->max_rd_atomic,
 		  dev->max_qp_init_rd_atom },

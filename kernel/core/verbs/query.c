@@ -236,6 +236,8 @@ int univ_device_query_ioctl(struct univ_call *call, void *arg)
 		cmd->device_cap_flags &= ~IB_DEVICE_XRC;
 	if (!call->ctx->dev->queue->srq_resize)
 		cmd->device_cap_flags &= ~IB_DEVICE_SRQ_RESIZE;
+	if (!univ_altpath_offered(call->ctx->dev))
+		cmd->device_cap_flags &= ~IB_DEVICE_AUTO_PATH_MIG;
 	cmd->max_dm_size = univ_dm_offered(call->ctx->dev) ? UNIV_DM_MAX : 0;
 	if (!univ_queue_can(call->ctx->dev, UNIV_QUEUE_ATOMIC_WRITE))
 		cmd->device_cap_flags &= ~UNIV_CAP_ATOMIC_WRITE;

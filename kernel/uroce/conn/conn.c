@@ -10,6 +10,7 @@ void uroce_conn_init(struct uroce_conn *conn, const struct uroce_conn_ops *ops,
 {
 	conn->ops = ops;
 	conn->service = service;
+	conn->mig = UROCE_BTH_MIG;
 	timer_setup(&conn->req.timer, uroce_req_timer, 0);
 	hrtimer_setup(&conn->req.soon, uroce_req_soon, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
@@ -57,12 +58,12 @@ static bool is_of_service(const struct uroce_conn *conn, u8 opcode)
 				     (opcode & UROCE_SERVICE) == conn->service;
 }
 
-/* Does the packet fit this connection's service and partition? */
+/* Does the packet fit this connection's service and the partition of @pkey? */
 bool uroce_conn_accepts(const struct uroce_conn *conn,
-			const struct uroce_packet *pkt)
+			const struct uroce_packet *pkt, u16 pkey)
 {
 	return is_of_service(conn, pkt->bth->opcode) &&
-	       uroce_pkey_matches(pkt->bth, READ_ONCE(conn->pkey));
+	       uroce_pkey_matches(pkt->bth, pkey);
 }
 
 u8 *uroce_bth_put(const struct uroce_conn *conn, struct sk_buff *skb, u8 opcode,
@@ -71,7 +72,7 @@ u8 *uroce_bth_put(const struct uroce_conn *conn, struct sk_buff *skb, u8 opcode,
 	struct uroce_bth *bth = skb_put(skb, uroce_ops[opcode].length);
 
 	bth->opcode = opcode;
-	bth->flags = UROCE_BTH_MIG | pad << UROCE_BTH_PAD_SHIFT;
+	bth->flags = READ_ONCE(conn->mig) | pad << UROCE_BTH_PAD_SHIFT;
 	bth->pkey = cpu_to_be16(conn->pkey);
 	bth->qpn = cpu_to_be32(conn->peer);
 	bth->psn = cpu_to_be32(psn);

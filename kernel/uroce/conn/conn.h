@@ -17,6 +17,7 @@
 
 #include "../dev/stats.h"
 #include "../net/net.h"
+#include "care.h"
 #include "msg.h"
 
 struct uroce_conn;
@@ -64,6 +65,8 @@ struct uroce_conn;
  * @flush: send pending packets; -ENOBUFS: packets since the last call are lost
  * @rerun: arrange a call of uroce_req_run() or, for responses, of
  *	uroce_resp_run(); called without a lock
+ * @migrate: all retries are used up: migrate to the alternate path, set
+ *	@req.tries, and return true; or return false if that is impossible
  *
  * Operations that return int return 0 or an enum ib_wc_status, unless noted
  * otherwise.
@@ -110,18 +113,7 @@ struct uroce_conn_ops {
 		    bool response);
 	int (*flush)(struct uroce_conn *conn, bool response);
 	void (*rerun)(struct uroce_conn *conn, bool response);
-};
-
-/**
- * struct uroce_care - after a loss, the packets that are sent one by one
- * @left: number of packets still to be sent one by one
- * @span: value of @left after the last loss; 0: no loss yet
- * @until: the first sequence number that may have travelled in a run since
- */
-struct uroce_care {
-	u32 left;
-	u32 span;
-	u32 until;
+	bool (*migrate)(struct uroce_conn *conn);
 };
 
 /**
@@ -316,6 +308,7 @@ struct uroce_responder {
  * @service: %UROCE_RC, %UROCE_UC or %UROCE_XRC
  * @peer: number of the remote queue pair
  * @pkey: partition
+ * @mig: %UROCE_BTH_MIG, or 0 while a migration to an alternate path is possible
  * @mtu: path MTU: bytes of payload in a packet
  * @pace: how fast the requester may send, under its lock; NULL: no limit
  * @req: requester
@@ -326,31 +319,19 @@ struct uroce_conn {
 	u8 service;
 	u32 peer;
 	u16 pkey;
+	u8 mig;
 	u32 mtu;
 	struct uroce_pace *pace;
 	struct uroce_requester req;
 	struct uroce_responder resp;
 };
 
-/*
- * Is the packet of @psn to be sent alone? @until is set when the last of them
- * is sent, since packets that are sent again count as well.
- */
-static inline bool uroce_care_alone(struct uroce_care *care, u32 psn)
-{
-	if (likely(!care->left))
-		return false;
-	if (!--care->left)
-		care->until = uroce_psn_add(psn, 1);
-	return true;
-}
-
 /* conn.c */
 void uroce_conn_init(struct uroce_conn *conn, const struct uroce_conn_ops *ops,
 		     u8 service);
 void uroce_conn_stop(struct uroce_conn *conn);
 bool uroce_conn_accepts(const struct uroce_conn *conn,
-			const struct uroce_packet *pkt);
+			const struct uroce_packet *pkt, u16 pkey);
 u8 *uroce_bth_put(const struct uroce_conn *conn, struct sk_buff *skb, u8 opcode,
 		  u32 psn, u32 pad);
 
@@ -387,5 +368,10 @@ void uroce_resp_run(struct uroce_conn *conn);
 struct uroce_response *uroce_resp_grow(struct uroce_conn *conn,
 				       struct uroce_response *responses,
 				       u32 limit);
+
+/* expect.c. Context: the lock of the side. */
+bool uroce_req_expects(const struct uroce_conn *conn, u32 psn);
+bool uroce_resp_expects(const struct uroce_conn *conn, u32 psn);
+void uroce_req_again(struct uroce_conn *conn);
 
 #endif

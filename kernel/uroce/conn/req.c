@@ -548,7 +548,7 @@ void uroce_req_retry(struct uroce_conn *conn)
 {
 	struct uroce_requester *req = &conn->req;
 
-	if (!req->tries) {
+	if (!req->tries && !conn->ops->migrate(conn)) {
 		uroce_req_fail(conn, IB_WC_RETRY_EXC_ERR);
 		return;
 	}

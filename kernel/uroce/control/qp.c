@@ -30,6 +30,8 @@ void uroce_qp_leave_net(const struct uroce_dev *dev)
 /* Context: both locks. */
 static void partition(struct uroce_qp *qp)
 {
+	/* The index of the P_Key is that of the path. */
+	uroce_remote_follow(qp);
 	uroce_qp_partition(qp);
 	uroce_remote_partition(qp);
 }
@@ -208,9 +210,8 @@ static int check_attr(struct uroce_qp *qp, const struct ib_qp_attr *attr,
 	    (attr->pkey_index >= UROCE_PKEYS ||
 	     !READ_ONCE(qp->dev->pkeys[attr->pkey_index])))
 		return -EINVAL;
-	if (mask & (IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE) &&
-	    !(mask & IB_QP_PATH_MIG_STATE &&
-	      attr->path_mig_state == IB_MIG_MIGRATED))
+	/* Processes load one by univ_queue_ops.qp_path(). */
+	if (mask & IB_QP_ALT_PATH)
 		return -EOPNOTSUPP;
 	if (mask & IB_QP_PATH_MTU && (attr->path_mtu < IB_MTU_256 ||
 				      attr->path_mtu > IB_MTU_4096))
@@ -272,6 +273,7 @@ static void enter_state(struct uroce_qp *qp, enum ib_qp_state state)
 		qp->mtu = port_mtu(qp->dev);
 	if (state == IB_QPS_RESET) {
 		uroce_queue_reset(qp);
+		uroce_mig_reset(qp);
 		qp->attr = (struct ib_qp_attr){ .cap = qp->attr.cap };
 		uroce_qp_grant(qp);
 		partition(qp);
@@ -342,6 +344,7 @@ int uroce_qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 {
 	struct uroce_qp *qp = to_uqp(ib);
 	enum ib_qp_state cur, next;
+	enum ib_mig_state mig;
 	struct uroce_av av;
 	int ret;
 
@@ -353,7 +356,9 @@ int uroce_qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	if (ret)
 		return ret;
 	lock_flushed(qp);
+	uroce_remote_follow(qp);
 	cur = qp->state;
+	mig = qp->mig;
 	next = mask & IB_QP_STATE ? attr->qp_state : cur;
 	if ((mask & IB_QP_CUR_STATE && attr->cur_qp_state != cur) ||
 	    !ib_modify_qp_is_ok(cur, next, ib->qp_type, mask)) {
@@ -365,6 +370,10 @@ int uroce_qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		ret = -EOPNOTSUPP;
 		goto unlock;
 	}
+	ret = uroce_mig_check(qp, attr, mask, mask & IB_QP_AV ? av.dev_id :
+			      qp->av.dev_id);
+	if (ret)
+		goto unlock;
 	take_attr(qp, attr, mask);
 	if (mask & IB_QP_AV) {
 		uroce_flow_release(&qp->av.flow);
@@ -377,6 +386,8 @@ int uroce_qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		qp->sq.tell_drained = false;
 	if (cur == IB_QPS_SQD)
 		uroce_remote_changed(qp, mask & IB_QP_AV);
+	uroce_mig_modify(qp, attr, mask);
+	uroce_remote_follow(qp);
 	if (mask & IB_QP_STATE)
 		enter_state(qp, next);
 unlock:
@@ -388,6 +399,8 @@ unlock:
 		uroce_remote_reset(qp);
 	if (!ret && cur == IB_QPS_SQD && mask & IB_QP_MAX_DEST_RD_ATOMIC)
 		ret = uroce_remote_remember(qp);
+	if (!ret)
+		uroce_mig_tell(qp, mig);
 	if (qp->events)
 		uroce_send_later(qp);
 	uroce_send_run(qp);
@@ -401,7 +414,9 @@ int uroce_qp_query(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 
 	spin_lock_bh(&qp->sq.lock);
 	spin_lock(&qp->resp.lock);
+	uroce_remote_follow(qp);
 	*attr = qp->attr;
+	attr->path_mig_state = qp->mig;
 	attr->qp_state = qp->state;
 	attr->cur_qp_state = qp->state;
 	attr->sq_draining = qp->sq.draining;
@@ -410,7 +425,6 @@ int uroce_qp_query(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	spin_unlock_bh(&qp->sq.lock);
 	/* A kick that found sq.lock taken has set sq.again and returned. */
 	uroce_send_run(qp);
-	attr->path_mig_state = IB_MIG_MIGRATED;
 	init->event_handler = ib->event_handler;
 	init->qp_context = ib->qp_context;
 	init->send_cq = ib->send_cq;
@@ -443,6 +457,7 @@ int uroce_qp_destroy(struct ib_qp *ib, struct ib_udata *udata)
 	qp->sq.dead = true;
 	qp->resp.dead = true;
 	uroce_recv_unwant(qp);
+	uroce_mig_reset(qp);
 	uroce_remote_lose_way(qp);
 	spin_unlock(&qp->resp.lock);
 	spin_unlock_bh(&qp->sq.lock);

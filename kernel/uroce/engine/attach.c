@@ -133,6 +133,16 @@ static void qp_rate(struct ib_qp *ib, const struct univ_queue_rate *rate)
 	uroce_send_run(qp);
 }
 
+/* The path is taken over by the next modify_qp. */
+static int qp_path(struct ib_qp *ib, const struct ib_qp_attr *attr, int mask,
+		   u32 *cause)
+{
+	if (attr)
+		return uroce_mig_prepare(to_uqp(ib), attr, mask, cause);
+	uroce_mig_cancel(to_uqp(ib));
+	return 0;
+}
+
 /*
  * An exporter may map its memory uncached. Processors of x86 execute atomic
  * operations and unaligned copies there; others may answer them with an
@@ -168,6 +178,7 @@ const struct univ_queue_ops uroce_queue_ops = {
 	.mr_dmabuf = MR_DMABUF,
 	.qp_cntr = uroce_cntr_attach,
 	.qp_rate = qp_rate,
+	.qp_path = qp_path,
 	.rate_max = U32_MAX,
 	.rate_types = BIT(IB_QPT_RC) | BIT(IB_QPT_UC) | BIT(IB_QPT_UD) |
 		      BIT(IB_QPT_XRC_INI),

@@ -39,6 +39,11 @@ int uroce_remote_remember(struct uroce_qp *qp);
 bool uroce_remote_idle(struct uroce_qp *qp);
 void uroce_remote_again(struct uroce_qp *qp);
 void uroce_remote_psns(const struct uroce_qp *qp, struct ib_qp_attr *attr);
+/*
+ * move.c: the connection takes the path and the state of migration of its queue
+ * pair. Context: both locks.
+ */
+void uroce_remote_follow(struct uroce_qp *qp);
 void uroce_remote_reset(struct uroce_qp *qp);
 void uroce_remote_partition(struct uroce_qp *qp);
 bool uroce_remote_receive(struct uroce_qp *qp, const struct uroce_packet *pkt);

@@ -7,6 +7,7 @@
 #include <net/xfrm.h>
 
 #include "compat.h"
+#include "move.h"
 #include "remote.h"
 
 /* Maximum number of answers that wait until the send queue is run. */
@@ -20,6 +21,8 @@
 struct answer_cb {
 	u32 start;		/* offset of the base transport header */
 	bool ce;
+	bool alternate;
+	u8 moves;
 };
 
 /* ---- the requester ------------------------------------------------------- */
@@ -114,7 +117,9 @@ static bool take_answers(struct uroce_remote *w)
 		cb = (void *)skb->cb;
 		pkt.skb = skb;
 		pkt.ce = cb->ce;
-		if (w->conn.req.running && uroce_packet_parse(&pkt, cb->start))
+		if (w->conn.req.running &&
+		    uroce_packet_parse(&pkt, cb->start) &&
+		    uroce_move_answer(w, &pkt, cb->alternate, cb->moves))
 			uroce_comp_receive(&w->conn, &pkt);
 		napi_consume_skb(skb, 1);
 	}
@@ -136,6 +141,13 @@ static void req_take_attr(struct uroce_remote *w)
 	if (uroce_qp_is_reliable(w->qp) && attr->timeout)
 		req->timeout = TIMEOUT_MIN +
 			nsecs_to_jiffies(uroce_timeout_ns(attr->timeout));
+}
+
+/* The queue pair has another path. Context: sq.lock. */
+void uroce_remote_retime(struct uroce_remote *w)
+{
+	if (w->began)
+		req_take_attr(w);
 }
 
 static void req_begin(struct uroce_remote *w)
@@ -193,6 +205,8 @@ bool uroce_remote_step(struct uroce_qp *qp, u32 tail)
 		return false;
 	if (!w->began)
 		req_begin(w);
+	if (unlikely(READ_ONCE(qp->moved)))
+		uroce_move_catch_up(w);
 	more = take_answers(w);
 	if (!w->conn.req.running)
 		goto out;
@@ -222,7 +236,8 @@ static bool expects_answers(const struct uroce_qp *qp)
  * another namespace of this host, and could not send while too much is charged
  * to it. Context: RCU.
  */
-static bool queue_answer(struct uroce_remote *w, const struct uroce_packet *pkt)
+static bool queue_answer(struct uroce_remote *w, const struct uroce_packet *pkt,
+			 bool alternate)
 {
 	struct sk_buff *skb = pkt->skb;
 	struct answer_cb *cb = (void *)skb->cb;
@@ -248,6 +263,8 @@ static bool queue_answer(struct uroce_remote *w, const struct uroce_packet *pkt)
 	skb_dst_drop(skb);
 	cb->start = (u8 *)pkt->bth - skb->data;
 	cb->ce = pkt->ce;
+	cb->alternate = alternate;
+	cb->moves = READ_ONCE(w->moves);
 	skb_queue_tail(&w->answers, skb_get(skb));
 	return true;
 }
@@ -277,20 +294,30 @@ static void take_request(struct uroce_remote *w, const struct uroce_packet *pkt)
 static bool accepts(const struct uroce_remote *w,
 		    const struct uroce_packet *pkt)
 {
-	if (likely(uroce_conn_accepts(&w->conn, pkt)))
+	u16 pkey = READ_ONCE(w->conn.pkey);
+
+	if (likely(uroce_conn_accepts(&w->conn, pkt, pkey)))
 		return true;
-	if (!uroce_pkey_matches(pkt->bth, READ_ONCE(w->conn.pkey)))
+	if (!uroce_pkey_matches(pkt->bth, pkey))
 		atomic_inc(&w->qp->dev->pkey_violations);
 	return false;
 }
 
-/* Accepts packets only from the connected peer's address. */
+/*
+ * Does the packet come from the connected peer's address to ours? The responder
+ * is the first one to know a new path.
+ */
+bool uroce_remote_is_from(const struct uroce_remote *w,
+			  const struct uroce_packet *pkt)
+{
+	return ipv6_addr_equal(&pkt->src, &w->resp_flow.dst) &&
+	       ipv6_addr_equal(&pkt->dst, &w->resp_flow.src);
+}
+
 static bool from_peer(const struct uroce_remote *w,
 		      const struct uroce_packet *pkt)
 {
-	return ipv6_addr_equal(&pkt->src, &w->req_flow.dst) &&
-	       ipv6_addr_equal(&pkt->dst, &w->req_flow.src) &&
-	       accepts(w, pkt);
+	return uroce_remote_is_from(w, pkt) && accepts(w, pkt);
 }
 
 /*
@@ -307,13 +334,15 @@ static bool has_side(const struct uroce_qp *qp, const struct uroce_packet *pkt)
 bool uroce_remote_receive(struct uroce_qp *qp, const struct uroce_packet *pkt)
 {
 	struct uroce_remote *w = READ_ONCE(qp->remote);
+	bool alternate = w && uroce_move_alternate(w, pkt);
 
-	if (!w || !from_peer(w, pkt) || !has_side(qp, pkt))
+	if (!w || (!alternate && !from_peer(w, pkt)) || !has_side(qp, pkt))
 		return false;
 	if (!(pkt->op->flags & UROCE_OP_REQUEST))
-		return queue_answer(w, pkt);
+		return queue_answer(w, pkt, alternate);
 	spin_lock_bh(&qp->resp.lock);
-	if (uroce_qp_listens(qp) && qp->remote == w)
+	if (uroce_qp_listens(qp) && qp->remote == w &&
+	    uroce_move_request(w, pkt, alternate))
 		take_request(w, pkt);
 	spin_unlock_bh(&qp->resp.lock);
 	return false;
@@ -387,22 +416,27 @@ static struct uroce_remote *wire_alloc(struct uroce_qp *qp)
 	return w;
 }
 
+/*
+ * A copy of the addresses for a connection. With ECT(0) routers mark packets
+ * instead of dropping them; a reliable connection reacts to the marks.
+ */
+struct uroce_flow uroce_remote_way(const struct uroce_qp *qp,
+				   const struct uroce_flow *flow)
+{
+	struct uroce_flow way = *flow;
+
+	way.route = NULL;
+	if (uroce_qp_is_reliable(qp))
+		way.tclass = (way.tclass & ~INET_ECN_MASK) | INET_ECN_ECT_0;
+	return way;
+}
+
 /* Takes the addresses of the connection from the address vector. */
 static void take_way(struct uroce_remote *w)
 {
-	const struct uroce_qp *qp = w->qp;
-
 	uroce_flow_release(&w->req_flow);
 	uroce_flow_release(&w->resp_flow);
-	w->req_flow = qp->av.flow;
-	w->req_flow.route = NULL;
-	/*
-	 * With ECT(0) routers mark packets instead of dropping them; a reliable
-	 * connection reacts to the marks.
-	 */
-	if (uroce_qp_is_reliable(qp))
-		w->req_flow.tclass = (w->req_flow.tclass & ~INET_ECN_MASK) |
-				     INET_ECN_ECT_0;
+	w->req_flow = uroce_remote_way(w->qp, &w->qp->av.flow);
 	w->resp_flow = w->req_flow;
 }
 

@@ -48,6 +48,7 @@ static_assert(sizeof(struct uroce_remote_wqe) == 64);
  * @why: the reason why a window was not bound, enum univ_reason, until that
  *	request completes
  * @began: the requester has begun
+ * @moves: how often the requester has migrated, written with both locks
  * @rcu: frees it after a grace period; routes and separate allocations are
  *	freed earlier
  */
@@ -67,6 +68,7 @@ struct uroce_remote {
 	u32 loaded;
 	u16 why;
 	bool began;
+	u8 moves;
 	struct rcu_head rcu;
 };
 
@@ -93,6 +95,11 @@ static inline struct univ_sge *sges_of(struct uroce_remote *w,
 
 /* remote.c */
 void uroce_msg_fill(struct uroce_msg *msg, const struct uroce_wqe *wqe);
+struct uroce_flow uroce_remote_way(const struct uroce_qp *qp,
+				   const struct uroce_flow *flow);
+bool uroce_remote_is_from(const struct uroce_remote *w,
+			  const struct uroce_packet *pkt);
+void uroce_remote_retime(struct uroce_remote *w);
 
 /* remote_ops.c */
 extern const struct uroce_conn_ops uroce_remote_ops;

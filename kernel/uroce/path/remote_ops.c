@@ -6,6 +6,7 @@
 #include <linux/skbuff.h>
 
 #include "compat.h"
+#include "move.h"
 #include "remote.h"
 
 /* ---- the send queue's memory --------------------------------------------- */
@@ -519,5 +520,6 @@ const struct uroce_conn_ops uroce_remote_ops = {
 	.room = op_room,
 	.xmit = op_xmit,
 	.flush = op_flush,
+	.migrate = uroce_move_away,
 	.rerun = op_rerun,
 };

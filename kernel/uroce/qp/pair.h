@@ -18,6 +18,7 @@
 #include "sendq.h"
 #include "xrc.h"
 
+struct uroce_alt;
 struct uroce_cntrs;
 struct uroce_delay;
 struct uroce_remote;
@@ -118,6 +119,18 @@ struct uroce_qp {
 	 * needed.
 	 */
 	struct uroce_remote *remote;
+
+	/*
+	 * Path migration (migrate.h), with both locks, except that a responder
+	 * migrates with its own: the state, enum ib_mig_state; the alternate
+	 * path, NULL for none, which is freed after a grace period; and the
+	 * path that the requester has yet to follow to. @alt_next belongs to
+	 * the call that loads it, since one modifies the queue pair at a time.
+	 */
+	u8 mig;
+	struct uroce_alt __rcu *alt;
+	struct uroce_alt *moved;
+	struct uroce_alt *alt_next;
 };
 
 /* The queue pair as the RDMA core knows it. */

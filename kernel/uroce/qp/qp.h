@@ -42,6 +42,7 @@
 #include "cntr.h"
 #include "cq.h"
 #include "mcast.h"
+#include "migrate.h"
 #include "mw.h"
 #include "pair.h"
 #include "recv.h"

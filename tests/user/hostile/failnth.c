@@ -252,6 +252,20 @@ static void modify_from_rts(uint32_t state)
 	};
 }
 
+/* Load an alternate path. */
+static void modify_path(void)
+{
+	struct univ_qp_attr *a = &((struct univ_qp_modify *)&buf)->attr;
+
+	modify_from_rts(IBV_QPS_RTS);
+	if (!on_uroce())
+		return;
+	a->attr_mask |= IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE;
+	a->path_mig_state = IBV_MIG_REARM;
+	a->alt_port_num = PORT;
+	raw_ah_attr(env.fd, &a->alt_ah);
+}
+
 static void modify_err(void) { modify_from_rts(IBV_QPS_ERR); }
 static void modify_reset(void) { modify_from_rts(IBV_QPS_RESET); }
 
@@ -334,6 +348,7 @@ static const struct {
 	{ { "QP_MODIFY init", .before = modify_init }, UNIV_QP_MODIFY },
 	{ { "QP_MODIFY rtr", .before = modify_rtr }, UNIV_QP_MODIFY },
 	{ { "QP_MODIFY rts", .before = modify_rts }, UNIV_QP_MODIFY },
+	{ { "QP_MODIFY path", .before = modify_path }, UNIV_QP_MODIFY },
 	{ { "QP_MODIFY err", .before = modify_err }, UNIV_QP_MODIFY },
 	{ { "QP_MODIFY reset", .before = modify_reset }, UNIV_QP_MODIFY },
 	{ { "mmap", .run = run_map, .undo = undo_map } },

@@ -218,7 +218,7 @@ static void try_optional(const struct transition *t)
 		int bit = attributes[i].bit;
 
 		/* Alternate paths need a device that supports path migration. */
-		if (!(t->optional & bit) || bit == IBV_QP_ALT_PATH || bit == IBV_QP_PATH_MIG_STATE)
+		if (!(t->optional & bit) || (bit == IBV_QP_ALT_PATH && !on_uroce()))
 			continue;
 		NEED_OK(bring_to(t->from));
 		good_values(&a, t->from, t->to);

@@ -315,6 +315,37 @@ static void modify_ah_refused(void)
 	pair_close(&p);
 }
 
+/* ---- path migration ------------------------------------------------------------ */
+
+static int set_path(int i, int mask, enum ibv_mig_state state)
+{
+	struct ibv_qp_attr a = { .alt_port_num = PORT, .path_mig_state = state };
+
+	forget();
+	ah_attr_to(&p.dev, &a.alt_ah_attr);
+	return ibv_modify_qp(p.qp[i], &a, mask);
+}
+
+static void path_migration(void)
+{
+	const int both = IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE;
+
+	pair_open(&p, NULL);
+	CHECK_ERR(set_path(0, IBV_QP_PATH_MIG_STATE, IBV_MIG_REARM), EINVAL);
+	SAYS("ibv_modify_qp", "no alternate path is loaded");
+	CHECK_ERR(set_path(0, both, IBV_MIG_ARMED), EINVAL);
+	SAYS("ibv_modify_qp", "IBV_QP_PATH_MIG_STATE is 2, the highest allowed is 1");
+	CHECK_ERR(set_path(0, both, IBV_MIG_REARM), 0);
+	CHECK_ERR(set_path(0, IBV_QP_PATH_MIG_STATE, IBV_MIG_MIGRATED), EINVAL);
+	SAYS("ibv_modify_qp", "cannot migrate before it is in state ARMED");
+	CHECK_ERR(set_path(1, both, IBV_MIG_REARM), 0);
+	CHECK_ERR(set_path(0, IBV_QP_ALT_PATH, 0), EINVAL);
+	SAYS("ibv_modify_qp", "may migrate at any time", "IBV_MIG_REARM");
+	CHECK_ERR(set_path(0, IBV_QP_PATH_MIG_STATE, IBV_MIG_MIGRATED), 0);
+	CHECK(pair_works(&p), "the queue pairs after the calls");
+	pair_close(&p);
+}
+
 static const struct test_case cases[] = {
 	{ "bind_refused", bind_refused },
 	{ "bind_unknown_region", bind_unknown_region },
@@ -330,6 +361,7 @@ static const struct test_case cases[] = {
 	{ "share_refused", share_refused },
 	{ "query_too_short", query_too_short },
 	{ "modify_ah_refused", modify_ah_refused },
+	{ "path_migration", path_migration },
 };
 
 TEST_MAIN("mistakes_uroce", cases, 60)

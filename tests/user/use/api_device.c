@@ -83,6 +83,8 @@ static void device_flags(void)
 	      "flags %#x, and a change of the size gives %s", dev.attr.device_cap_flags,
 	      err_name(err));
 	CHECK(!(dev.attr.device_cap_flags & none), "flags %#x", dev.attr.device_cap_flags);
+	CHECK(!!(dev.attr.device_cap_flags & IBV_DEVICE_AUTO_PATH_MIG) == on_uroce(), "path migration: flags %#x",
+	      dev.attr.device_cap_flags);
 	CHECK((dev.attr.device_cap_flags & raw) == (on_uroce() ? raw : 0), "raw packets: flags %#x",
 	      dev.attr.device_cap_flags);
 	CHECK_ERR(ibv_destroy_srq(srq), 0);

@@ -104,6 +104,7 @@ static bool explain_bounds(struct ibv_qp *qp, const struct ibv_qp_attr *attr, ui
 		{ IBV_QP_MIN_RNR_TIMER, attr->min_rnr_timer, 31, 0 },
 		{ IBV_QP_TIMEOUT, attr->timeout, 31, 0 },
 		{ IBV_QP_ALT_PATH, attr->alt_timeout, 31, 0 },
+		{ IBV_QP_PATH_MIG_STATE, attr->path_mig_state, IBV_MIG_REARM, 0 },
 		{ IBV_QP_DEST_QPN, attr->dest_qp_num, 0xffffff, 0 },
 		{ IBV_QP_MAX_QP_RD_ATOMIC, attr->max_rd_atomic,
 		  (uint32_t)device.max_qp_init_rd_atom, 0 },

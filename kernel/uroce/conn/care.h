@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Packets that are sent one by one after a loss. Part of conn.h. */
+#ifndef UROCE_CARE_H
+#define UROCE_CARE_H
+
+#include "../net/net.h"
+
+/**
+ * struct uroce_care - after a loss, the packets that are sent one by one
+ * @left: number of packets still to be sent one by one
+ * @span: value of @left after the last loss; 0: no loss yet
+ * @until: the first sequence number that may have travelled in a run since
+ */
+struct uroce_care {
+	u32 left;
+	u32 span;
+	u32 until;
+};
+
+/*
+ * Is the packet of @psn to be sent alone? @until is set when the last of them
+ * is sent, since packets that are sent again count as well.
+ */
+static inline bool uroce_care_alone(struct uroce_care *care, u32 psn)
+{
+	if (likely(!care->left))
+		return false;
+	if (!--care->left)
+		care->until = uroce_psn_add(psn, 1);
+	return true;
+}
+
+#endif

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * adv21. A queue pair with an alternate path gets forged packets. It leaves its primary path
+ * only for a packet that the peer could have sent. This program is at 10.89.0.1 and, on the
+ * alternate path, at 10.89.1.1; packets.h contains the peer.
+ */
+#include "endpoint.h"
+
+#define NEAR_ALT "10.89.1.1"
+#define FAR_ALT	"10.89.1.2"
+#define MIG_REQ	0x40
+#define SPAN	(1 << 14)
+
+static struct ibv_qp_attr query(void)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr a;
+
+	NEED_OK(ibv_query_qp(env.qp, &a, IBV_QP_PATH_MIG_STATE | IBV_QP_AV, &init));
+	return a;
+}
+
+static void want_state(enum ibv_mig_state state, const char *what)
+{
+	enum ibv_mig_state is;
+
+	packets_arrived();
+	is = query().path_mig_state;
+	CHECK(is == state, "%s: state %d, expected %d", what, is, state);
+}
+
+static void rearm(void)
+{
+	struct ibv_qp_attr a = { .path_mig_state = IBV_MIG_REARM, .alt_port_num = PORT, .alt_timeout = 20 };
+	union ibv_gid gid = env.dev.gid;
+	struct ibv_gid_entry e;
+	int i;
+
+	ah_attr_to(&env.dev, &a.alt_ah_attr);
+	gid.raw[14] = 1;
+	for (i = 0; i < env.dev.port.gid_tbl_len; i++)
+		if (!ibv_query_gid_ex(env.dev.ctx, PORT, i, &e, 0) && e.gid_type == IBV_GID_TYPE_ROCE_V2 &&
+		    !memcmp(&e.gid, &gid, sizeof(gid)))
+			break;
+	NEED(i < env.dev.port.gid_tbl_len, "no GID of " NEAR_ALT);
+	a.alt_ah_attr.grh.sgid_index = i;
+	a.alt_ah_attr.grh.dgid = gid;
+	a.alt_ah_attr.grh.dgid.raw[15] = 2;
+	NEED_OK(ibv_modify_qp(env.qp, &a, IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE));
+}
+
+/* A message of eight bytes. */
+static void message(struct packet *p, uint32_t psn, bool mig_req)
+{
+	packet_begin(p, SEND_ONLY, psn, 8);
+	if (!mig_req)
+		p->byte[1] &= ~MIG_REQ;
+	packet_fill(p, 8, 0x44);
+}
+
+static void want_message(bool arrives, const char *what)
+{
+	struct ibv_wc wc;
+
+	packets_arrived();
+	CHECK((wait_wc(env.cq, &wc, arrives ? WC_TIMEOUT : 20) == 1) == arrives, "%s", what);
+	if (arrives)
+		env.psn++;
+}
+
+static void send_by(const char *from, const char *to, uint32_t psn, bool mig_req)
+{
+	struct packet p;
+
+	message(&p, psn, mig_req);
+	packet_send_to(&p, from, to, 0);
+}
+
+/* The peer is rearmed as well. */
+static void become_armed(void)
+{
+	restart();
+	rearm();
+	want_state(IBV_MIG_REARM, "rearmed");
+	send_by("10.89.0.2", "10.89.0.1", env.psn, false);
+	want_message(true, "a message of a rearmed peer");
+	want_state(IBV_MIG_ARMED, "armed");
+}
+
+static bool next_event(enum ibv_event_type type)
+{
+	struct pollfd pfd = { .fd = env.dev.ctx->async_fd, .events = POLLIN };
+	struct ibv_async_event event;
+	bool same;
+
+	if (poll(&pfd, 1, 3000 * test_slowness()) != 1)
+		return false;
+	NEED_OK(ibv_get_async_event(env.dev.ctx, &event));
+	same = event.event_type == type;
+	ibv_ack_async_event(&event);
+	return same;
+}
+
+static bool no_event(void)
+{
+	struct pollfd pfd = { .fd = env.dev.ctx->async_fd, .events = POLLIN };
+
+	return !poll(&pfd, 1, 20);
+}
+
+static const struct {
+	const char *what, *from, *to;
+	int64_t ahead;			/* of the expected PSN */
+	bool mig_req;
+} wrong[] = {
+	{ "another host", "10.89.1.3", NEAR_ALT, 0, true },
+	{ "the alternate address to the primary one", FAR_ALT, "10.89.0.1", 0, true },
+	{ "the primary address to the alternate one", "10.89.0.2", NEAR_ALT, 0, true },
+	{ "no MigReq", FAR_ALT, NEAR_ALT, 0, false },
+	{ "a PSN too far ahead", FAR_ALT, NEAR_ALT, SPAN + 1, true },
+	{ "a PSN too far behind", FAR_ALT, NEAR_ALT, -SPAN - 1, true },
+	{ "the farthest PSN", FAR_ALT, NEAR_ALT, 1 << 23, true },
+};
+
+/* None of these packets is taken, and none makes the queue pair migrate. */
+static void refused(void)
+{
+	struct packet p;
+
+	become_armed();
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		send_by(wrong[i].from, wrong[i].to, env.psn + wrong[i].ahead, wrong[i].mig_req);
+		want_message(false, wrong[i].what);
+		want_state(IBV_MIG_ARMED, wrong[i].what);
+	}
+	/* Another partition. */
+	message(&p, env.psn, true);
+	p.byte[3] = 0xfe;
+	packet_send_to(&p, FAR_ALT, NEAR_ALT, 0);
+	want_message(false, "another partition");
+	want_state(IBV_MIG_ARMED, "another partition");
+	/* A damaged packet. */
+	message(&p, env.psn, true);
+	packet_send_to(&p, FAR_ALT, NEAR_ALT, 1);
+	want_message(false, "a damaged packet");
+	want_state(IBV_MIG_ARMED, "a damaged packet");
+	CHECK(no_event(), "an event");
+	send_by("10.89.0.2", "10.89.0.1", env.psn, false);
+	want_message(true, "a message on the primary path");
+}
+
+/* Before the queue pair is armed, its alternate path does not count. */
+static void too_early(void)
+{
+	restart();
+	send_by(FAR_ALT, NEAR_ALT, env.psn, true);
+	want_message(false, "no alternate path");
+	rearm();
+	send_by(FAR_ALT, NEAR_ALT, env.psn, true);
+	want_message(false, "not armed");
+	send_by("10.89.0.2", "10.89.0.1", env.psn, true);
+	want_message(true, "a peer that is not rearmed");
+	want_state(IBV_MIG_REARM, "a peer that is not rearmed");
+	/* A packet that is not the next one does not arm. */
+	send_by("10.89.0.2", "10.89.0.1", env.psn + 5, false);
+	want_state(IBV_MIG_REARM, "a packet with a gap before it");
+}
+
+/* The peer migrates. Afterwards only the new path counts, and the event comes once. */
+static void migrates(void)
+{
+	become_armed();
+	send_by(FAR_ALT, NEAR_ALT, env.psn, true);
+	want_message(true, "the peer migrates");
+	want_state(IBV_MIG_MIGRATED, "the peer migrates");
+	CHECK(query().ah_attr.grh.dgid.raw[14] == 1, "the primary path is the former one");
+	CHECK(next_event(IBV_EVENT_PATH_MIG) && no_event(), "event");
+	send_by("10.89.0.2", "10.89.0.1", env.psn, true);
+	want_message(false, "the former path");
+	send_by(FAR_ALT, NEAR_ALT, env.psn, true);
+	want_message(true, "the new path");
+	/* A request that was executed already asks as well, if it is repeated on the new path. */
+	become_armed();
+	send_by(FAR_ALT, NEAR_ALT, env.psn - 1, true);
+	want_message(false, "a repeated message");
+	want_state(IBV_MIG_MIGRATED, "a repeated message");
+	CHECK(next_event(IBV_EVENT_PATH_MIG), "event");
+}
+
+/* Answers to packets that were never sent have no effect, others make the queue pair migrate. */
+static void by_answers(void)
+{
+	struct ibv_sge sge = { (uintptr_t)inbox(), 8, env.inbox->lkey };
+	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED }, *bad;
+	struct packet p;
+	struct ibv_wc wc;
+
+	become_armed();
+	for (int i = 0; i < 2; i++) {
+		packet_begin(&p, ACKNOWLEDGE, PSN + i, 0);
+		put32(p.byte + p.len, 0x1f000000);
+		p.len += 4;
+		packet_send_to(&p, FAR_ALT, NEAR_ALT, 0);
+		want_state(IBV_MIG_ARMED, "an answer to nothing");
+	}
+	NEED_OK(ibv_post_send(env.qp, &wr, &bad));
+	packet_begin(&p, ACKNOWLEDGE, PSN, 0);
+	put32(p.byte + p.len, 0x1f000000);
+	p.len += 4;
+	packet_send_to(&p, FAR_ALT, NEAR_ALT, 0);
+	WANT_WC(env.cq, &wc, IBV_WC_SUCCESS);
+	want_state(IBV_MIG_MIGRATED, "an answer on the alternate path");
+	CHECK(next_event(IBV_EVENT_PATH_MIG), "event");
+}
+
+/* The peer asks for a migration on the primary path. The message counts, the request does not. */
+static void on_primary(void)
+{
+	become_armed();
+	send_by("10.89.0.2", "10.89.0.1", env.psn, true);
+	want_message(true, "a message on the primary path");
+	want_state(IBV_MIG_ARMED, "on the primary path");
+	CHECK(next_event(IBV_EVENT_PATH_MIG_ERR), "no event of the request");
+}
+
+static const struct test_case cases[] = {
+	{ "open", open_all },
+	{ "refused", refused },
+	{ "too_early", too_early },
+	{ "migrates", migrates },
+	{ "by_answers", by_answers },
+	{ "on_primary", on_primary },
+	{ "close", close_all },
+};
+
+TEST_MAIN("packets_mig", cases, 60)
