@@ -202,7 +202,8 @@
  *	posted requests.
  * @UNIV_REASON_SRQ_BUSY: Requests are posted and taken faster than they are
  *	moved to a shared receive queue's new ring. Value: requested size.
- * @UNIV_REASON_QP_SIZE: The size of a queue pair does not change.
+ * @UNIV_REASON_QP_SIZE: The size of a queue pair does not change so. Detail:
+ *	enum univ_qp_size_cause. Value and bound: see there.
  * @UNIV_REASON_FLUSH: A flush has an unknown type or level, no type, or is too
  *	long. In the library, detail: level, value: type, bound: length.
  * @UNIV_REASON_MR_SHRINK: A memory region cannot become shorter. Value:
@@ -442,6 +443,30 @@ enum univ_dmah_fault {
 	UNIV_DMAH_FAULT_MEM_TYPE,
 	UNIV_DMAH_FAULT_CPU,
 	UNIV_DMAH_FAULT_AFFINITY,
+};
+
+/**
+ * enum univ_qp_size_cause - cause of a %UNIV_REASON_QP_SIZE
+ * @UNIV_QP_SIZE_DEVICE: The device does not change it.
+ * @UNIV_QP_SIZE_ALONE: Other attributes are to be changed in the same call.
+ *	Value: their bits in the mask.
+ * @UNIV_QP_SIZE_STATE: The queue pair is in error. Value: its state.
+ * @UNIV_QP_SIZE_SGE: Library: only the numbers of requests change, and one of
+ *	the other sizes is greater than it is. Value: given size. Bound: present
+ *	size.
+ * @UNIV_QP_SIZE_SEND_SHRINK: More send requests are posted. Value: requested
+ *	size. Bound: number of posted requests.
+ * @UNIV_QP_SIZE_RECV_SHRINK: likewise for receive requests
+ * @UNIV_QP_SIZE_BUSY: Send requests are being executed.
+ */
+enum univ_qp_size_cause {
+	UNIV_QP_SIZE_DEVICE,
+	UNIV_QP_SIZE_ALONE,
+	UNIV_QP_SIZE_STATE,
+	UNIV_QP_SIZE_SGE,
+	UNIV_QP_SIZE_SEND_SHRINK,
+	UNIV_QP_SIZE_RECV_SHRINK,
+	UNIV_QP_SIZE_BUSY,
 };
 
 /**
@@ -1861,12 +1886,30 @@ struct univ_qp_attr {
  * @handle: in
  * @reserved: zero
  * @attr: in: attributes to change
+ * @max_send_wr: with IBV_QP_CAP, in: least number of send requests, or 0 to
+ *	leave it; out: actual number. The kernel neither reads nor writes the
+ *	following fields without that bit
+ * @max_recv_wr: likewise for receive requests
+ * @map_offset: out: as in struct univ_qp_create, like the following ones
+ * @map_length: out
+ * @sq: out
+ * @rq: out
+ *
+ * With IBV_QP_CAP no other attribute changes. The rings are moved to another
+ * mapping, where indices continue. When the call returns, the kernel has
+ * stopped to look at the former rings.
  */
 struct univ_qp_modify {
 	struct univ_hdr hdr;
 	__u32 handle;
 	__u32 reserved;
 	struct univ_qp_attr attr;
+	__u32 max_send_wr;
+	__u32 max_recv_wr;
+	__aligned_u64 map_offset;
+	__aligned_u64 map_length;
+	struct univ_ring_map sq;
+	struct univ_ring_map rq;
 };
 
 /**

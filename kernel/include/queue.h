@@ -262,6 +262,10 @@ struct univ_queue_window {
  *	%IB_EVENT_PATH_MIG for each migration. Optional: the RDMA core refuses
  *	alternate paths on RoCE, so there are none without it. One call at a
  *	time for each queue pair. May sleep
+ * @qp_resize: as @srq_resize for both rings of a queue pair, which is in no
+ *	error state; @rings also has those that keep their size. -EBUSY: send
+ *	requests are being executed, too. Optional: without it queue pairs keep
+ *	their size. One call at a time for each queue pair. May sleep
  *
  * The attaching functions may sleep, and return 0 or an errno. If one of them
  * or the function for bells fails, the core destroys the queue at once, and the
@@ -338,6 +342,9 @@ struct univ_queue_ops {
 
 	int (*qp_path)(struct ib_qp *qp, const struct ib_qp_attr *attr,
 		       int mask, u32 *cause);
+	int (*qp_resize)(struct ib_qp *qp,
+			 const struct univ_queue_rings *rings,
+			 struct univ_queue_posted *posted);
 };
 
 /**

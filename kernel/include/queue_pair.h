@@ -31,4 +31,14 @@ struct univ_queue_hash {
 	u64 fields;
 };
 
+/**
+ * struct univ_queue_posted - requests that do not fit into new rings
+ * @send: number of posted send requests, or 0 if they fit
+ * @recv: likewise of receive requests
+ */
+struct univ_queue_posted {
+	u32 send;
+	u32 recv;
+};
+
 #endif

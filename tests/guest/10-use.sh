@@ -26,6 +26,7 @@ user_test api_rc 300
 user_test api_ud 120
 user_test api_srq 120
 user_test srq_resize 60
+user_test qp_resize 60
 user_test api_event 120
 user_test api_rereg 60
 user_test atomic_write 100

@@ -101,6 +101,7 @@ run_test "by packets: windows (adv23)" 300 by_packets windows bad_windows
 run_test "by packets: XRC (adv13)" 500 by_packets xrc bad_xrc
 run_test "by packets: resized shared receive queues" 200 by_packets srq_resize
 run_test "by copying: partitions" 100 by_copying pkeys
+run_test "by packets: resized queue pairs" 200 by_packets qp_resize
 run_test "by packets: partitions" 100 by_packets pkeys
 run_test "by packets: completion counters" 100 by_packets api_cntr
 run_test "by packets: on-demand paging" 500 by_packets odp odp_traffic

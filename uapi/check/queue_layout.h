@@ -219,11 +219,17 @@ AT(univ_qp_attr, reserved, 59);
 AT(univ_qp_attr, ah, 64);
 AT(univ_qp_attr, alt_ah, 96);
 
-SIZE(univ_qp_modify, 168);
+SIZE(univ_qp_modify, 224);
 AT(univ_qp_modify, hdr, 0);
 AT(univ_qp_modify, handle, 32);
 AT(univ_qp_modify, reserved, 36);
 AT(univ_qp_modify, attr, 40);
+AT(univ_qp_modify, max_send_wr, 168);
+AT(univ_qp_modify, max_recv_wr, 172);
+AT(univ_qp_modify, map_offset, 176);
+AT(univ_qp_modify, map_length, 184);
+AT(univ_qp_modify, sq, 192);
+AT(univ_qp_modify, rq, 208);
 
 SIZE(univ_qp_rate, 48);
 AT(univ_qp_rate, hdr, 0);

@@ -364,6 +364,8 @@ UNIV_EXPORT int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int 
 	struct univ_qp_modify cmd = { .handle = ibv->handle };
 	int err;
 
+	if (attr_mask & IBV_QP_CAP)
+		return univ_qp_resize(to_uqp(ibv), attr, attr_mask);
 	attr_from_ibv(&cmd.attr, attr, attr_mask);
 	err = univ_cmd_qp_modify(ibv->context->cmd_fd, &cmd, ibv->qp_type);
 	if (err)

@@ -69,19 +69,22 @@ static bool receives(const struct univ_qp *qp, const struct univ_cq *cq)
 static bool qp_explains(struct univ_qp *qp, const struct univ_cq *cq)
 {
 	uint32_t silent, outstanding;
+	bool waits;
 
 	if (qp->ibv.send_cq != (const struct ibv_cq *)cq || !qp->sq.head ||
 	    !univ_trylock(&qp->sq_lock))
 		return false;
 	silent = unsignaled(qp);
 	outstanding = qp->sq.max_wr - univ_ring_room(&qp->sq, qp->sq.tail);
+	/* With the lock neither ring is exchanged (univ_qp_resize()). */
+	waits = receives(qp, cq);
 	univ_unlock(&qp->sq_lock);
 	if (outstanding > silent || (outstanding && qp->no_timeout)) {
 		if (qp->no_timeout)
 			univ_warn_no_timeout(UNIV_COMPLETION_VERB, qp->ibv.qp_num, outstanding);
 		return qp->no_timeout;
 	}
-	if (!silent || receives(qp, cq))
+	if (!silent || waits)
 		return false;
 	univ_warn_unsignaled(UNIV_COMPLETION_VERB, qp->ibv.qp_num, silent);
 	return true;

@@ -413,6 +413,39 @@ void univ_explain_rx_hash(struct univ_line *line, const struct univ_failure *f)
 	}
 }
 
+void univ_explain_qp_size(struct univ_line *line, const struct univ_failure *f)
+{
+	ull value = (ull)f->value, bound = (ull)f->bound;
+
+	switch (f->detail) {
+	case UNIV_QP_SIZE_ALONE:
+		univ_say(line, "IBV_QP_CAP changes the size of a queue pair and nothing else; change these "
+			 "attributes in another call: ");
+		say_attributes(line, (uint32_t)f->value);
+		break;
+	case UNIV_QP_SIZE_STATE:
+		univ_say(line, "the size of a queue pair does not change in state %s",
+			 univ_state_name((uint32_t)f->value));
+		break;
+	case UNIV_QP_SIZE_SGE:
+		univ_say(line, "only max_send_wr and max_recv_wr of a queue pair change; %llu entries or inline "
+			 "bytes of a request are more than the %llu that it has", value, bound);
+		break;
+	case UNIV_QP_SIZE_SEND_SHRINK:
+	case UNIV_QP_SIZE_RECV_SHRINK:
+		univ_say(line, "%llu %s requests are posted, which do not fit into a queue for %llu", bound,
+			 f->detail == UNIV_QP_SIZE_SEND_SHRINK ? "send" : "receive", value);
+		break;
+	case UNIV_QP_SIZE_BUSY:
+		univ_say(line, "send requests are being executed; wait for their completions, or drain the send "
+			 "queue (IBV_QPS_SQD) first");
+		break;
+	default:
+		univ_say(line, "the size of a queue pair does not change on this device (IBV_QP_CAP); create "
+			 "another one");
+	}
+}
+
 void univ_explain_path_mig(struct univ_line *line, const struct univ_failure *f)
 {
 	switch (f->detail) {

@@ -234,7 +234,7 @@ static int attach_to(struct univ_qp *qp, struct univ_comp_cntr *cntr,
 }
 
 /* Context: qp->mutex is held. */
-static int qp_attach_cntr(struct univ_qp *qp, void *arg)
+static int qp_attach_cntr(struct univ_qp *qp, struct univ_call *call, void *arg)
 {
 	struct univ_qp_cntr *cmd = arg;
 	struct univ_comp_cntr *cntr;

@@ -57,7 +57,7 @@ static int mcast_check(struct univ_qp *qp, struct univ_mcast *cmd)
 }
 
 /* Attaching twice is no error and counts once. */
-static int mcast_attach(struct univ_qp *qp, void *arg)
+static int mcast_attach(struct univ_qp *qp, struct univ_call *call, void *arg)
 {
 	struct univ_mcast *cmd = arg;
 	struct univ_mcast_group *group;
@@ -80,7 +80,7 @@ static int mcast_attach(struct univ_qp *qp, void *arg)
 	return 0;
 }
 
-static int mcast_detach(struct univ_qp *qp, void *arg)
+static int mcast_detach(struct univ_qp *qp, struct univ_call *call, void *arg)
 {
 	struct univ_mcast *cmd = arg;
 	struct univ_mcast_group *group;

@@ -48,7 +48,8 @@ static void qp_unlock(struct univ_qp *qp)
  * pair.
  */
 int univ_qp_call(struct univ_call *call, u32 handle, void *arg,
-		 int (*op)(struct univ_qp *qp, void *arg))
+		 int (*op)(struct univ_qp *qp, struct univ_call *call,
+			   void *arg))
 {
 	struct univ_object *obj =
 		univ_object_get(call->ctx, handle, UNIV_OBJECT_QP, arg);
@@ -59,7 +60,7 @@ int univ_qp_call(struct univ_call *call, u32 handle, void *arg,
 		return PTR_ERR(obj);
 	ret = qp_lock_for(call, qp);
 	if (!ret) {
-		ret = op(qp, arg);
+		ret = op(qp, call, arg);
 		qp_unlock(qp);
 	}
 	univ_object_put(obj);
@@ -99,7 +100,7 @@ static int qp_modify_ib(struct univ_qp *qp, struct ib_qp_attr *attr, u32 mask,
 	return ret;
 }
 
-static int qp_modify(struct univ_qp *qp, void *arg)
+static int qp_modify(struct univ_qp *qp, struct univ_call *call, void *arg)
 {
 	struct univ_qp_modify *cmd = arg;
 	struct univ_qp_attr *in = &cmd->attr;
@@ -108,6 +109,8 @@ static int qp_modify(struct univ_qp *qp, void *arg)
 	bool apart;
 	int ret;
 
+	if (in->attr_mask & IB_QP_CAP)
+		return univ_qp_resize(qp, call, cmd);
 	in->attr_mask = univ_qp_attr_mask(qp, in->attr_mask);
 	ret = univ_qp_check_modify(qp, in, &cmd->hdr);
 	if (ret)
@@ -142,7 +145,7 @@ int univ_qp_modify_ioctl(struct univ_call *call, void *arg)
 	return univ_qp_call(call, cmd->handle, cmd, qp_modify);
 }
 
-static int qp_query(struct univ_qp *qp, void *arg)
+static int qp_query(struct univ_qp *qp, struct univ_call *call, void *arg)
 {
 	struct univ_qp_query *cmd = arg;
 	struct ib_qp_init_attr init = {};

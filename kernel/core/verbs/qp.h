@@ -7,7 +7,8 @@
 
 /* qp.c */
 int univ_qp_call(struct univ_call *call, u32 handle, void *arg,
-		 int (*op)(struct univ_qp *qp, void *arg));
+		 int (*op)(struct univ_qp *qp, struct univ_call *call,
+			   void *arg));
 void univ_qp_event_handler(struct ib_event *event, void *context);
 void univ_qp_depend(struct univ_qp *qp, void (*op)(struct univ_object *obj));
 
@@ -27,6 +28,10 @@ int univ_qp_check_modify(struct univ_qp *qp, const struct univ_qp_attr *attr,
 bool univ_rate_offered(const struct univ_qp *qp);
 int univ_rate_check(const struct univ_qp *qp, u32 kbps, struct univ_hdr *hdr);
 void univ_rate_set(struct univ_qp *qp, const struct univ_queue_rate *rate);
+
+/* qp_resize.c. Context: qp->mutex is held. */
+int univ_qp_resize(struct univ_qp *qp, struct univ_call *call,
+		   struct univ_qp_modify *cmd);
 
 /* altpath.c */
 bool univ_altpath_apart(const struct univ_qp *qp, u32 mask);

@@ -175,13 +175,6 @@ static int qp_check_masks(struct univ_qp *qp, const struct univ_qp_attr *attr,
 	u32 change = from << 8 | (to & 0xff);
 	const struct qp_masks *masks;
 
-	/*
-	 * No device offers it: neither the structs of libibverbs nor the RDMA
-	 * core's table of transitions have sizes. So ib_modify_qp_is_ok()
-	 * rejects the bit, and programs get EINVAL from the stock stack.
-	 */
-	if (mask & IB_QP_CAP)
-		return univ_explain(hdr, -EINVAL, UNIV_REASON_QP_SIZE, 0, 0, 0);
 	if (to > IB_QPS_ERR)
 		return univ_explain(hdr, -EINVAL, UNIV_REASON_ATTR_VALUE,
 				    IB_QP_STATE, to, IB_QPS_ERR);

@@ -11,13 +11,11 @@
 #define UNIV_MAX_GID_ENTRIES 4096
 
 /*
- * Abilities of the device that a process does not get: the size of a queue pair
- * does not change, and there are no checksums of datagrams and no requests on
- * regions.
+ * Abilities of the device that a process does not get: there are no checksums
+ * of datagrams and no requests on regions.
  */
 #define UNIV_CAPS_NOT_OFFERED						\
-	(IB_DEVICE_RESIZE_MAX_WR |					\
-	 IB_DEVICE_RAW_MULTI | IB_DEVICE_UD_IP_CSUM |			\
+	(IB_DEVICE_RAW_MULTI | IB_DEVICE_UD_IP_CSUM |			\
 	 IB_DEVICE_RC_IP_CSUM | IB_DEVICE_MEM_MGT_EXTENSIONS)
 
 /*
@@ -236,6 +234,8 @@ int univ_device_query_ioctl(struct univ_call *call, void *arg)
 		cmd->device_cap_flags &= ~IB_DEVICE_XRC;
 	if (!call->ctx->dev->queue->srq_resize)
 		cmd->device_cap_flags &= ~IB_DEVICE_SRQ_RESIZE;
+	if (!univ_qp_resize_offered(call->ctx->dev))
+		cmd->device_cap_flags &= ~IB_DEVICE_RESIZE_MAX_WR;
 	if (!univ_altpath_offered(call->ctx->dev))
 		cmd->device_cap_flags &= ~IB_DEVICE_AUTO_PATH_MIG;
 	cmd->max_dm_size = univ_dm_offered(call->ctx->dev) ? UNIV_DM_MAX : 0;

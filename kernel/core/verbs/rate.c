@@ -28,7 +28,7 @@ void univ_rate_set(struct univ_qp *qp, const struct univ_queue_rate *rate)
 }
 
 /* As on other devices, a burst without a rate is an error. */
-static int rate_modify(struct univ_qp *qp, void *arg)
+static int rate_modify(struct univ_qp *qp, struct univ_call *call, void *arg)
 {
 	struct univ_qp_rate *cmd = arg;
 	struct univ_queue_rate rate = {

@@ -138,6 +138,7 @@ int univ_xrcd_destroy(struct univ_object *obj);
 struct univ_srq *univ_srq_get(struct univ_context *ctx, u32 handle,
 			      struct univ_hdr *hdr);
 int univ_srq_destroy(struct univ_object *obj);
+bool univ_qp_resize_offered(const struct univ_device *dev);
 bool univ_altpath_offered(const struct univ_device *dev);
 bool univ_raw_offered(const struct univ_device *dev);
 bool univ_tso_offered(const struct univ_device *dev);

@@ -58,6 +58,7 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 				 IB_DEVICE_BAD_PKEY_CNTR |
 				 IB_DEVICE_BAD_QKEY_CNTR |
 				 IB_DEVICE_AUTO_PATH_MIG |
+				 IB_DEVICE_RESIZE_MAX_WR |
 				 IB_DEVICE_RC_RNR_NAK_GEN |
 				 IB_DEVICE_PORT_ACTIVE_EVENT |
 				 IB_DEVICE_MEM_MGT_EXTENSIONS |

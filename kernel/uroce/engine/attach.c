@@ -179,6 +179,7 @@ const struct univ_queue_ops uroce_queue_ops = {
 	.qp_cntr = uroce_cntr_attach,
 	.qp_rate = qp_rate,
 	.qp_path = qp_path,
+	.qp_resize = uroce_qp_resize,
 	.rate_max = U32_MAX,
 	.rate_types = BIT(IB_QPT_RC) | BIT(IB_QPT_UC) | BIT(IB_QPT_UD) |
 		      BIT(IB_QPT_XRC_INI),

@@ -39,6 +39,10 @@ int uroce_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 int uroce_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 			const struct ib_recv_wr **bad);
 
+/* resize.c */
+int uroce_qp_resize(struct ib_qp *ib, const struct univ_queue_rings *rings,
+		    struct univ_queue_posted *posted);
+
 /* attach.c */
 extern const struct univ_queue_ops uroce_queue_ops;
 

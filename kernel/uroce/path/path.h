@@ -14,6 +14,20 @@
 #include "../raw/raw.h"
 #include "mirror.h"
 
+struct uroce_remote_wqe;
+
+/**
+ * struct uroce_fit - the requests of a connection, until they are complete
+ * @wqes: requests
+ * @sges: their scatter lists
+ * @count: number of requests; a power of two
+ */
+struct uroce_fit {
+	struct uroce_remote_wqe *wqes;
+	struct univ_sge *sges;
+	u32 count;
+};
+
 /*
  * local.c: handles requests up to @tail. Context: sq.lock. Returns true if
  * there is more to do at once.
@@ -39,6 +53,17 @@ int uroce_remote_remember(struct uroce_qp *qp);
 bool uroce_remote_idle(struct uroce_qp *qp);
 void uroce_remote_again(struct uroce_qp *qp);
 void uroce_remote_psns(const struct uroce_qp *qp, struct ib_qp_attr *attr);
+
+/*
+ * fit.c: the send ring gets another number of slots. uroce_remote_fit()
+ * allocates, and may sleep; uroce_remote_refit() gives the former memory back.
+ * It is called with both locks, and nothing is being sent.
+ */
+int uroce_remote_fit(const struct uroce_qp *qp, u32 count,
+		     struct uroce_fit *fit);
+void uroce_remote_refit(struct uroce_qp *qp, struct uroce_fit *fit);
+void uroce_fit_free(struct uroce_fit *fit);
+
 /*
  * move.c: the connection takes the path and the state of migration of its queue
  * pair. Context: both locks.

@@ -246,7 +246,7 @@ static bool queue_answer(struct uroce_remote *w, const struct uroce_packet *pkt,
 	 * Without a send ring nothing was requested, and nothing would take the
 	 * answer.
 	 */
-	if (!w->count || !expects_answers(w->qp) ||
+	if (!READ_ONCE(w->fit.count) || !expects_answers(w->qp) ||
 	    skb_queue_len_lockless(&w->answers) >= ANSWERS_MAX)
 		return false;
 	skb_orphan(skb);
@@ -358,22 +358,8 @@ static void wire_empty(struct uroce_remote *w)
 {
 	uroce_flow_release(&w->req_flow);
 	uroce_flow_release(&w->resp_flow);
-	kvfree(w->sges);
-	kvfree(w->wqes);
+	uroce_fit_free(&w->fit);
 	kfree(w->conn.resp.responses);
-}
-
-static int wire_alloc_wqes(struct uroce_remote *w)
-{
-	struct uroce_sendq *sq = &w->qp->sq;
-
-	w->count = sq->ring.count;
-	if (!w->count)
-		return 0;
-	w->wqes = kvcalloc(w->count, sizeof(*w->wqes), GFP_KERNEL_ACCOUNT);
-	w->sges = kvcalloc(array_size(w->count, max_t(u32, sq->max_sge, 1)),
-			   sizeof(*w->sges), GFP_KERNEL_ACCOUNT);
-	return w->wqes && w->sges ? 0 : -ENOMEM;
 }
 
 static void wire_free_rcu(struct rcu_head *rcu)
@@ -408,7 +394,8 @@ static struct uroce_remote *wire_alloc(struct uroce_qp *qp)
 	uroce_conn_init(conn, &uroce_remote_ops, uroce_service(qp->type));
 	conn->resp.limit = wire_limit(qp);
 	conn->resp.responses = wire_alloc_responses(conn->resp.limit);
-	if (!conn->resp.responses || wire_alloc_wqes(w)) {
+	if (!conn->resp.responses ||
+	    uroce_fit_alloc(&w->fit, qp->sq.ring.count, qp->sq.max_sge)) {
 		wire_empty(w);
 		kfree(w);
 		return NULL;

@@ -41,9 +41,7 @@ static_assert(sizeof(struct uroce_remote_wqe) == 64);
  * @mapped: the request whose memory is held; NULL when sq.lock is released
  * @vec: memory of @mapped
  * @answers: packets for the requester, taken under sq.lock
- * @wqes: requests, as many as the ring has slots
- * @sges: scatter lists of @wqes
- * @count: number of slots
+ * @fit: requests, as many as the ring has slots
  * @loaded: number of requests copied out of the ring, free-running
  * @why: the reason why a window was not bound, enum univ_reason, until that
  *	request completes
@@ -62,9 +60,7 @@ struct uroce_remote {
 	struct uroce_remote_wqe *mapped;
 	struct uroce_vec vec;
 	struct sk_buff_head answers;
-	struct uroce_remote_wqe *wqes;
-	struct univ_sge *sges;
-	u32 count;
+	struct uroce_fit fit;
 	u32 loaded;
 	u16 why;
 	bool began;
@@ -84,13 +80,13 @@ static inline struct uroce_remote_wqe *wqe_of(struct uroce_msg *msg)
 
 static inline struct uroce_remote_wqe *wqe_at(struct uroce_remote *w, u32 index)
 {
-	return &w->wqes[index & (w->count - 1)];
+	return &w->fit.wqes[index & (w->fit.count - 1)];
 }
 
 static inline struct univ_sge *sges_of(struct uroce_remote *w,
 					const struct uroce_remote_wqe *kept)
 {
-	return w->sges + (kept - w->wqes) * w->qp->sq.max_sge;
+	return w->fit.sges + (kept - w->fit.wqes) * w->qp->sq.max_sge;
 }
 
 /* remote.c */
@@ -100,6 +96,9 @@ struct uroce_flow uroce_remote_way(const struct uroce_qp *qp,
 bool uroce_remote_is_from(const struct uroce_remote *w,
 			  const struct uroce_packet *pkt);
 void uroce_remote_retime(struct uroce_remote *w);
+
+/* fit.c */
+int uroce_fit_alloc(struct uroce_fit *fit, u32 count, u32 max_sge);
 
 /* remote_ops.c */
 extern const struct uroce_conn_ops uroce_remote_ops;

@@ -27,7 +27,8 @@ void uroce_remote_revive(struct uroce_conn *conn, const struct uroce_msg *msg,
 	wqe->sge = sges_of(w, kept);
 	wqe->data = NULL;
 	if (kept->flags & UNIV_WR_INLINE)
-		wqe->data = (void *)univ_ring_inline(&sq->ring, kept - w->wqes);
+		wqe->data = (void *)univ_ring_inline(&sq->ring,
+							   kept - w->fit.wqes);
 	/* Only one request is mapped at a time. */
 	wqe->vec.seg = sq->wqe.vec.seg;
 }

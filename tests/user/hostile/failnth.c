@@ -266,6 +266,20 @@ static void modify_path(void)
 	raw_ah_attr(env.fd, &a->alt_ah);
 }
 
+/* Alternate between two sizes, so that each attempt makes new rings. */
+static void modify_cap(void)
+{
+	struct univ_qp_modify *arg = (void *)&buf;
+	static int turn;
+
+	modify_from_rts(IBV_QPS_RTS);
+	if (!on_uroce())
+		return;
+	arg->attr.attr_mask = IBV_QP_CAP;
+	arg->max_send_wr = turn++ & 1 ? 64 : 128;
+	arg->max_recv_wr = arg->max_send_wr;
+}
+
 static void modify_err(void) { modify_from_rts(IBV_QPS_ERR); }
 static void modify_reset(void) { modify_from_rts(IBV_QPS_RESET); }
 
@@ -349,6 +363,7 @@ static const struct {
 	{ { "QP_MODIFY rtr", .before = modify_rtr }, UNIV_QP_MODIFY },
 	{ { "QP_MODIFY rts", .before = modify_rts }, UNIV_QP_MODIFY },
 	{ { "QP_MODIFY path", .before = modify_path }, UNIV_QP_MODIFY },
+	{ { "QP_MODIFY cap", .before = modify_cap }, UNIV_QP_MODIFY },
 	{ { "QP_MODIFY err", .before = modify_err }, UNIV_QP_MODIFY },
 	{ { "QP_MODIFY reset", .before = modify_reset }, UNIV_QP_MODIFY },
 	{ { "mmap", .run = run_map, .undo = undo_map } },

@@ -386,14 +386,30 @@ static void no_pkey(void)
 	pair_close(&p);
 }
 
+static int set_size(struct ibv_qp *qp, uint32_t send_wr, uint32_t send_sge, int mask)
+{
+	struct ibv_qp_attr a = { .cap = { .max_send_wr = send_wr, .max_send_sge = send_sge } };
+
+	return ibv_modify_qp(qp, &a, mask);
+}
+
+/* The size changes over uroce only. */
 static void another_size(void)
 {
-	struct ibv_qp_attr a = { .cap = { .max_send_wr = 100, .max_recv_wr = 100 } };
 	struct pair p;
 
 	pair_open(&p, NULL);
-	CHECK_ERR(ibv_modify_qp(p.qp[0], &a, IBV_QP_CAP), EINVAL);
-	SAYS("ibv_modify_qp", "size of a queue pair does not change", "IBV_QP_CAP");
+	if (!(p.dev.attr.device_cap_flags & IBV_DEVICE_RESIZE_MAX_WR)) {
+		CHECK_ERR(set_size(p.qp[0], 100, 1, IBV_QP_CAP), EINVAL);
+		SAYS("ibv_modify_qp", "size of a queue pair does not change", "IBV_QP_CAP");
+	} else {
+		CHECK_ERR(set_size(p.qp[0], 100, 1, IBV_QP_CAP | IBV_QP_RNR_RETRY), EINVAL);
+		SAYS("ibv_modify_qp", "nothing else", "IBV_QP_RNR_RETRY");
+		CHECK_ERR(set_size(p.qp[0], 100, 5, IBV_QP_CAP), EINVAL);
+		SAYS("ibv_modify_qp", "5 entries or inline bytes of a request are more than the 4");
+		CHECK_ERR(set_size(p.qp[0], p.dev.attr.max_qp_wr + 1, 1, IBV_QP_CAP), EINVAL);
+		SAYS("ibv_modify_qp", "max_qp_wr");
+	}
 	CHECK(pair_works(&p), "the queue pair after the call");
 	pair_close(&p);
 }

@@ -65,8 +65,7 @@ static void device_flags(void)
 {
 	struct ibv_srq_init_attr init = { .attr = { .max_wr = 8, .max_sge = 1 } };
 	struct ibv_srq_attr attr = { .max_wr = 16 };
-	const unsigned int none = IBV_DEVICE_RESIZE_MAX_WR | IBV_DEVICE_RAW_MULTI |
-		IBV_DEVICE_UD_IP_CSUM | IBV_DEVICE_RC_IP_CSUM;
+	const unsigned int none = IBV_DEVICE_RAW_MULTI | IBV_DEVICE_UD_IP_CSUM | IBV_DEVICE_RC_IP_CSUM;
 	const unsigned int raw = IBV_DEVICE_RAW_IP_CSUM | IBV_DEVICE_MANAGED_FLOW_STEERING;
 	struct test_dev dev;
 	struct ibv_srq *srq;
@@ -83,6 +82,8 @@ static void device_flags(void)
 	      "flags %#x, and a change of the size gives %s", dev.attr.device_cap_flags,
 	      err_name(err));
 	CHECK(!(dev.attr.device_cap_flags & none), "flags %#x", dev.attr.device_cap_flags);
+	CHECK(!!(dev.attr.device_cap_flags & IBV_DEVICE_RESIZE_MAX_WR) == on_uroce(), "sizes: flags %#x",
+	      dev.attr.device_cap_flags);
 	CHECK(!!(dev.attr.device_cap_flags & IBV_DEVICE_AUTO_PATH_MIG) == on_uroce(), "path migration: flags %#x",
 	      dev.attr.device_cap_flags);
 	CHECK((dev.attr.device_cap_flags & raw) == (on_uroce() ? raw : 0), "raw packets: flags %#x",
