@@ -93,14 +93,18 @@ static MAYBE_UNUSED bool failed_as(enum ibv_wc_status got, enum ibv_wc_status st
 	return got == status || (got == other && !on_uroce());
 }
 
-static MAYBE_UNUSED bool rxe_since(int major, int minor)
+static MAYBE_UNUSED bool kernel_since(int major, int minor)
 {
 	int has_major, has_minor;
 	struct utsname u;
 
-	return on_rxe() && !uname(&u) &&
-	       sscanf(u.release, "%d.%d", &has_major, &has_minor) == 2 &&
+	return !uname(&u) && sscanf(u.release, "%d.%d", &has_major, &has_minor) == 2 &&
 	       (has_major > major || (has_major == major && has_minor >= minor));
+}
+
+static MAYBE_UNUSED bool rxe_since(int major, int minor)
+{
+	return on_rxe() && kernel_since(major, minor);
 }
 
 /*

@@ -4,6 +4,7 @@
 #define DMABUF_H
 
 #include <fcntl.h>
+#include <linux/dma-heap.h>
 #include <linux/udmabuf.h>
 #include <sys/ioctl.h>
 #include "raw.h"
@@ -39,6 +40,7 @@ struct card_prime {
 enum exporter {
 	FROM_DM,	/* Device memory of uroce. */
 	FROM_UDMABUF,	/* Memory of a memfd. */
+	FROM_HEAP,	/* Memory of the kernel. */
 	FROM_VGEM,	/* A graphics card that does not exist. */
 };
 
@@ -76,6 +78,21 @@ static MAYBE_UNUSED bool from_udmabuf(struct dmabuf *b)
 	create.memfd = (uint32_t)b->other;
 	b->fd = ioctl(dev, UDMABUF_CREATE, &create);
 	NEED(b->fd >= 0, "udmabuf: %s", err_name(errno));
+	close(dev);
+	return true;
+}
+
+static MAYBE_UNUSED bool from_heap(struct dmabuf *b)
+{
+	struct dma_heap_allocation_data data = { .len = BUF_SIZE, .fd_flags = O_RDWR | O_CLOEXEC };
+	int dev = open("/dev/dma_heap/system", O_RDWR);
+
+	if (dev < 0) {
+		printf("there is no /dev/dma_heap/system\n");
+		return false;
+	}
+	NEED(!ioctl(dev, DMA_HEAP_IOCTL_ALLOC, &data), "heap: %s", err_name(errno));
+	b->fd = (int)data.fd;
 	close(dev);
 	return true;
 }
@@ -140,8 +157,8 @@ static MAYBE_UNUSED bool dmabuf_open(struct ibv_context *ctx, enum exporter from
 				     struct dmabuf *b)
 {
 	*b = (struct dmabuf){ .other = -1 };
-	if (from == FROM_DM ? !from_dm(ctx, b) :
-	    from == FROM_UDMABUF ? !from_udmabuf(b) : !from_vgem(b))
+	if (from == FROM_DM ? !from_dm(ctx, b) : from == FROM_UDMABUF ? !from_udmabuf(b) :
+	    from == FROM_HEAP ? !from_heap(b) : !from_vgem(b))
 		return false;
 	b->mem = mmap(NULL, BUF_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, b->fd, 0);
 	NEED(b->mem != MAP_FAILED, "mmap of the dma-buf: %s", err_name(errno));

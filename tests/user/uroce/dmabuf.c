@@ -27,6 +27,14 @@ static struct ibv_mr *reg(const struct dmabuf *b, unsigned int access)
 	return mr;
 }
 
+static void fails(uint64_t off, size_t len, uint64_t iova, int fd, unsigned int access, int want,
+		  uint32_t reason)
+{
+	CHECK_NULL(ibv_reg_dmabuf_mr(p.pd, off, len, iova, fd, (int)access), want);
+	CHECK(why_reason() == reason, "reason %u, expected %u: %s", why_reason(), reason,
+	      why_text());
+}
+
 static void post_write(uint64_t remote, uint32_t rkey, uint32_t len)
 {
 	struct ibv_sge sge = pair_sge(&p, 0, 0, len);
@@ -134,25 +142,22 @@ static void dm(void)
 static void udmabuf(void)
 {
 	struct dmabuf b;
-	struct ibv_mr *mr;
 
+	if (kernel_since(6, 2)) {
+		exporter_works(FROM_UDMABUF);
+		return;
+	}
 	start();
-	if (!dmabuf_open(p.dev.ctx, FROM_UDMABUF, &b)) {
-		pair_close(&p);
-		return;
-	}
-	mr = ibv_reg_dmabuf_mr(p.pd, OFF, LEN, IOVA, b.fd, ALL_ACCESS);
-	if (!mr) {
-		CHECK(errno == EOPNOTSUPP && why_reason() == UNIV_REASON_DMABUF,
-		      "%s; %s", err_name(errno), why_text());
+	if (dmabuf_open(p.dev.ctx, FROM_UDMABUF, &b)) {
+		fails(OFF, LEN, IOVA, b.fd, ALL_ACCESS, EOPNOTSUPP, UNIV_REASON_DMABUF);
 		dmabuf_close(&b);
-		pair_close(&p);
-		return;
 	}
-	CHECK_ERR(ibv_dereg_mr(mr), 0);
-	dmabuf_close(&b);
 	pair_close(&p);
-	exporter_works(FROM_UDMABUF);
+}
+
+static void heap(void)
+{
+	exporter_works(FROM_HEAP);
 }
 
 static void vgem(void)
@@ -212,14 +217,6 @@ static void dm_kept(void)
 	munmap(mem, 4096);
 	dmabuf_close(&b);
 	pair_close(&p);
-}
-
-static void fails(uint64_t off, size_t len, uint64_t iova, int fd, unsigned int access, int want,
-		  uint32_t reason)
-{
-	CHECK_NULL(ibv_reg_dmabuf_mr(p.pd, off, len, iova, fd, (int)access), want);
-	CHECK(why_reason() == reason, "reason %u, expected %u: %s", why_reason(), reason,
-	      why_text());
 }
 
 static void refused(void)
@@ -405,6 +402,9 @@ static void packets(void)
 	use_packets(true);
 	exporter_works(FROM_DM);
 	exporter_works(FROM_VGEM);
+	if (kernel_since(6, 2))
+		exporter_works(FROM_UDMABUF);
+	exporter_works(FROM_HEAP);
 	window();
 	dereg_under_traffic();
 	use_packets(false);
@@ -413,6 +413,7 @@ static void packets(void)
 static const struct test_case cases[] = {
 	{ "dm", dm },
 	{ "udmabuf", udmabuf },
+	{ "heap", heap },
 	{ "vgem", vgem },
 	{ "dm_in_vgem", dm_in_vgem },
 	{ "dm_kept", dm_kept },
