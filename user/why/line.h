@@ -30,7 +30,7 @@ void univ_say(struct univ_line *line, const char *format, ...)
 
 typedef void univ_explainer(struct univ_line *line, const struct univ_failure *f);
 
-/* sentences.c */
+/* sentences.c, sentences_frames.c */
 #define EXPLAIN(name, function) univ_explainer function;
 #include "why/rows.h"
 
