@@ -40,7 +40,11 @@ static struct uroce_pin *pin_new(const struct uroce_mr *mr, u64 start,
 	refcount_set(&pin->ref, 1);
 	pin->before = before;
 	pin->depth = before ? before->depth + 1 : 1;
-	pin->writable = pin->umem->writable && (!before || before->writable);
+	/*
+	 * A region that may be written has no part that was pinned for reading
+	 * only: with its rights it got all of its pages pinned again.
+	 */
+	pin->writable = pin->umem->writable;
 	return pin;
 }
 

@@ -186,7 +186,7 @@ static void reset(void)
 		return;
 	set_up();
 	wq = new_wq();
-	for (int round = 0; round < 3 * MAX_WR; round++) {
+	for (int round = 0; round <= 3 * MAX_WR; round++) {
 		CHECK_ERR(change(wq, IBV_WQS_RDY), 0);
 		CHECK_ERR(post(wq, 1), 0);
 		CHECK_ERR(post(wq, 2), 0);
