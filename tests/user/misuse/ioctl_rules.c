@@ -292,6 +292,10 @@ static void fault_leaves_nothing(void)
 		CHECK_ERR(raw_destroy(env.fd, UNIV_QP_DESTROY, env.ud.handle), 0);
 		if (env.bare)
 			CHECK_ERR(raw_destroy(env.fd, UNIV_QP_DESTROY, env.bare), 0);
+		if (env.flow)
+			CHECK_ERR(raw_destroy(env.fd, UNIV_FLOW_DESTROY, env.flow), 0);
+		if (env.counters)
+			CHECK_ERR(raw_destroy(env.fd, UNIV_COUNTERS_DESTROY, env.counters), 0);
 		if (env.frames)
 			CHECK_ERR(raw_destroy(env.fd, UNIV_QP_DESTROY, env.frames), 0);
 		CHECK_ERR(raw_destroy(env.fd, UNIV_SRQ_DESTROY, env.srq.handle), 0);

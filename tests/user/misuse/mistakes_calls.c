@@ -408,7 +408,7 @@ static void another_size(void)
 		CHECK_ERR(set_size(p.qp[0], 100, 5, IBV_QP_CAP), EINVAL);
 		SAYS("ibv_modify_qp", "5 entries or inline bytes of a request are more than the 4");
 		CHECK_ERR(set_size(p.qp[0], p.dev.attr.max_qp_wr + 1, 1, IBV_QP_CAP), EINVAL);
-		SAYS("ibv_modify_qp", "max_qp_wr");
+		SAYS("ibv_modify_qp", "(max_send_wr) were requested, the limit is");
 	}
 	CHECK(pair_works(&p), "the queue pair after the call");
 	pair_close(&p);
