@@ -12,7 +12,7 @@
 
 /*
  * A datagram or frame with more copies than this ends the turn, since a turn
- * may contain 64 requests.
+ * may contain 64 requests; so does a request of more frames.
  */
 #define COPIES 4
 
@@ -210,6 +210,16 @@ static bool is_full(const struct turn *t)
 			       t->qp->sq.waits == UROCE_FULL_DOUBLINGS);
 }
 
+/*
+ * Each frame of a request costs the kernel a packet, however short it is. A
+ * request that is refused may have any mss.
+ */
+static bool has_many_frames(const struct uroce_wqe *wqe)
+{
+	return uroce_wr_is(wqe->wr.opcode, UROCE_WRF_TSO) &&
+	       wqe->len > COPIES * wqe->wr.tso.mss;
+}
+
 static enum outcome local_frame(struct turn *t)
 {
 	struct uroce_wqe *wqe = t->wqe;
@@ -233,7 +243,7 @@ static enum outcome local_frame(struct turn *t)
 	uroce_vec_put(&wqe->vec);
 	if (copies < 0)
 		return LOCAL_FULL;
-	if (copies > COPIES)
+	if (copies > COPIES || has_many_frames(wqe))
 		t->tail = t->qp->sq.head + 1;
 	t->bytes -= min_t(u32, t->bytes, wqe->len * (1 + copies));
 	if (likely(!t->reason))

@@ -19,16 +19,22 @@
 #define MAX_FRAMES	256
 /* Memory of the frames that wait in all work queues of a device. */
 #define MAX_BYTES	(8u << 20)
+/* Memory in one of them, so that no queue can take that of the others. */
+#define MAX_QUEUE_BYTES	(MAX_BYTES / 8)
+/* Bytes that are copied to receive requests with bottom halves off. */
+#define MAX_TURN	(256u << 10)
 
 /**
  * struct uroce_delay - frames that wait for receive requests of a work queue
  * @qp: its receiver
  * @frames: copies, in their order, under @qp's resp.lock
- * @timer: ends the wait of the first one
+ * @bytes: their memory, likewise
+ * @timer: ends the wait of the first one, and tries again to deliver it
  */
 struct uroce_delay {
 	struct uroce_qp *qp;
 	struct sk_buff_head frames;
+	u32 bytes;
 	struct timer_list timer;
 };
 
@@ -44,7 +50,7 @@ struct waiting {
 	bool sums_ok;
 };
 
-static struct waiting *waiting_of(struct sk_buff *skb)
+static struct waiting *waiting_of(const struct sk_buff *skb)
 {
 	BUILD_BUG_ON(sizeof(struct waiting) > sizeof(skb->cb));
 	return (void *)skb->cb;
@@ -55,6 +61,7 @@ static void forget(struct uroce_delay *delay, struct sk_buff *skb)
 {
 	lockdep_assert_held(&delay->qp->resp.lock);
 	__skb_unlink(skb, &delay->frames);
+	delay->bytes -= skb->truesize;
 	atomic_sub(skb->truesize, &delay->qp->dev->delayed);
 	consume_skb(skb);
 }
@@ -67,15 +74,29 @@ static void lose(struct uroce_delay *delay, struct sk_buff *skb)
 
 /*
  * A post needs a kick only while frames wait, and in the error state, in which
- * it is flushed. Context: resp.lock.
+ * it is flushed. A taken receive request has pages that are being faulted in.
+ * The end of the fault is not announced, so the timer tries again @soon.
+ * Context: resp.lock.
  */
-static void settle(struct uroce_delay *delay)
+static void settle(struct uroce_delay *delay, bool soon)
 {
-	if (skb_queue_empty(&delay->frames) && uroce_qp_listens(delay->qp))
-		univ_ring_set_flags(&delay->qp->rq.ring, 0);
+	const struct sk_buff *skb = skb_peek(&delay->frames);
+
+	if (!skb) {
+		if (uroce_qp_listens(delay->qp))
+			univ_ring_set_flags(&delay->qp->rq.ring, 0);
+		return;
+	}
+	if (soon || delay->qp->resp.recv.taken)
+		timer_reduce(&delay->timer, jiffies + 1);
+	else
+		timer_reduce(&delay->timer, waiting_of(skb)->until);
 }
 
-/* Returns false if there is no receive request. Context: resp.lock. */
+/*
+ * Returns false if there is no receive request, or if its pages are missing.
+ * Context: resp.lock.
+ */
 static bool give(struct uroce_delay *delay, struct sk_buff *skb)
 {
 	const struct waiting *w = waiting_of(skb);
@@ -88,30 +109,41 @@ static bool give(struct uroce_delay *delay, struct sk_buff *skb)
 
 /*
  * Gives frames to receive requests for as long as there are both. A request may
- * fail, after which the work queue takes no more. Context: resp.lock.
+ * fail, after which the work queue takes no more. Returns true if the turn has
+ * ended before that. Context: resp.lock.
  */
-static void run(struct uroce_delay *delay)
+static bool run(struct uroce_delay *delay)
 {
 	struct sk_buff *skb;
+	u32 bytes = 0;
 
-	while ((skb = skb_peek(&delay->frames)) &&
-	       uroce_qp_listens(delay->qp) && give(delay, skb))
+	while (bytes < MAX_TURN && (skb = skb_peek(&delay->frames)) &&
+	       uroce_qp_listens(delay->qp) && give(delay, skb)) {
+		bytes += skb->len;
 		forget(delay, skb);
-	settle(delay);
+	}
+	settle(delay, bytes >= MAX_TURN);
+	return bytes >= MAX_TURN;
 }
 
-static void expire(struct timer_list *timer)
+static void lose_old(struct uroce_delay *delay)
 {
-	struct uroce_delay *delay = timer_container_of(delay, timer, timer);
 	struct sk_buff *skb;
 
-	spin_lock(&delay->qp->resp.lock);
 	while ((skb = skb_peek(&delay->frames)) &&
 	       time_after_eq(jiffies, waiting_of(skb)->until))
 		lose(delay, skb);
-	if (skb)
-		mod_timer(&delay->timer, waiting_of(skb)->until);
-	settle(delay);
+	settle(delay, false);
+}
+
+/* Frames that a turn has left over may find requests, so they are not lost. */
+static void expire(struct timer_list *timer)
+{
+	struct uroce_delay *delay = timer_container_of(delay, timer, timer);
+
+	spin_lock(&delay->qp->resp.lock);
+	if (!run(delay))
+		lose_old(delay);
 	spin_unlock(&delay->qp->resp.lock);
 }
 
@@ -128,14 +160,29 @@ static struct sk_buff *clone(const struct sk_buff *skb)
 	skb_orphan(copy);
 	skb_dst_drop(copy);
 	nf_reset_ct(copy);
+	skb_ext_reset(copy);
 	return copy;
+}
+
+/* forget() undoes it. Context: resp.lock. */
+static bool charge(struct uroce_delay *delay, const struct sk_buff *skb)
+{
+	atomic_t *all = &delay->qp->dev->delayed;
+
+	if (skb->truesize > MAX_QUEUE_BYTES - delay->bytes)
+		return false;
+	if (atomic_add_return(skb->truesize, all) > MAX_BYTES) {
+		atomic_sub(skb->truesize, all);
+		return false;
+	}
+	delay->bytes += skb->truesize;
+	return true;
 }
 
 /* Context: resp.lock. */
 static bool add(struct uroce_delay *delay, const struct uroce_frame *frame,
 		u32 tag)
 {
-	atomic_t *bytes = &delay->qp->dev->delayed;
 	struct sk_buff *skb;
 
 	if (skb_queue_len(&delay->frames) >= MAX_FRAMES)
@@ -143,8 +190,7 @@ static bool add(struct uroce_delay *delay, const struct uroce_frame *frame,
 	skb = clone(frame->skb);
 	if (!skb)
 		return false;
-	if (atomic_add_return(skb->truesize, bytes) > MAX_BYTES) {
-		atomic_sub(skb->truesize, bytes);
+	if (!charge(delay, skb)) {
 		consume_skb(skb);
 		return false;
 	}
@@ -153,8 +199,6 @@ static bool add(struct uroce_delay *delay, const struct uroce_frame *frame,
 		.tag = tag,
 		.sums_ok = frame->sums_ok,
 	};
-	if (skb_queue_empty(&delay->frames))
-		mod_timer(&delay->timer, waiting_of(skb)->until);
 	__skb_queue_tail(&delay->frames, skb);
 	return true;
 }
@@ -179,14 +223,28 @@ void uroce_delay_receive(struct uroce_qp *qp, const struct uroce_frame *frame,
 	run(delay);
 }
 
+static bool run_posted(struct uroce_qp *qp)
+{
+	bool more;
+
+	spin_lock_bh(&qp->resp.lock);
+	more = !qp->resp.dead && run(qp->delay);
+	spin_unlock_bh(&qp->resp.lock);
+	return more;
+}
+
+/*
+ * May sleep. Other frames may arrive meanwhile, so the turns are limited to
+ * those that the frames of a full queue need. The timer does the rest.
+ */
 void uroce_delay_posted(struct uroce_qp *qp)
 {
+	u32 turns = MAX_QUEUE_BYTES / MAX_TURN;
+
 	if (!qp->delay)
 		return;
-	spin_lock_bh(&qp->resp.lock);
-	if (!qp->resp.dead)
-		run(qp->delay);
-	spin_unlock_bh(&qp->resp.lock);
+	while (run_posted(qp) && --turns)
+		cond_resched();
 }
 
 void uroce_delay_drop(struct uroce_qp *qp)

@@ -78,12 +78,12 @@ bool uroce_frame_give(struct uroce_qp *qp, const struct uroce_frame *frame,
 	enum ib_wc_status status;
 
 	status = uroce_recv_take_datagram(qp, cqe.byte_len);
-	if (status == IB_WC_RNR_RETRY_EXC_ERR)
-		return false;
 	if (!status)
 		status = place(qp, frame, head, head_len);
-	if (!qp->resp.recv.taken || status == IB_WC_RNR_RETRY_EXC_ERR ||
-	    status == IB_WC_LOC_LEN_ERR) {
+	/* There is no request, or its pages are being faulted in. */
+	if (status == IB_WC_RNR_RETRY_EXC_ERR)
+		return false;
+	if (!qp->resp.recv.taken || status == IB_WC_LOC_LEN_ERR) {
 		uroce_note(qp, UROCE_CNT_OUT_OF_BUFFER);
 		return true;
 	}

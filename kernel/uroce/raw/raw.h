@@ -160,7 +160,8 @@ void uroce_frame_receive(struct uroce_qp *qp, const struct uroce_frame *frame,
 			 u32 tag);
 /*
  * frame.c: writes a frame to the next receive request of exactly this queue
- * pair; false if there is none. Context: resp.lock.
+ * pair; false if there is none, or if its pages are being faulted in. Context:
+ * resp.lock.
  */
 bool uroce_frame_give(struct uroce_qp *qp, const struct uroce_frame *frame,
 		      u32 tag);
@@ -169,7 +170,7 @@ bool uroce_frame_give(struct uroce_qp *qp, const struct uroce_frame *frame,
  * delay.c: frames that wait for receive requests of a work queue.
  * uroce_delay_receive() gets each frame of a queue with the flag, and
  * uroce_delay_drop() loses the frames that wait; both under resp.lock.
- * uroce_delay_posted() is called after requests were posted;
+ * uroce_delay_posted() is called after requests were posted, and may sleep;
  * uroce_delay_destroy() when the receiver is dead and its frames are dropped.
  */
 int uroce_delay_create(struct uroce_qp *qp);

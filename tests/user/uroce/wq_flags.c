@@ -4,6 +4,7 @@
  * requests, and padding. The first flag and the last one are flags of raw packet queue pairs as
  * well.
  */
+#include <sys/mman.h>
 #include "rss.h"
 
 #define FCS 4
@@ -11,6 +12,8 @@
 #define SOON_NS 80000000ull
 #define TRIES 50
 #define MOST 256	/* frames that wait */
+#define PAGES 3
+#define PAGE_ROOM 65536	/* a page on every architecture, or several */
 
 static struct ibv_wq *saved;
 
@@ -316,6 +319,64 @@ static void bounded(void)
 	one_close();
 }
 
+static uint8_t *pages;
+static struct ibv_mr *pages_mr;
+
+/* Each frame finds a receive request whose page is missing. */
+static void send_to_missing(void)
+{
+	uint64_t start = now_ns();
+	struct ibv_wc wc;
+
+	NEED(!madvise(pages, PAGES * PAGE_ROOM, MADV_DONTNEED), "madvise: %s", err_name(errno));
+	for (uint64_t i = 0; i < PAGES; i++) {
+		struct ibv_sge sge = { (uintptr_t)pages + i * PAGE_ROOM, ROOM, pages_mr->lkey };
+		struct ibv_recv_wr wr = { .wr_id = i, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+		CHECK_ERR(ibv_post_wq_recv(wqs[0], &wr, &bad), 0);
+	}
+	for (uint32_t i = 0; i < PAGES; i++)
+		send_number(i);
+	arrived = 0;
+	while (arrived < PAGES && now_ns() - start < SOON_NS) {
+		if (ibv_poll_cq(cqs[0], 1, &wc) <= 0)
+			continue;
+		CHECK(wc.status == IBV_WC_SUCCESS && wc.wr_id == arrived, "status %d of request %" PRIu64,
+		      wc.status, wc.wr_id);
+		arrived++;
+	}
+}
+
+static void want_all(void)
+{
+	for (uint32_t i = 0; i < PAGES; i++) {
+		uint32_t got;
+
+		memcpy(&got, pages + i * PAGE_ROOM + 20, sizeof(got));
+		CHECK(got == i, "frame %u instead of %u", got, i);
+	}
+	WANT_EMPTY(cqs[0]);
+}
+
+/* Frames wait for the pages of their requests, without another post. */
+static void missing_pages(void)
+{
+	struct ibv_device_attr_ex ex;
+
+	one_open(IBV_WQ_FLAGS_DELAY_DROP);
+	NEED_OK(ibv_query_device_ex(dev.ctx, NULL, &ex));
+	if (!(ex.odp_caps.general_caps & IBV_ODP_SUPPORT))
+		SKIP("the device has no on-demand paging");
+	pages = mmap(NULL, PAGES * PAGE_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	NEED(pages != MAP_FAILED, "mmap: %s", err_name(errno));
+	pages_mr = ibv_reg_mr(pd, pages, PAGES * PAGE_ROOM, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND);
+	NEED(pages_mr, "reg_mr: %s; %s", err_name(errno), why_text());
+	soon(send_to_missing, want_all);
+	CHECK_ERR(ibv_dereg_mr(pages_mr), 0);
+	munmap(pages, PAGES * PAGE_ROOM);
+	one_close();
+}
+
 /* A reset, an error and the end of the queue lose the frames that wait. */
 static void dropped(void)
 {
@@ -366,6 +427,7 @@ static const struct test_case cases[] = {
 	{ "lost", lost },
 	{ "expires", expires },
 	{ "bounded", bounded },
+	{ "missing_pages", missing_pages },
 	{ "dropped", dropped },
 	{ "left_behind", left_behind },
 };
