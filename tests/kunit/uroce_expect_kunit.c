@@ -127,17 +127,26 @@ static void conn_mig_req(struct kunit *test)
 	wire_expect_done(test, 2);
 }
 
-/* Requests that the peer has not acknowledged are sent again. */
+/*
+ * Requests that the peer has not acknowledged are sent again, with as many retries and as much
+ * time as on the former path.
+ */
 static void conn_again(struct kunit *test)
 {
 	struct wire *w = test->priv;
+	struct uroce_requester *req = &w->a.conn.req;
 
 	IN_BOTTOM_HALF(uroce_req_again(&w->a.conn));
 	KUNIT_EXPECT_FALSE(test, w->a.conn.req.went_back);
 	wire_post(w, IB_WR_SEND, 2 * MTU);
 	wire_run(w);
 	wire_lose(&w->a.out, -1);
+	req->tries = 0;
+	WRITE_ONCE(req->expired, true);
 	IN_BOTTOM_HALF(uroce_req_again(&w->a.conn));
+	KUNIT_EXPECT_EQ(test, req->tries, req->retry_cnt);
+	KUNIT_EXPECT_FALSE(test, req->expired);
+	KUNIT_EXPECT_EQ(test, timer_pending(&req->timer), (int)!!req->timeout);
 	wire_run(w);
 	wire_settle(w);
 	wire_expect_done(test, 1);

@@ -147,6 +147,20 @@ static void mig_far(struct kunit *test)
 	EXPECT_REFUSED(&h->a, IB_QP_PATH_MIG_STATE, IB_MIG_REARM, UNIV_PATH_MIG_NO_PATH);
 }
 
+/* Peers in different partitions do not arm each other, and refuse no message by that. */
+static void mig_partitions(struct kunit *test)
+{
+	struct host *h = test->priv;
+
+	h->dev.pkeys[1] = 0x8001;
+	h->b.qp.qp->attr.pkey_index = 1;
+	KUNIT_EXPECT_EQ(test, load(&h->a, 5), 0);
+	KUNIT_EXPECT_EQ(test, load(&h->b, 6), 0);
+	EXPECT_MIG(&h->a, IB_MIG_REARM);
+	EXPECT_MIG(&h->b, IB_MIG_REARM);
+	KUNIT_EXPECT_EQ(test, atomic_read(&h->dev.pkey_violations), 0);
+}
+
 /* A reset forgets the path, also the path of a queue pair that is armed. */
 static void mig_reset(struct kunit *test)
 {
@@ -192,6 +206,7 @@ static struct kunit_case mig_cases[] = {
 	KUNIT_CASE(mig_local),
 	KUNIT_CASE(mig_refused),
 	KUNIT_CASE(mig_far),
+	KUNIT_CASE(mig_partitions),
 	KUNIT_CASE(mig_reset),
 	KUNIT_CASE(mig_follows),
 	{}

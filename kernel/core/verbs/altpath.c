@@ -23,6 +23,15 @@ bool univ_altpath_apart(const struct univ_qp *qp, u32 mask)
 	return mask & PATH_BITS && qp->obj.ctx->dev->queue->qp_path;
 }
 
+/*
+ * The highest state that a program may set. A queue pair is armed by its peer.
+ * Other devices get every state, since the RDMA core refuses none.
+ */
+u32 univ_altpath_max_state(const struct univ_qp *qp)
+{
+	return qp->obj.ctx->dev->queue->qp_path ? IB_MIG_REARM : IB_MIG_ARMED;
+}
+
 static int load(struct univ_qp *qp, struct ib_qp_attr *attr, u32 mask,
 		u32 *cause)
 {

@@ -35,6 +35,7 @@ int univ_qp_resize(struct univ_qp *qp, struct univ_call *call,
 
 /* altpath.c */
 bool univ_altpath_apart(const struct univ_qp *qp, u32 mask);
+u32 univ_altpath_max_state(const struct univ_qp *qp);
 int univ_altpath_load(struct univ_qp *qp, struct ib_qp_attr *attr, u32 mask,
 		      struct univ_hdr *hdr);
 void univ_altpath_cancel(struct univ_qp *qp);

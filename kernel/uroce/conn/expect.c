@@ -3,6 +3,7 @@
  * The sequence numbers that a peer may use at the moment. A packet that asks
  * for the migration to another path must have one of them.
  */
+#include "compat.h"
 #include "req.h"
 
 /*
@@ -46,14 +47,22 @@ bool uroce_resp_expects(const struct uroce_conn *conn, u32 psn)
 }
 
 /*
- * The peer has migrated, and takes none of the packets that are on the former
- * path.
+ * The connection has migrated to another path. The peer takes none of the
+ * packets that are on the former path, so they are sent again at once. The
+ * retries and the time that were used up there do not count on the new path.
  */
 void uroce_req_again(struct uroce_conn *conn)
 {
 	struct uroce_requester *req = &conn->req;
 
-	if (req->running && !req->waiting && req->una != req->high &&
-	    uroce_conn_is_reliable(conn))
-		uroce_req_back(conn);
+	req->tries = req->retry_cnt;
+	WRITE_ONCE(req->expired, false);
+	if (!req->running || req->waiting || req->una == req->high ||
+	    !uroce_conn_is_reliable(conn))
+		return;
+	uroce_req_back(conn);
+	if (req->timeout)
+		mod_timer(&req->timer, jiffies + req->timeout);
+	else
+		timer_delete(&req->timer);
 }

@@ -399,8 +399,8 @@ unlock:
 		uroce_remote_reset(qp);
 	if (!ret && cur == IB_QPS_SQD && mask & IB_QP_MAX_DEST_RD_ATOMIC)
 		ret = uroce_remote_remember(qp);
-	if (!ret)
-		uroce_mig_tell(qp, mig);
+	/* The state has changed even if the connection got no memory. */
+	uroce_mig_tell(qp, mig);
 	if (qp->events)
 		uroce_send_later(qp);
 	uroce_send_run(qp);

@@ -9,27 +9,29 @@
 
 #include "move.h"
 
-/* Context: resp.lock, or RCU. */
-static bool comes_by(const struct uroce_alt *alt,
-		     const struct uroce_packet *pkt)
-{
-	return ipv6_addr_equal(&pkt->src, &alt->flow.dst) &&
-	       ipv6_addr_equal(&pkt->dst, &alt->flow.src);
-}
-
 static u16 pkey_of(const struct uroce_qp *qp, const struct uroce_alt *alt)
 {
 	return READ_ONCE(qp->dev->pkeys[alt->pkey_index]);
 }
 
+/*
+ * The paths may have the same addresses, and differ in the partition. Context:
+ * resp.lock, or RCU.
+ */
+static bool comes_by(const struct uroce_remote *w, const struct uroce_alt *alt,
+		     const struct uroce_packet *pkt)
+{
+	return ipv6_addr_equal(&pkt->src, &alt->flow.dst) &&
+	       ipv6_addr_equal(&pkt->dst, &alt->flow.src) &&
+	       uroce_conn_accepts(&w->conn, pkt, pkey_of(w->qp, alt));
+}
+
 bool uroce_move_comes_by(const struct uroce_remote *w,
 			 const struct uroce_packet *pkt)
 {
-	const struct uroce_qp *qp = w->qp;
-	const struct uroce_alt *alt = rcu_dereference(qp->alt);
+	const struct uroce_alt *alt = rcu_dereference(w->qp->alt);
 
-	return alt && comes_by(alt, pkt) &&
-	       uroce_conn_accepts(&w->conn, pkt, pkey_of(qp, alt));
+	return alt && comes_by(w, alt, pkt);
 }
 
 /* The requester follows later. Context: resp.lock. */
@@ -46,7 +48,8 @@ static void move(struct uroce_remote *w)
 
 /*
  * The requester takes the path of the responder. A migration that the program
- * has asked for is completed here, too. Context: both locks.
+ * has asked for is completed here, too. The caller then runs the send queue,
+ * which sends the outstanding requests again. Context: both locks.
  */
 void uroce_remote_follow(struct uroce_qp *qp)
 {
@@ -65,10 +68,12 @@ void uroce_remote_follow(struct uroce_qp *qp)
 		return;
 	WRITE_ONCE(w->conn.mig,
 		   qp->mig == IB_MIG_MIGRATED ? UROCE_BTH_MIG : 0);
-	if (to) {
-		uroce_remote_partition(qp);
-		uroce_remote_retime(w);
-	}
+	if (!to)
+		return;
+	uroce_remote_partition(qp);
+	uroce_remote_retime(w);
+	if (w->began)
+		uroce_req_again(&w->conn);
 }
 
 void uroce_move_catch_up(struct uroce_remote *w)
@@ -76,8 +81,6 @@ void uroce_move_catch_up(struct uroce_remote *w)
 	spin_lock(&w->qp->resp.lock);
 	uroce_remote_follow(w->qp);
 	spin_unlock(&w->qp->resp.lock);
-	if (w->began)
-		uroce_req_again(&w->conn);
 }
 
 /*
@@ -131,14 +134,15 @@ static bool requests_move(const struct uroce_packet *pkt)
 	return pkt->bth->flags & UROCE_BTH_MIG;
 }
 
-static bool by_alternate(const struct uroce_qp *qp,
+static bool by_alternate(const struct uroce_remote *w,
 			 const struct uroce_packet *pkt)
 {
+	const struct uroce_qp *qp = w->qp;
 	const struct uroce_alt *alt = rcu_dereference_protected(qp->alt,
 			lockdep_is_held(&qp->resp.lock));
 
 	return qp->mig == IB_MIG_ARMED && requests_move(pkt) &&
-	       comes_by(alt, pkt);
+	       comes_by(w, alt, pkt);
 }
 
 bool uroce_move_request(struct uroce_remote *w, const struct uroce_packet *pkt,
@@ -149,39 +153,54 @@ bool uroce_move_request(struct uroce_remote *w, const struct uroce_packet *pkt,
 
 	if (likely(!alternate && qp->mig == IB_MIG_MIGRATED))
 		return true;
-	if (by_alternate(qp, pkt))
+	if (by_alternate(w, pkt))
 		return hear(w, true, true, uroce_resp_expects(conn, pkt->psn));
 	/* The queue pair may have migrated since the packet was looked at. */
-	if (alternate && !uroce_remote_is_from(w, pkt))
+	if (alternate && !(uroce_remote_is_from(w, pkt) &&
+			   uroce_conn_accepts(conn, pkt, conn->pkey)))
 		return false;
 	return hear(w, false, requests_move(pkt), pkt->psn == conn->resp.psn);
 }
 
 /*
+ * Does an answer on the primary path show the state of the peer? The answer
+ * before the oldest one that is expected may be a late one. An answer that
+ * arrived before the queue pair was armed may be older than the state ARMED of
+ * the peer. Context: resp.lock.
+ */
+static bool shows_state(const struct uroce_remote *w,
+			const struct uroce_packet *pkt,
+			const struct uroce_arrival *at)
+{
+	if (pkt->psn == uroce_psn_add(w->conn.req.una, -1))
+		return false;
+	return at->armed || w->qp->mig != IB_MIG_ARMED;
+}
+
+/*
  * The addresses of an answer were compared when it arrived. A notification of
- * congestion has no sequence number. The answer before the oldest one that is
- * expected may be a late one: it shows nothing about the primary path.
+ * congestion has no sequence number.
  */
 bool uroce_move_answer(struct uroce_remote *w, const struct uroce_packet *pkt,
-		       bool alternate, u8 moves)
+		       const struct uroce_arrival *at)
 {
-	bool late = pkt->psn == uroce_psn_add(w->conn.req.una, -1), taken;
 	struct uroce_qp *qp = w->qp;
+	bool alternate, taken;
 
-	if (likely(!alternate && READ_ONCE(qp->mig) == IB_MIG_MIGRATED))
+	if (likely(!at->alternate && READ_ONCE(qp->mig) == IB_MIG_MIGRATED))
 		return true;
 	if (pkt->bth->opcode == UROCE_CNP)
-		return !alternate;
+		return !at->alternate;
 	spin_lock(&qp->resp.lock);
 	uroce_remote_follow(qp);
-	/* The alternate path that the answer came by is the primary one now. */
-	if (w->moves != moves)
-		alternate = false;
-	taken = hear(w, alternate, requests_move(pkt),
+	/* After a migration the path that the answer came by is the primary. */
+	alternate = at->alternate && w->moves == at->moves;
+	/* The program may have replaced that path by another one. */
+	taken = !(alternate && qp->loads != at->loads) &&
+		hear(w, alternate, requests_move(pkt),
 		     uroce_req_expects(&w->conn, pkt->psn) &&
-		     (alternate || !late));
+		     (alternate || shows_state(w, pkt, at)));
+	uroce_remote_follow(qp);
 	spin_unlock(&qp->resp.lock);
-	if (qp->moved)
-		uroce_move_catch_up(w);
 	return taken;
 }

@@ -21,8 +21,7 @@
 struct answer_cb {
 	u32 start;		/* offset of the base transport header */
 	bool ce;
-	bool alternate;
-	u8 moves;
+	struct uroce_arrival at;
 };
 
 /* ---- the requester ------------------------------------------------------- */
@@ -119,7 +118,7 @@ static bool take_answers(struct uroce_remote *w)
 		pkt.ce = cb->ce;
 		if (w->conn.req.running &&
 		    uroce_packet_parse(&pkt, cb->start) &&
-		    uroce_move_answer(w, &pkt, cb->alternate, cb->moves))
+		    uroce_move_answer(w, &pkt, &cb->at))
 			uroce_comp_receive(&w->conn, &pkt);
 		napi_consume_skb(skb, 1);
 	}
@@ -237,7 +236,7 @@ static bool expects_answers(const struct uroce_qp *qp)
  * to it. Context: RCU.
  */
 static bool queue_answer(struct uroce_remote *w, const struct uroce_packet *pkt,
-			 bool alternate)
+			 const struct uroce_arrival *at)
 {
 	struct sk_buff *skb = pkt->skb;
 	struct answer_cb *cb = (void *)skb->cb;
@@ -263,8 +262,7 @@ static bool queue_answer(struct uroce_remote *w, const struct uroce_packet *pkt,
 	skb_dst_drop(skb);
 	cb->start = (u8 *)pkt->bth - skb->data;
 	cb->ce = pkt->ce;
-	cb->alternate = alternate;
-	cb->moves = READ_ONCE(w->moves);
+	cb->at = *at;
 	skb_queue_tail(&w->answers, skb_get(skb));
 	return true;
 }
@@ -334,15 +332,18 @@ static bool has_side(const struct uroce_qp *qp, const struct uroce_packet *pkt)
 bool uroce_remote_receive(struct uroce_qp *qp, const struct uroce_packet *pkt)
 {
 	struct uroce_remote *w = READ_ONCE(qp->remote);
-	bool alternate = w && uroce_move_alternate(w, pkt);
+	struct uroce_arrival at;
 
-	if (!w || (!alternate && !from_peer(w, pkt)) || !has_side(qp, pkt))
+	if (!w)
+		return false;
+	at = uroce_move_arrival(w, pkt);
+	if ((!at.alternate && !from_peer(w, pkt)) || !has_side(qp, pkt))
 		return false;
 	if (!(pkt->op->flags & UROCE_OP_REQUEST))
-		return queue_answer(w, pkt, alternate);
+		return queue_answer(w, pkt, &at);
 	spin_lock_bh(&qp->resp.lock);
 	if (uroce_qp_listens(qp) && qp->remote == w &&
-	    uroce_move_request(w, pkt, alternate))
+	    uroce_move_request(w, pkt, at.alternate))
 		take_request(w, pkt);
 	spin_unlock_bh(&qp->resp.lock);
 	return false;

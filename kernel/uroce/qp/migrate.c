@@ -133,6 +133,8 @@ static void load(struct uroce_qp *qp)
 	qp->attr.alt_port_num = alt->port_num;
 	qp->attr.alt_timeout = alt->timeout;
 	set_alt(qp, alt);
+	/* Release: a packet that finds this number finds the path. */
+	smp_store_release(&qp->loads, qp->loads + 1);
 }
 
 /* The caller then calls uroce_remote_follow(), which changes the packets. */
@@ -222,13 +224,24 @@ void uroce_mig_follow(struct uroce_qp *qp)
 
 /* ---- peers on this host -------------------------------------------------- */
 
+/* The type of the queue pairs that one of @type is connected to. */
+static enum ib_qp_type type_of_peer(enum ib_qp_type type)
+{
+	if (type == IB_QPT_XRC_INI)
+		return IB_QPT_XRC_TGT;
+	return type == IB_QPT_XRC_TGT ? IB_QPT_XRC_INI : type;
+}
+
+/* No message is refused here, so no violation of a partition is counted. */
 static bool is_connected_to(const struct uroce_qp *peer,
 			    const struct uroce_qp *qp)
 {
 	return peer->state >= IB_QPS_RTR && peer->state <= IB_QPS_SQE &&
 	       uroce_qp_is_connected(peer) &&
+	       peer->type == type_of_peer(qp->type) &&
 	       peer->attr.dest_qp_num == qp->num &&
-	       peer->av.dev_id == qp->dev->id;
+	       peer->av.dev_id == qp->dev->id &&
+	       uroce_pkeys_meet(peer->pkey, READ_ONCE(qp->pkey));
 }
 
 /* Returns true if @qp is armed. */
@@ -268,7 +281,9 @@ static void arm(struct uroce_qp *qp)
 
 /*
  * If both sides are rearmed at the same time, the later one finds the other one
- * in REARM and arms both.
+ * in REARM and arms both. The other one is armed first, so it may migrate while
+ * this one is still in REARM and does not follow. Therefore its state is looked
+ * at again.
  */
 void uroce_mig_tell(struct uroce_qp *qp, enum ib_mig_state before)
 {
@@ -279,7 +294,10 @@ void uroce_mig_tell(struct uroce_qp *qp, enum ib_mig_state before)
 		return;
 	rcu_read_lock();
 	peer = uroce_qp_find(qp->av.dev_id, qp->attr.dest_qp_num);
-	if (peer && peer_hears(peer, qp, state))
+	if (peer && peer_hears(peer, qp, state)) {
 		arm(qp);
+		if (READ_ONCE(peer->mig) == IB_MIG_MIGRATED)
+			peer_hears(qp, peer, IB_MIG_MIGRATED);
+	}
 	rcu_read_unlock();
 }

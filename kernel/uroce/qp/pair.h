@@ -126,8 +126,10 @@ struct uroce_qp {
 	 * path, NULL for none, which is freed after a grace period; and the
 	 * path that the requester has yet to follow to. @alt_next belongs to
 	 * the call that loads it, since one modifies the queue pair at a time.
+	 * @loads is the number of alternate paths that were loaded, and wraps.
 	 */
 	u8 mig;
+	u8 loads;
 	struct uroce_alt __rcu *alt;
 	struct uroce_alt *moved;
 	struct uroce_alt *alt_next;
