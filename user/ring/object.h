@@ -149,6 +149,7 @@ struct univ_qp {
 	uint32_t quick;			/* the opcodes that send_quick() writes */
 	uint32_t send_flags;		/* enum univ_wr_flags that requests may have */
 	uint32_t send_states;		/* bits of the states in which requests are taken */
+	uint32_t sq_first;		/* the first request that @sq has held */
 	const struct univ_doorbell *doorbell;
 	struct univ_qp_build build;
 	bool is_ex;

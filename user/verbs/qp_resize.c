@@ -10,13 +10,16 @@ static void ring_lost(struct univ_ring *ring)
 		ring->max_wr -= univ_ring_room(ring, ring->tail);
 }
 
-/* Continues in the new ring, where the next request has the same index. */
+/*
+ * Continues in the new ring, where the next request has the same index. A ring without slots
+ * has a head in the mapping, too.
+ */
 static void ring_moved(struct univ_ring *ring, void *base, const struct univ_ring_map *map,
 		       uint32_t max_wr)
 {
 	uint32_t tail = ring->tail;
 
-	if (!map->slots)
+	if (!ring->head)
 		return;
 	univ_ring_init(ring, base, map, max_wr, ring->max_sge);
 	ring->tail = tail;
@@ -38,6 +41,9 @@ static int resize_locked(struct univ_qp *qp, struct univ_qp_modify *cmd)
 	}
 	ring_moved(&qp->sq, map.base, &cmd->sq, cmd->max_send_wr);
 	ring_moved(&qp->rq, map.base, &cmd->rq, cmd->max_recv_wr);
+	/* The kernel has copied no slots of earlier requests. */
+	if (qp->sq.head)
+		qp->sq_first = univ_load_acquire(&qp->sq.head->kernel.index);
 	univ_unmap_ring(&qp->map);
 	qp->map = map;
 	qp->cap.max_send_wr = cmd->max_send_wr;

@@ -36,7 +36,10 @@ static uint32_t now(void)
 	return (((uint32_t)ts.tv_sec * 1000 + (uint32_t)(ts.tv_nsec / 1000000)) & ~3u) | 2;
 }
 
-/* The number of requests without IBV_SEND_SIGNALED at the end of the send queue. */
+/*
+ * The number of requests without IBV_SEND_SIGNALED at the end of the send queue. The ring may have
+ * been exchanged since the first request.
+ */
 static uint32_t unsignaled(struct univ_qp *qp)
 {
 	const struct univ_send_wr *slot;
@@ -44,7 +47,7 @@ static uint32_t unsignaled(struct univ_qp *qp)
 
 	if (qp->sq_sig_all)
 		return 0;
-	while (count < qp->sq.max_wr && count < qp->sq.tail) {
+	while (count < qp->sq.max_wr && count < qp->sq.tail - qp->sq_first) {
 		slot = univ_ring_slot(&qp->sq, qp->sq.tail - count - 1);
 		if (slot->flags & UNIV_WR_SIGNALED)
 			break;

@@ -179,3 +179,14 @@ void univ_queue_watch(struct univ_qp *qp)
 	qp->watch.leave = queue_leave;
 	univ_poller_add(qp->obj.ctx, &qp->watch);
 }
+
+/*
+ * The poller did not look at the ring for a while, in which it may have fallen
+ * asleep. The flag of the ring may still say that no kick is needed.
+ */
+void univ_queue_watch_again(struct univ_qp *qp)
+{
+	univ_queue_watch(qp);
+	if (qp->watch.poller)
+		univ_poller_wake(qp->watch.poller);
+}

@@ -173,6 +173,7 @@ struct univ_qp {
 /* native.c */
 const struct univ_queue_ops *univ_queue_ops(struct ib_device *ib);
 void univ_queue_watch(struct univ_qp *qp);
+void univ_queue_watch_again(struct univ_qp *qp);
 
 /* complete.c */
 void univ_cq_overrun(struct univ_cq *cq);

@@ -232,7 +232,7 @@ static int qp_destroy_ib(struct univ_qp *qp)
 	qp_set_dying(qp, false);
 	if (queue->qp_reopen)
 		queue->qp_reopen(qp);
-	univ_queue_watch(qp);
+	univ_queue_watch_again(qp);
 	return ret;
 }
 

@@ -141,7 +141,7 @@ static int resize(struct univ_qp *qp, struct univ_qp_modify *cmd,
 		qp->cap.max_send_wr = cmd->max_send_wr;
 		qp->cap.max_recv_wr = cmd->max_recv_wr;
 	}
-	univ_queue_watch(qp);
+	univ_queue_watch_again(qp);
 	univ_region_destroy(qp->obj.ctx, region);
 	return ret;
 }

@@ -430,7 +430,7 @@ int uroce_qp_query(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	init->send_cq = ib->send_cq;
 	init->recv_cq = ib->recv_cq;
 	init->srq = ib->srq;
-	init->cap = qp->attr.cap;
+	init->cap = attr->cap;
 	init->sq_sig_type = uroce_signals_all(&qp->sq) ? IB_SIGNAL_ALL_WR :
 							 IB_SIGNAL_REQ_WR;
 	init->qp_type = ib->qp_type;

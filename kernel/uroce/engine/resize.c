@@ -72,17 +72,20 @@ static u32 look(struct move *m, u32 head)
 	return 0;
 }
 
-/* Copies the rest and goes on in the new ring. Context: both locks. */
+/*
+ * Copies the rest and goes on in the new ring. A ring without slots has a place
+ * in the new memory, too, since the former one is freed. Context: both locks.
+ */
 static void go_on(struct move *m, struct univ_ring *ring, u32 flags)
 {
 	struct univ_ring to = *m->to;
 
-	if (!to.count)
-		return;
-	copy(m, rest(m));
-	WRITE_ONCE(to.head->user.index, m->tail);
-	univ_ring_retire(&to, m->head);
-	univ_ring_set_flags(&to, flags);
+	if (to.count) {
+		copy(m, rest(m));
+		WRITE_ONCE(to.head->user.index, m->tail);
+		univ_ring_retire(&to, m->head);
+		univ_ring_set_flags(&to, flags);
+	}
 	*ring = to;
 }
 
@@ -96,6 +99,9 @@ static int step(struct resize *r, struct univ_queue_posted *posted)
 {
 	struct uroce_qp *qp = r->qp;
 
+	/* The queue pair may have failed since the core looked at its state. */
+	if (qp->state > IB_QPS_SQD)
+		return -EINVAL;
 	posted->send = look(&r->send, qp->sq.head);
 	posted->recv = look(&r->recv, qp->rq.head);
 	if (posted->send || posted->recv)

@@ -102,7 +102,7 @@ struct uroce_qp {
 	bool fcs;			/* frames have their checksum behind */
 	bool mutes_self;		/* does not get its own multicasts */
 	unsigned long events;		/* to be raised by the task */
-	/* Written by modify with both locks. The cap never changes. */
+	/* Written by modify, and the cap by a resize, with both locks. */
 	struct ib_qp_attr attr;
 	struct uroce_av av;
 	u32 mtu;
