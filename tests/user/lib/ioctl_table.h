@@ -422,7 +422,7 @@ static const struct special {
 	{ UNIV_QP_CREATE, "raw packets", fill_raw_qp, .min = AT(univ_qp_create, xrcd),
 	  .feature = UNIV_FEATURE_RAW },
 	{ UNIV_QP_OPEN, .fill = fill_qp_open, .feature = UNIV_FEATURE_XRC },
-	{ UNIV_QP_MODIFY, .fill = fill_qp_modify },
+	{ UNIV_QP_MODIFY, .fill = fill_qp_modify, .min = AT(univ_qp_modify, max_send_wr) },
 	{ UNIV_QP_CNTR, .fill = fill_qp_cntr, .feature = UNIV_FEATURE_CNTRS },
 	{ UNIV_MCAST_ATTACH, .fill = fill_mcast },
 	{ UNIV_MCAST_DETACH, .fill = fill_mcast },
