@@ -65,7 +65,7 @@ struct rule {
 	uint32_t result;		/* Offset of the new handle. */
 	struct field reserved[8];
 	struct field handles[8];
-	bool may_refuse;		/* The device need not support it. */
+	bool may_refuse;		/* Devices other than uroce need not support it. */
 	uint32_t feature;		/* Skip the rule on a device without this feature. */
 	uint32_t min;			/* Size of the first version, if the struct has grown. */
 };
@@ -423,6 +423,7 @@ static const struct special {
 	  .feature = UNIV_FEATURE_RAW },
 	{ UNIV_QP_OPEN, .fill = fill_qp_open, .feature = UNIV_FEATURE_XRC },
 	{ UNIV_QP_MODIFY, .fill = fill_qp_modify, .min = AT(univ_qp_modify, max_send_wr) },
+	{ UNIV_QP_RATE, .may_refuse = true },
 	{ UNIV_QP_CNTR, .fill = fill_qp_cntr, .feature = UNIV_FEATURE_CNTRS },
 	{ UNIV_MCAST_ATTACH, .fill = fill_mcast },
 	{ UNIV_MCAST_DETACH, .fill = fill_mcast },
@@ -823,7 +824,7 @@ static MAYBE_UNUSED bool refused(const struct rule *r, int err)
 {
 	if (r->cmd == UNIV_CQ_RESIZE && no_resize())
 		return err == EOPNOTSUPP;
-	return r->may_refuse && (err == EOPNOTSUPP || err == ENOSYS);
+	return r->may_refuse && !on_uroce() && (err == EOPNOTSUPP || err == ENOSYS);
 }
 
 /* Remove the object that a destroying call should have left, since the call had to fail. */

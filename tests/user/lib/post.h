@@ -100,6 +100,26 @@ static MAYBE_UNUSED int post_rdma(const struct pair *p, int i, uint64_t id,
 	return post_one(p, i, &wr);
 }
 
+/* Write @len bytes from the first half to @remote in @mr, which @to points to in this process. */
+static MAYBE_UNUSED void write_through(struct pair *p, const struct ibv_mr *mr, uint64_t remote,
+				       const uint8_t *to, uint32_t len, uint32_t seed)
+{
+	struct ibv_sge sge = pair_sge(p, 0, 0, len);
+	struct ibv_send_wr wr = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = { .remote_addr = remote, .rkey = mr->rkey },
+	};
+	struct ibv_wc wc;
+
+	fill(p->buf[0], len, seed);
+	CHECK_ERR(post_one(p, 0, &wr), 0);
+	WANT_WC(p->cq[0], &wc, IBV_WC_SUCCESS);
+	CHECK_BYTES(to, len, seed, "written through the region");
+}
+
 /* Send one message each way, to check that a connected pair works. */
 static MAYBE_UNUSED bool pair_works(struct pair *p)
 {

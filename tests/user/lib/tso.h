@@ -13,7 +13,7 @@
 #define PAYLOAD		(16 * SLOT)	/* of the sender's memory */
 #define FIRST		16	/* slots of the receiver */
 
-/* What the header of a request has. */
+/* The header of a request, by what it contains. */
 struct shape {
 	const char *name;
 	bool v6;

@@ -13,25 +13,6 @@
 
 static struct pair p;
 
-/* Write half a buffer through a region of @mr's memory. */
-static void write_through(const struct ibv_mr *mr, uint64_t remote, const uint8_t *to, uint32_t seed)
-{
-	struct ibv_sge sge = pair_sge(&p, 0, 0, LEN);
-	struct ibv_send_wr wr = {
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_WRITE,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { .remote_addr = remote, .rkey = mr->rkey },
-	};
-	struct ibv_wc wc;
-
-	fill(p.buf[0], LEN, seed);
-	CHECK_ERR(post_one(&p, 0, &wr), 0);
-	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
-	CHECK_BYTES(to, LEN, seed, "written through the region");
-}
-
 static void buffer(void)
 {
 	struct ibv_buf *buf = NULL, *other = NULL;
@@ -46,7 +27,7 @@ static void buffer(void)
 	mr = ibv_reg_buf_mr(p.pd, buf, mem + LEN, LEN, ALL_ACCESS);
 	NEED_PTR(mr, "reg_buf_mr");
 	CHECK(mr->addr == mem + LEN && mr->length == LEN && mr->pd == p.pd, "not that region");
-	write_through(mr, (uintptr_t)mem + LEN, mem + LEN, 71);
+	write_through(&p, mr, (uintptr_t)mem + LEN, mem + LEN, LEN, 71);
 	CHECK_ERR(ibv_dereg_mr(mr), 0);
 
 	CHECK_NULL(ibv_reg_buf_mr(p.pd, buf, mem + LEN, LEN + 2, ALL_ACCESS), EINVAL);
@@ -78,7 +59,7 @@ static void same_memory(struct ibv_buf *buf, const uint8_t *mem)
 	mr = ibv_reg_dmabuf_mr(p.pd, 0, LEN, 0, fd, ALL_ACCESS);
 	NEED_PTR(mr, "reg_dmabuf_mr");
 	close(fd);
-	write_through(mr, 0, mem, 74);
+	write_through(&p, mr, 0, mem, LEN, 74);
 	CHECK_BYTES(seen, LEN, 74, "in the mapping");
 	CHECK_ERR(ibv_dereg_mr(mr), 0);
 	munmap(seen, LEN);
@@ -109,7 +90,7 @@ static void special_buffer(void)
 	mr = ibv_reg_buf_mr(parent, buf, mem + LEN, LEN, ALL_ACCESS);
 	NEED_PTR(mr, "reg_buf_mr");
 	CHECK(mr->addr == mem + LEN && mr->length == LEN && mr->pd == parent, "not that region");
-	write_through(mr, (uintptr_t)mem + LEN, mem + LEN, 75);
+	write_through(&p, mr, (uintptr_t)mem + LEN, mem + LEN, LEN, 75);
 	CHECK_NULL(ibv_reg_buf_mr(parent, buf, mem + LEN, LEN + 2, ALL_ACCESS), EINVAL);
 	if (raw_offers(p.dev.ctx->cmd_fd, UNIV_FEATURE_DMABUF)) {
 		same_memory(buf, mem);
@@ -145,14 +126,14 @@ static void region(void)
 	attr.comp_mask = IBV_REG_MR_MASK_ADDR;
 	mr = ibv_reg_mr_ex(p.pd, &attr);
 	NEED_PTR(mr, "reg_mr_ex");
-	write_through(mr, (uintptr_t)p.buf[1], p.buf[1], 72);
+	write_through(&p, mr, (uintptr_t)p.buf[1], p.buf[1], LEN, 72);
 	CHECK_ERR(ibv_dereg_mr(mr), 0);
 
 	attr.comp_mask |= IBV_REG_MR_MASK_IOVA;
 	attr.iova = 0x7000000 + (uintptr_t)p.buf[1] % 4096;
 	mr = ibv_reg_mr_ex(p.pd, &attr);
 	NEED_PTR(mr, "reg_mr_ex with an address of its own");
-	write_through(mr, attr.iova, p.buf[1], 73);
+	write_through(&p, mr, attr.iova, p.buf[1], LEN, 73);
 	CHECK_ERR(ibv_dereg_mr(mr), 0);
 
 	attr.comp_mask = IBV_REG_MR_MASK_FD | IBV_REG_MR_MASK_FD_OFFSET | IBV_REG_MR_MASK_IOVA;

@@ -119,24 +119,6 @@ static void affinity(void)
 	pair_close(&p);
 }
 
-static void write_through(const struct ibv_mr *mr, uint64_t remote, const uint8_t *to, uint32_t seed)
-{
-	struct ibv_sge sge = pair_sge(&p, 0, 0, LEN);
-	struct ibv_send_wr wr = {
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_WRITE,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { .remote_addr = remote, .rkey = mr->rkey },
-	};
-	struct ibv_wc wc;
-
-	fill(p.buf[0], LEN, seed);
-	CHECK_ERR(post_one(&p, 0, &wr), 0);
-	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
-	CHECK_BYTES(to, LEN, seed, "written through the region");
-}
-
 /* Both regions use the handle, and each keeps it. */
 static void regions(void)
 {
@@ -154,7 +136,7 @@ static void regions(void)
 	for (int i = 0; i < 2; i++) {
 		mr[i] = ibv_reg_mr_ex(p.pd, &attr);
 		NEED_PTR(mr[i], "reg_mr_ex");
-		write_through(mr[i], (uintptr_t)p.buf[1], p.buf[1], 80 + i);
+		write_through(&p, mr[i], (uintptr_t)p.buf[1], p.buf[1], LEN, 80 + i);
 		if (ex.odp_caps.general_caps & IBV_ODP_SUPPORT)
 			attr.access |= IBV_ACCESS_ON_DEMAND;
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Queue pairs that change their size: what is posted stays, in order, also under traffic. */
 #include "raw.h"
+#include "resize_traffic.h"
 
 static bool offered(void)
 {
@@ -236,77 +237,18 @@ static void early(void)
 	}
 }
 
-#define TOTAL 6000
-#define OUTSTANDING 24
-
-struct traffic {
-	struct pair p;
-	uint32_t got;			/* receives that have completed */
-	bool failed;
-};
-
-static bool under_way(struct traffic *t)
-{
-	return __atomic_load_n(&t->got, __ATOMIC_ACQUIRE) < TOTAL &&
-	       !__atomic_load_n(&t->failed, __ATOMIC_RELAXED);
-}
-
-static void *poster(void *arg)
-{
-	struct traffic *t = arg;
-	uint32_t posted = 0;
-	int err;
-
-	while (posted < TOTAL && under_way(t)) {
-		if (posted - __atomic_load_n(&t->got, __ATOMIC_ACQUIRE) >= OUTSTANDING) {
-			sched_yield();
-			continue;
-		}
-		err = post_recv_at(&t->p, 1, posted++, 8192, 64);
-		if (err) {
-			FAIL("receive %u: %s; %s", posted, err_name(err), why_text());
-			__atomic_store_n(&t->failed, true, __ATOMIC_RELAXED);
-		}
-	}
-	return NULL;
-}
-
-/* The receives complete in the order in which they were posted, none twice and none never. */
-static void *exchange(void *arg)
-{
-	struct traffic *t = arg;
-	uint32_t sent = 0, done = 0;
-	struct ibv_wc wc;
-
-	while (under_way(t)) {
-		while (sent < TOTAL && sent - done < 16)
-			CHECK_ERR(post_send_at(&t->p, 0, sent++, 0, 64, IBV_SEND_SIGNALED), 0);
-		if (!WANT_WC(t->p.cq[1], &wc, IBV_WC_SUCCESS) ||
-		    !CHECK(wc.wr_id == t->got, "receive %" PRIu64 " after %u", wc.wr_id, t->got) ||
-		    !WANT_WC(t->p.cq[0], &wc, IBV_WC_SUCCESS)) {
-			__atomic_store_n(&t->failed, true, __ATOMIC_RELAXED);
-			break;
-		}
-		done++;
-		__atomic_store_n(&t->got, t->got + 1, __ATOMIC_RELEASE);
-	}
-	return NULL;
-}
-
 /* One thread posts receives, one sends and polls, and one resizes both queue pairs. */
 static void under_traffic(void)
 {
 	static const uint32_t sizes[] = { 128, 32, 2048, 64, 1024, 32 };
 	struct pair_want want = { .recv_wr = 32, .send_wr = 32 };
 	uint32_t resized = 0, busy = 0;
-	struct traffic t = { 0 };
-	pthread_t a, b;
+	struct traffic t = { .total = 6000 };
 
 	if (!offered())
 		return;
 	pair_open(&t.p, &want);
-	pthread_create(&a, NULL, poster, &t);
-	pthread_create(&b, NULL, exchange, &t);
+	traffic_start(&t);
 	while (under_way(&t)) {
 		uint32_t size = sizes[resized % ARRAY_SIZE(sizes)];
 		int err = resize(t.p.qp[1], size, size);
@@ -317,8 +259,7 @@ static void under_traffic(void)
 		busy += err == EBUSY;
 		resized++;
 	}
-	pthread_join(a, NULL);
-	pthread_join(b, NULL);
+	traffic_join(&t);
 	printf("resized %u times; the sender was busy %u times\n", resized, busy);
 	WANT_EMPTY(t.p.cq[1]);
 	pair_close(&t.p);
