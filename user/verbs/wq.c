@@ -13,7 +13,7 @@
 /* Programs that only ask for the ability pass attributes without objects. */
 static int offered(const char *verb, struct ibv_context *context)
 {
-	return to_ucontext(context)->features & UNIV_FEATURE_WQ ? 0 : univ_fail_unsupported(verb);
+	return to_ucontext(context)->features & UNIV_FEATURE_WQ ? 0 : univ_fail_no_ability(verb);
 }
 
 static int wq_destroy_kernel(const struct ibv_wq *wq, struct univ_destroy *cmd)
