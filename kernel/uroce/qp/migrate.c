@@ -162,7 +162,7 @@ void uroce_mig_reset(struct uroce_qp *qp)
 /* ---- migration ----------------------------------------------------------- */
 
 /*
- * What a packet of the peer does. @alternate: it came by the alternate path.
+ * Judges a packet of the peer. @alternate: it came by the alternate path.
  * @requests: its MigReq bit is set: the peer is MIGRATED. @fits: its sequence
  * number is one that the peer may use now. All else is forged, or late.
  */
