@@ -2180,8 +2180,8 @@ enum univ_counters_unit {
 /**
  * enum univ_counters_fault - cause of a %UNIV_REASON_COUNTERS
  * @UNIV_COUNTERS_FAULT_UNIT: the unit is unknown. Value: unit.
- * @UNIV_COUNTERS_FAULT_BOUND: a flow uses the flow counters, so the points of
- *	later flows stay as they are. Value: handle.
+ * @UNIV_COUNTERS_FAULT_BOUND: a flow exists that was created with the flow
+ *	counters, so the points of later flows stay as they are. Value: handle.
  */
 enum univ_counters_fault {
 	UNIV_COUNTERS_FAULT_UNIT,

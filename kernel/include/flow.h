@@ -37,11 +37,13 @@ struct univ_flow_points {
  * struct univ_flow_counts - the points of a flow, for its driver
  * @ib: the driver gets it in a spec %IB_FLOW_SPEC_ACTION_COUNT of each flow
  * @rcu: freed after a grace period that begins behind destroy_flow()
+ * @by_spec: for the core: the flow was created with counters
  * @points: NULL for none
  */
 struct univ_flow_counts {
 	struct ib_counters ib;
 	struct rcu_head rcu;
+	bool by_spec;
 	struct univ_flow_points __rcu *points;
 };
 

@@ -63,6 +63,18 @@ static void add_ipv6(struct bytes *b, u8 proto)
 	add(b, &ip, sizeof(ip));
 }
 
+/* @len is in units of 8 bytes behind the first 8; @fragment is the offset and the bits of a fragment header. */
+static void add_extension(struct bytes *b, u8 next, u8 len, u16 fragment)
+{
+	add_be16(b, next << 8 | len);
+	add_be16(b, fragment);
+	add_be32(b, 0);
+	for (; len; len--) {
+		add_be32(b, 0);
+		add_be32(b, 0);
+	}
+}
+
 static void add_udp(struct bytes *b, u16 port)
 {
 	add_be16(b, 4000);
@@ -176,6 +188,20 @@ static void gre_frame(struct bytes *b)
 	add_udp(b, 80);
 }
 
+/* As the kernel's own tunnels send it, and with more extension headers. */
+static void extensions_frame(struct bytes *b)
+{
+	add_eth(b, ETH_P_IPV6);
+	add_ipv6(b, IPPROTO_DSTOPTS);
+	add_extension(b, IPPROTO_GRE, 0, 0);
+	add_be16(b, 0);
+	add_be16(b, ETH_P_IPV6);
+	add_ipv6(b, IPPROTO_HOPOPTS);
+	add_extension(b, IPPROTO_FRAGMENT, 2, 0);
+	add_extension(b, IPPROTO_TCP, 0, 0);
+	add_udp(b, 80);
+}
+
 /* Each beginning of a frame has a part of its headers. */
 static void beginnings(struct kunit *test, void (*make)(struct bytes *b), u32 has)
 {
@@ -207,6 +233,13 @@ static void in_gre(struct kunit *test)
 	beginnings(test, gre_frame,
 		   UROCE_HAS_ETH | UROCE_HAS_MPLS | UROCE_HAS_IPV6 | UROCE_HAS_GRE | UROCE_HAS_GRE_KEY |
 		   UROCE_HAS_GRE_MPLS | (UROCE_HAS_IPV4 | UROCE_HAS_TCP) << UROCE_INNER);
+}
+
+static void behind_extensions(struct kunit *test)
+{
+	beginnings(test, extensions_frame,
+		   UROCE_HAS_ETH | UROCE_HAS_IPV6 | UROCE_HAS_GRE |
+		   (UROCE_HAS_IPV6 | UROCE_HAS_TCP) << UROCE_INNER);
 }
 
 static void fields(struct kunit *test)
@@ -274,6 +307,73 @@ static void labels(struct kunit *test)
 	b.at[ETH_HLEN + 4 * MAX_LABELS - 2] = 0;
 	parse_alike(test, &b, &frame);
 	KUNIT_EXPECT_EQ(test, frame.has, UROCE_HAS_ETH | UROCE_HAS_MPLS);
+}
+
+/* Extension headers of IPv6 in front of UDP. */
+struct extensions {
+	u8 types[MAX_EXTENSIONS + 1];
+	u8 count;
+	u8 len;
+	u16 fragment;
+	bool skipped;
+};
+
+static void extensions_check(struct kunit *test, const struct extensions *e)
+{
+	u32 has = UROCE_HAS_ETH | UROCE_HAS_IPV6 | (e->skipped ? UROCE_HAS_UDP : 0), i;
+	struct bytes b = {};
+	struct uroce_frame frame;
+
+	add_eth(&b, ETH_P_IPV6);
+	add_ipv6(&b, e->types[0]);
+	for (i = 1; i <= e->count; i++)
+		add_extension(&b, i < e->count ? e->types[i] : IPPROTO_UDP, e->len, e->fragment);
+	add_udp(&b, 53);
+	parse_alike(test, &b, &frame);
+	KUNIT_EXPECT_EQ_MSG(test, frame.has, has, "%u headers, the first of type %u", e->count, e->types[0]);
+	KUNIT_EXPECT_EQ(test, frame.outer.ip.v6.next_hdr, e->types[0]);
+	KUNIT_EXPECT_EQ(test, ntohs(frame.outer.ports.dst), e->skipped ? 53 : 0);
+}
+
+static void extensions(struct kunit *test)
+{
+	static const struct extensions all[] = {
+		{ { IPPROTO_DSTOPTS }, 1, 0, 0, true },
+		{ { IPPROTO_HOPOPTS }, 1, 3, 0, true },
+		{ { IPPROTO_FRAGMENT }, 1, 0, 0, true },
+		{ { IPPROTO_HOPOPTS, IPPROTO_ROUTING, IPPROTO_FRAGMENT, IPPROTO_DSTOPTS }, 4, 0, 0, true },
+		/* Too many of them, a later fragment, and the first one. */
+		{ { IPPROTO_HOPOPTS, IPPROTO_DSTOPTS, IPPROTO_DSTOPTS, IPPROTO_DSTOPTS, IPPROTO_DSTOPTS }, 5 },
+		{ { IPPROTO_FRAGMENT }, 1, 0, 8 },
+		{ { IPPROTO_FRAGMENT }, 1, 0, IP6_MF },
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(all); i++)
+		extensions_check(test, &all[i]);
+}
+
+/* The checksum that a network card has verified may be another one. */
+static void verified(struct kunit *test)
+{
+	struct uroce_frame frame;
+	struct sk_buff *skb;
+	struct bytes b;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		b.len = 0;
+		add_eth(&b, ETH_P_IPV6);
+		add_ipv6(&b, i ? IPPROTO_ROUTING : IPPROTO_UDP);
+		if (i)
+			add_extension(&b, IPPROTO_UDP, 0, 0);
+		add_udp(&b, 53);
+		skb = skb_of(test, &b, b.len, 0);
+		KUNIT_EXPECT_TRUE(test, uroce_frame_parse(&frame, skb, true));
+		KUNIT_EXPECT_TRUE(test, frame.has & UROCE_HAS_UDP);
+		KUNIT_EXPECT_EQ(test, frame.sums_ok, !i);
+		kfree_skb(skb);
+	}
 }
 
 /* ---- random frames ---- */
@@ -349,12 +449,17 @@ static void add_proto(struct bytes *b, struct rnd_state *rnd, u8 proto, int dept
 
 static void add_ip(struct bytes *b, struct rnd_state *rnd, bool v6, int depth)
 {
+	static const u8 types[] = { IPPROTO_HOPOPTS, IPPROTO_ROUTING, IPPROTO_FRAGMENT, IPPROTO_DSTOPTS };
 	u8 proto = any_proto(rnd);
 
-	if (v6)
+	if (v6 && !any(rnd, 3)) {
+		add_ipv6(b, types[any(rnd, ARRAY_SIZE(types))]);
+		add_extension(b, proto, 0, 0);
+	} else if (v6) {
 		add_ipv6(b, proto);
-	else
+	} else {
 		add_ipv4(b, proto, any(rnd, 4) ? 5 : any(rnd, 16));
+	}
 	add_proto(b, rnd, proto, depth);
 }
 
@@ -426,9 +531,12 @@ static void random_frames(struct kunit *test)
 static struct kunit_case headers_cases[] = {
 	KUNIT_CASE(in_vxlan),
 	KUNIT_CASE(in_gre),
+	KUNIT_CASE(behind_extensions),
 	KUNIT_CASE(fields),
 	KUNIT_CASE(tags),
 	KUNIT_CASE(labels),
+	KUNIT_CASE(extensions),
+	KUNIT_CASE(verified),
 	KUNIT_CASE(random_frames),
 	{}
 };

@@ -98,6 +98,6 @@ void univ_explain_counters(struct univ_line *line, const struct univ_failure *f)
 		univ_say(line, "there is no counter_desc %llu; a flow is counted by IBV_COUNTER_PACKETS and "
 			 "IBV_COUNTER_BYTES", (ull)f->value);
 	else
-		univ_say(line, "the flow counters count a flow already, so the points of later flows cannot "
-			 "change; pass the flow, or create other flow counters");
+		univ_say(line, "a flow exists already that was created with the flow counters, so the points "
+			 "of later flows cannot change; pass the flow, or create other flow counters");
 }

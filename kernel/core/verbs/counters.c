@@ -18,8 +18,9 @@ struct values {
 struct univ_counters {
 	struct univ_object obj;
 	struct values *values;
-	struct mutex lock;		/* @points and @count; new uses */
-	u32 count;
+	struct mutex lock;		/* the members below */
+	u32 bound;			/* flows that were created with them */
+	u32 count;			/* entries of @points */
 	struct univ_flow_point points[UNIV_COUNTERS_POINTS];
 };
 
@@ -142,7 +143,7 @@ static int attach_later(struct univ_counters *counters,
 			const struct univ_flow_point *point,
 			struct univ_counters_attach *cmd)
 {
-	if (atomic_read(&counters->obj.dependants))
+	if (counters->bound)
 		return univ_explain(&cmd->hdr, -EBUSY, UNIV_REASON_COUNTERS,
 				    UNIV_COUNTERS_FAULT_BOUND, cmd->handle, 0);
 	if (counters->count == UNIV_COUNTERS_POINTS)
@@ -253,6 +254,8 @@ static int count_in(struct univ_flow *flow, struct univ_counters *counters,
 	       flex_array_size(points, of, points->count));
 	RCU_INIT_POINTER(flow->counts->points, points);
 	flow_uses(flow, counters);
+	flow->counts->by_spec = true;
+	counters->bound++;
 	return 0;
 }
 
@@ -290,12 +293,24 @@ int univ_flow_counts_create(struct univ_flow *flow, struct univ_context *ctx,
 	return ret;
 }
 
+/* The counters of the spec are the first ones that the flow uses. */
+static void count_out(struct univ_flow *flow)
+{
+	struct univ_counters *counters = flow->counters[0];
+
+	mutex_lock(&counters->lock);
+	counters->bound--;
+	mutex_unlock(&counters->lock);
+}
+
 void univ_flow_counts_destroy(struct univ_flow *flow)
 {
 	struct univ_flow_points *points =
 		rcu_dereference_protected(flow->counts->points, true);
 	u32 i;
 
+	if (flow->counts->by_spec)
+		count_out(flow);
 	for (i = 0; i < flow->used; i++)
 		univ_object_undepend(&flow->counters[i]->obj);
 	if (points)

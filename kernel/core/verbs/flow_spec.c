@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The specs of a flow. Each one is checked here, so that a driver sees only
- * fields that exist, only values that they can have, and no flow that no frame
- * could belong to.
+ * fields that exist and only values that they can have. Two specs are refused
+ * that exclude each other: different values of one header, two headers of one
+ * layer, and a header whose type the header in front of it excludes. A flow
+ * that no frame belongs to for another reason is accepted.
  */
 #include <linux/etherdevice.h>
 #include <linux/in.h>
+#include <linux/in6.h>
 
 #include "flows.h"
 
@@ -130,13 +133,32 @@ static u16 spec_ether_type(u32 type)
 	       OUTSIDE(type) == UNIV_FLOW_IPV6 ? ETH_P_IPV6 : 0;
 }
 
-static bool excludes_proto(const struct univ_flow_spec *ip, u8 proto)
+static bool excludes_proto_v4(const struct univ_flow_spec *ip, u8 proto)
 {
-	size_t at = OUTSIDE(ip->type) == UNIV_FLOW_IPV4 ?
-			    offsetof(struct ib_flow_ipv4_filter, proto) :
-			    offsetof(struct ib_flow_ipv6_filter, next_hdr);
+	size_t at = offsetof(struct ib_flow_ipv4_filter, proto);
 
 	return (ip->val[at] ^ proto) & ip->mask[at];
+}
+
+/* IPv6 may name an extension header, behind which any protocol may lie. */
+static bool excludes_proto_v6(const struct univ_flow_spec *ip, u8 proto)
+{
+	const u8 next[] = { proto, IPPROTO_HOPOPTS, IPPROTO_ROUTING,
+			    IPPROTO_FRAGMENT, IPPROTO_DSTOPTS };
+	size_t at = offsetof(struct ib_flow_ipv6_filter, next_hdr);
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(next); i++)
+		if (!((ip->val[at] ^ next[i]) & ip->mask[at]))
+			return false;
+	return true;
+}
+
+static bool excludes_proto(const struct univ_flow_spec *ip, u8 proto)
+{
+	return OUTSIDE(ip->type) == UNIV_FLOW_IPV4 ?
+		       excludes_proto_v4(ip, proto) :
+		       excludes_proto_v6(ip, proto);
 }
 
 static bool excludes_type(const struct univ_flow_spec *eth, u16 type)

@@ -281,6 +281,12 @@ static bool match_take(struct match *match, const union ib_flow_spec *spec,
 	case IB_FLOW_SPEC_MPLS:
 		labels_take(match, spec, before);
 		return true;
+	case IB_FLOW_SPEC_MPLS | IB_FLOW_SPEC_INNER:
+		/* The labels that make the tunnel count as inner ones too. */
+		if (before != IB_FLOW_SPEC_UDP && before != IB_FLOW_SPEC_GRE)
+			return header_take(match, spec);
+		labels_take(match, spec, before);
+		return true;
 	case IB_FLOW_SPEC_VXLAN_TUNNEL:
 		FILL(match, FIELD(vni), &spec->tunnel, tunnel_id);
 		match->has = UROCE_HAS_VXLAN;
@@ -348,6 +354,9 @@ static void rank_set(struct flow *flow, const struct ib_flow_attr *attr)
 		flow->rank = RANK_NORMAL + 2 * attr->priority + !flow->drops;
 	else
 		flow->rank = RANK_DEFAULT + !flow->drops;
+	/* As over mlx5: no other flow gets a frame that is dropped. */
+	if (attr->type == IB_FLOW_ATTR_NORMAL && flow->drops)
+		flow->shares = false;
 }
 
 static struct flow *flow_alloc(struct uroce_qp *qp,

@@ -27,6 +27,7 @@
 
 #define MAX_TAGS	4
 #define MAX_LABELS	16
+#define MAX_EXTENSIONS	4
 
 /**
  * struct parser - the headers outside of a tunnel, or inside of it
@@ -258,11 +259,56 @@ static void parse_ipv4(struct parser *p)
 				    !ip_fast_csum(ip, ip->ihl);
 }
 
-/* Ports behind extension headers are not found, which specs do not name. */
+static bool is_extension(u8 proto)
+{
+	return proto == IPPROTO_HOPOPTS || proto == IPPROTO_ROUTING ||
+	       proto == IPPROTO_DSTOPTS || proto == IPPROTO_FRAGMENT;
+}
+
+/*
+ * The length of an extension header, or 0 if no header is looked for behind it.
+ * Each of them begins with the type of the next header. A fragment header is
+ * skipped if the packet is whole: the first fragment has no ports either,
+ * because uroce_frame_hash() would not see that the others lack them.
+ */
+static u32 extension_len(const struct parser *p, u8 type, u8 *next)
+{
+	const struct frag_hdr *ext;
+	struct frag_hdr buf;
+
+	ext = look(p, &buf, sizeof(buf));
+	if (!ext)
+		return 0;
+	*next = ext->nexthdr;
+	if (type != IPPROTO_FRAGMENT)
+		return ipv6_optlen((const struct ipv6_opt_hdr *)ext);
+	return ext->frag_off & htons(IP6_OFFSET | IP6_MF) ? 0 : sizeof(*ext);
+}
+
+/*
+ * A sender can put extension headers in front of any other header, so they must
+ * not hide it from flows. Returns the type of the header behind them.
+ */
+static u8 skip_extensions(struct parser *p, u8 proto)
+{
+	u32 i, len;
+
+	for (i = 0; i < MAX_EXTENSIONS && is_extension(proto); i++) {
+		len = extension_len(p, proto, &proto);
+		if (!len)
+			return IPPROTO_NONE;
+		/* A network card may not have looked behind it. */
+		p->verified = false;
+		p->at += len;
+	}
+	return proto;
+}
+
 static void parse_ipv6(struct parser *p)
 {
 	const struct ipv6hdr *ip;
 	struct ipv6hdr buf;
+	u8 proto;
 
 	ip = look(p, &buf, sizeof(buf));
 	if (!ip || ip->version != 6)
@@ -275,7 +321,8 @@ static void parse_ipv6(struct parser *p)
 	p->to->ip.v6.tclass = ipv6_get_dsfield(ip);
 	p->to->ip.v6.hops = ip->hop_limit;
 	p->at += sizeof(*ip);
-	parse_proto(p, ip->nexthdr);
+	proto = skip_extensions(p, ip->nexthdr);
+	parse_proto(p, proto);
 	if (vouched(p))
 		p->frame->sums_ok = true;
 }

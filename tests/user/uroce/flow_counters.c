@@ -126,6 +126,38 @@ static void who_counts(void)
 	wire_close(&w);
 }
 
+/* A flow that drops frames keeps them from later flows, also if it is to share them. */
+static void drop_that_shares(void)
+{
+	struct flow_attr drop = flow_of(IBV_FLOW_ATTR_NORMAL, 0), later = flow_of(IBV_FLOW_ATTR_NORMAL, 1);
+	struct ibv_counters *dropped, *taken;
+	struct ibv_flow *flow[2];
+	struct wire w;
+
+	wire_open(&w);
+	dropped = counters_of(&w.near);
+	taken = counters_of(&w.near);
+	CHECK_ERR(attach(dropped, IBV_COUNTER_PACKETS, 0, NULL), 0);
+	CHECK_ERR(attach(taken, IBV_COUNTER_PACKETS, 0, NULL), 0);
+	drop.attr.flags = IBV_FLOW_ATTR_FLAGS_DONT_TRAP;
+	spec_type(&drop, TYPE);
+	spec_drop(&drop);
+	spec_count(&drop, dropped);
+	spec_type(&later, TYPE);
+	spec_count(&later, taken);
+	flow[0] = flow_create(&w.near, &drop);
+	flow[1] = flow_create(&w.near, &later);
+	put_many(&w, w.near.mac, 90, 2);
+	want_value(dropped, 0, 2);
+	CHECK_ERR(ibv_destroy_flow(flow[0]), 0);
+	put_many(&w, w.near.mac, 90, 1);
+	want_value(taken, 0, 1);
+	CHECK_ERR(ibv_destroy_flow(flow[1]), 0);
+	CHECK_ERR(ibv_destroy_counters(dropped), 0);
+	CHECK_ERR(ibv_destroy_counters(taken), 0);
+	wire_close(&w);
+}
+
 /* Frames that a host sends as one packet are counted as they would be on a wire. */
 static void pieces(void)
 {
@@ -155,7 +187,7 @@ static void attached_to_flows(void)
 {
 	struct flow_attr to_group = flow_of(IBV_FLOW_ATTR_NORMAL, 0);
 	struct ibv_counters *first, *second;
-	struct ibv_flow *flow[2];
+	struct ibv_flow *flow[2], *later;
 	struct wire w;
 
 	wire_open(&w);
@@ -175,10 +207,16 @@ static void attached_to_flows(void)
 	want_value(first, 3, 3);
 	want_value(first, 4, 1);
 	want_value(second, 0, 110);
-	/* They are in use, and may be attached to other flows nevertheless, but not to later ones. */
+	/* They are in use, and may be attached to other flows nevertheless, and to later ones. */
 	CHECK_ERR(ibv_destroy_counters(second), EBUSY);
+	CHECK_ERR(attach(second, IBV_COUNTER_BYTES, 2, NULL), 0);
+	/* The points of later flows do not change while a flow exists that was created with them. */
+	later = counted(&w, w.near.mac, second);
 	CHECK_ERR(attach(second, IBV_COUNTER_BYTES, 1, NULL), EBUSY);
 	CHECK(why_reason() == UNIV_REASON_COUNTERS && strstr(why_text(), "already"), "explained as: %s", why_text());
+	CHECK_ERR(attach(second, IBV_COUNTER_BYTES, 5, later), 0);
+	CHECK_ERR(ibv_destroy_flow(later), 0);
+	CHECK_ERR(attach(second, IBV_COUNTER_BYTES, 6, NULL), 0);
 	CHECK_ERR(attach(second, IBV_COUNTER_BYTES, 1, flow[0]), 0);
 	CHECK_ERR(ibv_destroy_flow(flow[1]), 0);
 	CHECK_ERR(ibv_destroy_counters(second), EBUSY);
@@ -335,6 +373,7 @@ static void races(void)
 static const struct test_case cases[] = {
 	{ "counts", counts },
 	{ "who_counts", who_counts },
+	{ "drop_that_shares", drop_that_shares },
 	{ "pieces", pieces },
 	{ "attached_to_flows", attached_to_flows },
 	{ "wrong_points", wrong_points },

@@ -67,6 +67,14 @@ static uint32_t add_ipv6(uint8_t proto)
 	return len - (uint32_t)sizeof(ip);
 }
 
+/* A destination options header, whose one option is padding. */
+static uint32_t add_options(uint8_t next)
+{
+	add_word((uint32_t)next << 24 | 0x0104);
+	add_word(0);
+	return len - 8;
+}
+
 static uint32_t add_udp(uint16_t port)
 {
 	struct udphdr udp = { .source = htobe16(4000), .dest = htobe16(port), .len = htobe16(80) };
@@ -204,6 +212,30 @@ static void ip_in_ip(void)
 	wire_close(&w);
 }
 
+/* The tunnels of Linux over IPv6 have an extension header, and a sender can add one to any packet. */
+static void extensions(void)
+{
+	uint32_t ip, at, inner;
+
+	quiet_open(&w);
+	start(ETH_P_IPV6);
+	ip = add_ipv6(IPPROTO_DSTOPTS);
+	add_options(IPPROTO_GRE);
+	at = len;
+	add_word(ETH_P_IP);
+	inner = add_ipv4(IPPROTO_UDP);
+	add_udp(53);
+	FIELD(ipv6, IBV_FLOW_SPEC_IPV6, next_hdr, ip + 6);
+	FIELD(gre, IBV_FLOW_SPEC_GRE, protocol, at + 2);
+	FIELD(ipv4, IBV_FLOW_SPEC_IPV4 | INNER, src_ip, inner + 12);
+	start(ETH_P_IPV6);
+	add_ipv6(IPPROTO_DSTOPTS);
+	add_options(IPPROTO_UDP);
+	at = add_udp(53);
+	FIELD(tcp_udp, IBV_FLOW_SPEC_UDP, dst_port, at + 2);
+	wire_close(&w);
+}
+
 /* Labels are found where the spec before theirs says, and IP behind the last one. */
 static void mpls(void)
 {
@@ -230,6 +262,7 @@ static void mpls(void)
 	labels = add_labels();
 	ip = add_ipv6(IPPROTO_UDP);
 	want_label(IBV_FLOW_SPEC_UDP, ports, labels, 0);
+	want_label(IBV_FLOW_SPEC_UDP, ports, labels, INNER);
 	FIELD(ipv6, IBV_FLOW_SPEC_IPV6 | INNER, src_ip, ip + 8);
 	start(ETH_P_IP);
 	add_ipv4(IPPROTO_GRE);
@@ -237,6 +270,7 @@ static void mpls(void)
 	labels = add_labels();
 	ip = add_ipv4(IPPROTO_UDP);
 	want_label(IBV_FLOW_SPEC_GRE, sizeof(struct ibv_flow_spec_gre), labels, 0);
+	want_label(IBV_FLOW_SPEC_GRE, sizeof(struct ibv_flow_spec_gre), labels, INNER);
 	FIELD(ipv4, IBV_FLOW_SPEC_IPV4 | INNER, src_ip, ip + 12);
 	/* In the tunnel. */
 	start(ETH_P_IP);
@@ -383,6 +417,7 @@ static const struct test_case cases[] = {
 	{ "vxlan", vxlan },
 	{ "gre", gre },
 	{ "ip_in_ip", ip_in_ip },
+	{ "extensions", extensions },
 	{ "mpls", mpls },
 	{ "esp", esp },
 	{ "two_tags", two_tags },
