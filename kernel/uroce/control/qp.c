@@ -147,7 +147,7 @@ static void qp_fill(struct uroce_qp *qp, struct ib_qp *ib,
 				  init->cap.max_send_sge *
 				  sizeof(struct univ_sge));
 	qp->sq.signal = init->sq_sig_type == IB_SIGNAL_ALL_WR;
-	qp->sq.batch_mask = UROCE_BATCH - 1;
+	qp->sq.step = 1;
 	qp->rq.max_sge = init->cap.max_recv_sge;
 	qp->mtu = 4096;
 	uroce_qp_partition(qp);

@@ -33,7 +33,7 @@ static int qp_attach(struct ib_qp *ib, const struct univ_queue_rings *rings)
 	qp->rq.ring = rings->recv;
 	qp->rq.attached = true;
 	if (is_timed(qp->send_cq))
-		qp->sq.batch_mask = 0;
+		qp->sq.step = UROCE_BATCH;
 	qp->resp.prompt = is_timed(qp->recv_cq);
 	/*
 	 * A message takes its receive request itself, so posting one needs no

@@ -395,15 +395,16 @@ static __always_inline enum outcome send_batch(struct turn *t)
 	enum outcome out = LOCAL_DONE;
 	u32 n;
 
-	for (n = 1; n <= STEP_WRS && t->bytes && sq->head != t->tail; n++) {
+	for (n = 0; n < STEP_WRS && t->bytes && sq->head != t->tail;) {
 		out = send_one(t);
 		if (unlikely(out > LOCAL_MORE))
 			break;
+		n += sq->step;
 		/*
 		 * Each request has completed one of its peer at most. The last
 		 * ones are written by the caller.
 		 */
-		if (!(n & sq->batch_mask) && sq->head != t->tail)
+		if (n % UROCE_BATCH == 0 && sq->head != t->tail)
 			write_completions(t);
 	}
 	return out;

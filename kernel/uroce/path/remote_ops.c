@@ -215,7 +215,7 @@ static void op_done(struct uroce_conn *conn, struct uroce_msg *msg,
 	uroce_remote_revive(conn, msg, &wqe);
 	uroce_send_done(qp, &wqe, status, own_why(w, msg, status));
 	/* The next answer may be long. */
-	if (unlikely(!qp->sq.batch_mask))
+	if (unlikely(qp->sq.step == UROCE_BATCH))
 		uroce_send_write(qp);
 }
 

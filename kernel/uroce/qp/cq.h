@@ -12,10 +12,7 @@
 
 struct uroce_qp;
 
-/*
- * Few, since they wait for each other, and lie in each queue pair twice. A
- * power of two, see uroce_sendq.batch_mask.
- */
+/* Few, since they wait for each other, and lie in each queue pair twice. */
 #define UROCE_BATCH 4
 
 /**

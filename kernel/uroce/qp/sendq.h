@@ -104,9 +104,9 @@ enum uroce_wait {
  * @signal: enum uroce_signal
  * @opcodes: opcodes that the queue pair may send, as bits by enum
  *	univ_wr_opcode
- * @batch_mask: completions are written after as many requests, less one: one
- *	fewer than %UROCE_BATCH, or 0 if they get the time at which they are
- *	written
+ * @step: for how many requests each one counts when completions are written
+ *	after %UROCE_BATCH of them: 1, or %UROCE_BATCH if completions get the
+ *	time at which they are written
  * @done: completions that are not written yet
  * @untold: completions were written, and uroce_cq_notify() is due
  * @draining: in SQD, with requests that have begun
@@ -152,7 +152,7 @@ struct uroce_sendq {
 	bool datagrams;
 	u32 shown_psn;
 	u32 shown_msn;
-	u32 batch_mask;
+	u32 step;
 	struct uroce_batch done;
 	struct uroce_pace pace;
 	struct hrtimer timer;
