@@ -2414,9 +2414,10 @@ struct univ_table_create {
 /**
  * struct univ_async_set - another reader of asynchronous events
  * @hdr: head
- * @handle: in: a completion queue, a queue pair or a shared receive queue that
- *	was created with %UNIV_COOKIE_NO_ASYNC: its events go to the channel
- *	from now on. 0: the events of the device and its ports go there too
+ * @handle: in: a completion queue, a queue pair, a shared receive queue or a
+ *	work queue that was created with %UNIV_COOKIE_NO_ASYNC: its events go to
+ *	the channel from now on. 0: the events of the device and its ports go
+ *	there too
  * @channel_fd: in: completion channel
  *
  * The destruction of the object counts the events that were read from there.

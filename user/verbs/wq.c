@@ -60,6 +60,7 @@ static int wq_create_kernel(struct univ_wq *wq, struct ibv_wq_init_attr *attr)
 		errno = err;
 		return err;
 	}
+	univ_events_begin(wq->ibv.context, cmd.handle);
 	attr->max_wr = cmd.max_wr;
 	attr->max_sge = cmd.max_sge;
 	return 0;

@@ -15,6 +15,8 @@ static struct univ_event_source *events_of(struct univ_object *obj)
 		return &container_of(obj, struct univ_srq, obj)->events;
 	case UNIV_OBJECT_QP:
 		return &container_of(obj, struct univ_qp, obj)->events;
+	case UNIV_OBJECT_WQ:
+		return &container_of(obj, struct univ_wq, obj)->events;
 	default:
 		return NULL;
 	}

@@ -276,7 +276,7 @@ int univ_wq_destroy(struct univ_object *obj)
 
 	if (ret)
 		return ret;
-	univ_event_forget(&obj->ctx->events, &wq->events);
+	univ_channel_forget(obj->ctx, &wq->events);
 	obj->async_events = wq->events.delivered_async;
 	univ_region_destroy(obj->ctx, wq->region);
 	univ_object_undepend(&wq->pd->obj);

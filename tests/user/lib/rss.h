@@ -258,10 +258,8 @@ static MAYBE_UNUSED void drop_rss(void)
 	CHECK_ERR(ibv_destroy_qp(rss), 0);
 }
 
-static void set_up(void)
+static void make_objects(void)
 {
-	dev_open(&dev);
-	read_mac();
 	pd = ibv_alloc_pd(dev.ctx);
 	NEED_PTR(pd, "alloc_pd");
 	memory = calloc(1, sizeof(*memory));
@@ -282,7 +280,14 @@ static void set_up(void)
 	table = make_table(entries, LOG);
 }
 
-static void tear_down(void)
+static void set_up(void)
+{
+	dev_open(&dev);
+	read_mac();
+	make_objects();
+}
+
+static void drop_objects(void)
 {
 	CHECK_ERR(ibv_destroy_rwq_ind_table(table), 0);
 	for (int i = 0; i < WQS; i++) {
@@ -294,6 +299,11 @@ static void tear_down(void)
 	CHECK_ERR(ibv_dereg_mr(mr), 0);
 	CHECK_ERR(ibv_dealloc_pd(pd), 0);
 	free(memory);
+}
+
+static void tear_down(void)
+{
+	drop_objects();
 	dev_close(&dev);
 }
 

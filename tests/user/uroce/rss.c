@@ -160,7 +160,7 @@ static void bad_key(void)
 }
 
 /* A completion that finds no room ends the work queue, and an event tells about it. */
-static void overrun(void)
+static void overrun_one(void)
 {
 	bool fatal = false, full = false;
 	struct ibv_async_event event;
@@ -169,7 +169,6 @@ static void overrun(void)
 	struct ibv_cq *small;
 	struct frame f;
 
-	set_up();
 	CHECK_ERR(ibv_destroy_rwq_ind_table(table), 0);
 	small = ibv_create_cq(dev.ctx, 1, NULL, NULL, 0);
 	NEED_PTR(small, "create_cq");
@@ -199,7 +198,34 @@ static void overrun(void)
 	CHECK_ERR(ibv_destroy_cq(small), 0);
 	wqs[0] = saved;
 	table = make_table(entries, LOG);
+}
+
+static void overrun(void)
+{
+	set_up();
+	overrun_one();
 	tear_down();
+}
+
+/* The event of a work queue of an imported context reaches this context, and not the opener. */
+static void overrun_imported(void)
+{
+	struct pollfd readable = { .events = POLLIN };
+	struct ibv_context *opener;
+
+	dev_open(&dev);
+	read_mac();
+	opener = dev.ctx;
+	dev.ctx = ibv_import_device(dup(opener->cmd_fd));
+	NEED(dev.ctx, "import_device: %s; %s", err_name(errno), why_text());
+	make_objects();
+	overrun_one();
+	drop_objects();
+	readable.fd = opener->async_fd;
+	CHECK(!poll(&readable, 1, 0), "the opener has an event");
+	CHECK_ERR(ibv_close_device(dev.ctx), 0);
+	dev.ctx = opener;
+	dev_close(&dev);
 }
 
 /* A frame with a VLAN tag, which work queues take out if they were told to. */
@@ -329,6 +355,7 @@ static const struct test_case cases[] = {
 	{ "not_ready", not_ready },
 	{ "bad_key", bad_key },
 	{ "overrun", overrun },
+	{ "overrun_imported", overrun_imported },
 	{ "strip", strip },
 	{ "churn", churn },
 };
