@@ -1205,9 +1205,12 @@ struct univ_mr_share {
  * @length: in: bytes
  *
  * Errors: EOPNOTSUPP if the device has no on-demand paging, or does not know
- * the advice or a flag. ENOENT if no region of the domain has the key and the
- * bytes, EINVAL if it is a region without on-demand paging, EPERM if it may not
- * be written. EFAULT, with the flag, if the process has no such memory.
+ * the advice. EINVAL for another flag, and if the region has no on-demand
+ * paging. ENOENT if no region has the key. EPERM if it is that of a region of
+ * this process in another domain, or if the region may not be written. EFAULT
+ * if the bytes do not lie within the region, and, with the flag, if the process
+ * has no such memory. EAGAIN, with the flag, while too much other advice about
+ * the region is being followed.
  */
 struct univ_mr_advise {
 	struct univ_hdr hdr;

@@ -41,7 +41,9 @@
  * @UNIV_QUEUE_ODP: on-demand paging, by reg_user_mr() without udata, as
  *	ib_device_attr.odp_caps says, if the device has %IBK_ON_DEMAND_PAGING;
  *	and advise_mr(), which is called for one part of a region at a time and
- *	returns an error as struct univ_mr_advise has it
+ *	returns an error as struct univ_mr_advise has it, but -ERANGE if the
+ *	part does not lie within the region. The process gets EFAULT then, with
+ *	another reason than for memory that does not exist
  * @UNIV_QUEUE_RAW: queue pairs of %IB_QPT_RAW_PACKET, whose create_flags may
  *	have %IB_QP_CREATE_CVLAN_STRIPPING and the flags that the device's
  *	attributes report, with completions that have @flow_tag and @cvlan; and
@@ -97,9 +99,10 @@ enum univ_queue_caps {
 	(UNIV_ACCESS_FLUSH_GLOBAL | UNIV_ACCESS_FLUSH_PERSISTENT)
 
 /*
- * The bit of the odp_caps of a transport for atomic writes. Kernels from 6.17
- * on have a name for it.
+ * The bits of the odp_caps of a transport for flushes and for atomic writes.
+ * Kernels from 6.17 on have names for them.
  */
-#define UNIV_ODP_ATOMIC_WRITE (1u << 7)
+#define UNIV_ODP_FLUSH		(1u << 6)
+#define UNIV_ODP_ATOMIC_WRITE	(1u << 7)
 
 #endif

@@ -462,6 +462,10 @@ static int advise_explain(struct univ_mr_advise *cmd, int err)
 		return univ_explain(&cmd->hdr, err, UNIV_REASON_ADVICE_KEY, 0,
 				    cmd->lkey, 0);
 	case -EFAULT:
+	case -ERANGE:
+		/* See UNIV_QUEUE_ODP; programs expect this errno. */
+		return univ_explain(&cmd->hdr, -EFAULT, UNIV_REASON_ADVICE_KEY,
+				    0, cmd->lkey, 0);
 		return univ_explain(&cmd->hdr, err, UNIV_REASON_PAGE_FAULT, 0,
 				    cmd->addr, cmd->length);
 	default:
@@ -477,8 +481,8 @@ static int mr_advise_check(struct univ_call *call, struct univ_mr_advise *cmd)
 	    cmd->advice > IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
 		return univ_explain_driver(&cmd->hdr, -EOPNOTSUPP);
 	if (cmd->flags & ~flush)
-		return univ_explain(&cmd->hdr, -EOPNOTSUPP, UNIV_REASON_FLAGS,
-				    0, cmd->flags, flush);
+		return univ_explain(&cmd->hdr, -EINVAL, UNIV_REASON_FLAGS, 0,
+				    cmd->flags, flush);
 	if (cmd->length > U32_MAX)
 		return univ_explain_limit(&cmd->hdr, UNIV_LIMIT_MR_LENGTH,
 					  cmd->length, U32_MAX);

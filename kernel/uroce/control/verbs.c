@@ -32,7 +32,7 @@ static void query_odp(struct ib_device_attr *attr)
 	u32 rc = IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV |
 		 IB_ODP_SUPPORT_WRITE | IB_ODP_SUPPORT_READ |
 		 IB_ODP_SUPPORT_ATOMIC | IB_ODP_SUPPORT_SRQ_RECV |
-		 UNIV_ODP_ATOMIC_WRITE;
+		 UNIV_ODP_FLUSH | UNIV_ODP_ATOMIC_WRITE;
 
 	attr->kernel_cap_flags |= IBK_ON_DEMAND_PAGING;
 	attr->odp_caps.general_caps = IB_ODP_SUPPORT | IB_ODP_SUPPORT_IMPLICIT;

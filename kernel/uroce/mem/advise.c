@@ -2,9 +2,34 @@
 /* Advice about regions of on-demand paging: ibv_advise_mr(3). */
 #include <linux/bottom_half.h>
 #include <linux/err.h>
+#include <linux/sched.h>
 #include <rdma/ib_verbs.h>
 
+#include "../dev/dev.h"
 #include "mr.h"
+#include "queue.h"
+
+/*
+ * Why uroce_mr_get() found no region. A region of another process does not
+ * exist for the caller, so that a process learns nothing about keys of other
+ * processes. The core changes -ERANGE, see UNIV_QUEUE_ODP. Context: bottom
+ * halves off.
+ */
+static int mr_refusal(const struct ib_pd *pd, const struct ib_sge *sge)
+{
+	const struct uroce_mr_table *table =
+		rcu_dereference_bh(to_udev(pd->device)->table);
+	const struct uroce_mr *mr;
+
+	if (uroce_mr_why(pd, sge->lkey, sge->addr, sge->length, 0) ==
+	    UNIV_REASON_KEY_RANGE)
+		return -ERANGE;
+	mr = uroce_mr_lookup(table, sge->lkey >> 8);
+	if (mr && mr->ib.lkey == sge->lkey && mr->ib.pd != pd &&
+	    READ_ONCE(mr->mm) == current->mm)
+		return -EPERM;
+	return -ENOENT;
+}
 
 /* Asks for the pages of one part of a region, and waits for them if told. */
 static int mr_advise(struct ib_pd *pd, const struct ib_sge *sge, bool write,
@@ -16,9 +41,11 @@ static int mr_advise(struct ib_pd *pd, const struct ib_sge *sge, bool write,
 
 	local_bh_disable();
 	mr = uroce_mr_get(pd, sge->lkey, sge->addr, sge->length, 0);
+	if (!mr)
+		ret = mr_refusal(pd, sge);
 	local_bh_enable();
 	if (!mr)
-		return -ENOENT;
+		return ret;
 	if (!mr->odp)
 		ret = -EINVAL;
 	else if (write && !ib_access_writable(mr->access))

@@ -25,18 +25,22 @@ static long status_kib(const char *name)
 
 static void capabilities(void)
 {
-	uint32_t rc = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_WRITE |
-		      IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV;
+	uint32_t xrc = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
+		       IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV | IBV_ODP_SUPPORT_FLUSH |
+		       IBV_ODP_SUPPORT_ATOMIC_WRITE;
+	uint32_t rc = xrc | IBV_ODP_SUPPORT_RECV;
 	struct ibv_device_attr_ex ex;
 	struct pair p;
 
 	start(&p, NULL);
 	NEED_OK(ibv_query_device_ex(p.dev.ctx, NULL, &ex));
-	CHECK((ex.odp_caps.per_transport_caps.rc_odp_caps & rc) == rc, "RC: %#x",
+	CHECK(ex.odp_caps.per_transport_caps.rc_odp_caps == rc, "RC: %#x",
 	      ex.odp_caps.per_transport_caps.rc_odp_caps);
+	CHECK(ex.odp_caps.per_transport_caps.uc_odp_caps == IBV_ODP_SUPPORT_SEND, "UC: %#x",
+	      ex.odp_caps.per_transport_caps.uc_odp_caps);
 	CHECK(ex.odp_caps.per_transport_caps.ud_odp_caps == IBV_ODP_SUPPORT_SEND, "UD: %#x",
 	      ex.odp_caps.per_transport_caps.ud_odp_caps);
-	CHECK(ex.xrc_odp_caps & IBV_ODP_SUPPORT_SRQ_RECV, "XRC: %#x", ex.xrc_odp_caps);
+	CHECK(ex.xrc_odp_caps == xrc, "XRC: %#x", ex.xrc_odp_caps);
 	pair_close(&p);
 }
 
@@ -406,83 +410,37 @@ static void mapped_again(void)
 	pair_close(&p);
 }
 
-static bool present(const struct odp *o)
+/* The peer flushes a region of which no page is present, and then one that it has written. */
+static void flushes(void)
 {
-	unsigned char vec;
-
-	NEED(!mincore(o->mem, PAGE, &vec), "mincore: %s", err_name(errno));
-	return vec & 1;
-}
-
-static int advise(const struct pair *p, const struct odp *o, enum ibv_advise_mr_advice advice,
-		  uint32_t flags)
-{
-	struct ibv_sge sge = sge_of(o, 0, o->len);
-
-	return ibv_advise_mr(p->pd, advice, flags, &sge, 1);
-}
-
-static void prefetched(void)
-{
-	uint64_t before;
+	struct pair_want want = { .use_ex = 1, .ex_ops = IBV_QP_EX_WITH_FLUSH };
+	struct ibv_qp_attr permit = { .qp_access_flags = ALL_ACCESS | IBV_ACCESS_FLUSH_GLOBAL };
+	struct ibv_qp_ex *ex;
 	struct odp a, b;
 	struct pair p;
 
-	start(&p, NULL);
-	a = odp_open(&p, 4 * PAGE);
-	b = odp_open(&p, 4 * PAGE);
-	CHECK_ERR(advise(&p, &a, IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT,
-			 IBV_ADVISE_MR_FLAG_FLUSH), 0);
-	CHECK(!present(&a), "pages were faulted in");
-	CHECK_ERR(advise(&p, &a, IBV_ADVISE_MR_ADVICE_PREFETCH, 0), 0);
-	for (int i = 0; i < 1000 && !present(&a); i++)
-		sleep_ms(1);
-	CHECK(present(&a), "nothing was faulted in");
-	CHECK_ERR(advise(&p, &a, IBV_ADVISE_MR_ADVICE_PREFETCH, IBV_ADVISE_MR_FLAG_FLUSH), 0);
-	CHECK_ERR(advise(&p, &b, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
-			 IBV_ADVISE_MR_FLAG_FLUSH), 0);
-	CHECK(present(&b), "nothing was faulted in for writing");
-	before = hw_counter(dev_wanted(), "page_faults");
-	post(&p, IBV_WR_RDMA_WRITE, &a, 0, &b, 0, 4 * PAGE);
-	done(&p, IBV_WC_SUCCESS);
-	CHECK(hw_counter(dev_wanted(), "page_faults") == before, "a page was missing");
+	start(&p, &want);
+	NEED_OK(ibv_modify_qp(p.qp[1], &permit, IBV_QP_ACCESS_FLAGS));
+	ex = ibv_qp_to_qp_ex(p.qp[0]);
+	NEED(ex, "no extended interface");
+	a = odp_open(&p, PAGE);
+	b = (struct odp){ map(2 * PAGE, -1), 2 * PAGE };
+	b.mr = ibv_reg_mr(p.pd, b.mem, b.len, ODP | IBV_ACCESS_FLUSH_GLOBAL);
+	NEED(b.mr, "reg_mr: %s; %s", err_name(errno), why_text());
+	fill(a.mem, PAGE, 6);
+	for (int i = 0; i < 2; i++) {
+		ibv_wr_start(ex);
+		ex->wr_flags = IBV_SEND_SIGNALED;
+		ibv_wr_flush(ex, b.mr->rkey, (uintptr_t)b.mem + 10, PAGE, IBV_FLUSH_GLOBAL,
+			     i ? IBV_FLUSH_MR : IBV_FLUSH_RANGE);
+		NEED_OK(ibv_wr_complete(ex));
+		done(&p, IBV_WC_SUCCESS);
+		post(&p, IBV_WR_RDMA_WRITE, &a, 0, &b, 10, PAGE);
+		done(&p, IBV_WC_SUCCESS);
+	}
+	CHECK_BYTES(b.mem + 10, PAGE, 6, "write");
 	odp_close(&a);
 	odp_close(&b);
-	pair_close(&p);
-}
-
-static void bad_advice(const struct pair *p, const struct odp *o, int advice, uint32_t flags,
-		       int err, uint32_t reason)
-{
-	CHECK_ERR(advise(p, o, advice, flags), err);
-	CHECK(why_reason() == reason, "reason %u: %s", why_reason(), why_text());
-}
-
-static void advice_refused(void)
-{
-	struct odp o, pinned, other, readable;
-	struct pair p;
-
-	start(&p, NULL);
-	o = odp_open(&p, PAGE);
-	other = o;
-	other.len = 2 * PAGE;
-	bad_advice(&p, &other, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, ENOENT, UNIV_REASON_ADVICE_KEY);
-	pinned = (struct odp){ p.buf[0], PAGE, p.mr };
-	bad_advice(&p, &pinned, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, EINVAL, UNIV_REASON_ADVICE_KEY);
-	readable = o;
-	readable.mr = ibv_reg_mr(p.pd, o.mem, PAGE, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ON_DEMAND);
-	NEED_PTR(readable.mr, "reg_mr");
-	bad_advice(&p, &readable, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0, EPERM,
-		   UNIV_REASON_ADVICE_KEY);
-	bad_advice(&p, &o, 3, 0, EOPNOTSUPP, UNIV_REASON_UNSUPPORTED);
-	bad_advice(&p, &o, IBV_ADVISE_MR_ADVICE_PREFETCH, 2, EOPNOTSUPP, UNIV_REASON_FLAGS);
-	munmap(o.mem, PAGE);
-	bad_advice(&p, &o, IBV_ADVISE_MR_ADVICE_PREFETCH, IBV_ADVISE_MR_FLAG_FLUSH, EFAULT,
-		   UNIV_REASON_PAGE_FAULT);
-	CHECK_ERR(advise(&p, &o, IBV_ADVISE_MR_ADVICE_PREFETCH, 0), 0);
-	CHECK_ERR(ibv_dereg_mr(readable.mr), 0);
-	CHECK_ERR(ibv_dereg_mr(o.mr), 0);
 	pair_close(&p);
 }
 
@@ -574,6 +532,7 @@ static const struct test_case cases[] = {
 	{ "messages", messages },
 	{ "mixed", mixed },
 	{ "atomics", atomics },
+	{ "flushes", flushes },
 	{ "datagrams", datagrams },
 	{ "unmapped", unmapped },
 	{ "outside", outside },
@@ -581,8 +540,6 @@ static const struct test_case cases[] = {
 	{ "receive_unmapped", receive_unmapped },
 	{ "mapped_again", mapped_again },
 	{ "faults_once", faults_once },
-	{ "prefetched", prefetched },
-	{ "advice_refused", advice_refused },
 	{ "nobody_answers", nobody_answers },
 	{ "secret", secret },
 };
