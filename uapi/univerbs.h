@@ -933,7 +933,7 @@ struct univ_gid_table {
  *	%UNIV_OBJECT_DM
  * @domain: in: of a region: handle of its protection domain
  * @lkey: out: of a region
- * @rkey: out: likewise
+ * @rkey: out: likewise; 0 for a null region
  * @reserved: zero
  * @length: out: bytes of a region or of device memory
  * @iova: out: address by which work requests refer to a region's first byte
@@ -1078,7 +1078,8 @@ struct univ_dmah_alloc {
  * @handle: in
  * @change: in: enum ibv_rereg_mr_flags, the parts that change
  * @pd: in: handle, with IBV_REREG_MR_CHANGE_PD
- * @access: in: with IBV_REREG_MR_CHANGE_ACCESS
+ * @access: in: with IBV_REREG_MR_CHANGE_ACCESS. out: enum ibv_access_flags of
+ *	the region
  * @addr: in: with IBV_REREG_MR_CHANGE_TRANSLATION
  * @length: in: likewise
  * @iova: in: likewise

@@ -32,6 +32,19 @@ struct ibv_mr *univ_mr_finish(struct ibv_mr *mr, int err)
 	return mr;
 }
 
+/*
+ * The device may write there from now on; received data is not marked again. A region without
+ * an address has all of them.
+ */
+static void mark_written(void *addr, size_t length, unsigned int access)
+{
+	const unsigned int written = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+				     IBV_ACCESS_REMOTE_ATOMIC;
+
+	if (addr && access & written)
+		univ_kernel_wrote(addr, length);
+}
+
 struct ibv_mr *univ_mr_reg(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 			   unsigned int access, struct ibv_dmah *dmah)
 {
@@ -49,13 +62,8 @@ struct ibv_mr *univ_mr_reg(struct ibv_pd *pd, void *addr, size_t length, uint64_
 	if (!mr)
 		return NULL;
 	err = univ_cmd_mr_reg(pd->context->cmd_fd, &cmd);
-	/*
-	 * The device may write there from now on; received data is not marked again. A region
-	 * without an address has all of them.
-	 */
-	if (!err && addr && access & (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-				      IBV_ACCESS_REMOTE_ATOMIC))
-		univ_kernel_wrote(addr, length);
+	if (!err)
+		mark_written(addr, length, access);
 	mr->addr = addr;
 	mr->length = length;
 	mr->handle = cmd.handle;
@@ -118,6 +126,9 @@ static void rereg_done(struct ibv_mr *mr, const struct univ_mr_rereg *cmd, struc
 		mr->addr = addr;
 		mr->length = cmd->length;
 	}
+	/* The access flags are the region's, also if they have not changed. */
+	if (cmd->change & (IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_ACCESS))
+		mark_written(mr->addr, mr->length, cmd->access);
 }
 
 UNIV_EXPORT int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr,

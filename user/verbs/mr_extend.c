@@ -18,7 +18,7 @@ UNIV_EXPORT int univerbs_extend_mr(struct ibv_mr *mr, size_t length)
 	if (err)
 		return err;
 	was = __atomic_load_n(&mr->length, __ATOMIC_RELAXED);
-	/* See ibv_reg_mr_iova2(). */
+	/* See mark_written() in mr.c. */
 	if (mr->addr && length > was && cmd.access & written)
 		univ_kernel_wrote((char *)mr->addr + was, length - was);
 	/*

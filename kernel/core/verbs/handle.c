@@ -25,7 +25,7 @@ static int mr_answer(struct univ_mr *mr, struct univ_handle_query *cmd)
 		return univ_explain(&cmd->hdr, -EINVAL, UNIV_REASON_DOMAIN,
 				    UNIV_OBJECT_MR, cmd->handle, 0);
 	cmd->lkey = mr->ib->lkey;
-	cmd->rkey = mr->ib->rkey;
+	cmd->rkey = mr->kind == UNIV_MR_NULL ? 0 : mr->ib->rkey;
 	cmd->length = mr->ib->length;
 	cmd->iova = mr->ib->iova;
 	return 0;

@@ -369,6 +369,7 @@ static int mr_rereg(struct univ_mr *mr, struct univ_mr_rereg *cmd,
 		univ_object_undepend(&mr->pd->obj);
 		mr->pd = pd;
 	}
+	cmd->access = mr->access;
 	cmd->lkey = ib->lkey;
 	cmd->rkey = ib->rkey;
 	return 0;
@@ -461,11 +462,11 @@ static int advise_explain(struct univ_mr_advise *cmd, int err)
 	case -EPERM:
 		return univ_explain(&cmd->hdr, err, UNIV_REASON_ADVICE_KEY, 0,
 				    cmd->lkey, 0);
-	case -EFAULT:
 	case -ERANGE:
 		/* See UNIV_QUEUE_ODP; programs expect this errno. */
 		return univ_explain(&cmd->hdr, -EFAULT, UNIV_REASON_ADVICE_KEY,
 				    0, cmd->lkey, 0);
+	case -EFAULT:
 		return univ_explain(&cmd->hdr, err, UNIV_REASON_PAGE_FAULT, 0,
 				    cmd->addr, cmd->length);
 	default:

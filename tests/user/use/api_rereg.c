@@ -93,6 +93,19 @@ static void access_flags(void)
 	tear_down();
 }
 
+/* valgrind must not take memory that a peer has written for memory that was never written. */
+static void fresh_memory(void)
+{
+	uint8_t *fresh = malloc(REGION);
+
+	NEED_PTR(fresh, "malloc");
+	set_up(ALL_ACCESS);
+	REREG(IBV_REREG_MR_CHANGE_TRANSLATION, NULL, fresh, REGION, 0);
+	write_to(fresh, 1, IBV_WC_SUCCESS);
+	tear_down();
+	free(fresh);
+}
+
 /*
  * Return the number of objects in the protection domains of this process, as the kernel
  * counts them. Its list has the process as "comm [NAME:PID]" or as "pid PID".
@@ -306,6 +319,7 @@ static bool offered(void)
 static const struct test_case cases[] = {
 	{ "translation", translation },
 	{ "access_flags", access_flags },
+	{ "fresh_memory", fresh_memory },
 	{ "domain", domain },
 	{ "everything", everything },
 	{ "refused", refused },

@@ -232,6 +232,25 @@ static void imported(void)
 }
 
 static void null_region(void)
+/* An imported null region has the same keys: none for peers. */
+static void import_null(const struct ibv_mr *mr)
+{
+	struct ibv_context *ctx = ibv_import_device(dup(p.dev.ctx->cmd_fd));
+	struct ibv_mr *alias;
+	struct ibv_pd *pd;
+
+	NEED_PTR(ctx, "import_device");
+	pd = ibv_import_pd(ctx, p.pd->handle);
+	NEED_PTR(pd, "import_pd");
+	alias = ibv_import_mr(pd, mr->handle);
+	NEED_PTR(alias, "import_mr");
+	CHECK(alias->lkey == mr->lkey && !alias->rkey && alias->length == SIZE_MAX,
+	      "imported as lkey %#x, rkey %#x, length %zu", alias->lkey, alias->rkey, alias->length);
+	ibv_unimport_mr(alias);
+	ibv_unimport_pd(pd);
+	CHECK_ERR(ibv_close_device(ctx), 0);
+}
+
 {
 	struct ibv_sge near, far;
 	struct ibv_mr *mr;
@@ -242,6 +261,7 @@ static void null_region(void)
 	NEED(mr, "alloc_null_mr: %s; %s", err_name(errno), why_text());
 	CHECK(mr->length == SIZE_MAX && !mr->rkey && mr->lkey && mr->pd == p.pd, "another region");
 	/* A send from the region carries zeros, also after a message was received into it. */
+	import_null(mr);
 	for (uint64_t at = 0; at < 3; at++) {
 		memset(p.buf[1], 0xff, SIZE);
 		near = (struct ibv_sge){ at * 0x7fffffffffff0000ull, SIZE, mr->lkey };
