@@ -18,11 +18,16 @@ static struct univ_dm *to_udm(struct ibv_dm *dm)
 	return (struct univ_dm *)dm;
 }
 
-/* Cards take whole words of 4 bytes, so programs must not rely on less. */
+/*
+ * Cards take whole words of 4 bytes, so programs must not rely on less. The errno values and
+ * their order are those of mlx5.
+ */
 static int copy_check(const char *verb, const struct univ_dm *dm, uint64_t offset, size_t length)
 {
-	if ((offset | length) % 4 || offset > dm->length || length > dm->length - offset)
-		return univ_fail_dm_range(verb, offset, length);
+	if (offset > dm->length || length > dm->length - offset)
+		return univ_fail_dm_range(verb, EFAULT, offset, length);
+	if ((offset | length) % 4)
+		return univ_fail_dm_range(verb, EINVAL, offset, length);
 	return 0;
 }
 

@@ -93,8 +93,9 @@ static void copies(void)
 	CHECK_ERR(ibv_memcpy_to_dm(dm, SIZE, from, 4), EFAULT);
 	CHECK_ERR(ibv_memcpy_to_dm(dm, 4, from, SIZE_MAX - 3), EFAULT);
 	CHECK_ERR(ibv_memcpy_from_dm(to, dm, UINT64_MAX - 3, 4), EFAULT);
-	CHECK_ERR(ibv_memcpy_to_dm(dm, 3, from, 4), EFAULT);
-	CHECK_ERR(ibv_memcpy_from_dm(to, dm, 4, 3), EFAULT);
+	CHECK_ERR(ibv_memcpy_from_dm(to, dm, SIZE - 5, 6), EFAULT);
+	CHECK_ERR(ibv_memcpy_to_dm(dm, 3, from, 4), EINVAL);
+	CHECK_ERR(ibv_memcpy_from_dm(to, dm, 4, 3), EINVAL);
 	CHECK(strstr(why_text(), "multiples of 4"), "explained as: %s", why_text());
 	CHECK_ERR(ibv_free_dm(dm), 0);
 	pair_close(&p);
@@ -231,7 +232,6 @@ static void imported(void)
 	pair_close(&p);
 }
 
-static void null_region(void)
 /* An imported null region has the same keys: none for peers. */
 static void import_null(const struct ibv_mr *mr)
 {
@@ -251,6 +251,7 @@ static void import_null(const struct ibv_mr *mr)
 	CHECK_ERR(ibv_close_device(ctx), 0);
 }
 
+static void null_region(void)
 {
 	struct ibv_sge near, far;
 	struct ibv_mr *mr;
@@ -260,8 +261,8 @@ static void import_null(const struct ibv_mr *mr)
 	mr = ibv_alloc_null_mr(p.pd);
 	NEED(mr, "alloc_null_mr: %s; %s", err_name(errno), why_text());
 	CHECK(mr->length == SIZE_MAX && !mr->rkey && mr->lkey && mr->pd == p.pd, "another region");
-	/* A send from the region carries zeros, also after a message was received into it. */
 	import_null(mr);
+	/* A send from the region carries zeros, also after a message was received into it. */
 	for (uint64_t at = 0; at < 3; at++) {
 		memset(p.buf[1], 0xff, SIZE);
 		near = (struct ibv_sge){ at * 0x7fffffffffff0000ull, SIZE, mr->lkey };
