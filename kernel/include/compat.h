@@ -234,6 +234,16 @@ static inline void univ_setup_udp_tunnel_sock(struct net *net,
 #define UNIV_DMAH_ARG
 #endif
 
+/* 7.0 has an event for it. Before, drivers raise none. */
+static inline bool univ_speed_changes(const struct ib_event *event)
+{
+#ifdef UNIV_HAS_SPEED_EVENT
+	return event->event == IB_EVENT_DEVICE_SPEED_CHANGE;
+#else
+	return false;
+#endif
+}
+
 /* 7.2 has several ways to name the memory of a process. This is the old one. */
 #ifndef UNIV_HAS_UMEM_GET_VA
 static inline struct ib_umem *ib_umem_get_va(struct ib_device *device,

@@ -38,6 +38,8 @@ static void client_event(struct ib_event_handler *handler,
 	struct univ_device *dev =
 		container_of(handler, struct univ_device, event_handler);
 
+	if (univ_speed_changes(event))
+		return client_device_event(dev, event);
 	switch (event->event) {
 	case IB_EVENT_DEVICE_FATAL:
 		return client_device_event(dev, event);
