@@ -95,10 +95,15 @@ UNIV_EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_ini
 		.srq_context = attr->srq_context,
 		.attr = attr->attr,
 	};
-	struct ibv_srq *srq = srq_create(pd, &ex);
+	struct ibv_srq *srq;
 
-	if (srq)
-		attr->attr = ex.attr;
+	/* Programs leave the member unset, because this call does not use it. */
+	ex.attr.srq_limit = 0;
+	srq = srq_create(pd, &ex);
+	if (srq) {
+		attr->attr.max_wr = ex.attr.max_wr;
+		attr->attr.max_sge = ex.attr.max_sge;
+	}
 	return srq;
 }
 

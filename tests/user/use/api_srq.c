@@ -36,6 +36,32 @@ static void create_query_modify(void)
 	dev_close(&dev);
 }
 
+/* Programs do not set srq_limit before ibv_create_srq(), which does not use it. */
+static void limit_not_set(void)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 8, .max_sge = 1, .srq_limit = 0xdeadbeef } };
+	struct ibv_srq_attr attr;
+	struct test_dev dev;
+	struct ibv_srq *srq;
+	struct ibv_pd *pd;
+
+	/* The stock library passes it to the kernel, where rdma_rxe uses it. */
+	if (!why_known())
+		return;
+	dev_open(&dev);
+	pd = ibv_alloc_pd(dev.ctx);
+	for (int i = 0; i < 2; i++) {
+		srq = ibv_create_srq(pd, &init);
+		NEED(srq, "create_srq: %s; %s", err_name(errno), why_text());
+		CHECK_ERR(ibv_query_srq(srq, &attr), 0);
+		CHECK(!attr.srq_limit, "limit %u", attr.srq_limit);
+		CHECK_ERR(ibv_destroy_srq(srq), 0);
+		init.attr.srq_limit = 2;
+	}
+	CHECK_ERR(ibv_dealloc_pd(pd), 0);
+	dev_close(&dev);
+}
+
 static void traffic(void)
 {
 	struct pair_want want = { .use_srq = 1 };
@@ -242,6 +268,7 @@ static void of_another_domain(void)
 
 static const struct test_case cases[] = {
 	{ "create_query_modify", create_query_modify },
+	{ "limit_not_set", limit_not_set },
 	{ "traffic", traffic },
 	{ "limit_event", limit_event },
 	{ "extended_create", extended_create },

@@ -257,6 +257,32 @@ static void limit(void)
 	xrc_close(&x);
 }
 
+/* ibv_create_srq_ex() arms the limit, unlike ibv_create_srq(). */
+static void limit_from_the_start(void)
+{
+	struct ibv_srq_init_attr_ex init = {
+		.attr = { .max_wr = DEPTH, .max_sge = 1, .srq_limit = 4 }, .srq_type = IBV_SRQT_XRC,
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD |
+			     IBV_SRQ_INIT_ATTR_CQ,
+	};
+	struct ibv_srq_attr attr;
+	struct ibv_srq *srq;
+	struct xrc x;
+
+	xrc_open(&x, -1);
+	init.pd = x.pd;
+	init.xrcd = x.xrcd;
+	init.cq = x.rcq[0];
+	srq = ibv_create_srq_ex(x.dev.ctx, &init);
+	NEED(srq, "create_srq_ex: %s; %s", err_name(errno), why_text());
+	CHECK_ERR(ibv_query_srq(srq, &attr), 0);
+	CHECK(attr.srq_limit == 4, "limit %u", attr.srq_limit);
+	CHECK_ERR(ibv_destroy_srq(srq), 0);
+	init.attr.srq_limit = init.attr.max_wr + 1;
+	CHECK_NULL(ibv_create_srq_ex(x.dev.ctx, &init), EINVAL);
+	xrc_close(&x);
+}
+
 /* Posted requests stay when the size of their SRQ changes, and messages to another SRQ do not notice. */
 static void resized(void)
 {
@@ -463,6 +489,7 @@ static const struct test_case cases[] = {
 	{ "by_wr_calls", by_wr_calls },
 	{ "many_targets", many_targets },
 	{ "limit", limit },
+	{ "limit_from_the_start", limit_from_the_start },
 	{ "resized", resized },
 	{ "not_ready", not_ready },
 	{ "processes", processes },
