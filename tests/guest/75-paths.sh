@@ -98,7 +98,7 @@ atomic_writes_among_losses() {
 }
 
 run_test "by packets: windows (adv23)" 300 by_packets windows bad_windows
-run_test "by packets: XRC (adv13)" 500 by_packets xrc bad_xrc
+run_test "by packets: XRC (adv13)" 500 by_packets xrc xrc_ops bad_xrc
 run_test "by packets: resized shared receive queues" 200 by_packets srq_resize
 run_test "by copying: partitions" 100 by_copying pkeys
 run_test "by packets: resized queue pairs" 200 by_packets qp_resize

@@ -115,12 +115,40 @@ static void xrc_reads(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->b.reads[1], 2u);
 }
 
+/* A flush names the SRQ whose protection domain its key belongs to, in front of its own headers. */
+static void xrc_flush(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	struct uroce_msg *msg;
+
+	xrc(w);
+	msg = wire_post(w, UNIV_WR_FLUSH, 0);
+	msg->srqn = 2;
+	msg->va = 8;
+	msg->flush.length = 24;
+	msg->flush.type = UNIV_FLUSH_GLOBAL;
+	msg->flush.level = UNIV_FLUSH_RANGE;
+	wire_run(w);
+	wire_settle(w);
+	wire_expect_done(test, 1);
+	KUNIT_EXPECT_EQ(test, w->b.flushes, 1u);
+	KUNIT_EXPECT_EQ(test, w->b.aimed, 2u);
+	/* Without an SRQ there is no domain. */
+	msg = wire_post(w, UNIV_WR_FLUSH, 0);
+	msg->flush.type = UNIV_FLUSH_GLOBAL;
+	wire_run(w);
+	wire_settle(w);
+	KUNIT_EXPECT_EQ(test, (int)w->a.status[1], (int)IB_WC_REM_INV_REQ_ERR);
+	KUNIT_EXPECT_EQ(test, w->b.flushes, 1u);
+}
+
 static struct kunit_case xrc_cases[] = {
 	KUNIT_CASE(xrc_packets),
 	KUNIT_CASE(xrc_choice),
 	KUNIT_CASE(xrc_unknown),
 	KUNIT_CASE(xrc_changed),
 	KUNIT_CASE(xrc_reads),
+	KUNIT_CASE(xrc_flush),
 	{}
 };
 

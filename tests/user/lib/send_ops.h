@@ -25,8 +25,8 @@ static MAYBE_UNUSED void send_op_refused(enum ibv_qp_type type, uint64_t flag)
 	pair_close(&p);
 }
 
-/* The operation @flag belongs to RC alone, and is @offered there or not. */
-static MAYBE_UNUSED void send_op_of_rc(uint64_t flag, bool offered)
+/* The operation @flag belongs to RC and XRC send (xrc_ops.c), and is @offered on RC or not. */
+static MAYBE_UNUSED void send_op_of_reliable(uint64_t flag, bool offered)
 {
 	send_op_refused(IBV_QPT_UC, flag);
 	send_op_refused(IBV_QPT_UD, flag);

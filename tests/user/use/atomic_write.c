@@ -319,7 +319,7 @@ static void hostile(void)
 
 static void not_there(void)
 {
-	send_op_of_rc(IBV_QP_EX_WITH_ATOMIC_WRITE, offered);
+	send_op_of_reliable(IBV_QP_EX_WITH_ATOMIC_WRITE, offered);
 }
 
 /* An atomic write needs IBV_QP_EX_WITH_ATOMIC_WRITE, and cannot be posted by ibv_post_send(). */

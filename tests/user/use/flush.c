@@ -375,7 +375,7 @@ static void not_persistent(void)
 
 static void not_there(void)
 {
-	send_op_of_rc(IBV_QP_EX_WITH_FLUSH, offered);
+	send_op_of_reliable(IBV_QP_EX_WITH_FLUSH, offered);
 }
 
 /* A flush needs IBV_QP_EX_WITH_FLUSH, and cannot be posted by ibv_post_send(). */
