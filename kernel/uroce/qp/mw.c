@@ -146,16 +146,17 @@ static struct uroce_mr *unbind(struct uroce_mw *mw)
 /*
  * Returns the reason why the window may not be bound, or 0. A window of type 2
  * must be invalidated before it is bound again, and cannot be unbound by a bind
- * of length 0.
+ * of length 0. It serves only the peer of the queue pair that bound it, and an
+ * XRC initiator serves none.
  */
-static u16 window_check(const struct uroce_mw *mw, const struct uroce_mr *mr,
-			u32 access)
+static u16 window_check(const struct uroce_mw *mw, const struct uroce_qp *qp,
+			const struct uroce_mr *mr, u32 access)
 {
 	if (mw->gone)
 		return UNIV_REASON_KEY_UNKNOWN;
 	if (mw->type == IB_MW_TYPE_1)
 		return access & IB_ZERO_BASED ? UNIV_REASON_MW_TYPE : 0;
-	if (!mr)
+	if (!mr || qp->type == IB_QPT_XRC_INI)
 		return UNIV_REASON_MW_TYPE;
 	return mw->mr ? UNIV_REASON_BUSY : 0;
 }
@@ -199,7 +200,7 @@ enum ib_wc_status uroce_mw_bind(struct uroce_qp *qp,
 	}
 	write_lock(&mw->lock);
 	former = mr;
-	*reason = window_check(mw, mr, wr->bind.access);
+	*reason = window_check(mw, qp, mr, wr->bind.access);
 	if (!*reason) {
 		former = unbind(mw);
 		bind(mw, qp, mr, wr);

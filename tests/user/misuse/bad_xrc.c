@@ -399,6 +399,45 @@ static void owner_killed(void)
 	close(to[1]);
 }
 
+/*
+ * A window of type 2 would serve only the peer of the initiator, which asks for nothing, so
+ * it is not bound. A window of type 1 serves other queue pairs of its domain.
+ */
+static void windows_of_initiator(void)
+{
+	struct ibv_mw_bind_info info = { .length = 64, .mw_access_flags = IBV_ACCESS_REMOTE_WRITE };
+	struct ibv_mw_bind bind = { .wr_id = 77, .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_send_wr wr = { .wr_id = 77, .opcode = IBV_WR_BIND_MW, .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_mw *one, *two;
+	struct ibv_mr *mr;
+	struct xrc x;
+
+	xrc_open(&x, -1);
+	mr = ibv_reg_mr(x.pd, x.buf[1], 4096, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
+	NEED(mr, "reg_mr: %s", why_text());
+	info.mr = mr;
+	info.addr = (uintptr_t)x.buf[1];
+	two = ibv_alloc_mw(x.pd, IBV_MW_TYPE_2);
+	NEED_PTR(two, "alloc_mw");
+	wr.bind_mw.mw = two;
+	wr.bind_mw.rkey = ibv_inc_rkey(two->rkey);
+	wr.bind_mw.bind_info = info;
+	post(x.ini, &wr);
+	finish(&x, IBV_WC_MW_BIND_ERR);
+	CHECK(why_reason() == UNIV_REASON_MW_TYPE, "explained as: %s", why_text());
+	reconnect(&x);
+	one = ibv_alloc_mw(x.pd, IBV_MW_TYPE_1);
+	NEED_PTR(one, "alloc_mw");
+	bind.bind_info = info;
+	CHECK_ERR(ibv_bind_mw(x.ini, one, &bind), 0);
+	finish(&x, IBV_WC_SUCCESS);
+	CHECK_ERR(ibv_dereg_mr(mr), EBUSY);
+	CHECK_ERR(ibv_dealloc_mw(one), 0);
+	CHECK_ERR(ibv_dereg_mr(mr), 0);
+	CHECK_ERR(ibv_dealloc_mw(two), 0);
+	xrc_close(&x);
+}
+
 static const struct test_case cases[] = {
 	{ "no_such_queue", no_such_queue },
 	{ "destroyed_queue", destroyed_queue },
@@ -409,6 +448,7 @@ static const struct test_case cases[] = {
 	{ "dependants", dependants },
 	{ "wrong_side", wrong_side },
 	{ "made_wrongly", made_wrongly },
+	{ "windows_of_initiator", windows_of_initiator },
 	{ "queue_goes", queue_goes },
 	{ "target_goes", target_goes },
 	{ "owner_killed", owner_killed },
