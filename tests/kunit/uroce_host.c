@@ -86,9 +86,20 @@ int uroce_frame_send(struct uroce_qp *qp, const struct uroce_wqe *wqe, u16 *reas
 	return 0;
 }
 
-int uroce_remote_begin(struct uroce_qp *qp)
+bool host_lacks_memory;
+
+int uroce_remote_prepare(const struct uroce_qp *qp, const struct ib_qp_attr *attr, int mask,
+			 bool far, struct uroce_spare *spare)
 {
-	return 0;
+	return far && host_lacks_memory ? -ENOMEM : 0;
+}
+
+void uroce_spare_free(struct uroce_spare *spare)
+{
+}
+
+void uroce_remote_begin(struct uroce_qp *qp, struct uroce_spare *spare)
+{
 }
 
 void uroce_remote_lose_way(struct uroce_qp *qp)
@@ -112,9 +123,8 @@ void uroce_remote_changed(struct uroce_qp *qp, bool way)
 {
 }
 
-int uroce_remote_remember(struct uroce_qp *qp)
+void uroce_remote_remember(struct uroce_qp *qp, struct uroce_spare *spare)
 {
-	return 0;
 }
 
 bool uroce_remote_idle(struct uroce_qp *qp)

@@ -83,6 +83,9 @@ bool host_is_stale(const struct side *side);
 /* The port whose addresses belong to another host. */
 #define FAR_PORT 9
 
+/* Connections with another host get no memory. */
+extern bool host_lacks_memory;
+
 /* Change one state, for tests that do not begin with host_again(). */
 int host_to_init(struct side *side);
 int host_to_rtr(struct side *side, const struct side *peer);

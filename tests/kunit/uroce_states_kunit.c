@@ -225,6 +225,33 @@ static void local_stays_local(struct kunit *test)
 	host_expect_wc(test, &h->a, 1, IB_WC_SUCCESS);
 }
 
+static int far_rtr(struct host *h)
+{
+	struct ib_qp_attr a = {
+		.qp_state = IB_QPS_RTR, .path_mtu = IB_MTU_1024, .dest_qp_num = 7,
+		.max_dest_rd_atomic = 2, .ah_attr.port_num = FAR_PORT,
+	};
+
+	return uroce_qp_modify(&h->a.qp.ib, &a, IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU |
+			       IB_QP_DEST_QPN | IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC |
+			       IB_QP_MIN_RNR_TIMER, NULL);
+}
+
+/* A change that gets no memory changes nothing, so it can be repeated. */
+static void local_lacks_memory(struct kunit *test)
+{
+	struct host *h = test->priv;
+
+	KUNIT_ASSERT_EQ(test, to_state(&h->a, IB_QPS_RESET, 0, 0), 0);
+	KUNIT_ASSERT_EQ(test, host_to_init(&h->a), 0);
+	host_lacks_memory = true;
+	KUNIT_EXPECT_EQ(test, far_rtr(h), -ENOMEM);
+	host_lacks_memory = false;
+	KUNIT_EXPECT_EQ(test, (int)host_state(&h->a), (int)IB_QPS_INIT);
+	KUNIT_EXPECT_EQ(test, far_rtr(h), 0);
+	KUNIT_EXPECT_EQ(test, (int)host_state(&h->a), (int)IB_QPS_RTR);
+}
+
 /* A queue pair without a receive queue is never ready for a send; it does no other harm. */
 static void local_no_receives(struct kunit *test)
 {
@@ -290,6 +317,7 @@ static struct kunit_case states_cases[] = {
 	KUNIT_CASE(local_unfinished),
 	KUNIT_CASE(local_established),
 	KUNIT_CASE(local_stays_local),
+	KUNIT_CASE(local_lacks_memory),
 	KUNIT_CASE(local_no_receives),
 	KUNIT_CASE(local_wait_is_cheap),
 	KUNIT_CASE(local_rest_begins_early),

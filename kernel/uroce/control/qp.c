@@ -286,9 +286,12 @@ static void enter_state(struct uroce_qp *qp, enum ib_qp_state state)
 		set_bit(IB_EVENT_QP_LAST_WQE_REACHED, &qp->events);
 }
 
-/* The steps that may sleep or fail. */
+/*
+ * The steps that may sleep or fail. Nothing has changed if one fails, so that
+ * the caller may try again.
+ */
 static int prepare(struct uroce_qp *qp, const struct ib_qp_attr *attr, int mask,
-		   struct uroce_av *av)
+		   struct uroce_av *av, struct uroce_spare *spare)
 {
 	int ret = check_attr(qp, attr, mask);
 
@@ -296,13 +299,11 @@ static int prepare(struct uroce_qp *qp, const struct ib_qp_attr *attr, int mask,
 		ret = uroce_av_init(qp->dev, av, &attr->ah_attr);
 	if (!ret && mask & IB_QP_STATE && attr->qp_state == IB_QPS_INIT)
 		ret = uroce_queue_private(qp);
+	if (!ret)
+		ret = uroce_remote_prepare(qp, attr, mask,
+					   mask & IB_QP_AV && !av->dev_id,
+					   spare);
 	return ret;
-}
-
-static bool needs_wire(const struct uroce_qp *qp, enum ib_qp_state next)
-{
-	return next == IB_QPS_RTR && qp->type != IB_QPT_RAW_PACKET &&
-	       (!uroce_qp_is_connected(qp) || !qp->av.dev_id);
 }
 
 /*
@@ -343,6 +344,7 @@ int uroce_qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		    struct ib_udata *udata)
 {
 	struct uroce_qp *qp = to_uqp(ib);
+	struct uroce_spare spare = {};
 	enum ib_qp_state cur, next;
 	enum ib_mig_state mig;
 	struct uroce_av av;
@@ -352,7 +354,7 @@ int uroce_qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		return -EOPNOTSUPP;
 	ret = modify_fault(qp, attr, mask);
 	if (!ret)
-		ret = prepare(qp, attr, mask, &av);
+		ret = prepare(qp, attr, mask, &av, &spare);
 	if (ret)
 		return ret;
 	lock_flushed(qp);
@@ -393,13 +395,13 @@ int uroce_qp_modify(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 unlock:
 	spin_unlock(&qp->resp.lock);
 	spin_unlock_bh(&qp->sq.lock);
-	if (!ret && needs_wire(qp, next))
-		ret = uroce_remote_begin(qp);
-	if (!ret && next == IB_QPS_RESET)
-		uroce_remote_reset(qp);
-	if (!ret && cur == IB_QPS_SQD && mask & IB_QP_MAX_DEST_RD_ATOMIC)
-		ret = uroce_remote_remember(qp);
-	/* The state has changed even if the connection got no memory. */
+	if (!ret) {
+		uroce_remote_begin(qp, &spare);
+		uroce_remote_remember(qp, &spare);
+		if (next == IB_QPS_RESET)
+			uroce_remote_reset(qp);
+	}
+	uroce_spare_free(&spare);
 	uroce_mig_tell(qp, mig);
 	if (qp->events)
 		uroce_send_later(qp);

@@ -14,7 +14,9 @@
 #include "../raw/raw.h"
 #include "mirror.h"
 
+struct uroce_remote;
 struct uroce_remote_wqe;
+struct uroce_response;
 
 /**
  * struct uroce_fit - the requests of a connection, until they are complete
@@ -34,22 +36,40 @@ struct uroce_fit {
  */
 bool uroce_local_step(struct uroce_qp *qp, u32 tail);
 
+/**
+ * struct uroce_spare - memory that a change of attributes may need
+ * @remote: a new connection over packets, or NULL
+ * @responses: room for the answers to @limit reads and atomics of the peer, or
+ *	NULL
+ * @limit: number of @responses
+ */
+struct uroce_spare {
+	struct uroce_remote *remote;
+	struct uroce_response *responses;
+	u32 limit;
+};
+
 /*
- * remote.c: the connection over packets. uroce_remote_begin() is called by
- * modify (it may sleep) once the address of a peer on another host is known,
- * and for datagrams; uroce_remote_end() by destroy and reset.
- * uroce_remote_step() runs the requester under sq.lock, and
+ * remote.c: the connection over packets. uroce_remote_prepare() allocates what
+ * a modify needs, before it changes anything, and may sleep. @far: the new
+ * address is that of a peer on another host. uroce_remote_begin() starts the
+ * connection that it has allocated, if any; uroce_remote_end() is called by
+ * destroy and reset. uroce_remote_step() runs the requester under sq.lock, and
  * uroce_remote_flush() drops the answers that are queued.
  * uroce_remote_receive() handles a packet, under RCU, and returns true if the
  * send queue has to be run.
  */
-int uroce_remote_begin(struct uroce_qp *qp);
+int uroce_remote_prepare(const struct uroce_qp *qp,
+			 const struct ib_qp_attr *attr, int mask, bool far,
+			 struct uroce_spare *spare);
+void uroce_spare_free(struct uroce_spare *spare);
+void uroce_remote_begin(struct uroce_qp *qp, struct uroce_spare *spare);
 void uroce_remote_end(struct uroce_qp *qp);
 void uroce_remote_lose_way(struct uroce_qp *qp);
 bool uroce_remote_step(struct uroce_qp *qp, u32 tail);
 void uroce_remote_flush(struct uroce_qp *qp);
 void uroce_remote_changed(struct uroce_qp *qp, bool way);
-int uroce_remote_remember(struct uroce_qp *qp);
+void uroce_remote_remember(struct uroce_qp *qp, struct uroce_spare *spare);
 bool uroce_remote_idle(struct uroce_qp *qp);
 void uroce_remote_again(struct uroce_qp *qp);
 void uroce_remote_psns(const struct uroce_qp *qp, struct ib_qp_attr *attr);

@@ -371,9 +371,15 @@ static void wire_free_rcu(struct rcu_head *rcu)
 	kfree(w);
 }
 
-static u32 wire_limit(const struct uroce_qp *qp)
+/* The number of answers that are kept, for the new max_dest_rd_atomic. */
+static u32 wire_limit(const struct uroce_qp *qp, const struct ib_qp_attr *attr,
+		      int mask)
 {
-	return roundup_pow_of_two(max_t(u32, qp->attr.max_dest_rd_atomic, 1));
+	u32 limit = mask & IB_QP_MAX_DEST_RD_ATOMIC ?
+			    attr->max_dest_rd_atomic :
+			    qp->attr.max_dest_rd_atomic;
+
+	return roundup_pow_of_two(max_t(u32, limit, 1));
 }
 
 static struct uroce_response *wire_alloc_responses(u32 limit)
@@ -382,7 +388,7 @@ static struct uroce_response *wire_alloc_responses(u32 limit)
 		       GFP_KERNEL_ACCOUNT);
 }
 
-static struct uroce_remote *wire_alloc(struct uroce_qp *qp)
+static struct uroce_remote *wire_alloc(const struct uroce_qp *qp, u32 limit)
 {
 	struct uroce_remote *w = kzalloc(sizeof(*w), GFP_KERNEL_ACCOUNT);
 	struct uroce_conn *conn;
@@ -390,10 +396,9 @@ static struct uroce_remote *wire_alloc(struct uroce_qp *qp)
 	if (!w)
 		return NULL;
 	conn = &w->conn;
-	w->qp = qp;
 	skb_queue_head_init(&w->answers);
 	uroce_conn_init(conn, &uroce_remote_ops, uroce_service(qp->type));
-	conn->resp.limit = wire_limit(qp);
+	conn->resp.limit = limit;
 	conn->resp.responses = wire_alloc_responses(conn->resp.limit);
 	if (!conn->resp.responses ||
 	    uroce_fit_alloc(&w->fit, qp->sq.ring.count, qp->sq.max_sge)) {
@@ -402,6 +407,33 @@ static struct uroce_remote *wire_alloc(struct uroce_qp *qp)
 		return NULL;
 	}
 	return w;
+}
+
+int uroce_remote_prepare(const struct uroce_qp *qp,
+			 const struct ib_qp_attr *attr, int mask, bool far,
+			 struct uroce_spare *spare)
+{
+	spare->limit = wire_limit(qp, attr, mask);
+	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTR) {
+		/* Datagrams need no connection. */
+		if (!far || !uroce_qp_is_connected(qp))
+			return 0;
+		spare->remote = wire_alloc(qp, spare->limit);
+		return spare->remote ? 0 : -ENOMEM;
+	}
+	if (!(mask & IB_QP_MAX_DEST_RD_ATOMIC) || !READ_ONCE(qp->remote))
+		return 0;
+	spare->responses = wire_alloc_responses(spare->limit);
+	return spare->responses ? 0 : -ENOMEM;
+}
+
+void uroce_spare_free(struct uroce_spare *spare)
+{
+	if (spare->remote) {
+		wire_empty(spare->remote);
+		kfree(spare->remote);
+	}
+	kfree(spare->responses);
 }
 
 /*
@@ -455,37 +487,31 @@ void uroce_remote_changed(struct uroce_qp *qp, bool way)
 /*
  * max_dest_rd_atomic has changed while the send queue is drained. The peer may
  * have reads and atomics in flight, so no response is forgotten, and a lower
- * value changes nothing. May sleep.
+ * value changes nothing. @spare gets the memory that is not used any more.
  */
-int uroce_remote_remember(struct uroce_qp *qp)
+void uroce_remote_remember(struct uroce_qp *qp, struct uroce_spare *spare)
 {
-	u32 limit = wire_limit(qp);
-	struct uroce_response *responses = wire_alloc_responses(limit);
+	struct uroce_conn *conn;
 
-	if (!responses)
-		return -ENOMEM;
+	if (!spare->responses)
+		return;
 	spin_lock_bh(&qp->resp.lock);
-	if (qp->remote && limit > qp->remote->conn.resp.limit)
-		responses =
-			uroce_resp_grow(&qp->remote->conn, responses, limit);
+	conn = qp->remote ? &qp->remote->conn : NULL;
+	if (conn && spare->limit > conn->resp.limit)
+		spare->responses = uroce_resp_grow(conn, spare->responses,
+						   spare->limit);
 	spin_unlock_bh(&qp->resp.lock);
-	kfree(responses);
-	return 0;
 }
 
-/*
- * Called once the address of the peer is known; may sleep. Datagrams need no
- * connection.
- */
-int uroce_remote_begin(struct uroce_qp *qp)
+/* The queue pair knows its peer. May sleep. */
+void uroce_remote_begin(struct uroce_qp *qp, struct uroce_spare *spare)
 {
-	struct uroce_remote *w;
+	struct uroce_remote *w = spare->remote;
 
-	if (!uroce_qp_is_connected(qp))
-		return 0;
-	w = wire_alloc(qp);
 	if (!w)
-		return -ENOMEM;
+		return;
+	spare->remote = NULL;
+	w->qp = qp;
 	w->conn.peer = qp->attr.dest_qp_num;
 	w->conn.mtu = qp->mtu;
 	w->conn.pace = &qp->sq.pace;
@@ -499,7 +525,6 @@ int uroce_remote_begin(struct uroce_qp *qp)
 	qp->remote = w;
 	spin_unlock(&qp->resp.lock);
 	spin_unlock_bh(&qp->sq.lock);
-	return 0;
 }
 
 /* The P_Key of the queue pair has changed. Context: both locks. */
