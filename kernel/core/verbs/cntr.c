@@ -167,14 +167,14 @@ static u32 ops_taken(const struct univ_qp *qp)
 	return ops;
 }
 
-/* The operations that queue pairs of a type execute. */
-static u32 ops_of_type(enum ib_qp_type type)
+/* The operations that a queue pair executes. */
+static u32 ops_of(const struct univ_qp *qp)
 {
 	const u32 writes = UNIV_CNTR_WRITE | UNIV_CNTR_PEER_WRITE;
 	const u32 reads = UNIV_CNTR_READ | UNIV_CNTR_PEER_READ;
 	const u32 sends = UNIV_CNTR_SEND | UNIV_CNTR_RECV;
 
-	switch (type) {
+	switch (qp->ib->qp_type) {
 	case IB_QPT_RC:
 		return sends | writes | reads;
 	case IB_QPT_UC:
@@ -182,13 +182,14 @@ static u32 ops_of_type(enum ib_qp_type type)
 	case IB_QPT_XRC_INI:
 		return UNIV_CNTR_SEND | UNIV_CNTR_WRITE | UNIV_CNTR_READ;
 	default:
-		return sends;
+		/* With an indirection table, work queues receive instead. */
+		return qp->table ? UNIV_CNTR_SEND : sends;
 	}
 }
 
 static int attach_check(struct univ_qp *qp, struct univ_qp_cntr *cmd)
 {
-	u32 known = cntr_ops(qp->obj.ctx) & ops_of_type(qp->ib->qp_type);
+	u32 known = cntr_ops(qp->obj.ctx) & ops_of(qp);
 
 	/* Its handles belong to several contexts, and a counter only to one. */
 	if (qp->xrcd)

@@ -19,6 +19,7 @@ static u32 op_of(u8 opcode)
 	case UNIV_WR_SEND:
 	case UNIV_WR_SEND_WITH_IMM:
 	case UNIV_WR_SEND_WITH_INV:
+	case UNIV_WR_TSO:
 		return UNIV_CNTR_SEND;
 	case UNIV_WR_RDMA_READ:
 		return UNIV_CNTR_READ;

@@ -137,6 +137,26 @@ static void sends_too(void)
 	tear_down();
 }
 
+/* Its work queues receive, so a counter of its own receives would stay at 0. */
+static void not_counted(void)
+{
+	struct ibv_qp_attach_comp_cntr_attr ops = { .op_mask = IBV_QP_ATTACH_COMP_CNTR_OP_RECV };
+	struct ibv_comp_cntr_init_attr init = { .type = IBV_COMP_CNTR_TYPE_WRS };
+	struct ibv_comp_cntr *cntr;
+
+	set_up();
+	make_rss(IPV4);
+	cntr = ibv_create_comp_cntr(dev.ctx, &init);
+	NEED_PTR(cntr, "create_comp_cntr");
+	CHECK_ERR(ibv_qp_attach_comp_cntr(rss, cntr, &ops), EOPNOTSUPP);
+	CHECK(why_reason() == UNIV_REASON_FLAGS, "%s", why_text());
+	ops.op_mask = IBV_QP_ATTACH_COMP_CNTR_OP_SEND;
+	CHECK_ERR(ibv_qp_attach_comp_cntr(rss, cntr, &ops), 0);
+	drop_rss();
+	CHECK_ERR(ibv_destroy_comp_cntr(cntr), 0);
+	tear_down();
+}
+
 static void reported(void)
 {
 	struct ibv_device_attr_ex ex;
@@ -158,6 +178,7 @@ static const struct test_case cases[] = {
 	{ "bad_hash", bad_hash },
 	{ "bad_qp", bad_qp },
 	{ "sends_too", sends_too },
+	{ "not_counted", not_counted },
 };
 
 TEST_MAIN("rss_qp", cases, 60)

@@ -175,6 +175,37 @@ static void looped(void)
 	wire_close(&w);
 }
 
+/* A request counts once as a send, with the bytes behind its header. */
+static void counted(void)
+{
+	struct ibv_qp_attach_comp_cntr_attr ops = { .op_mask = IBV_QP_ATTACH_COMP_CNTR_OP_SEND };
+	struct ibv_comp_cntr_init_attr init = { .type = IBV_COMP_CNTR_TYPE_BYTES };
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET, .port_num = PORT };
+	struct ibv_comp_cntr *cntr;
+	uint64_t value = 0;
+	struct header h;
+	struct wire w;
+
+	tso_open(&w, TYPE);
+	cntr = ibv_create_comp_cntr(w.near.s.dev.ctx, &init);
+	NEED_PTR(cntr, "create_comp_cntr");
+	NEED_OK(ibv_modify_qp(w.near.s.qp, &attr, IBV_QP_STATE));
+	CHECK_ERR(ibv_qp_attach_comp_cntr(w.near.s.qp, cntr, &ops), 0);
+	attr.qp_state = IBV_QPS_INIT;
+	NEED_OK(ibv_modify_qp(w.near.s.qp, &attr, IBV_QP_STATE | IBV_QP_PORT));
+	for (attr.qp_state = IBV_QPS_RTR; attr.qp_state <= IBV_QPS_RTS; attr.qp_state++)
+		NEED_OK(ibv_modify_qp(w.near.s.qp, &attr, IBV_QP_STATE));
+	h = make_header(w.far.mac, w.near.mac, &shapes[1]);
+	CHECK_ERR(post_tso(&w.near, &h, h.len, 1000, 5500, 0), 0);
+	want_sent(&w.near);
+	CHECK_ERR(ibv_read_comp_cntr(cntr, &value), 0);
+	CHECK(value == 5500, "%" PRIu64 " bytes are counted", value);
+	CHECK_ERR(ibv_destroy_qp(w.near.s.qp), 0);
+	w.near.s.qp = NULL;
+	CHECK_ERR(ibv_destroy_comp_cntr(cntr), 0);
+	wire_close(&w);
+}
+
 static const struct test_case cases[] = {
 	{ "caps", caps },
 	{ "segments", segments },
@@ -182,6 +213,7 @@ static const struct test_case cases[] = {
 	{ "batches", batches },
 	{ "observed_frames", observed_frames },
 	{ "looped", looped },
+	{ "counted", counted },
 };
 
 TEST_MAIN("tso", cases, 100)
