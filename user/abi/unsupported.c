@@ -27,9 +27,12 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-NO_CALL_FOR(UNIV_LACK_TAGS, post_srq_ops, struct ibv_srq *srq, struct ibv_ops_wr *op,
-	    struct ibv_ops_wr **bad)
-
+/* The caller looks at the first operation that was not posted. */
+static int no_post_srq_ops(struct ibv_srq *srq, struct ibv_ops_wr *op, struct ibv_ops_wr **bad)
+{
+	*bad = op;
+	return univ_fail_lacking("ibv_post_srq_ops", UNIV_LACK_TAGS);
+}
 
 NO_OBJECT_FOR(UNIV_LACK_IPSEC, create_flow_action_esp, struct ibv_flow_action,
 	      struct ibv_context *context, struct ibv_flow_action_esp_attr *attr)

@@ -412,7 +412,7 @@ static void hardware_only(void)
 	struct pair_want want = { .use_srq = 1 };
 	struct ibv_flow_action_esp_attr esp = { 0 };
 	struct ibv_flow_action action = { 0 };
-	struct ibv_ops_wr op = { 0 }, *bad;
+	struct ibv_ops_wr op = { 0 }, *bad = NULL;
 	struct ibv_srq_init_attr_ex tags = {
 		.attr = { 4, 1, 0 }, .srq_type = IBV_SRQT_TM, .tm_cap = { 4, 4 },
 		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_CQ |
@@ -438,6 +438,7 @@ static void hardware_only(void)
 	CHECK_ERR(ibv_set_ece(p.qp[0], &ece), EOPNOTSUPP);
 	says("ibv_set_ece", "connection establishment");
 	CHECK_ERR(ibv_post_srq_ops(p.srq, &op, &bad), EOPNOTSUPP);
+	CHECK(bad == &op, "bad_op is not the first operation");
 	says("ibv_post_srq_ops", "tag matching");
 	tags.pd = p.pd;
 	tags.cq = p.cq[0];
