@@ -83,6 +83,22 @@ check_pages_exist() {
 	checked=$((checked + count + 1))
 }
 
+# Each function that programs call has one entry in functions.rst, and their number in limits.rst is right.
+check_functions() {
+	local name times entries count=0
+	# Texts about a function are indented, and may name others.
+	entries=$(grep -v '^ ' Documentation/functions.rst | grep -oE '\b_?ibv_\w+')
+	while read -r name; do
+		count=$((count + 1))
+		times=$(grep -cx "$name" <<<"$entries")
+		[ "$times" -eq 1 ] || missing "Documentation/functions.rst: $name has $times entries"
+	done < <(echo '#include <infiniband/verbs.h>' | gcc -E -Iuser/include -Iuapi - |
+		grep -oP '(?<!enum )(?<!struct )\b_?ibv_\w+(?=\s*\()' | sort -u)
+	grep -q "have $count functions" Documentation/limits.rst ||
+		missing "Documentation/limits.rst: the headers declare $count functions"
+	checked=$((checked + count))
+}
+
 # Every option of a tool, as its own help says, is in its page
 check_options() {
 	local tool page option
@@ -209,6 +225,7 @@ unrendered=''
 check_contract
 check_stale
 check_pages_exist
+check_functions
 check_options
 check_pages_render
 check_texts_render
