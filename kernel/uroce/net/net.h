@@ -147,6 +147,24 @@ static inline __be32 uroce_packet_imm(const struct uroce_packet *pkt)
 
 bool uroce_packet_parse(struct uroce_packet *pkt, unsigned int start);
 
+/**
+ * struct uroce_kept - in skb->cb of a packet that is kept
+ * @start: offset of the base transport header
+ * @charge: bytes that the keeper has charged for it
+ * @ce: as in struct uroce_packet
+ */
+struct uroce_kept {
+	u32 start;
+	u32 charge;
+	bool ce;
+};
+
+/* keep.c */
+struct uroce_kept *uroce_kept(const struct sk_buff *skb);
+u32 uroce_kept_psn(const struct sk_buff *skb);
+struct sk_buff *uroce_packet_keep(const struct uroce_packet *pkt);
+bool uroce_packet_kept(struct sk_buff *skb, struct uroce_packet *pkt);
+
 int uroce_net_init(const struct uroce_net_ops *ops);
 void uroce_net_exit(void);
 void uroce_net_deliver(struct uroce_dev *dev, const struct uroce_packet *pkt);

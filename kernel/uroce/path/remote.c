@@ -4,7 +4,6 @@
 #include <linux/slab.h>
 #include <net/inet_ecn.h>
 #include <net/ipv6.h>
-#include <net/xfrm.h>
 
 #include "compat.h"
 #include "move.h"
@@ -18,11 +17,13 @@
  */
 #define TIMEOUT_MIN (HZ / 8 + 1)
 
+/* skb->cb of an answer that waits for the requester. */
 struct answer_cb {
-	u32 start;		/* offset of the base transport header */
-	bool ce;
+	struct uroce_kept kept;
 	struct uroce_arrival at;
 };
+
+static_assert(sizeof(struct answer_cb) <= sizeof_field(struct sk_buff, cb));
 
 /* ---- the requester ------------------------------------------------------- */
 
@@ -114,10 +115,7 @@ static bool take_answers(struct uroce_remote *w)
 
 	for (n = 0; n < ANSWERS_TURN && (skb = skb_dequeue(&w->answers)); n++) {
 		cb = (void *)skb->cb;
-		pkt.skb = skb;
-		pkt.ce = cb->ce;
-		if (w->conn.req.running &&
-		    uroce_packet_parse(&pkt, cb->start) &&
+		if (w->conn.req.running && uroce_packet_kept(skb, &pkt) &&
 		    uroce_move_answer(w, &pkt, &cb->at))
 			uroce_comp_receive(&w->conn, &pkt);
 		napi_consume_skb(skb, 1);
@@ -231,15 +229,13 @@ static bool expects_answers(const struct uroce_qp *qp)
 /*
  * Queues an answer for the requester and returns true, so that the caller runs
  * the send queue. The state may change before, so flushing the send queue drops
- * the queued answers. The packet is uncharged here: the sender may be in
- * another namespace of this host, and could not send while too much is charged
- * to it. Context: RCU.
+ * the queued answers. Context: RCU.
  */
 static bool queue_answer(struct uroce_remote *w, const struct uroce_packet *pkt,
 			 const struct uroce_arrival *at)
 {
-	struct sk_buff *skb = pkt->skb;
-	struct answer_cb *cb = (void *)skb->cb;
+	struct answer_cb *cb;
+	struct sk_buff *skb;
 
 	/*
 	 * Without a send ring nothing was requested, and nothing would take the
@@ -248,22 +244,10 @@ static bool queue_answer(struct uroce_remote *w, const struct uroce_packet *pkt,
 	if (!READ_ONCE(w->fit.count) || !expects_answers(w->qp) ||
 	    skb_queue_len_lockless(&w->answers) >= ANSWERS_MAX)
 		return false;
-	skb_orphan(skb);
-	/*
-	 * As UDP does, so that a waiting packet pins no connection of
-	 * netfilter.
-	 */
-	nf_reset_ct(skb);
-	secpath_reset(skb);
-	/*
-	 * A packet that arrived by lo has a route, which must not outlive its
-	 * namespace.
-	 */
-	skb_dst_drop(skb);
-	cb->start = (u8 *)pkt->bth - skb->data;
-	cb->ce = pkt->ce;
+	skb = uroce_packet_keep(pkt);
+	cb = (void *)skb->cb;
 	cb->at = *at;
-	skb_queue_tail(&w->answers, skb_get(skb));
+	skb_queue_tail(&w->answers, skb);
 	return true;
 }
 
