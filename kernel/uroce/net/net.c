@@ -273,9 +273,9 @@ static void receive_list(const struct family *f, struct uroce_dev *dev,
 }
 
 /*
- * Detaches the list from its first packet, whose headers describe the whole
- * list, so that the first packet is one like the others. Returns NULL without
- * memory.
+ * Detaches the list from its first packet, whose headers and truesize describe
+ * the whole list, so that the first packet is one like the others. A charge for
+ * the list is released before. Returns NULL without memory.
  */
 static struct sk_buff *take_list(const struct family *f, struct sk_buff *skb)
 {
@@ -284,11 +284,13 @@ static struct sk_buff *take_list(const struct family *f, struct sk_buff *skb)
 
 	if (skb_unclone(skb, GFP_ATOMIC))
 		return NULL;
+	skb_orphan(skb);
 	list = skb_shinfo(skb)->frag_list;
 	skb_shinfo(skb)->frag_list = NULL;
 	for (seg = list; seg; seg = seg->next) {
 		skb->len -= seg->len;
 		skb->data_len -= seg->len;
+		skb->truesize -= seg->truesize;
 	}
 	skb_gso_reset(skb);
 	udp = (void *)(skb->data + f->ip_len);
