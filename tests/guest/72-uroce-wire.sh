@@ -69,6 +69,41 @@ over "uroce wire: a tenth comes twice" 200 duplicate 10% -- sends writes reads a
 over "uroce wire: a tenth overtakes" 200 delay 1ms reorder 90% 50% -- sends writes reads atomics
 over "uroce wire: a twentieth is damaged" 200 corrupt 5% -- sends writes reads atomics
 over "uroce wire: lost, duplicated and damaged at once" 200 loss 3% duplicate 3% corrupt 3% -- sends reads
+# losing SELECTIVE PART: messages of which the far side loses this part of the packets, the same ones each time. Sets sent to
+# the packets that this took, repeated to those that were named as missing and sent again, and needless to those that the
+# far side had executed before.
+losing() {
+	local faults=$UNIV_LIBDIR/uroce-fault
+	sent=$(hw_counter w-near sent_pkts)
+	repeated=$(hw_counter w-near selective_repeat)
+	needless=$(hw_counter w-far duplicate_request)
+	echo "$1" >/sys/module/uroce/parameters/selective && "$faults" set w-far drop "$2" seed 7 || return
+	LOSSY_MESSAGES=400 program lossy sends && "$faults" clear w-far || return
+	sent=$(($(hw_counter w-near sent_pkts) - sent))
+	repeated=$(($(hw_counter w-near selective_repeat) - repeated))
+	needless=$(($(hw_counter w-far duplicate_request) - needless))
+	echo "selective=$1, $2 lost: $sent sent, $repeated repeated as missing, $needless needless"
+}
+# The packets beyond those that a network without losses takes are at most half as many.
+repeats_missing() {
+	local sent repeated needless least back
+	network && losing 0 0 && [ "$repeated" -eq 0 ] || return
+	least=$sent
+	losing 0 2% && [ "$repeated" -eq 0 ] && [ "$sent" -gt "$least" ] || return
+	back=$((sent - least))
+	losing 1 2% && [ "$repeated" -gt 30 ] && [ $((2 * (sent - least))) -lt "$back" ] && [ "$needless" -lt "$repeated" ]
+}
+run_test "uroce wire: only missing packets are repeated" 200 repeats_missing
+going_back() {
+	local status
+	echo 0 >/sys/module/uroce/parameters/selective
+	network loss 5% && faulty_network "loss 5%" sends writes reads atomics && network delay 1ms reorder 90% 50% &&
+		faulty_network "delay 1ms reorder 90% 50%" sends reads
+	status=$?
+	echo 1 >/sys/module/uroce/parameters/selective
+	return $status
+}
+run_test "uroce wire: the same without selective repeat" 300 going_back
 network
 over "uroce wire: attributes change while drained (SQD)" 60 -- changed
 run_test "uroce wire: the source port follows the flow label" 60 program datagrams source_port source_number

@@ -251,6 +251,9 @@ static void end_init(struct end *end, u8 seed)
 	conn->pkey = 0xffff;
 	conn->resp.limit = ARRAY_SIZE(end->responses);
 	conn->resp.responses = end->responses;
+	conn->resp.held.budget = &end->budget;
+	/* No probe is sent by itself. */
+	conn->req.missing.wait = 1000 * (u64)NSEC_PER_SEC;
 	conn->resp.access = IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |
 			    IB_ACCESS_REMOTE_ATOMIC | UNIV_ACCESS_FLUSH_GLOBAL;
 	conn->req.retry_cnt = 2;
@@ -282,6 +285,7 @@ void wire_exit(struct kunit *test)
 	uroce_resp_halt(&w->b.conn);
 	uroce_conn_stop(&w->a.conn);
 	uroce_conn_stop(&w->b.conn);
+	uroce_held_purge(&w->b.conn);
 	skb_queue_purge(&w->a.out);
 	skb_queue_purge(&w->b.out);
 }
@@ -422,4 +426,54 @@ void wire_expect_tries(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, sent, 1 + w->a.conn.req.retry_cnt);
 	KUNIT_EXPECT_EQ(test, (int)w->a.status[0], (int)IB_WC_RETRY_EXC_ERR);
+}
+
+int repeat_init(struct kunit *test)
+{
+	int ret = wire_init(test);
+	struct wire *w = test->priv;
+
+	if (ret)
+		return ret;
+	w->a.conn.selective = true;
+	w->b.conn.selective = true;
+	wire_post(w, IB_WR_SEND, 1);
+	wire_run(w);
+	wire_settle(w);
+	return 0;
+}
+
+void repeat_write(struct wire *w, u32 n, u8 seed)
+{
+	memset(w->a.bytes, seed, BYTES);
+	wire_post(w, IB_WR_RDMA_WRITE, n * MTU);
+	wire_run(w);
+}
+
+void repeat_expect_clean(struct kunit *test, u32 done, u32 repeated)
+{
+	struct wire *w = test->priv;
+
+	wire_settle(w);
+	wire_expect_done(test, done);
+	KUNIT_EXPECT_EQ(test, w->b.counts[UROCE_CNT_DUPLICATES], 0u);
+	KUNIT_EXPECT_EQ(test, w->a.counts[UROCE_CNT_REPEATED], repeated);
+	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->b.conn.resp.held.packets));
+	KUNIT_EXPECT_EQ(test, atomic_read(&w->b.budget), 0);
+}
+
+void repeat_expect_bytes(struct kunit *test, u8 seed, u32 len)
+{
+	struct wire *w = test->priv;
+
+	KUNIT_EXPECT_NULL(test, memchr_inv(w->b.bytes, seed, len));
+	KUNIT_EXPECT_EQ(test, (int)w->b.bytes[len], 0xbb);
+}
+
+void repeat_lose_second(struct wire *w)
+{
+	repeat_write(w, 4, 0x11);
+	wire_ask(w, 1);
+	wire_lose(&w->a.out, 1);
+	wire_ask(w, -1);
 }

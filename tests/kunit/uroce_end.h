@@ -18,6 +18,7 @@
 #define RKEY	0x1234
 #define BAD_SOURCE BYTES	/* remote address of a request whose local memory is invalid */
 #define FIRST_PSN 0xfffffe	/* PSNs wrap soon */
+#define NEXT	(FIRST_PSN + 1)	/* the first PSN after repeat_init() */
 #define SRQS	4		/* XRC: SRQ numbers below exist, except 0 */
 
 /* One end, and the calls that its operations have recorded. */
@@ -47,6 +48,7 @@ struct end {
 	u32 served;			/* counted reads and writes of the peer */
 	u32 served_bytes;
 	u32 counts[UROCE_COUNTERS];
+	atomic_t budget;
 };
 
 struct wire {
@@ -88,5 +90,16 @@ void wire_expect_packet(struct kunit *test, struct sk_buff_head *queue, u8 opcod
 			u32 psn);
 /* Drop every packet: as many are sent as there are retries, and then the request fails. */
 void wire_expect_tries(struct kunit *test);
+
+/* As wire_init(), but both ends repeat selectively, and have learned of each other by a request. */
+int repeat_init(struct kunit *test);
+/* Post a write of @n packets of @seed, and let end a send. */
+void repeat_write(struct wire *w, u32 n, u8 seed);
+/* Lose the second packet of a write of four. */
+void repeat_lose_second(struct wire *w);
+/* Expect that @done requests have completed, no packet was executed twice, and end b holds none. */
+void repeat_expect_clean(struct kunit *test, u32 done, u32 repeated);
+/* Expect that @len bytes of end b, and no more, have been written with @seed. */
+void repeat_expect_bytes(struct kunit *test, u8 seed, u32 len);
 
 #endif

@@ -86,13 +86,17 @@ static bool send_ack(struct uroce_conn *conn)
 {
 	struct uroce_responder *resp = &conn->resp;
 	u8 opcode = conn->service | UROCE_ACKNOWLEDGE;
-	struct sk_buff *skb = uroce_net_alloc(uroce_ops[opcode].length, false);
+	struct sk_buff *skb =
+		uroce_net_alloc(uroce_ops[opcode].length +
+				sizeof(struct uroce_held_eth), false);
 	struct uroce_aeth *aeth;
 
 	if (!skb)
 		return false;
 	aeth = (void *)uroce_bth_put(conn, skb, opcode, resp->ack_psn, 0);
 	aeth->smsn = uroce_aeth_make(resp->syndrome, resp->msn);
+	if (resp->held.known)
+		uroce_held_sign(conn, skb);
 	resp_send(conn, skb);
 	return resp_flush(conn);
 }
@@ -297,7 +301,7 @@ static struct uroce_response *response_new(struct uroce_responder *resp)
 	struct uroce_response *res =
 		&resp->responses[resp->count % resp->limit];
 
-	if (res->pending && !res->again)
+	if (resp_full(resp))
 		return NULL;
 	memset(res, 0, sizeof(*res));
 	return res;

@@ -7,11 +7,13 @@
 
 /**
  * struct uroce_care - after a loss, the packets that are sent one by one
+ * @alone: any packet is sent alone at the moment
  * @left: number of packets still to be sent one by one
  * @span: value of @left after the last loss; 0: no loss yet
  * @until: the first sequence number that may have travelled in a run since
  */
 struct uroce_care {
+	bool alone;
 	u32 left;
 	u32 span;
 	u32 until;
@@ -24,7 +26,7 @@ struct uroce_care {
 static inline bool uroce_care_alone(struct uroce_care *care, u32 psn)
 {
 	if (likely(!care->left))
-		return false;
+		return care->alone;
 	if (!--care->left)
 		care->until = uroce_psn_add(psn, 1);
 	return true;

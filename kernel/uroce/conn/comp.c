@@ -36,12 +36,14 @@ void uroce_comp_advance(struct uroce_conn *conn, u32 una)
 	struct uroce_msg *msg;
 
 	if (packets) {
-		req->una = una;
+		WRITE_ONCE(req->una, una);
 		uroce_window_gain(req, packets);
 		req->tries = req->retry_cnt;
 		req->rnr_tries = req->rnr_retry;
 		req->rnr_waits = 0;
 		req->went_back = false;
+		if (unlikely(req->missing.armed))
+			uroce_missing_advance(req);
 		if (req->timeout && !req->waiting)
 			mod_timer(&req->timer, jiffies + req->timeout);
 	}
@@ -123,12 +125,16 @@ static enum comp_step comp_wait(struct uroce_conn *conn, u8 timer)
 	return COMP_OK;
 }
 
-static enum comp_step comp_nak(struct uroce_conn *conn, u8 syndrome)
+static enum comp_step comp_nak(struct uroce_conn *conn,
+			       const struct uroce_packet *pkt, u8 syndrome)
 {
 	conn->ops->count(conn, UROCE_CNT_NAKS);
 	switch (syndrome) {
 	case UROCE_NAK_SEQUENCE:
-		return COMP_LOST;
+		if (!pkt->len)
+			return COMP_LOST;
+		uroce_missing_told(conn, pkt);
+		break;
 	case UROCE_NAK_INVALID:
 		uroce_req_fail(conn, IB_WC_REM_INV_REQ_ERR);
 		break;
@@ -147,6 +153,7 @@ static enum comp_step comp_ack(struct uroce_conn *conn,
 {
 	u8 kind = syndrome & UROCE_AETH_KIND;
 
+	uroce_missing_heard(conn, pkt, kind != UROCE_AETH_ACK);
 	if (kind == UROCE_AETH_ACK)
 		return comp_passed(conn, uroce_psn_add(pkt->psn, 1)) ?
 			COMP_OK : COMP_LOST;
@@ -161,7 +168,7 @@ static enum comp_step comp_ack(struct uroce_conn *conn,
 		return COMP_DROP;
 	if (kind == UROCE_AETH_RNR)
 		return comp_wait(conn, syndrome & UROCE_AETH_DETAIL);
-	return comp_nak(conn, syndrome);
+	return comp_nak(conn, pkt, syndrome);
 }
 
 /* Is this the next response? Otherwise an earlier one is missing. */

@@ -14,6 +14,8 @@ void uroce_conn_init(struct uroce_conn *conn, const struct uroce_conn_ops *ops,
 	timer_setup(&conn->req.timer, uroce_req_timer, 0);
 	hrtimer_setup(&conn->req.soon, uroce_req_soon, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
+	uroce_missing_init(&conn->req.missing);
+	uroce_held_init(&conn->resp.held);
 	hrtimer_setup(&conn->resp.soon, uroce_resp_soon, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
 }
@@ -49,6 +51,8 @@ void uroce_conn_stop(struct uroce_conn *conn)
 {
 	timer_delete_sync(&conn->req.timer);
 	hrtimer_cancel(&conn->req.soon);
+	hrtimer_cancel(&conn->req.missing.probe);
+	timer_delete_sync(&conn->resp.held.expire);
 	hrtimer_cancel(&conn->resp.soon);
 }
 

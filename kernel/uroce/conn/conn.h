@@ -19,6 +19,7 @@
 #include "../net/net.h"
 #include "care.h"
 #include "msg.h"
+#include "repeat.h"
 
 struct uroce_conn;
 
@@ -142,6 +143,7 @@ struct uroce_conn_ops {
  * @gained: packets acknowledged since the window last grew
  * @cut: losses before this sequence number belong to the last loss
  * @care: packets are sent one by one after a loss
+ * @missing: packets that the peer misses
  * @reads: reads and atomics in flight
  * @max_reads: maximum of @reads that the peer accepts
  * @tries: retries left, of @retry_cnt
@@ -179,6 +181,7 @@ struct uroce_requester {
 	u32 gained;
 	u32 cut;
 	struct uroce_care care;
+	struct uroce_missing missing;
 	u32 reads;
 	u32 max_reads;
 	u8 tries;
@@ -262,6 +265,7 @@ struct uroce_response {
  * @patience: time in nanoseconds until which a peer that was told to wait sends
  *	nothing; 0: it was not told to wait
  * @care: packets are sent one by one after a loss
+ * @held: packets that arrived behind a gap
  * @limit: number of remembered reads and atomics; a power of two, since @count
  *	wraps
  * @count: reads and atomics so far
@@ -296,6 +300,7 @@ struct uroce_responder {
 	u64 told_congestion;
 	u64 patience;
 	struct uroce_care care;
+	struct uroce_held held;
 	u32 limit;
 	u32 count;
 	struct uroce_response *responses;
@@ -307,6 +312,7 @@ struct uroce_responder {
  * @ops: how it reaches its queue pair
  * @service: %UROCE_RC, %UROCE_UC or %UROCE_XRC
  * @peer: number of the remote queue pair
+ * @selective: repeat only missing packets, if the peer can do so as well
  * @pkey: partition
  * @mig: %UROCE_BTH_MIG, or 0 while a migration to an alternate path is possible
  * @mtu: path MTU: bytes of payload in a packet
@@ -317,6 +323,7 @@ struct uroce_responder {
 struct uroce_conn {
 	const struct uroce_conn_ops *ops;
 	u8 service;
+	bool selective;
 	u32 peer;
 	u16 pkey;
 	u8 mig;
@@ -358,13 +365,15 @@ struct sk_buff *uroce_req_build(struct uroce_conn *conn, struct uroce_msg *msg,
 void uroce_comp_receive(struct uroce_conn *conn,
 			const struct uroce_packet *pkt);
 
-/* resp.c, answer.c. Context: the responder's lock. */
+/* resp.c, answer.c, held.c. Context: the responder's lock. */
 void uroce_resp_start(struct uroce_conn *conn, u32 psn);
 void uroce_resp_halt(struct uroce_conn *conn);
 void uroce_resp_receive(struct uroce_conn *conn,
 			const struct uroce_packet *pkt);
 void uroce_resp_congested(struct uroce_conn *conn);
 void uroce_resp_run(struct uroce_conn *conn);
+void uroce_held_check(struct uroce_conn *conn, bool any);
+void uroce_held_purge(struct uroce_conn *conn);
 struct uroce_response *uroce_resp_grow(struct uroce_conn *conn,
 				       struct uroce_response *responses,
 				       u32 limit);

@@ -56,6 +56,7 @@ void uroce_req_again(struct uroce_conn *conn)
 	struct uroce_requester *req = &conn->req;
 
 	req->tries = req->retry_cnt;
+	uroce_missing_again(req);
 	WRITE_ONCE(req->expired, false);
 	if (!req->running || req->waiting || req->una == req->high ||
 	    !uroce_conn_is_reliable(conn))

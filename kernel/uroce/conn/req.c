@@ -112,15 +112,6 @@ static struct sk_buff *build(struct uroce_conn *conn, struct uroce_msg *msg,
 
 /* ---- the walk over requests ---------------------------------------------- */
 
-enum uroce_req_step {
-	REQ_GO_ON,
-	REQ_STOP,	/* until an event runs the requester again */
-	REQ_ASK,	/* as REQ_STOP, but no answer was requested */
-	REQ_LATER,	/* try again soon */
-	REQ_PACED,	/* until the limit of the rate allows a packet */
-	REQ_FAILED,
-};
-
 static bool is_small(const struct uroce_msg *msg)
 {
 	return msg->length <= COMPANY_SIZE && !uroce_msg_is_local(msg) &&
@@ -208,7 +199,7 @@ static void req_moved(struct uroce_conn *conn, struct uroce_msg *msg, u32 len)
 
 	req->psn = uroce_psn_add(req->psn, n);
 	if (uroce_psn_diff(req->psn, req->high) > 0)
-		req->high = req->psn;
+		WRITE_ONCE(req->high, req->psn);
 	if (uroce_msg_has_response(msg))
 		req->reads++;
 	req->offset += len;
@@ -230,12 +221,15 @@ static enum uroce_req_step req_refuse(struct uroce_conn *conn, int status)
 	return REQ_FAILED;
 }
 
-static int req_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool asks)
+/* @asks: the packet asks for an acknowledgement. */
+int uroce_req_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool asks)
 {
 	struct uroce_bth *bth = (void *)skb->data;
 
 	if (asks)
 		bth->psn |= cpu_to_be32(UROCE_BTH_ACK_REQ);
+	if (asks && uroce_missing_shown(conn))
+		bth->psn |= cpu_to_be32(UROCE_BTH_SELECTIVE);
 	return conn->ops->xmit(conn, skb, false);
 }
 
@@ -255,7 +249,7 @@ static enum uroce_req_step req_packet(struct uroce_conn *conn,
 		return status == -EAGAIN ? REQ_LATER : req_refuse(conn, status);
 	}
 	held = uroce_pace_take(conn->pace, skb->len);
-	ret = req_xmit(conn, skb, ask(conn, last, held));
+	ret = uroce_req_xmit(conn, skb, ask(conn, last, held));
 	if (ret == -ENOBUFS)
 		return REQ_LATER;
 	/* Any other error is treated like a packet lost on the way. */
@@ -288,7 +282,11 @@ static enum uroce_req_step req_step(struct uroce_conn *conn)
 	struct uroce_msg *msg;
 	bool room;
 
-	if (!req->running || req->waiting || req->next == req->posted)
+	if (!req->running || req->waiting)
+		return REQ_STOP;
+	if (unlikely(uroce_missing_left(req)))
+		return uroce_missing_step(conn);
+	if (req->next == req->posted)
 		return REQ_STOP;
 	msg = msg_at(conn, req->next);
 	if (req->next == req->begun) {
@@ -337,39 +335,6 @@ static bool req_gathers(struct uroce_conn *conn)
 	return req->row >= COMPANY && waiting && waiting < COMPANY &&
 	       req->next == req->begun && !req->silent && req->timeout &&
 	       is_small(msg_at(conn, req->next));
-}
-
-/*
- * The request behind the last packet failed before it could send one, so that
- * packet did not ask for an acknowledgement. It is sent once more, and asks;
- * the peer treats it as a duplicate. If that is impossible, the timer asks, as
- * for a lost packet.
- */
-static enum uroce_req_step req_ask_again(struct uroce_conn *conn)
-{
-	struct uroce_requester *req = &conn->req;
-	struct uroce_msg *msg;
-	struct sk_buff *skb;
-	u32 psn = req->psn;
-	int status = 0;
-
-	req->silent = 0;
-	if (psn == req->una)
-		return REQ_STOP;
-	uroce_req_seek(conn, uroce_psn_add(psn, -1));
-	msg = msg_at(conn, req->next);
-	/*
-	 * Reads and atomics are answered without a request for an
-	 * acknowledgement.
-	 */
-	skb = uroce_msg_has_response(msg) ? NULL :
-	      build(conn, msg, uroce_req_piece(conn, msg), &status);
-	if (skb && !status)
-		req_xmit(conn, skb, true);
-	else
-		kfree_skb(skb);
-	uroce_req_seek(conn, psn);
-	return REQ_STOP;
 }
 
 static void req_set_timer(struct uroce_conn *conn, enum uroce_req_step step)
@@ -453,15 +418,18 @@ bool uroce_req_run(struct uroce_conn *conn, u32 posted)
 		req_expired(conn);
 	if (unlikely(conn->req.waiting))
 		req_end_wait(&conn->req);
+	if (unlikely(READ_ONCE(conn->req.missing.due)) && conn->req.running)
+		uroce_missing_probe(conn);
 	psn = conn->req.psn;
-	if (req_gathers(conn))
+	if (req_gathers(conn) && !uroce_missing_left(&conn->req))
 		step = REQ_STOP;
 	while (step == REQ_GO_ON && left--)
 		step = req_step(conn);
 	if (step == REQ_ASK)
-		step = req_ask_again(conn);
+		step = uroce_req_ask_again(conn);
 	step = req_flush(conn, psn, step);
 	req_set_timer(conn, step);
+	uroce_missing_watch(conn);
 	return step == REQ_GO_ON;
 }
 
@@ -515,6 +483,7 @@ void uroce_req_back(struct uroce_conn *conn)
 	conn->req.went_back = true;
 	conn->req.reads = 0;
 	conn->req.silent = 0;
+	uroce_missing_forget(&conn->req);
 	uroce_req_seek(conn, conn->req.una);
 }
 
@@ -580,6 +549,7 @@ void uroce_req_start(struct uroce_conn *conn, u32 psn)
 	req->copies = false;
 	req->row = 0;
 	uroce_window_start(req);
+	uroce_missing_start(req);
 	req->tries = req->retry_cnt;
 	req->rnr_tries = req->rnr_retry;
 	req->rnr_waits = 0;

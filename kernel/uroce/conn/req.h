@@ -21,6 +21,15 @@
  */
 #define UROCE_READ_PACKETS 32
 
+enum uroce_req_step {
+	REQ_GO_ON,
+	REQ_STOP,	/* until an event runs the requester again */
+	REQ_ASK,	/* as REQ_STOP, but no answer was requested */
+	REQ_LATER,	/* try again soon */
+	REQ_PACED,	/* until the limit of the rate allows a packet */
+	REQ_FAILED,
+};
+
 void uroce_soon(struct hrtimer *timer, u8 *stuck);
 void uroce_wait_pace(struct uroce_conn *conn);
 
@@ -30,8 +39,31 @@ void uroce_req_pause(struct uroce_conn *conn, u64 ns);
 void uroce_req_retry(struct uroce_conn *conn);
 void uroce_req_seek(struct uroce_conn *conn, u32 psn);
 void uroce_req_fail(struct uroce_conn *conn, enum ib_wc_status status);
+int uroce_req_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool asks);
 void uroce_req_timer(struct timer_list *timer);
 enum hrtimer_restart uroce_req_soon(struct hrtimer *timer);
+
+/* missing.c. Context: the requester's lock. */
+void uroce_missing_init(struct uroce_missing *missing);
+void uroce_missing_start(struct uroce_requester *req);
+bool uroce_missing_shown(const struct uroce_conn *conn);
+void uroce_missing_heard(struct uroce_conn *conn,
+			 const struct uroce_packet *pkt, bool refuses);
+void uroce_missing_told(struct uroce_conn *conn,
+			const struct uroce_packet *pkt);
+enum uroce_req_step uroce_missing_step(struct uroce_conn *conn);
+void uroce_missing_advance(struct uroce_requester *req);
+void uroce_missing_forget(struct uroce_requester *req);
+void uroce_missing_again(struct uroce_requester *req);
+void uroce_missing_probe(struct uroce_conn *conn);
+void uroce_missing_watch(struct uroce_conn *conn);
+enum uroce_req_step uroce_req_ask_again(struct uroce_conn *conn);
+
+/* Are there packets that are to be repeated before new ones are sent? */
+static inline bool uroce_missing_left(const struct uroce_requester *req)
+{
+	return req->missing.next != req->missing.end;
+}
 
 /* window.c. Context: the requester's lock. */
 void uroce_window_start(struct uroce_requester *req);
@@ -43,6 +75,9 @@ void uroce_care_begin(struct uroce_care *care, u32 psn);
 
 /* comp.c. Context: the requester's lock. */
 void uroce_comp_advance(struct uroce_conn *conn, u32 una);
+
+/* held.c */
+void uroce_held_init(struct uroce_held *held);
 
 /* answer.c: the responder's timer */
 enum hrtimer_restart uroce_resp_soon(struct hrtimer *timer);

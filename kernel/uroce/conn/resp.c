@@ -303,8 +303,12 @@ static enum resp_step ladder(struct uroce_conn *conn,
 	if (step == RESP_OK) {
 		conn->resp.told = false;
 		if (uroce_bth_ack_req(pkt->bth) &&
-		    pkt->op->flags & (UROCE_OP_SEND | UROCE_OP_WRITE))
+		    pkt->op->flags & (UROCE_OP_SEND | UROCE_OP_WRITE)) {
+			conn->resp.held.known =
+				conn->selective &&
+				uroce_bth_selective(pkt->bth);
 			uroce_resp_ack(conn, UROCE_AETH_NO_CREDIT, pkt->psn);
+		}
 	}
 	return step;
 }
@@ -337,10 +341,16 @@ static void tell(struct uroce_conn *conn, u8 syndrome)
  * in flight, which are dropped silently. When its wait is over it has sent
  * again, and a gap then means a new loss.
  */
-static void tell_gap(struct uroce_conn *conn)
+static void tell_gap(struct uroce_conn *conn, const struct uroce_packet *pkt)
 {
 	const struct uroce_responder *resp = &conn->resp;
+	bool news;
 
+	if (uroce_held_take(conn, pkt, &news)) {
+		if (news)
+			tell(conn, UROCE_NAK_SEQUENCE);
+		return;
+	}
 	if (!resp->told || (resp->patience && ktime_get_ns() > resp->patience))
 		tell(conn, UROCE_NAK_SEQUENCE);
 }
@@ -412,7 +422,7 @@ static void end_reliable(struct uroce_conn *conn,
 		break;
 	case RESP_GAP:
 		conn->ops->count(conn, UROCE_CNT_OUT_OF_SEQUENCE);
-		tell_gap(conn);
+		tell_gap(conn, pkt);
 		break;
 	case RESP_RNR:
 		tell_not_ready(conn, conn->resp.rnr_timer);
@@ -423,6 +433,60 @@ static void end_reliable(struct uroce_conn *conn,
 	default:
 		refuse(conn, pkt, step);
 	}
+}
+
+/*
+ * Executes a packet that was held. If all slots for responses are in use, their
+ * responses are sent before, as if the packets had arrived one by one; @asked
+ * is set if an acknowledgement may have been sent with them.
+ */
+static enum resp_step execute_late(struct uroce_conn *conn,
+				   const struct uroce_packet *pkt, bool *asked)
+{
+	struct uroce_responder *resp = &conn->resp;
+	enum resp_step step;
+
+	if (!(pkt->op->flags & (UROCE_OP_SEND | UROCE_OP_WRITE)) &&
+	    resp_full(resp)) {
+		*asked |= resp->ack;
+		uroce_resp_run(conn);
+		if (resp->refused)
+			return RESP_DROP;
+	}
+	step = ladder(conn, pkt);
+	end_reliable(conn, pkt, step);
+	return step;
+}
+
+/*
+ * Executes the packets that are held behind the one that was missing. If one of
+ * them cannot be executed now, the peer goes back and repeats all of them.
+ */
+static void execute_held(struct uroce_conn *conn)
+{
+	struct uroce_responder *resp = &conn->resp;
+	u32 psn = resp->psn;
+	struct uroce_packet pkt;
+	bool asked = false;
+	struct sk_buff *skb;
+	enum resp_step step;
+
+	while ((skb = uroce_held_next(conn, &pkt))) {
+		step = execute_late(conn, &pkt, &asked);
+		kfree_skb(skb);
+		if (step == RESP_OK)
+			continue;
+		uroce_held_purge(conn);
+		return;
+	}
+	if (skb_queue_empty(&resp->held.packets))
+		return;
+	if (resp->psn != psn)
+		uroce_held_wait(&resp->held);
+	/* An acknowledgement that is due names what is still missing. */
+	if ((resp->ack || asked) &&
+	    (resp->syndrome & UROCE_AETH_KIND) == UROCE_AETH_ACK)
+		tell(conn, UROCE_NAK_SEQUENCE);
 }
 
 /* Executes the packet of a request, and sends the answers that are due. */
@@ -438,6 +502,8 @@ void uroce_resp_receive(struct uroce_conn *conn, const struct uroce_packet *pkt)
 		end_reliable(conn, pkt, step);
 	else
 		end_unreliable(conn, step);
+	if (unlikely(!skb_queue_empty(&resp->held.packets)))
+		execute_held(conn);
 	if (!resp->heard && resp->running) {
 		resp->heard = true;
 		conn->ops->established(conn);
@@ -456,6 +522,8 @@ void uroce_resp_start(struct uroce_conn *conn, u32 psn)
 	resp->msn = 0;
 	resp->op = 0;
 	resp->told = false;
+	resp->held.known = false;
+	resp->held.expired = false;
 	resp->told_congestion = 0;
 	resp->care = (struct uroce_care){};
 	resp->heard = false;

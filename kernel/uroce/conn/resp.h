@@ -68,6 +68,25 @@ enum resp_step uroce_resp_step(int status);
 enum resp_step uroce_resp_access(struct uroce_conn *conn, u32 rkey, u64 va,
 				 u32 len, int access);
 
+/* Is the next slot for a response in use? See response_new(). */
+static inline bool resp_full(const struct uroce_responder *resp)
+{
+	const struct uroce_response *res =
+		&resp->responses[resp->count % resp->limit];
+
+	return res->pending && !res->again;
+}
+
+/* held.c */
+extern atomic_t uroce_held_by_all;
+
+bool uroce_held_take(struct uroce_conn *conn, const struct uroce_packet *pkt,
+		     bool *news);
+struct sk_buff *uroce_held_next(struct uroce_conn *conn,
+				struct uroce_packet *pkt);
+void uroce_held_wait(struct uroce_held *held);
+void uroce_held_sign(struct uroce_conn *conn, struct sk_buff *skb);
+
 /* answer.c */
 void uroce_resp_ack(struct uroce_conn *conn, u8 syndrome, u32 psn);
 void uroce_resp_refuse(struct uroce_conn *conn, u8 syndrome, u32 psn,

@@ -69,6 +69,7 @@ struct uroce_qp;
  * @qkey_violations: one counter for all processors, since each query of the
  *	port reports it
  * @pkey_violations: likewise
+ * @held: bytes of packets that responders hold behind gaps
  * @pkeys: P_Key table; 0 is an empty entry. Requests over netlink write it
  * @faults: faults on request
  * @mirror: packet sockets on @netdev see the messages that travel without
@@ -99,6 +100,7 @@ struct uroce_dev {
 	u64 __percpu *counters;
 	atomic_t qkey_violations;
 	atomic_t pkey_violations;
+	atomic_t held;
 	u16 pkeys[UROCE_PKEYS];
 	struct uroce_faults faults;
 	bool mirror;

@@ -8,6 +8,7 @@ static const struct rdma_stat_desc descs[UROCE_COUNTERS] = {
 	[UROCE_CNT_RECEIVED_PKTS].name = "rcvd_pkts",
 	[UROCE_CNT_DUPLICATES].name = "duplicate_request",
 	[UROCE_CNT_OUT_OF_SEQUENCE].name = "out_of_seq_request",
+	[UROCE_CNT_REPEATED].name = "selective_repeat",
 	[UROCE_CNT_RNR_SENT].name = "send_rnr_err",
 	[UROCE_CNT_RNR_RECEIVED].name = "rcvd_rnr_err",
 	[UROCE_CNT_TIMEOUTS].name = "ack_timeout",

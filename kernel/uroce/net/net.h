@@ -151,11 +151,13 @@ bool uroce_packet_parse(struct uroce_packet *pkt, unsigned int start);
  * struct uroce_kept - in skb->cb of a packet that is kept
  * @start: offset of the base transport header
  * @charge: bytes that the keeper has charged for it
+ * @span: the number of sequence numbers that it takes, if the keeper sets it
  * @ce: as in struct uroce_packet
  */
 struct uroce_kept {
 	u32 start;
 	u32 charge;
+	u32 span;
 	bool ce;
 };
 

@@ -90,6 +90,19 @@ const struct uroce_op uroce_ops[256] = {
 	},
 };
 
+/*
+ * May the packet have its payload? Besides the packets with data, a NAK of
+ * selective repeat has one.
+ */
+static bool may_carry(const struct uroce_packet *pkt)
+{
+	if (likely(!pkt->len || (pkt->op->flags & UROCE_OP_PAYLOAD)))
+		return true;
+	return (pkt->bth->opcode & UROCE_OPERATION) == UROCE_ACKNOWLEDGE &&
+	       uroce_bth_selective(pkt->bth) &&
+	       pkt->len == sizeof(struct uroce_held_eth);
+}
+
 /**
  * uroce_packet_parse() - parse the packet behind the UDP header
  * @pkt: @pkt->skb is set; the other fields are filled in
@@ -118,7 +131,7 @@ bool uroce_packet_parse(struct uroce_packet *pkt, unsigned int start)
 	pkt->len = skb->len - pkt->payload - tail;
 	pkt->psn = uroce_bth_psn(pkt->bth);
 	pkt->qpn = uroce_bth_qpn(pkt->bth);
-	return !pkt->len || (pkt->op->flags & UROCE_OP_PAYLOAD);
+	return may_carry(pkt);
 }
 
 /* The specification's table of RNR timers, in units of 10 microseconds. */

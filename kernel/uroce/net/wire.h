@@ -65,8 +65,12 @@ struct uroce_bth {
 #define UROCE_BTH_FECN		BIT(31)
 #define UROCE_BTH_BECN		BIT(30)
 #define UROCE_BTH_RESV8A	GENMASK(31, 24)
-/* In @psn. */
+/*
+ * In @psn. UROCE_BTH_SELECTIVE is a reserved bit, which other devices send as
+ * zero and ignore: the sender of the packet supports selective repeat.
+ */
 #define UROCE_BTH_ACK_REQ	BIT(31)
+#define UROCE_BTH_SELECTIVE	BIT(30)
 
 static inline u32 uroce_bth_qpn(const struct uroce_bth *bth)
 {
@@ -86,6 +90,11 @@ static inline u32 uroce_bth_pad(const struct uroce_bth *bth)
 static inline bool uroce_bth_ack_req(const struct uroce_bth *bth)
 {
 	return bth->psn & cpu_to_be32(UROCE_BTH_ACK_REQ);
+}
+
+static inline bool uroce_bth_selective(const struct uroce_bth *bth)
+{
+	return bth->psn & cpu_to_be32(UROCE_BTH_SELECTIVE);
 }
 
 /* The P_Key of the partition that all ports are in, and its parts. */
@@ -176,6 +185,19 @@ enum uroce_syndrome {
 	UROCE_NAK_INVALID	= 0x61,
 	UROCE_NAK_ACCESS	= 0x62,
 	UROCE_NAK_OPERATION	= 0x63,
+};
+
+/*
+ * Selective repeat: the payload of a NAK for a sequence error, from a responder
+ * with UROCE_BTH_SELECTIVE to a requester with it. The packet of the NAK's
+ * sequence number is missing. Bit i of word w is set if the responder holds the
+ * packet whose sequence number is higher by 1 + 64 * w + i.
+ */
+#define UROCE_HELD_WORDS 4
+#define UROCE_HELD_SPAN (64 * UROCE_HELD_WORDS)
+
+struct uroce_held_eth {
+	__be64 held[UROCE_HELD_WORDS];
 };
 
 /* The reserved bytes at the end of a congestion notification packet. */

@@ -34,14 +34,24 @@ bool uroce_move_comes_by(const struct uroce_remote *w,
 	return alt && comes_by(w, alt, pkt);
 }
 
+/*
+ * The responder takes another path. The packets that it holds behind a gap came
+ * by the former one. Context: resp.lock.
+ */
+static void take_path(struct uroce_remote *w, const struct uroce_alt *to)
+{
+	uroce_flow_release(&w->resp_flow);
+	w->resp_flow = uroce_remote_way(w->qp, &to->flow);
+	uroce_held_purge(&w->conn);
+}
+
 /* The requester follows later. Context: resp.lock. */
 static void move(struct uroce_remote *w)
 {
 	struct uroce_qp *qp = w->qp;
 
 	uroce_mig_move(qp);
-	uroce_flow_release(&w->resp_flow);
-	w->resp_flow = uroce_remote_way(qp, &qp->moved->flow);
+	take_path(w, qp->moved);
 	WRITE_ONCE(w->conn.pkey, pkey_of(qp, qp->moved));
 	WRITE_ONCE(w->conn.mig, UROCE_BTH_MIG);
 }
@@ -57,10 +67,9 @@ void uroce_remote_follow(struct uroce_qp *qp)
 	const struct uroce_alt *to = qp->moved;
 
 	if (w && to) {
+		take_path(w, to);
 		uroce_flow_release(&w->req_flow);
-		uroce_flow_release(&w->resp_flow);
 		w->req_flow = uroce_remote_way(qp, &to->flow);
-		w->resp_flow = w->req_flow;
 		WRITE_ONCE(w->moves, w->moves + 1);
 	}
 	uroce_mig_follow(qp);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Connections over packets, of queue pairs whose peer is on another host. */
+#include <linux/moduleparam.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <net/inet_ecn.h>
@@ -8,6 +9,10 @@
 #include "compat.h"
 #include "move.h"
 #include "remote.h"
+
+static bool selective = true;
+module_param(selective, bool, 0644);
+MODULE_PARM_DESC(selective, "repeat only missing packets to peers that can");
 
 /* Maximum number of answers that wait until the send queue is run. */
 #define ANSWERS_MAX 1024
@@ -457,6 +462,8 @@ void uroce_remote_changed(struct uroce_qp *qp, bool way)
 	if (way) {
 		qp->av.dev_id = 0;
 		take_way(w);
+		/* Packets that are held came from the former address. */
+		uroce_held_purge(&w->conn);
 	}
 	if (!w->began)
 		return;
@@ -499,6 +506,8 @@ void uroce_remote_begin(struct uroce_qp *qp, struct uroce_spare *spare)
 	w->conn.peer = qp->attr.dest_qp_num;
 	w->conn.mtu = qp->mtu;
 	w->conn.pace = &qp->sq.pace;
+	w->conn.selective = READ_ONCE(selective) && uroce_qp_is_reliable(qp);
+	w->conn.resp.held.budget = &qp->dev->held;
 	w->conn.resp.counted = uroce_cntrs_served_by(qp);
 	take_way(w);
 	uroce_resp_start(&w->conn, qp->attr.rq_psn & UROCE_PSN_MASK);
@@ -511,11 +520,16 @@ void uroce_remote_begin(struct uroce_qp *qp, struct uroce_spare *spare)
 	spin_unlock_bh(&qp->sq.lock);
 }
 
-/* The P_Key of the queue pair has changed. Context: both locks. */
+/*
+ * The P_Key of the queue pair may have changed. Packets that are held behind a
+ * gap were accepted with the former one. Context: both locks.
+ */
 void uroce_remote_partition(struct uroce_qp *qp)
 {
-	if (qp->remote)
-		WRITE_ONCE(qp->remote->conn.pkey, qp->pkey);
+	if (!qp->remote || qp->remote->conn.pkey == qp->pkey)
+		return;
+	WRITE_ONCE(qp->remote->conn.pkey, qp->pkey);
+	uroce_held_purge(&qp->remote->conn);
 }
 
 /*
@@ -557,6 +571,7 @@ void uroce_remote_end(struct uroce_qp *qp)
 	if (!w)
 		return;
 	uroce_conn_stop(&w->conn);
+	uroce_held_purge(&w->conn);
 	wire_empty(w);
 	skb_queue_purge(&w->answers);
 	call_rcu(&w->rcu, wire_free_rcu);

@@ -491,6 +491,7 @@ static void op_rerun(struct uroce_conn *conn, bool response)
 	}
 	spin_lock_bh(&qp->resp.lock);
 	/* In the error state the memory belongs to the process again. */
+	uroce_held_check(conn, !uroce_qp_listens(qp));
 	if (uroce_qp_listens(qp))
 		uroce_resp_run(conn);
 	spin_unlock_bh(&qp->resp.lock);
