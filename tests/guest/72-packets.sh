@@ -15,6 +15,7 @@
 need_far_and_near || exit 1
 
 run_test "uroce packets: RC (adv21)" 300 program packets
+run_test "uroce packets: gaps (adv21)" 100 program packets_gaps
 run_test "uroce packets: UD (adv21)" 150 program packets_ud
 run_test "uroce packets: XRC (adv21)" 300 program packets_xrc
 # A response is sent again while the first one may still be queued, and one skb cannot be queued twice.

@@ -518,6 +518,8 @@ static void random_bytes(void)
 		packet_fill(&p, len, n);
 		for (uint32_t i = random_next() % 3; i; i--)
 			p.byte[random_next() % 60] = random_next();
+		/* Packets of a peer that repeats selectively may be held. */
+		p.byte[8] ^= random_next() & 0x40;
 		put32(p.byte + 4, peer.qpn);
 		if (!(random_next() % 16))
 			p.len = random_next() % (p.len + 1);

@@ -187,6 +187,37 @@ static void migrates(void)
 	CHECK(next_event(IBV_EVENT_PATH_MIG), "event");
 }
 
+/* A message that shows selective repeat, and asks for an answer. */
+static void send_selective(uint32_t psn)
+{
+	struct packet p;
+
+	message(&p, psn, false);
+	p.byte[8] |= 0x40;
+	packet_send(&p);
+}
+
+/* A message behind a gap waits for the one before it, but only if that comes by the same path. */
+static void held_behind_gap(void)
+{
+	become_armed();
+	send_selective(env.psn);
+	want_message(true, "a message of a peer that repeats selectively");
+	send_by("10.89.0.2", "10.89.0.1", env.psn + 1, false);
+	send_by("10.89.0.2", "10.89.0.1", env.psn, false);
+	want_message(true, "the missing message");
+	want_message(true, "the message that was held");
+	send_by("10.89.0.2", "10.89.0.1", env.psn + 1, false);
+	want_message(false, "a message behind a gap");
+	send_by(FAR_ALT, NEAR_ALT, env.psn, true);
+	want_message(true, "the missing message, by the alternate path");
+	want_message(false, "the message that was held, of the former path");
+	want_state(IBV_MIG_MIGRATED, "the missing message, by the alternate path");
+	CHECK(next_event(IBV_EVENT_PATH_MIG), "event");
+	send_by(FAR_ALT, NEAR_ALT, env.psn, true);
+	want_message(true, "the message again, by the new path");
+}
+
 /* Answers to packets that were never sent have no effect, others make the queue pair migrate. */
 static void by_answers(void)
 {
@@ -229,6 +260,7 @@ static const struct test_case cases[] = {
 	{ "refused", refused },
 	{ "too_early", too_early },
 	{ "migrates", migrates },
+	{ "held_behind_gap", held_behind_gap },
 	{ "by_answers", by_answers },
 	{ "on_primary", on_primary },
 	{ "close", close_all },

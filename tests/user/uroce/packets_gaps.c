@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * adv21. A peer that repeats single packets sends forged answers about gaps, see packets.h, and
+ * messages behind gaps.
+ */
+#include "endpoint.h"
+
+static void ask_send(void)
+{
+	struct ibv_sge sge = { (uintptr_t)inbox(), 8, env.inbox->lkey };
+	struct ibv_send_wr wr = {
+		.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
+	}, *bad;
+
+	CHECK_ERR(ibv_post_send(env.qp, &wr, &bad), 0);
+}
+
+/* A NAK with bits of the packets that are held: @first, and @len bytes of @rest. */
+static void name_held(uint64_t first, uint8_t rest, uint32_t len)
+{
+	struct packet p;
+
+	packet_begin(&p, ACKNOWLEDGE, PSN, 0);
+	p.byte[8] = 0x40;
+	put32(p.byte + 12, 0x60000001);
+	put64(p.byte + 16, first);
+	p.len += 12;
+	packet_fill(&p, len, rest);
+	packet_send(&p);
+}
+
+static void acknowledge(uint32_t psn)
+{
+	struct packet p;
+
+	packet_begin(&p, ACKNOWLEDGE, psn, 0);
+	put32(p.byte + 12, 0x1f000001);
+	p.len += 4;
+	packet_send(&p);
+}
+
+/*
+ * The peer asks for packets again and again, and claims to hold some that were never sent. It
+ * gets a limited number of packets, and nothing completes.
+ */
+static void forged_gaps(void)
+{
+	uint64_t before = hw_counter(dev_wanted(), "selective_repeat"), repeated;
+	struct ibv_wc wc;
+
+	restart();
+	for (int i = 0; i < 4; i++)
+		ask_send();
+	for (int n = 0; n < 300; n++) {
+		name_held(random_next() % 16, 0, 24);
+		name_held(random_next(), random_next(), 24);
+		name_held(1, 0, 4 * (random_next() % 10));
+	}
+	CHECK(wait_wc(env.cq, &wc, 50) == 0, "a completion, %s", ibv_wc_status_str(wc.status));
+	repeated = hw_counter(dev_wanted(), "selective_repeat") - before;
+	CHECK(repeated && repeated <= 40, "%llu packets were repeated",
+	      (unsigned long long)repeated);
+	acknowledge(PSN + 3);
+	for (int i = 0; i < 4; i++)
+		WANT_WC(env.cq, &wc, IBV_WC_SUCCESS);
+	restart();
+}
+
+/* A message that is number @ahead behind the first one. */
+static void message(int32_t ahead)
+{
+	struct packet p;
+
+	packet_begin(&p, SEND_ONLY_IMM, PSN + ahead, 8);
+	p.byte[8] |= 0x40;
+	put32(p.byte + 12, ahead);
+	p.len += 4;
+	packet_fill(&p, 8, ahead);
+	packet_send(&p);
+}
+
+static void want_message(int32_t ahead)
+{
+	struct ibv_wc wc;
+
+	WANT_WC(env.cq, &wc, IBV_WC_SUCCESS);
+	CHECK(wc.byte_len == 8 && ntohl(wc.imm_data) == (uint32_t)ahead,
+	      "message %u of %u bytes instead of %d", ntohl(wc.imm_data), wc.byte_len, ahead);
+}
+
+/*
+ * Messages behind a gap come in any order, twice, and with numbers that are too far ahead. They
+ * arrive in their order, each once.
+ */
+static void behind_a_gap(void)
+{
+	static const int32_t ahead[] = { 4, 2, 4, 301, 3, 2, 257, 0, 1 << 22 };
+	struct ibv_wc wc;
+
+	restart();
+	message(0);
+	want_message(0);
+	for (size_t i = 0; i < ARRAY_SIZE(ahead); i++)
+		message(ahead[i]);
+	CHECK(wait_wc(env.cq, &wc, 20) == 0, "a message behind a gap");
+	for (size_t i = 0; i < ARRAY_SIZE(ahead); i++)
+		message(ahead[i]);
+	message(1);
+	for (int i = 1; i < 5; i++)
+		want_message(i);
+	CHECK(wait_wc(env.cq, &wc, 20) == 0, "one message too many");
+	CHECK(is(inbox(), 8, 4), "the last message is not the last one");
+	restart();
+}
+
+static const struct test_case cases[] = {
+	{ "open", open_all },
+	{ "forged_gaps", forged_gaps },
+	{ "behind_a_gap", behind_a_gap },
+	{ "close", close_all },
+};
+
+TEST_MAIN("packets_gaps", cases, 60)
