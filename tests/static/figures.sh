@@ -21,6 +21,7 @@ TABLES = {
     "perftest": ("perftest.tsv", (0, 1, 2)),
     "between two guests": ("wire.tsv", (0, 1, (1, 0))),
     "over a veth": ("veth.tsv", (0, 1, (1, 0))),
+    "packets lost": ("loss.tsv", (0, 1, (1, 0))),
     "object, measured": ("memory.tsv", (0, 1)),
 }
 UNITS = {"": 1, "k": 1e3, "M": 1e6, "KB": 1e3}
