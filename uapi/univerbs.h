@@ -435,6 +435,8 @@ enum univ_rx_hash_fault {
  *	Bound: number of processors.
  * @UNIV_DMAH_FAULT_AFFINITY: The caller may not run on the processor. Value:
  *	given processor.
+ * @UNIV_DMAH_FAULT_ON_DEMAND: A region of on-demand paging cannot use a handle.
+ *	Value: access flags.
  */
 enum univ_dmah_fault {
 	UNIV_DMAH_FAULT_NO_PH,
@@ -443,6 +445,7 @@ enum univ_dmah_fault {
 	UNIV_DMAH_FAULT_MEM_TYPE,
 	UNIV_DMAH_FAULT_CPU,
 	UNIV_DMAH_FAULT_AFFINITY,
+	UNIV_DMAH_FAULT_ON_DEMAND,
 };
 
 /**

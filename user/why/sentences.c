@@ -322,6 +322,9 @@ void univ_explain_dmah(struct univ_line *line, const struct univ_failure *f)
 		univ_say(line, "this thread may not run on processor %llu (sched_setaffinity, taskset, "
 			 "cpuset)", (ull)f->value);
 		return;
+	case UNIV_DMAH_FAULT_ON_DEMAND:
+		univ_say(line, "a region of on-demand paging (IBV_ACCESS_ON_DEMAND) cannot use a DMA handle");
+		return;
 	}
 	univ_say(line, "there is no processor %llu; the host has at most %llu, counted from 0",
 		 (ull)f->value, (ull)f->bound);

@@ -120,6 +120,17 @@ void univ_dmah_put(struct univ_dmah *dmah)
 		univ_object_put(&dmah->obj);
 }
 
+/*
+ * The hints are for pages that are pinned, and mlx5 refuses such a region, too.
+ */
+int univ_dmah_check_access(struct univ_hdr *hdr, u32 access)
+{
+	if (!(access & IB_ACCESS_ON_DEMAND))
+		return 0;
+	return univ_explain(hdr, -EOPNOTSUPP, UNIV_REASON_DMAH,
+			    UNIV_DMAH_FAULT_ON_DEMAND, access, 0);
+}
+
 void univ_mr_use_dmah(struct univ_mr *mr, struct univ_dmah *dmah)
 {
 	mr->dmah = dmah;

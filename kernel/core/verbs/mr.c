@@ -198,6 +198,8 @@ int univ_mr_reg_ioctl(struct univ_call *call, void *arg)
 	if (!ret)
 		ret = univ_mr_check_range(dev->ib, &cmd->hdr, &range,
 					  cmd->access);
+	if (!ret && cmd->dmah)
+		ret = univ_dmah_check_access(&cmd->hdr, cmd->access);
 	if (ret)
 		return ret;
 	pd = univ_pd_get(call->ctx, cmd->pd, &cmd->hdr);
@@ -446,6 +448,8 @@ int univ_mr_rereg_ioctl(struct univ_call *call, void *arg)
 	ret = mr_rereg_check(call->ctx->dev, cmd);
 	if (!ret && mr->kind != UNIV_MR_MEMORY)
 		ret = univ_explain_driver(&cmd->hdr, -EOPNOTSUPP);
+	if (!ret && mr->dmah && cmd->change & IB_MR_REREG_ACCESS)
+		ret = univ_dmah_check_access(&cmd->hdr, cmd->access);
 	if (!ret)
 		ret = mr_rereg_locked(call, mr, cmd);
 	univ_object_put(obj);

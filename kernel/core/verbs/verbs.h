@@ -121,6 +121,8 @@ int univ_dm_destroy(struct univ_object *obj);
 struct univ_dmah *univ_dmah_get(struct univ_context *ctx, u32 handle,
 				struct univ_hdr *hdr);
 void univ_dmah_put(struct univ_dmah *dmah);
+/* Whether a region with a handle can have the access flags @access. */
+int univ_dmah_check_access(struct univ_hdr *hdr, u32 access);
 /* The region, which is not announced yet, uses the handle, or none if NULL. */
 void univ_mr_use_dmah(struct univ_mr *mr, struct univ_dmah *dmah);
 int univ_dmah_destroy(struct univ_object *obj);

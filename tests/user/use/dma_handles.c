@@ -125,20 +125,16 @@ static void regions(void)
 	struct ibv_mr_init_attr attr = {
 		.length = LEN, .access = ALL_ACCESS, .comp_mask = IBV_REG_MR_MASK_ADDR | IBV_REG_MR_MASK_DMAH,
 	};
-	struct ibv_device_attr_ex ex;
 	struct ibv_mr *mr[2];
 
 	if (!set_up())
 		return;
-	NEED_OK(ibv_query_device_ex(p.dev.ctx, NULL, &ex));
 	attr.addr = p.buf[1];
 	attr.dmah = handle_of(p.dev.ctx);
 	for (int i = 0; i < 2; i++) {
 		mr[i] = ibv_reg_mr_ex(p.pd, &attr);
 		NEED_PTR(mr[i], "reg_mr_ex");
 		write_through(&p, mr[i], (uintptr_t)p.buf[1], p.buf[1], LEN, 80 + i);
-		if (ex.odp_caps.general_caps & IBV_ODP_SUPPORT)
-			attr.access |= IBV_ACCESS_ON_DEMAND;
 	}
 	for (int i = 0; i < 2; i++) {
 		CHECK_ERR(ibv_dealloc_dmah(attr.dmah), EBUSY);
@@ -151,6 +147,37 @@ static void regions(void)
 	attr.dmah = handle_of(p.dev.ctx);
 	attr.length = 0;
 	CHECK_NULL(ibv_reg_mr_ex(p.pd, &attr), EINVAL);
+	CHECK_ERR(ibv_dealloc_dmah(attr.dmah), 0);
+	pair_close(&p);
+}
+
+/* Neither a new region nor an old one with a handle becomes one of on-demand paging. */
+static void on_demand(void)
+{
+	struct ibv_mr_init_attr attr = {
+		.length = LEN, .access = ALL_ACCESS | IBV_ACCESS_ON_DEMAND,
+		.comp_mask = IBV_REG_MR_MASK_ADDR | IBV_REG_MR_MASK_DMAH,
+	};
+	struct ibv_device_attr_ex ex;
+	struct ibv_mr *mr;
+
+	if (!set_up())
+		return;
+	NEED_OK(ibv_query_device_ex(p.dev.ctx, NULL, &ex));
+	if (!(ex.odp_caps.general_caps & IBV_ODP_SUPPORT))
+		SKIP("the device has no on-demand paging");
+	attr.addr = p.buf[1];
+	attr.dmah = handle_of(p.dev.ctx);
+	CHECK_NULL(ibv_reg_mr_ex(p.pd, &attr), EOPNOTSUPP);
+	CHECK(strstr(why_text(), "on-demand paging"), "explained as: %s", why_text());
+	attr.access = ALL_ACCESS;
+	mr = ibv_reg_mr_ex(p.pd, &attr);
+	NEED_PTR(mr, "reg_mr_ex");
+	CHECK(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ALL_ACCESS | IBV_ACCESS_ON_DEMAND) &&
+	      errno == EOPNOTSUPP && strstr(why_text(), "on-demand paging"), "explained as: %s", why_text());
+	CHECK_ERR(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ALL_ACCESS), 0);
+	write_through(&p, mr, (uintptr_t)p.buf[1], p.buf[1], LEN, 90);
+	CHECK_ERR(ibv_dereg_mr(mr), 0);
 	CHECK_ERR(ibv_dealloc_dmah(attr.dmah), 0);
 	pair_close(&p);
 }
@@ -244,6 +271,7 @@ static const struct test_case cases[] = {
 	{ "hints", hints },
 	{ "affinity", affinity },
 	{ "regions", regions },
+	{ "on_demand", on_demand },
 	{ "other_memory", other_memory },
 	{ "wrong_handles", wrong_handles },
 	{ "left", left },
