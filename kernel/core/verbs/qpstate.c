@@ -324,7 +324,8 @@ u32 univ_qp_attr_mask(const struct univ_qp *qp, u32 mask)
 
 /*
  * Checks whether ibv_modify_qp(3) can do this. Returns 0, -EINVAL or -EPERM,
- * with the attribute in the reason. Context: qp->mutex is held.
+ * with the attribute in the reason, or -EOPNOTSUPP, as drivers do, for a limit
+ * of the rate that the device does not have. Context: qp->mutex is held.
  */
 int univ_qp_check_modify(struct univ_qp *qp, const struct univ_qp_attr *attr,
 			 struct univ_hdr *hdr)
@@ -332,6 +333,8 @@ int univ_qp_check_modify(struct univ_qp *qp, const struct univ_qp_attr *attr,
 	int ret;
 
 	lockdep_assert_held(&qp->mutex);
+	if (attr->attr_mask & IB_QP_RATE_LIMIT && !univ_rate_offered(qp))
+		return univ_explain_driver(hdr, -EOPNOTSUPP);
 	ret = qp_check_masks(qp, attr, hdr);
 	if (!ret)
 		ret = qp_check_bounds(qp, attr, hdr);

@@ -199,8 +199,29 @@ static void limits(void)
 	tear_down(&p);
 }
 
+/* A queue pair of raw packets gets no limit. The attribute is one of its type, so it is not a wrong one. */
+static void raw_packets(void)
+{
+	struct pair_want want = { .stay_reset = 1, .type = IBV_QPT_RAW_PACKET };
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = PORT, .rate_limit = 5000 };
+	struct ibv_qp_rate_limit_attr rate = { .rate_limit = 5000 };
+	struct pair p;
+
+	pair_open(&p, &want);
+	NEED_OK(ibv_modify_qp(p.qp[0], &attr, IBV_QP_STATE | IBV_QP_PORT));
+	attr.qp_state = IBV_QPS_RTR;
+	NEED_OK(ibv_modify_qp(p.qp[0], &attr, IBV_QP_STATE));
+	attr.qp_state = IBV_QPS_RTS;
+	CHECK_ERR(ibv_modify_qp(p.qp[0], &attr, IBV_QP_STATE | IBV_QP_RATE_LIMIT), EOPNOTSUPP);
+	CHECK(why_reason() == UNIV_REASON_UNSUPPORTED, "explained as: %s", why_text());
+	CHECK_ERR(ibv_modify_qp_rate_limit(p.qp[0], &rate), EOPNOTSUPP);
+	CHECK_ERR(ibv_modify_qp(p.qp[0], &attr, IBV_QP_STATE), 0);
+	pair_close(&p);
+}
+
 static const struct test_case cases[] = {
 	{ "limits", limits },
+	{ "raw_packets", raw_packets },
 	{ "rc", rc },
 	{ "uc", uc },
 	{ "ud", ud },
