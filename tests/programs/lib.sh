@@ -194,6 +194,14 @@ expect() {
 	done
 }
 
+# unpack_rdma_core ROOT DIR: copies rdma-core's tests into DIR. Debian ships them as documentation, most of them compressed.
+unpack_rdma_core() {
+	local from=${1%/}/usr/share/doc/rdma-core/tests to=$2/tests
+	[ -d "$from" ] && [ -e "${1%/}/usr/lib/python3/dist-packages/pyverbs" ] || skip "rdma-core or python3-pyverbs is not installed"
+	[ ! -d "$to" ] || return 0
+	mkdir -p "$to" && cp "$from"/* "$to" && gzip -d "$to"/*.gz
+}
+
 # next_port: sets $port to a port that no test in this guest has used.
 # shellcheck disable=SC2034
 next_port() {

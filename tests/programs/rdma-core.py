@@ -7,6 +7,7 @@
 # the start of what it says, and "unexpected" otherwise. Exits 1 if one failed, was unexpected, or if none passed.
 
 import errno
+import multiprocessing
 import re
 import sys
 import unittest
@@ -72,6 +73,8 @@ def add_address(self, dev, port, index):
     self.args.append([dev, port, index, *address])
 
 
+# Tests start processes with objects that cannot be copied. Python forks for that, since 3.14 only on request.
+multiprocessing.set_start_method("fork")
 sys.argv[1:] = ["--dev", device]
 from args_parser import parser  # noqa: E402
 

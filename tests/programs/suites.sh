@@ -9,14 +9,6 @@
 
 wants_suites() { in_one_guest && { [ "$UNIV_LINK" = uroce ] || [ -n "${ONLY:-}" ]; }; }
 
-# Debian ships these tests as documentation, most of them compressed.
-unpack_rdma_core() {
-	local from=/usr/share/doc/rdma-core/tests to=$UNIV_STATE/rdma-core/tests
-	[ -d $from ] && [ -e /usr/lib/python3/dist-packages/pyverbs ] || skip "rdma-core or python3-pyverbs is not installed"
-	[ ! -d "$to" ] || return 0
-	mkdir -p "$to" && cp $from/* "$to" && gzip -d "$to"/*.gz
-}
-
 # rdma_core REGEX: runs the tests whose names match.
 rdma_core() {
 	local skips=("$UNIV_REPO/tests/programs/rdma-core-skips") reasons=$UNIV_STATE/rdma-core/skips
@@ -24,7 +16,7 @@ rdma_core() {
 	# The stock stack's test of an atomic write fails instead of being skipped on rdma_rxe of 6.1, which has no
 	# atomic write.
 	[ "$STACK" != stock ] || set -- '^(?!.*test_qp_ex_rc_atomic_write)'
-	unpack_rdma_core && cat "${skips[@]}" >"$reasons" || return
+	unpack_rdma_core / "$UNIV_STATE/rdma-core" && cat "${skips[@]}" >"$reasons" || return
 	on_stack "$STACK" "$UNIV_REPO/tests/programs/rdma-core.py" "$UNIV_STATE/rdma-core" "$DEVICE" "$reasons" "$@"
 }
 
