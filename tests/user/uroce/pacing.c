@@ -118,10 +118,11 @@ static void ended(enum ibv_qp_type type, enum ibv_wr_opcode op)
 	struct pair p;
 
 	set_up(&p, &(struct pair_want){ .type = type });
-	limit(&p, 8, 1);
+	/* The first wait lasts for half of the burst, which is 65 seconds. */
+	limit(&p, 1, 16384);
 	for (int i = 0; i < 20; i++)
 		post_part(&p, op, 1000, i == 19);
-	CHECK(!wait_wc(p.cq[0], &wc, 100), "20 KB need 20 seconds at this rate");
+	CHECK(!wait_wc(p.cq[0], &wc, 100), "20 KB need more than 30 seconds at this rate");
 	limit(&p, 0, 0);
 	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
 	tear_down(&p);
@@ -170,6 +171,26 @@ static void patient(void)
 	set_up(&p, &want);
 	limit(&p, 200, 1);
 	CHECK(take(&p, IBV_WR_RDMA_WRITE, 1, 20000) > 400000000, "20 KB at 200 kbit/s");
+	tear_down(&p);
+}
+
+/*
+ * A packet asks for an acknowledgement if the next one has to wait for longer than the
+ * timeout. The first wait lasts for half of the burst of one packet, about a second.
+ */
+static void no_timeouts(void)
+{
+	struct pair_want want = { .timeout = 17 };
+	uint64_t before;
+	uint32_t mtu;
+	struct pair p;
+
+	set_up(&p, &want);
+	mtu = 128 << p.dev.port.active_mtu;
+	limit(&p, mtu / 256, 1);
+	before = hw_counter(dev_wanted(), "ack_timeout");
+	CHECK(take(&p, IBV_WR_RDMA_WRITE, 1, 2 * mtu) > 1000000000, "two packets");
+	CHECK(hw_counter(dev_wanted(), "ack_timeout") == before, "an answer was missed");
 	tear_down(&p);
 }
 
@@ -228,6 +249,7 @@ static const struct test_case cases[] = {
 	{ "ended_early", ended_early },
 	{ "by_modify", by_modify },
 	{ "patient", patient },
+	{ "no_timeouts", no_timeouts },
 };
 
 TEST_MAIN("pacing", cases, 90)
