@@ -190,8 +190,8 @@ static void own_multicast(void)
 	union ibv_gid group = { .raw = { [10] = 0xff, [11] = 0xff, 239, 1, 2, 4 } };
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED, .num_sge = 1 }, *bad;
 	struct ibv_recv_wr recv = { .wr_id = 9, .num_sge = 1 }, *bad_recv;
+	struct ibv_sge sge, room;
 	struct ibv_ah_attr attr;
-	struct ibv_sge sge;
 	struct ibv_wc wc;
 	struct ibv_qp *qp;
 	struct pair p;
@@ -204,7 +204,10 @@ static void own_multicast(void)
 		return;
 	}
 	sge = pair_sge(&p, 0, 0, 300);
-	wr.sg_list = recv.sg_list = &sge;
+	/* There is room for the headers, too, so the message would fit. */
+	room = pair_sge(&p, 0, 4096, 1024);
+	wr.sg_list = &sge;
+	recv.sg_list = &room;
 	CHECK_ERR(ibv_attach_mcast(qp, &group, 0), 0);
 	CHECK_ERR(ibv_attach_mcast(p.qp[1], &group, 0), 0);
 	CHECK_ERR(ibv_post_recv(qp, &recv, &bad_recv), 0);
