@@ -101,6 +101,10 @@ def place(mutation, text):
     hits = [hit for hit in pattern(mutation.old).finditer(text, *body)]
     if len(hits) != 1:
         return None, "old occurs %d times in %s" % (len(hits), mutation.function)
+    # Not in the middle of one, such as a declaration
+    before = re.sub(r"/\*.*?\*/", "", text[body[0]:hits[0].start()], flags=re.S).rstrip()
+    if mutation.is_statement and not re.search(r"([;{}):]|\b(else|do)|^)$", before):
+        return None, "old is only a part of a statement in %s" % mutation.function
     return hits[0].span(), None
 
 
@@ -168,8 +172,8 @@ def wrong_test(test):
 
 
 def is_expression(text):
-    """Whether it looks like a whole one: no statement, every parenthesis closed, a colon for each question mark."""
-    if re.match(r"(if|for|while|do|switch|return|goto|break|continue)\b", text):
+    """Whether it looks like a whole one: no statement, nothing after an operator, parentheses closed, ? with a colon."""
+    if re.match(r"(if|for|while|do|switch|return|goto|break|continue)\b", text) or re.search(r"(&&|\|\||[=,])$", text):
         return False
     depth, questions = 0, 0
     for char in re.sub(r"\"(\\.|[^\"])*\"|'(\\.|[^'])*'", "0", text):
@@ -192,6 +196,16 @@ def wrong(mutation, text):
     return [each for each in found if each]
 
 
+def by_area(listed):
+    """For each area how many mutations a test kills, have no effect, and are open."""
+    rows = collections.OrderedDict()
+    for mutation in listed:
+        row = rows.setdefault(mutation.area, [0, 0, 0])
+        row[1 if mutation.same else 2 if mutation.open else 0] += 1
+    rows["all"] = [sum(column) for column in zip(*rows.values())]
+    return ["%-12s %4d killed %4d alike %4d open" % (area, *row) for area, row in rows.items()]
+
+
 def check():
     """Prints what is wrong with the list; 0 if nothing is."""
     listed = read_list()
@@ -204,7 +218,7 @@ def check():
             found += ["%s/%s (%s): %s" % (mutation.area, mutation.name, file, each) for each in wrong(mutation, text)]
         if not found:
             planted(text, of_file)
-    print("\n".join(found + ["%d mutations in %d areas" % (len(listed), len({each.area for each in listed}))]))
+    print("\n".join(found + by_area(listed)))
     return 1 if found else 0
 
 
