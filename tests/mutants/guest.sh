@@ -7,6 +7,7 @@
 #   packets PROGRAM [CASE]...        over uroce, whose queue pairs use packets even within a host
 #   wire PROGRAM [CASE]...           over two uroce devices in two namespaces
 #   loss|duplicate|reorder|corrupt PROGRAM [CASE]...      the same over a bad network
+#   paths PROGRAM [CASE]...          the same between devices that have two addresses each
 #   script NAME [rxe|uroce]          a script of tests/guest, on devices of that kind
 #   kunit SUITE [CASE]...            on the test kernel
 # The outcome of each goes to $UNIV_LOGDIR/results, a line: "begin NUMBER", then "lives", "dies" or "ends NUMBER SECONDS
@@ -31,12 +32,13 @@ choose() {
 	echo "$1" >/sys/module/univ_mutant/parameters/number
 }
 
-bad_network() {
+prepare_network() {
 	case $1 in
 	loss) network loss 10% ;;
 	duplicate) network duplicate 10% ;;
 	reorder) network delay 1ms reorder 90% 50% ;;
 	corrupt) network corrupt 10% ;;
+	paths) second_addresses ;;
 	wire) ;;
 	esac
 }
@@ -47,7 +49,7 @@ set_up() {
 	rxe|uroce) use_link "$1" && need_univerbs ;;
 	packets) use_link uroce && need_univerbs && echo 0 >/sys/module/uroce/parameters/local ;;
 	script|kunit) ;;
-	*) load_univerbs && UNIV_LINK=uroce link_module=uroce load_link && far_and_near && bad_network "$1" ;;
+	*) load_univerbs && UNIV_LINK=uroce link_module=uroce load_link && far_and_near && prepare_network "$1" ;;
 	esac
 }
 
@@ -70,6 +72,7 @@ with_kind() {
 		;;
 	rxe) UNIV_LINK=rxe program "$@" && resources_unchanged ;;
 	uroce|packets) UNIV_LINK=uroce program "$@" && resources_unchanged ;;
+	paths) UNIV_LINK=uroce UNIV_TEST_DEVICE=w-near UNIV_TEST_PEER=w-far migrate "$@" && resources_unchanged ;;
 	*) UNIV_LINK=uroce UNIV_TEST_DEVICE=w-near UNIV_TEST_PEER=w-far program "$@" && resources_unchanged ;;
 	esac
 }

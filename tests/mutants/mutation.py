@@ -28,7 +28,7 @@ import re
 HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.dirname(os.path.dirname(HERE))
 
-KINDS = ("rxe", "uroce", "packets", "wire", "loss", "duplicate", "reorder", "corrupt", "script", "kunit")
+KINDS = ("rxe", "uroce", "packets", "wire", "loss", "duplicate", "reorder", "corrupt", "paths", "script", "kunit")
 # On the test kernel; a test of KUnit always runs there
 TEST = "test"
 KNOWN_WORDS = ("in", "old", "new", "by", "same", "open")
