@@ -139,6 +139,7 @@ static void remote_keys(void)
 	struct ibv_pd *pd2;
 	struct ibv_sge sge;
 	struct pair p;
+	uint32_t gone;
 
 	pair_open(&p, NULL);
 	pair_open(&innocent, NULL);
@@ -167,6 +168,13 @@ static void remote_keys(void)
 	wr = write_wr(&p, &sge);
 	wr.wr.rdma.rkey = mr2->rkey;
 	want_failure(&p, &wr, ACCESS, "writing where only reading is allowed");
+	gone = mr2->rkey;
+	CHECK_ERR(ibv_dereg_mr(mr2), 0);
+	mr2 = ibv_reg_mr(p.pd, p.buf[1], 4096, ALL_ACCESS);
+	NEED_PTR(mr2, "reg_mr");
+	wr = write_wr(&p, &sge);
+	wr.wr.rdma.rkey = gone;
+	want_failure(&p, &wr, ACCESS, "the key of a former region, after the next one was registered");
 	CHECK_ERR(ibv_dereg_mr(mr2), 0);
 
 	pd2 = ibv_alloc_pd(p.dev.ctx);
