@@ -297,6 +297,31 @@ static void lying_sums(void)
 	wire_close(&w);
 }
 
+/* No checksum is made over more bytes than a frame has: it leaves as it was posted. */
+static void sums_beyond(void)
+{
+	struct flow_attr flow = flow_of(IBV_FLOW_ATTR_NORMAL, 0);
+	struct ibv_flow *made;
+	struct iphdr *ip;
+	struct wire w;
+	struct got got;
+	uint32_t len;
+
+	wire_open(&w);
+	spec_dst(&flow, w.near.mac);
+	made = flow_create(&w.near, &flow);
+	len = make_udp(w.frame, w.near.mac, w.far.mac, 5004, 100);
+	ip = (void *)(w.frame + HDR);
+	for (uint16_t more = 1; more < 100; more += 33) {
+		ip->tot_len = htobe16((uint16_t)(len - HDR + more));
+		send_frame_flags(&w.far, w.frame, len, IBV_SEND_IP_CSUM);
+		WANT_FRAME(&w.near, &got, w.frame, len);
+		give_back(&w.near, &got);
+	}
+	CHECK_ERR(ibv_destroy_flow(made), 0);
+	wire_close(&w);
+}
+
 /* Frames whose headers lie about lengths harm nothing, with and without checksums to be made. */
 static void garbage(void)
 {
@@ -348,6 +373,7 @@ static const struct test_case cases[] = {
 	{ "checksums", checksums },
 	{ "super_packets", super_packets },
 	{ "lying_sums", lying_sums },
+	{ "sums_beyond", sums_beyond },
 	{ "garbage", garbage },
 };
 

@@ -404,6 +404,12 @@ static void no_tunnels(void)
 	add_word(1u << 16 | ETH_P_IP);
 	add_ipv4(IPPROTO_UDP);
 	want_no_inner("GRE of version 1");
+	start(ETH_P_IP);
+	add_ipv4(PROTO_MPLS);
+	for (int i = 0; i < 16; i++)
+		add_word(0x12345040);
+	add_ipv4(IPPROTO_UDP);
+	want_no_inner("labels of which none is the last");
 	/* A second tunnel is not looked at, and the first one is. */
 	start(ETH_P_IPV6);
 	add_ipv6(IPPROTO_IPV6);
