@@ -387,6 +387,27 @@ static void moderation(void)
 	pair_close(&p);
 }
 
+/* A queue of another size stays armed. */
+static void resized(void)
+{
+	struct pair_want want = { .use_channel = 1, .cqe = 64 };
+	struct ibv_wc wc;
+	struct pair p;
+
+	if (no_resize())
+		return;
+	pair_open(&p, &want);
+	CHECK_ERR(ibv_req_notify_cq(p.cq[1], 0), 0);
+	CHECK_ERR(ibv_resize_cq(p.cq[1], 500), 0);
+	CHECK_ERR(post_recv_at(&p, 1, 1, 0, 64), 0);
+	CHECK_ERR(post_send_at(&p, 0, 1, 0, 8, IBV_SEND_SIGNALED), 0);
+	if (CHECK(readable(p.ch->fd, WC_TIMEOUT), "no event"))
+		want_event(&p, p.cq[1]);
+	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	pair_close(&p);
+}
+
 static const struct test_case cases[] = {
 	{ "channel_blocking", channel_blocking },
 	{ "channel_nonblocking", channel_nonblocking },
@@ -399,6 +420,7 @@ static const struct test_case cases[] = {
 	{ "channel_shared", channel_shared },
 	{ "channel_wakes_thread", channel_wakes_thread },
 	{ "moderation", moderation },
+	{ "resized", resized },
 };
 
 TEST_MAIN("api_channel (adv17)", cases, 30)
