@@ -136,7 +136,7 @@ static struct kunit_case hash_cases[] = {
 };
 
 static struct kunit_suite hash_suite = {
-	.name = "uroce_hash",
+	.name = "univ_uroce_hash",
 	.test_cases = hash_cases,
 };
 

@@ -542,7 +542,7 @@ static struct kunit_case headers_cases[] = {
 };
 
 static struct kunit_suite headers_suite = {
-	.name = "uroce_headers",
+	.name = "univ_uroce_headers",
 	.test_cases = headers_cases,
 };
 

@@ -4,7 +4,7 @@
 # Compares the tests with their descriptions: each script of tests/guest says what it needs and where it runs, and every
 # list that is named so is asked for; names of programs are used once, and a script runs each program; the table "Tests by
 # noun" of Documentation/testing.rst names every program, script and KUnit suite, and no file that is not there; its text
-# about tests/static names every script there, and no other.
+# about tests/static names every script there, and no other. Each KUnit suite has the name under which 05-kunit.sh looks.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -66,6 +66,10 @@ named = set(re.findall(r"``([^`]+)``", rows))
 there = set(names("tests/guest/*.sh") + names("tests/kunit/*_kunit.c"))
 there.update(name for kind in ("use", "misuse", "hostile", "device", "uroce") for name in names("tests/user/%s/*.c" % kind))
 tools = set(names("tests/user/tools/*.c"))
+for path in sorted(glob.glob("tests/kunit/*_kunit.c")):
+    suite = "univ_" + os.path.basename(path)[:-len("_kunit.c")]
+    if '.name = "%s",' % suite not in text(path):
+        wrong.append("%s: the suite is not called %s, so 05-kunit.sh does not find it" % (path, suite))
 run = "".join(text(path) for path in glob.glob("tests/guest/*.sh") + glob.glob("tests/pci/*") + glob.glob("tests/sanitize/*")
               if os.path.isfile(path))
 wrong += ["tests/user/*/%s: no script of tests/guest runs it" % name for name in sorted(there)
