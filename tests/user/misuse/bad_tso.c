@@ -215,7 +215,8 @@ static void garbage(void)
 }
 
 /* A slot that the library would not write. Returns the reason of its completion. */
-static uint32_t refused_slot(int fd, struct raw_qp *qp, struct raw_cq *cq, struct univ_send_wr head)
+static uint32_t refused_header(int fd, struct raw_qp *qp, struct raw_cq *cq, struct univ_send_wr head, uint32_t at,
+			       const void *header, uint32_t len)
 {
 	struct univ_cqe cqe = { 0 };
 	struct univ_send_wr *wr = raw_slot(&qp->sq, qp->sq.index);
@@ -224,6 +225,7 @@ static uint32_t refused_slot(int fd, struct raw_qp *qp, struct raw_cq *cq, struc
 	head.opcode = UNIV_WR_TSO;
 	head.flags |= UNIV_WR_SIGNALED;
 	memcpy(wr, &head, offsetof(struct univ_send_wr, data));
+	memcpy((uint8_t *)wr + at, header, len);
 	CHECK_ERR(raw_publish(fd, &qp->sq, qp->handle, UNIV_KICK_SEND), 0);
 	if (CHECK(raw_wait(cq, &cqe, WC_TIMEOUT), "no completion"))
 		CHECK(cqe.status == IBV_WC_LOC_QP_OP_ERR, "status %u", cqe.status);
@@ -231,29 +233,40 @@ static uint32_t refused_slot(int fd, struct raw_qp *qp, struct raw_cq *cq, struc
 	return cqe.reason;
 }
 
-static void raw_tso_qp(int fd, struct raw_qp *qp, uint32_t pd, uint32_t cq, uint32_t max_tso)
+/* The header is of bytes 0xff. */
+static uint32_t refused_slot(int fd, struct raw_qp *qp, struct raw_cq *cq, struct univ_send_wr head)
+{
+	return refused_header(fd, qp, cq, head, 0, "", 0);
+}
+
+/* Returns where the header is in a slot. */
+static uint32_t raw_tso_qp(int fd, struct raw_qp *qp, uint32_t pd, uint32_t cq, uint32_t max_tso)
 {
 	struct univ_qp_attr init = { .attr_mask = IBV_QP_STATE | IBV_QP_PORT, .qp_state = IBV_QPS_INIT,
 		.port_num = PORT };
 	struct univ_qp_create arg;
+	uint32_t at;
 
 	raw_qp_arg(&arg, IBV_QPT_RAW_PACKET, pd, cq, 0);
 	arg.max_tso_header = max_tso;
 	raw_qp_make(fd, qp, &arg);
-	CHECK(qp->sq.stride >= offsetof(struct univ_send_wr, data) + 16 * arg.max_send_sge + max_tso, "stride %u",
-	      qp->sq.stride);
+	at = offsetof(struct univ_send_wr, data) + 16 * arg.max_send_sge;
+	CHECK(qp->sq.stride >= at + max_tso, "stride %u", qp->sq.stride);
 	NEED_OK(raw_modify(fd, qp->handle, &init));
 	NEED_OK(raw_to_state(fd, qp->handle, IBV_QPS_RTR));
 	NEED_OK(raw_to_state(fd, qp->handle, IBV_QPS_RTS));
+	return at;
 }
 
 static void lying_slots(void)
 {
+	static const struct shape longer = { .tcp_options = 16 };
 	struct univ_send_wr head = { .tso = { UINT16_MAX, 1000 } };
+	struct header h;
 	struct raw_qp qp, plain;
 	struct station r;
 	struct raw_cq cq;
-	uint32_t pd, reason;
+	uint32_t pd, reason, at;
 	int fd, home;
 
 	station_open(&r, 0);
@@ -261,7 +274,7 @@ static void lying_slots(void)
 	fd = raw_open();
 	pd = raw_pd(fd);
 	raw_cq(fd, &cq, 64, -1);
-	raw_tso_qp(fd, &qp, pd, cq.handle, 66);
+	at = raw_tso_qp(fd, &qp, pd, cq.handle, 66);
 	raw_tso_qp(fd, &plain, pd, cq.handle, 0);
 	leave(home);
 	reason = refused_slot(fd, &qp, &cq, head);
@@ -269,6 +282,11 @@ static void lying_slots(void)
 	head.tso.header = 67;
 	reason = refused_slot(fd, &qp, &cq, head);
 	CHECK(reason == UNIV_REASON_TSO_HEADER, "a header with a byte too many: reason %u", reason);
+	/* Nothing else is wrong with this one. */
+	h = make_header(r.mac, r.mac, &longer);
+	head.tso.header = h.len;
+	reason = refused_header(fd, &qp, &cq, head, at, h.bytes, h.len);
+	CHECK(reason == UNIV_REASON_TSO_HEADER, "a header of %u bytes: reason %u", h.len, reason);
 	head.tso.header = 66;
 	reason = refused_slot(fd, &qp, &cq, head);
 	CHECK(reason == UNIV_REASON_TSO_HEADER, "a header of bytes 0xff: reason %u", reason);
