@@ -239,6 +239,10 @@ static void by_answers(void)
 	packet_begin(&p, ACKNOWLEDGE, PSN, 0);
 	put32(p.byte + p.len, 0x1f000000);
 	p.len += 4;
+	p.byte[1] &= ~MIG_REQ;
+	packet_send_to(&p, FAR_ALT, NEAR_ALT, 0);
+	want_state(IBV_MIG_ARMED, "an answer without MigReq");
+	p.byte[1] |= MIG_REQ;
 	packet_send_to(&p, FAR_ALT, NEAR_ALT, 0);
 	WANT_WC(env.cq, &wc, IBV_WC_SUCCESS);
 	want_state(IBV_MIG_MIGRATED, "an answer on the alternate path");
