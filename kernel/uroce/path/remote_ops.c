@@ -276,8 +276,14 @@ static void op_received(struct uroce_conn *conn, const struct ib_wc *wc,
 		cqe.imm = wc->ex.invalidate_rkey;
 	}
 	uroce_recv_done(qp, &cqe, wc->status, solicited);
-	/* Shown before the peer's request is acknowledged. */
-	uroce_recv_write(qp);
+	/*
+	 * Shown before the peer's request is acknowledged. The next message of
+	 * an XRC target may complete in another queue.
+	 */
+	if (unlikely(qp->xrcd))
+		uroce_recv_notify(qp);
+	else
+		uroce_recv_write(qp);
 }
 
 static bool remote_get(struct uroce_conn *conn, struct uroce_seg *seg, u32 rkey,

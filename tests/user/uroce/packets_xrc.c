@@ -4,6 +4,7 @@
  * shared receive queue, of a wrong service, or in the middle of messages. They change no
  * memory that the peer may not write, and a refused packet consumes no receive request.
  */
+#include <poll.h>
 #include "packets.h"
 #include "xrc.h"
 
@@ -249,6 +250,61 @@ static void not_ready(void)
 	restart();
 }
 
+/* The peer shows that it supports selective repeat. */
+static void send_repeatable(uint32_t srqn)
+{
+	struct packet p;
+
+	xrc_begin(&p, SEND_ONLY, srqn, 8);
+	p.byte[8] |= 0x40;
+	packet_fill(&p, 8, 0x11);
+	packet_send(&p);
+	env.psn++;
+}
+
+/*
+ * A lost message and the one behind it, which was held, belong to different queues. Both queues
+ * raise their events.
+ */
+static void two_queues(void)
+{
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(env.x.dev.ctx);
+	struct pollfd fd = { .events = POLLIN };
+	struct ibv_srq *srq;
+	struct ibv_cq *cq;
+	struct ibv_wc wc;
+	uint32_t number;
+	void *context;
+
+	NEED_PTR(channel, "create_comp_channel");
+	cq = ibv_create_cq(env.x.dev.ctx, POSTED, NULL, channel, 0);
+	NEED_PTR(cq, "create_cq");
+	srq = srq_of(env.x.pd, env.x.xrcd, cq, &number);
+	receive_by(srq, 3, (struct ibv_sge){ (uintptr_t)inbox(1), INBOX, env.inbox->lkey });
+	NEED_OK(ibv_req_notify_cq(cq, 0));
+	send_repeatable(env.x.srqn[0]);
+	WANT_WC(env.x.rcq[0], &wc, IBV_WC_SUCCESS);
+	post_inbox(0);
+	env.psn++;
+	send_repeatable(env.x.srqn[0]);
+	sleep_ms(5);
+	WANT_EMPTY(env.x.rcq[0]);
+	env.psn -= 2;
+	send_repeatable(number);
+	WANT_WC(env.x.rcq[0], &wc, IBV_WC_SUCCESS);
+	post_inbox(0);
+	fd.fd = channel->fd;
+	CHECK(poll(&fd, 1, WC_TIMEOUT) == 1, "no event of the queue with the lost message");
+	if (fd.revents && !ibv_get_cq_event(channel, &cq, &context))
+		ibv_ack_cq_events(cq, 1);
+	WANT_WC(cq, &wc, IBV_WC_SUCCESS);
+	connect_to_peer(env.x.tgt);
+	CHECK_ERR(ibv_destroy_srq(srq), 0);
+	CHECK_ERR(ibv_destroy_cq(cq), 0);
+	CHECK_ERR(ibv_destroy_comp_channel(channel), 0);
+	restart();
+}
+
 /* ---- Forged packets ------------------------------------------------------------ */
 
 static const uint8_t requests[] = { SEND_FIRST, SEND_ONLY, SEND_ONLY_IMM, SEND_ONLY_INV, WRITE_FIRST,
@@ -488,6 +544,7 @@ static const struct test_case cases[] = {
 	{ "open", open_all },
 	{ "good_ones", good_ones },
 	{ "not_ready", not_ready },
+	{ "two_queues", two_queues },
 	{ "wrong_numbers", wrong_numbers },
 	{ "foreign_memory", foreign_memory },
 	{ "changes_its_mind", changes_its_mind },
