@@ -199,6 +199,23 @@ static void missing_plain_responder(struct kunit *test)
 	expect_back(test);
 }
 
+/* Without an ACK timer nothing would find the loss of the last packets, so the requester goes back. */
+static void missing_without_timer(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	w->a.conn.req.timeout = 0;
+	KUNIT_EXPECT_FALSE(test, uroce_missing_shown(&w->a.conn));
+	repeat_lose_second(w);
+	wire_tell(w, -1);
+	expect_again(test, UROCE_WRITE_MIDDLE, NEXT + 1);
+	expect_again(test, UROCE_WRITE_MIDDLE, NEXT + 2);
+	wire_settle(w);
+	wire_expect_done(test, 2);
+	KUNIT_EXPECT_EQ(test, w->a.counts[UROCE_CNT_REPEATED], 0u);
+	repeat_expect_bytes(test, 0x11, 4 * MTU);
+}
+
 /* A requester stops showing that it supports selective repeat to an end that does not. */
 static void missing_plain_for_long(struct kunit *test)
 {
@@ -454,6 +471,7 @@ static struct kunit_case missing_cases[] = {
 	KUNIT_CASE(missing_plain_requester),
 	KUNIT_CASE(missing_plain_responder),
 	KUNIT_CASE(missing_plain_for_long),
+	KUNIT_CASE(missing_without_timer),
 	KUNIT_CASE(missing_unsaid),
 	KUNIT_CASE(missing_read),
 	KUNIT_CASE(missing_before_read),

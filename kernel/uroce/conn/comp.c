@@ -131,7 +131,7 @@ static enum comp_step comp_nak(struct uroce_conn *conn,
 	conn->ops->count(conn, UROCE_CNT_NAKS);
 	switch (syndrome) {
 	case UROCE_NAK_SEQUENCE:
-		if (!pkt->len)
+		if (!pkt->len || !conn->req.timeout)
 			return COMP_LOST;
 		uroce_missing_told(conn, pkt);
 		break;

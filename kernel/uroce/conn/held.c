@@ -85,7 +85,10 @@ static struct sk_buff *keep(const struct uroce_packet *pkt)
 	return copy;
 }
 
-/* Inserts the packet, unless it is held already; false if there is no room. */
+/*
+ * Inserts the packet, unless it is held already; false if there is no room. A
+ * packet from the reserves for reclaim has to give its memory back at once.
+ */
 static bool insert(struct uroce_conn *conn, const struct uroce_packet *pkt)
 {
 	struct uroce_held *held = &conn->resp.held;
@@ -99,7 +102,7 @@ static bool insert(struct uroce_conn *conn, const struct uroce_packet *pkt)
 		if (ahead > 0)
 			break;
 	}
-	skb = keep(pkt);
+	skb = skb_pfmemalloc(pkt->skb) ? NULL : keep(pkt);
 	if (!skb)
 		return false;
 	if (!charge(held, skb)) {

@@ -92,18 +92,23 @@ static enum uroce_req_step send_here(struct uroce_conn *conn, bool asks,
 /*
  * Sends the packet of @psn, which was sent before, once more. @asks: it asks
  * for an acknowledgement. @packets is set to the number of sequence numbers
- * that it takes.
+ * that it takes. The place is restored without another search among the
+ * requests, of which a process can have thousands.
  */
 static enum uroce_req_step send_again(struct uroce_conn *conn, u32 psn,
 				      bool asks, bool bare, u32 *packets)
 {
-	u32 place = conn->req.psn;
+	struct uroce_requester *req = &conn->req;
+	u32 place = req->psn, next = req->next, offset = req->offset;
 	enum uroce_req_step step;
 
 	uroce_req_seek(conn, psn);
 	step = send_here(conn, asks, bare, packets);
-	if (step != REQ_FAILED)
-		uroce_req_seek(conn, place);
+	if (step == REQ_FAILED)
+		return step;
+	req->psn = place;
+	req->next = next;
+	req->offset = offset;
 	return step;
 }
 
@@ -128,13 +133,14 @@ enum uroce_req_step uroce_req_ask_again(struct uroce_conn *conn)
 
 /*
  * Should packets show that this side supports selective repeat? Not for ever to
- * a peer that never shows it.
+ * a peer that never shows it, and not without an ACK timer: a packet that is
+ * lost behind the last NAK is found by timers only.
  */
 bool uroce_missing_shown(const struct uroce_conn *conn)
 {
 	const struct uroce_missing *missing = &conn->req.missing;
 
-	return conn->selective &&
+	return conn->selective && conn->req.timeout &&
 	       (missing->known || missing->plain < PLAIN_ACKS);
 }
 
@@ -433,8 +439,9 @@ void uroce_missing_watch(struct uroce_conn *conn)
 	struct uroce_missing *missing = &req->missing;
 	u32 probes = missing->at == req->una ? missing->probes : 0;
 
-	if (!missing->known || req->una == req->high || !req->timeout ||
-	    !req->running || probes >= PROBES ||
+	if (!missing->known || req->una == req->high || req->una == req->psn ||
+	    !req->timeout || !req->running || req->waiting ||
+	    probes >= PROBES ||
 	    hrtimer_active(&missing->probe))
 		return;
 	WRITE_ONCE(missing->seen, req->una);

@@ -473,7 +473,7 @@ static void execute_held(struct uroce_conn *conn)
 
 	while ((skb = uroce_held_next(conn, &pkt))) {
 		step = execute_late(conn, &pkt, &asked);
-		kfree_skb(skb);
+		consume_skb(skb);
 		if (step == RESP_OK)
 			continue;
 		uroce_held_purge(conn);

@@ -198,7 +198,7 @@ enum uroce_syndrome {
 
 struct uroce_held_eth {
 	__be64 held[UROCE_HELD_WORDS];
-};
+} __packed __aligned(4);
 
 /* The reserved bytes at the end of a congestion notification packet. */
 #define UROCE_CNP_RESERVED 16
