@@ -515,7 +515,7 @@ static void random_frames(struct kunit *test)
 	u64 seed = get_random_u64();
 
 	prandom_seed_state(&rnd, seed);
-	for (i = 0; i < 15000 && !test->status; i++) {
+	for (i = 0; i < 5000 && !test->status; i++) {
 		make_any(&b, &rnd);
 		parse_alike(test, &b, &frame);
 		KUNIT_EXPECT_TRUE_MSG(test, is_sane(&frame, b.len), "frame %u of seed %#llx: %*ph", i, seed,
@@ -525,7 +525,7 @@ static void random_frames(struct kunit *test)
 			cond_resched();
 	}
 	/* The frames reach the checks behind tunnels. */
-	KUNIT_EXPECT_GT(test, tunnels, 1500u);
+	KUNIT_EXPECT_GT(test, tunnels, 500u);
 }
 
 static struct kunit_case headers_cases[] = {
