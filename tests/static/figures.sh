@@ -23,6 +23,7 @@ TABLES = {
     "over a veth": ("veth.tsv", (0, 1, (1, 0))),
     "packets lost": ("loss.tsv", (0, 1, (1, 0))),
     "object, measured": ("memory.tsv", (0, 1)),
+    "way, Debian 12 and 13": ("newcomer.tsv", (0, 1, 2, 4, 5)),
 }
 UNITS = {"": 1, "k": 1e3, "M": 1e6, "KB": 1e3}
 wrong = []
