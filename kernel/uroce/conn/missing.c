@@ -11,9 +11,9 @@
  * answer, which names what is missing. Neither costs a try. When all probes
  * remain without effect, the ACK timer goes back to the oldest packet.
  *
- * What the peer says is not trusted. It can name only packets that were sent,
- * and it can cause a packet to be repeated only so often before the ACK timer
- * decides.
+ * The requester does not trust the peer. A peer can name only packets that were
+ * sent, and it can cause a packet to be repeated only so often before the ACK
+ * timer decides.
  */
 #include <linux/skbuff.h>
 
@@ -168,7 +168,7 @@ static void look_at_oldest(struct uroce_requester *req)
 	missing->probes = 0;
 }
 
-/* What was tried for the oldest packet does not count on another path. */
+/* Rounds and probes on the former path do not count on another one. */
 void uroce_missing_again(struct uroce_requester *req)
 {
 	req->missing.rounds = 0;
