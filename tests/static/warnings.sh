@@ -3,7 +3,7 @@
 #
 # Each header of the modules compiles alone with W=1, and the library builds with gcc and clang, all without a warning. In a
 # copy, so that nothing is found built already and nothing is left. The stage "kernels" compiles the modules themselves with
-# W=1 and sparse.
+# W=1, and sparse.sh has sparse read them.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1

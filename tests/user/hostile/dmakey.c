@@ -126,7 +126,7 @@ static uint64_t kernel_address(void)
  */
 static void low_indices(void)
 {
-	int indices = on_uroce() ? 8 : test_rounds(64);
+	int indices = on_uroce() ? test_rounds(16) : test_rounds(64);
 	uint64_t at = kernel_address();
 
 	set_up();
@@ -142,12 +142,12 @@ static void low_indices(void)
  */
 static void near_own(void)
 {
+	uint32_t own, around = test_rounds(4);
 	uint64_t at = kernel_address();
-	uint32_t own;
 
 	set_up();
 	own = env.mr.lkey >> 8;
-	for (uint32_t index = own > 4 ? own - 4 : 0; index <= own + 4; index++)
+	for (uint32_t index = own > around ? own - around : 0; index <= own + around; index++)
 		try_index(index, at);
 	CHECK(!unanswered, "%u requests without an answer", unanswered);
 	tear_down();
