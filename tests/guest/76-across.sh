@@ -4,7 +4,7 @@
 # Two namespaces send by packets, except if the administrator names them as a pair.
 #
 # needs: uroce
-# runs in: guest test-kernel-networks
+# runs in: guest coverage-library test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Extended queue pairs: the interface of ibv_wr_start() for posting. */
 #include "testlib.h"
+#include <univerbs.h>
 
 static void ex_rdma(struct pair *p, struct ibv_qp_ex *qp)
 {
@@ -210,11 +211,114 @@ static void ex_not_asked(void)
 	pair_close(&p);
 }
 
+/* The flags in send_ops_flags of the operations of call_operation(). */
+static const uint64_t operations[] = {
+	IBV_QP_EX_WITH_SEND, IBV_QP_EX_WITH_SEND_WITH_IMM, IBV_QP_EX_WITH_SEND_WITH_INV,
+	IBV_QP_EX_WITH_LOCAL_INV, IBV_QP_EX_WITH_RDMA_READ, IBV_QP_EX_WITH_RDMA_WRITE,
+	IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM, IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP,
+	IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD, IBV_QP_EX_WITH_ATOMIC_WRITE, IBV_QP_EX_WITH_BIND_MW,
+	IBV_QP_EX_WITH_TSO, IBV_QP_EX_WITH_FLUSH,
+};
+
+static void call_operation(struct ibv_qp_ex *qp, size_t n)
+{
+	static const struct ibv_mw_bind_info bind;
+	uint64_t word = 0;
+
+	switch (n) {
+	case 0:
+		ibv_wr_send(qp);
+		break;
+	case 1:
+		ibv_wr_send_imm(qp, 1);
+		break;
+	case 2:
+		ibv_wr_send_inv(qp, 1);
+		break;
+	case 3:
+		ibv_wr_local_inv(qp, 1);
+		break;
+	case 4:
+		ibv_wr_rdma_read(qp, 1, 0);
+		break;
+	case 5:
+		ibv_wr_rdma_write(qp, 1, 0);
+		break;
+	case 6:
+		ibv_wr_rdma_write_imm(qp, 1, 0, 1);
+		break;
+	case 7:
+		ibv_wr_atomic_cmp_swp(qp, 1, 0, 0, 1);
+		break;
+	case 8:
+		ibv_wr_atomic_fetch_add(qp, 1, 0, 1);
+		break;
+	case 9:
+		ibv_wr_atomic_write(qp, 1, 0, &word);
+		break;
+	case 10:
+		ibv_wr_bind_mw(qp, NULL, 1, &bind);
+		break;
+	case 11:
+		ibv_wr_send_tso(qp, &word, 8, 100);
+		break;
+	case 12:
+		ibv_wr_flush(qp, 1, 0, 8, IBV_FLUSH_GLOBAL, IBV_FLUSH_MR);
+		break;
+	}
+}
+
+/* Operations that the creation did not ask for are refused, and post nothing. */
+static void ex_others_asked(void)
+{
+	static const uint64_t asked[] = { IBV_QP_EX_WITH_RDMA_WRITE, IBV_QP_EX_WITH_RDMA_READ };
+	struct ibv_qp_init_attr_ex init = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 8, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+	};
+	struct ibv_qp_ex *ex;
+	struct ibv_qp *qp;
+	struct pair p;
+	int err;
+
+	pair_open(&p, NULL);
+	init.pd = p.pd;
+	init.send_cq = p.cq[0];
+	init.recv_cq = p.cq[0];
+	for (size_t i = 0; i < ARRAY_SIZE(asked); i++) {
+		init.send_ops_flags = asked[i];
+		qp = ibv_create_qp_ex(p.dev.ctx, &init);
+		NEED_PTR(qp, "create_qp_ex");
+		qp_connect(&p.dev, qp, p.qp[1]->qp_num, &p.want);
+		ex = ibv_qp_to_qp_ex(qp);
+		for (size_t n = 0; n < ARRAY_SIZE(operations); n++) {
+			if (operations[n] == asked[i])
+				continue;
+			ibv_wr_start(ex);
+			call_operation(ex, n);
+			err = ibv_wr_complete(ex);
+			CHECK(err == EOPNOTSUPP, "operation %zu: %s", n, err_name(err));
+		}
+		WANT_EMPTY(p.cq[0]);
+		/* Nor does a reset queue pair take one that was asked for. */
+		NEED_OK(qp_to_state(qp, IBV_QPS_RESET));
+		ibv_wr_start(ex);
+		call_operation(ex, i ? 4 : 5);
+		ibv_wr_set_sge(ex, p.mr->lkey, (uintptr_t)p.buf[0], 8);
+		CHECK_ERR(ibv_wr_complete(ex), EINVAL);
+		CHECK(why_reason() == UNIV_REASON_POST_STATE, "reason %u", why_reason());
+		CHECK_ERR(ibv_destroy_qp(qp), 0);
+	}
+	pair_close(&p);
+}
+
 static const struct test_case cases[] = {
 	{ "ex_rc", ex_rc },
 	{ "ex_ud", ex_ud },
 	{ "ex_ud_unaddressed", ex_ud_unaddressed },
 	{ "ex_not_asked", ex_not_asked },
+	{ "ex_others_asked", ex_others_asked },
 };
 
 TEST_MAIN("api_qp_ex", cases, 30)
