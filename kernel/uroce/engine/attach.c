@@ -28,7 +28,7 @@ static int qp_attach(struct ib_qp *ib, const struct univ_queue_rings *rings)
 	qp->sq.ring = rings->send;
 	qp->sq.signal = rings->sig_all;
 	qp->sq.max_tso = rings->max_tso;
-	qp->sq.opcodes = uroce_send_opcodes(qp);
+	uroce_send_allow(qp);
 	qp->sq.attached = true;
 	qp->rq.ring = rings->recv;
 	qp->rq.attached = true;

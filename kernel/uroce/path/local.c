@@ -44,21 +44,22 @@ static void put_regions(const struct turn *t)
 }
 
 /* Can the request be executed as a whole in this turn? */
-static __always_inline bool fits(const struct turn *t, u32 len)
+static __always_inline bool fits(const struct turn *t,
+				 const struct uroce_wqe *wqe)
 {
-	return len && !t->wqe->done && len <= t->bytes;
+	return wqe->len && !wqe->done && wqe->len <= t->bytes;
 }
 
 /* The peer's memory that a write or a read names. */
-static __always_inline struct uroce_mr *remote_region(struct turn *t, u32 len,
-						      u32 access)
+static __always_inline struct uroce_mr *
+remote_region(struct turn *t, const struct uroce_wqe *wqe, u32 access)
 {
-	const struct univ_send_wr *wr = &t->wqe->wr;
+	const struct univ_send_wr *wr = &wqe->wr;
 
 	if (!(t->peer->resp.quick & access) || !aims_at_srq(t))
 		return NULL;
 	return turn_region(&t->theirs, t->peer, t->peer->resp.pd, wr->rkey,
-			   wr->remote_addr, len, access);
+			   wr->remote_addr, wqe->len, access);
 }
 
 /*
@@ -67,15 +68,15 @@ static __always_inline struct uroce_mr *remote_region(struct turn *t, u32 len,
  * of request or if an error is found, which the slow path reports. Context: the
  * lock of the peer, which is able to answer.
  */
-static __always_inline bool quick_write(struct turn *t)
+static __always_inline bool quick_write(struct turn *t,
+					const struct uroce_wqe *wqe)
 {
-	struct uroce_wqe *wqe = t->wqe;
 	const struct univ_send_wr *wr = &wqe->wr;
 	struct uroce_mr *from, *to;
 	u32 len = wqe->len;
 	u64 off;
 
-	to = remote_region(t, len, IB_ACCESS_REMOTE_WRITE);
+	to = remote_region(t, wqe, IB_ACCESS_REMOTE_WRITE);
 	if (unlikely(!to))
 		return false;
 	off = wr->remote_addr - to->iova;
@@ -101,7 +102,7 @@ static noinline bool quick_read(struct turn *t)
 	to = turn_own(t, len, IB_ACCESS_LOCAL_WRITE);
 	if (unlikely(!to))
 		return false;
-	from = remote_region(t, len, IB_ACCESS_REMOTE_READ);
+	from = remote_region(t, wqe, IB_ACCESS_REMOTE_READ);
 	if (unlikely(!from))
 		return false;
 	uroce_mr_copy(to, wqe->sge->addr - to->iova, from,
@@ -114,13 +115,14 @@ static noinline bool quick_read(struct turn *t)
  * The fast path. Returns LOCAL_SLOW if the slow path has to execute the
  * request.
  */
-static __always_inline enum outcome quick_path(struct turn *t)
+static __always_inline enum outcome quick_path(struct turn *t,
+					       const struct uroce_wqe *wqe)
 {
-	if (unlikely(!t->quick || !fits(t, t->wqe->len)))
+	if (unlikely(!t->quick || !fits(t, wqe)))
 		return LOCAL_SLOW;
-	switch (t->wqe->wr.opcode) {
+	switch (wqe->wr.opcode) {
 	case UNIV_WR_RDMA_WRITE:
-		return likely(quick_write(t)) ? LOCAL_DONE : LOCAL_SLOW;
+		return likely(quick_write(t, wqe)) ? LOCAL_DONE : LOCAL_SLOW;
 	case UNIV_WR_SEND:
 	case UNIV_WR_SEND_WITH_IMM:
 		return uroce_local_send(t);
@@ -355,48 +357,68 @@ static noinline void write_completions(struct turn *t)
 }
 
 /*
+ * Loads the request at the head. Returns false if it is bad. @connected: see
+ * send_batch().
+ */
+static __always_inline bool load_one(struct turn *t, struct uroce_qp *qp,
+				     bool connected)
+{
+	struct uroce_wqe *wqe = &qp->sq.wqe;
+
+	if (!connected || unlikely(!uroce_send_load_quick(&qp->sq, wqe))) {
+		t->status = uroce_send_load(qp, qp->sq.head, wqe, &t->reason);
+		if (unlikely(t->status))
+			return false;
+	}
+	if (unlikely(wqe->len >= LONG_MESSAGE))
+		write_completions(t);
+	return true;
+}
+
+/*
  * Handles one request, or a piece of it. Context: sq.lock, and the peer's lock
  * if there is a peer.
  */
-static __always_inline enum outcome send_one(struct turn *t)
+static __always_inline enum outcome send_one(struct turn *t,
+					     struct uroce_qp *qp,
+					     bool connected)
 {
-	struct uroce_qp *qp = t->qp;
-	bool fresh = !t->wqe->loaded;
+	struct uroce_wqe *wqe = &qp->sq.wqe;
+	bool fresh = !wqe->loaded;
 	enum outcome out = LOCAL_SLOW;
 
-	if (likely(fresh)) {
-		t->status =
-			uroce_send_load(qp, qp->sq.head, t->wqe, &t->reason);
-		if (unlikely(t->status))
-			return LOCAL_FAILED;
-		if (unlikely(t->wqe->len >= LONG_MESSAGE))
-			write_completions(t);
-	}
+	if (likely(fresh) && unlikely(!load_one(t, qp, connected)))
+		return LOCAL_FAILED;
 	if (static_branch_unlikely(&uroce_faults_on))
 		out = fault_of(t, fresh);
-	if (likely(out == LOCAL_SLOW))
-		out = quick_path(t);
+	if (connected && likely(out == LOCAL_SLOW))
+		out = quick_path(t, wqe);
 	if (out == LOCAL_SLOW)
 		out = slow_path(t);
 	if (static_branch_unlikely(&uroce_mirrors_on))
 		show_to_taps(t, out);
 	if (unlikely(out != LOCAL_DONE))
 		return out;
-	uroce_send_success(qp, t->wqe);
+	uroce_send_success(qp, wqe);
 	if (unlikely(qp->sq.tried))
 		refill(qp);
 	return LOCAL_DONE;
 }
 
-/* Handles a batch of requests and returns the outcome of the last one. */
-static __always_inline enum outcome send_batch(struct turn *t)
+/*
+ * Handles a batch of requests and returns the outcome of the last one. @qp is
+ * the sender, which the compiler need not load from @t for each request.
+ * @connected: it has a peer on this host.
+ */
+static __always_inline enum outcome
+send_batch(struct turn *t, struct uroce_qp *qp, bool connected)
 {
-	struct uroce_sendq *sq = &t->qp->sq;
+	struct uroce_sendq *sq = &qp->sq;
 	enum outcome out = LOCAL_DONE;
 	u32 n;
 
 	for (n = 0; n < STEP_WRS && t->bytes && sq->head != t->tail;) {
-		out = send_one(t);
+		out = send_one(t, qp, connected);
 		if (unlikely(out > LOCAL_MORE))
 			break;
 		n += sq->step;
@@ -413,7 +435,7 @@ static __always_inline enum outcome send_batch(struct turn *t)
 /* Datagrams, and requests whose peer does not exist. */
 static noinline enum outcome send_batch_alone(struct turn *t)
 {
-	return send_batch(t);
+	return send_batch(t, t->qp, false);
 }
 
 /*
@@ -436,15 +458,16 @@ static noinline void established(struct turn *t)
  * responder executes requests one after the other.
  */
 static __always_inline enum outcome send_batch_to(struct turn *t,
+						  struct uroce_qp *qp,
 						  struct uroce_qp *peer)
 {
 	enum outcome out;
 
 	spin_lock(&peer->resp.lock);
-	t->answers = uroce_local_answers(t->qp, peer);
-	t->quick = t->answers && t->wqe->stage != UROCE_STAGE_TAKEN &&
+	t->answers = uroce_local_answers(qp, peer);
+	t->quick = t->answers && qp->sq.wqe.stage != UROCE_STAGE_TAKEN &&
 		   (peer->resp.heard || peer->state != IB_QPS_RTR);
-	out = send_batch(t);
+	out = send_batch(t, qp, true);
 	put_regions(t);
 	if (unlikely(peer->state == IB_QPS_RTR))
 		established(t);
@@ -455,7 +478,7 @@ static __always_inline enum outcome send_batch_to(struct turn *t,
 	if (t->told) {
 		if (peer->resp.done.count)
 			uroce_recv_write_out(peer, UNIV_COMPLETE_LOOK);
-		uroce_send_notify(t->qp);
+		uroce_send_notify(qp);
 		uroce_cq_notify(t->told);
 	}
 	spin_unlock(&peer->resp.lock);
@@ -483,7 +506,8 @@ bool uroce_local_step(struct uroce_qp *qp, u32 tail)
 	t.asked = false;
 	t.quick = false;
 	t.reached = false;
-	out = likely(peer) ? send_batch_to(&t, peer) : send_batch_alone(&t);
+	out = likely(peer) ? send_batch_to(&t, qp, peer) :
+			     send_batch_alone(&t);
 	uroce_count_many(qp->dev, UROCE_CNT_LOCAL_MSGS, sq->head - from);
 	uroce_count_many(qp->dev, UROCE_CNT_LOCAL_BYTES, STEP_BYTES - t.bytes);
 	if (unlikely(out > LOCAL_MORE))

@@ -5,11 +5,9 @@
 #include "send.h"
 #include "sges.h"
 
-#define SEND_HEAD	offsetof(struct univ_send_wr, data)
-
-/* The flags that requests of every type may have. */
-#define ANY_FLAGS (UNIV_WR_FENCE | UNIV_WR_SIGNALED | UNIV_WR_SOLICITED | \
-		   UNIV_WR_INLINE)
+/* Those that uroce_send_load_quick() understands. */
+#define QUICK_OPCODES (BIT(UNIV_WR_RDMA_WRITE) | BIT(UNIV_WR_SEND) | \
+		       BIT(UNIV_WR_SEND_WITH_IMM) | BIT(UNIV_WR_RDMA_READ))
 
 static u8 services(enum ib_qp_type type)
 {
@@ -26,16 +24,18 @@ static u8 services(enum ib_qp_type type)
 	}
 }
 
-/* Bits by enum univ_wr_opcode. */
-u32 uroce_send_opcodes(const struct uroce_qp *qp)
+void uroce_send_allow(struct uroce_qp *qp)
 {
+	struct uroce_sendq *sq = &qp->sq;
 	u32 opcodes = 0;
 	u8 op;
 
 	for (op = 0; op < BITS_PER_TYPE(opcodes); op++)
 		if (uroce_wr_ops[op].services & services(qp->type))
 			opcodes |= BIT(op);
-	return qp->sq.max_tso ? opcodes : opcodes & ~BIT(UNIV_WR_TSO);
+	sq->opcodes = sq->max_tso ? opcodes : opcodes & ~BIT(UNIV_WR_TSO);
+	sq->quick = uroce_qp_is_connected(qp) && sq->max_sge ?
+			    opcodes & QUICK_OPCODES : 0;
 }
 
 static bool flush_is_valid(const struct univ_send_wr *wr)
@@ -81,8 +81,8 @@ static u16 send_check(const struct uroce_qp *qp, struct univ_send_wr *wr)
 		return uroce_wr_is(wr->opcode, UROCE_WRF_KERNEL) &&
 		       !sq->attached && !sq->datagrams ?
 			       0 : UNIV_REASON_WR_OPCODE;
-	if (unlikely(wr->flags & ~ANY_FLAGS) &&
-	    (wr->flags & ~(ANY_FLAGS | UNIV_WR_IP_CSUM) ||
+	if (unlikely(wr->flags & ~UROCE_SEND_FLAGS) &&
+	    (wr->flags & ~(UROCE_SEND_FLAGS | UNIV_WR_IP_CSUM) ||
 	     qp->type != IB_QPT_RAW_PACKET))
 		return UNIV_REASON_FLAGS;
 	if (unlikely(uroce_wr_is(wr->opcode, UROCE_WRF_WORD | UROCE_WRF_FLUSH |
@@ -119,7 +119,7 @@ enum ib_wc_status uroce_send_load(struct uroce_qp *qp, u32 index,
 	u64 len;
 	u16 bad;
 
-	univ_ring_fetch(&wqe->wr, slot, SEND_HEAD);
+	univ_ring_fetch(&wqe->wr, slot, UROCE_SEND_HEAD);
 	wqe->done = 0;
 	wqe->stage = UROCE_STAGE_NEW;
 	wqe->loaded = true;
@@ -130,11 +130,11 @@ enum ib_wc_status uroce_send_load(struct uroce_qp *qp, u32 index,
 		return IB_WC_LOC_QP_OP_ERR;
 	}
 	if (wqe->wr.flags & UNIV_WR_INLINE) {
-		wqe->data = slot + SEND_HEAD;
+		wqe->data = slot + UROCE_SEND_HEAD;
 		wqe->len = wqe->wr.count;
 	} else {
 		wqe->data = NULL;
-		len = uroce_sges_load(wqe->sge, slot + SEND_HEAD,
+		len = uroce_sges_load(wqe->sge, slot + UROCE_SEND_HEAD,
 				      wqe->wr.count);
 		if (unlikely(len > UROCE_MAX_SEND)) {
 			*reason = UNIV_REASON_LIMIT;

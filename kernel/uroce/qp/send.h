@@ -8,6 +8,12 @@
 
 #include "pair.h"
 
+#define UROCE_SEND_HEAD	offsetof(struct univ_send_wr, data)
+
+/* The flags that requests of every type may have. */
+#define UROCE_SEND_FLAGS (UNIV_WR_FENCE | UNIV_WR_SIGNALED | \
+			  UNIV_WR_SOLICITED | UNIV_WR_INLINE)
+
 /* Requests that are flushed before other work gets a turn. */
 #define UROCE_FLUSH_TURN 64
 
@@ -32,10 +38,50 @@ void uroce_send_done(struct uroce_qp *qp, struct uroce_wqe *wqe,
 		     enum ib_wc_status status, u16 reason);
 void uroce_send_counted(struct uroce_qp *qp, const struct uroce_wqe *wqe);
 void uroce_send_write_out(struct uroce_qp *qp, u32 flags);
-/* The opcodes that the queue pair may send, as bits by enum univ_wr_opcode. */
-u32 uroce_send_opcodes(const struct uroce_qp *qp);
+/* Sets the opcodes that the queue pair may send, by its type. */
+void uroce_send_allow(struct uroce_qp *qp);
 void uroce_send_later(struct uroce_qp *qp);
 void uroce_send_wait(struct uroce_qp *qp, enum uroce_wait what, u64 ns);
+
+/*
+ * As uroce_send_load(), for the most common requests of a connection: sends,
+ * writes and reads of one segment or of inline data. Returns false for others,
+ * among them each bad one; uroce_send_load() then makes the copy again.
+ * Context: sq.lock.
+ */
+static __always_inline bool uroce_send_load_quick(struct uroce_sendq *sq,
+						  struct uroce_wqe *wqe)
+{
+	void *slot = univ_ring_slot(&sq->ring, sq->head);
+	struct univ_send_wr *wr = &wqe->wr;
+
+	lockdep_assert_held(&sq->lock);
+	univ_ring_fetch(wr, slot, UROCE_SEND_HEAD);
+	if (unlikely(wr->opcode >= BITS_PER_TYPE(u32) ||
+		     !(sq->quick & BIT(wr->opcode)) ||
+		     wr->flags & ~UROCE_SEND_FLAGS))
+		return false;
+	if (wr->flags & UNIV_WR_INLINE) {
+		if (unlikely(wr->count > sq->max_inline ||
+			     wr->opcode == UNIV_WR_RDMA_READ))
+			return false;
+		wqe->data = slot + UROCE_SEND_HEAD;
+		wqe->len = wr->count;
+	} else {
+		if (unlikely(wr->count != 1))
+			return false;
+		univ_ring_fetch(wqe->sge, slot + UROCE_SEND_HEAD,
+				sizeof(*wqe->sge));
+		if (unlikely(wqe->sge->length > UROCE_MAX_SEND))
+			return false;
+		wqe->data = NULL;
+		wqe->len = wqe->sge->length;
+	}
+	wqe->done = 0;
+	wqe->stage = UROCE_STAGE_NEW;
+	wqe->loaded = true;
+	return true;
+}
 
 /*
  * The slot is given back before the completion is visible. Otherwise a program

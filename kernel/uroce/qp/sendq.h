@@ -104,6 +104,7 @@ enum uroce_wait {
  * @signal: enum uroce_signal
  * @opcodes: opcodes that the queue pair may send, as bits by enum
  *	univ_wr_opcode
+ * @quick: those of them that uroce_send_load_quick() takes
  * @step: for how many requests each one counts when completions are written
  *	after %UROCE_BATCH of them: 1, or %UROCE_BATCH if completions get the
  *	time at which they are written
@@ -133,6 +134,7 @@ struct uroce_sendq {
 	struct uroce_qp *peer;
 	u64 peer_seen;
 	u32 opcodes;
+	u32 quick;
 	enum uroce_wait wait;
 	bool due;
 	bool word;

@@ -45,7 +45,7 @@ int uroce_queue_init(struct uroce_qp *qp)
 	qp->resp.recv.pd = qp->srq ? qp->srq->ib.pd : qp->ib->pd;
 	qp->resp.recv.cq = qp->recv_cq;
 	INIT_LIST_HEAD(&qp->waiter);
-	sq->opcodes = uroce_send_opcodes(qp);
+	uroce_send_allow(qp);
 	sq->datagrams = qp->type == IB_QPT_UD || qp->type == IB_QPT_GSI ||
 			qp->type == IB_QPT_RAW_PACKET;
 	if (alloc_lists(&sq->wqe.sge, &sq->wqe.vec, sq->max_sge) ||
