@@ -195,9 +195,9 @@ static inline void send_piece(struct uroce_qp *qp, bool word)
 
 /*
  * Does some of the queue's work. Returns false if another thread holds the
- * lock.
+ * lock. Inline for the kick.
  */
-static bool send_turn(struct uroce_qp *qp, bool word)
+static __always_inline bool send_turn(struct uroce_qp *qp, bool word)
 {
 	if (unlikely(!spin_trylock_bh(&qp->sq.lock)))
 		return false;

@@ -178,14 +178,18 @@ enum ib_wc_status uroce_send_map(struct uroce_qp *qp, struct uroce_wqe *wqe,
 	return IB_WC_SUCCESS;
 }
 
+void uroce_send_lost(struct uroce_qp *qp)
+{
+	WRITE_ONCE(qp->lost, true);
+	uroce_send_later(qp);
+}
+
 /* There are completions to write. Context: sq.lock. */
 void uroce_send_write_out(struct uroce_qp *qp, u32 flags)
 {
 	lockdep_assert_held(&qp->sq.lock);
-	if (likely(uroce_cq_add(qp->send_cq, qp, &qp->sq.done, flags)))
-		return;
-	WRITE_ONCE(qp->lost, true);
-	uroce_send_later(qp);
+	if (unlikely(!uroce_cq_add(qp->send_cq, qp, &qp->sq.done, flags)))
+		uroce_send_lost(qp);
 }
 
 void uroce_send_counted(struct uroce_qp *qp, const struct uroce_wqe *wqe)

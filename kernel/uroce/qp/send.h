@@ -38,6 +38,8 @@ void uroce_send_done(struct uroce_qp *qp, struct uroce_wqe *wqe,
 		     enum ib_wc_status status, u16 reason);
 void uroce_send_counted(struct uroce_qp *qp, const struct uroce_wqe *wqe);
 void uroce_send_write_out(struct uroce_qp *qp, u32 flags);
+/* A completion found no room. */
+void uroce_send_lost(struct uroce_qp *qp);
 /* Sets the opcodes that the queue pair may send, by its type. */
 void uroce_send_allow(struct uroce_qp *qp);
 void uroce_send_later(struct uroce_qp *qp);
@@ -108,10 +110,13 @@ static inline void uroce_send_write(struct uroce_qp *qp)
 /* Called after send requests were completed. Context: sq.lock. */
 static inline void uroce_send_notify(struct uroce_qp *qp)
 {
-	if (qp->sq.done.count)
-		uroce_send_write_out(qp, UNIV_COMPLETE_NOTIFY);
-	else if (unlikely(qp->sq.untold))
+	if (qp->sq.done.count) {
+		if (unlikely(!uroce_cq_add(qp->send_cq, qp, &qp->sq.done,
+					   UNIV_COMPLETE_NOTIFY)))
+			uroce_send_lost(qp);
+	} else if (unlikely(qp->sq.untold)) {
 		uroce_cq_notify(qp->send_cq);
+	}
 	qp->sq.untold = false;
 }
 
