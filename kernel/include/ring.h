@@ -264,6 +264,23 @@ static inline bool univ_cq_ring_full(const struct univ_ring *ring, u32 index)
 }
 
 /**
+ * univ_cq_ring_fits() - whether the process left room for several completions
+ * @ring: completion ring
+ * @index: completions written so far
+ * @count: how many more
+ *
+ * An impossible index of the process leaves no room, see univ_cq_ring_full().
+ */
+static inline bool univ_cq_ring_fits(const struct univ_ring *ring, u32 index,
+				     u32 count)
+{
+	/* Acquire: as in univ_cq_ring_full(). */
+	u32 used = index - smp_load_acquire(&ring->head->user.index);
+
+	return (u64)used + count <= ring->count;
+}
+
+/**
  * univ_cq_ring_show() - let the process see a completion
  * @ring: completion ring with room
  * @slot: its slot, filled but for the phase

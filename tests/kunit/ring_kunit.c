@@ -118,6 +118,27 @@ static void ring_full(struct kunit *test)
 	}
 }
 
+/* So many fit as there are slots that the process has left; none if its index is invalid. */
+static void ring_fits(struct kunit *test)
+{
+	struct univ_ring ring;
+	u32 i, used;
+
+	ring_make(test, &ring, 8, sizeof(struct univ_cqe));
+	for (i = 0; i < ARRAY_SIZE(around); i++) {
+		for (used = 0; used <= 8; used++) {
+			ring.head->user.index = around[i] - used;
+			KUNIT_EXPECT_TRUE(test, univ_cq_ring_fits(&ring, around[i], 8 - used));
+			KUNIT_EXPECT_FALSE(test, univ_cq_ring_fits(&ring, around[i], 9 - used));
+		}
+		ring.head->user.index = around[i] + 1;
+		KUNIT_EXPECT_FALSE(test, univ_cq_ring_fits(&ring, around[i], 1));
+		KUNIT_EXPECT_FALSE(test, univ_cq_ring_fits(&ring, around[i], 8));
+		ring.head->user.index = around[i] + BIT(31);
+		KUNIT_EXPECT_FALSE(test, univ_cq_ring_fits(&ring, around[i], 1));
+	}
+}
+
 /*
  * The kernel writes the flags only when they change, and ignores values that the
  * process writes there.
@@ -183,6 +204,7 @@ static struct kunit_case ring_cases[] = {
 	KUNIT_CASE(ring_phase_alternates),
 	KUNIT_CASE(ring_shows_one_at_a_time),
 	KUNIT_CASE(ring_full),
+	KUNIT_CASE(ring_fits),
 	KUNIT_CASE(ring_flags),
 	KUNIT_CASE(ring_indices),
 	KUNIT_CASE(ring_place_disjoint),

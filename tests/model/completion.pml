@@ -26,18 +26,27 @@
 
 bool done;
 
-/* univ_cq_ring_full(), the slot, univ_cq_ring_show() */
+/*
+ * univ_cq_ring_fits(), the slots, univ_cq_ring_show(): one look at the index serves for
+ * all slots that it leaves
+ */
 active proctype kernel()
 {
-	byte index, head;
+	byte index, head, room;
 
 	do
 	:: index == COMPLETIONS -> break
 	:: else ->
-		load_acquire(KERNEL, HEAD, head);
 		if
-		:: index - head == SLOTS -> goto next
-		:: else
+		:: room -> skip
+		:: else ->
+			load_acquire(KERNEL, HEAD, head);
+			room = SLOTS - (index - head);
+			head = 0
+		fi;
+		if
+		:: room -> room--
+		:: else -> goto next
 		fi;
 		store(KERNEL, DATA + index % SLOTS, index + 1);
 #ifdef NO_SHOW_RELEASE
@@ -46,7 +55,7 @@ active proctype kernel()
 		store_release(KERNEL, PHASE + index % SLOTS, PHASE_OF(index));
 #endif
 		index++;
-next:		head = 0
+next:		skip
 	od
 }
 

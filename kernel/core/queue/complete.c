@@ -54,6 +54,44 @@ static __always_inline bool write_one(struct univ_cq *cq,
 	return true;
 }
 
+/* Writes completions one by one. Returns how many did not fit. */
+static noinline u32 write_each(struct univ_cq *cq, const struct univ_cqe *cqes,
+			       u32 count, bool solicited)
+{
+	while (write_one(cq, cqes++, solicited) && --count)
+		;
+	return count;
+}
+
+/*
+ * Is there room for all, in a queue without times? One look at the index of the
+ * process then serves for all of them. Context: cq->lock is held.
+ */
+static __always_inline bool has_room(const struct univ_cq *cq, u32 count)
+{
+	return !(cq->flags | (cq->ring.flags & UNIV_RING_OVERRUN)) &&
+	       univ_cq_ring_fits(&cq->ring, cq->index, count);
+}
+
+/* Writes completions for which there is room. Context: as above. */
+static __always_inline void write_all(struct univ_cq *cq,
+				      const struct univ_cqe *cqe, u32 count)
+{
+	const struct univ_cqe *end = cqe + count;
+	u32 index = cq->index, mask = cq->ring.count - 1;
+	struct univ_cqe *slots = cq->ring.slots, *slot;
+
+	do {
+		slot = &slots[index & mask];
+		memcpy(slot, cqe, offsetof(struct univ_cqe, timestamp));
+		slot->timestamp = 0;
+		slot->wallclock = 0;
+		slot->flow_tag = cqe->flow_tag;
+		univ_cq_ring_show(&cq->ring, slot, index++);
+	} while (++cqe != end);
+	cq->index = index;
+}
+
 /**
  * univ_queue_complete() - write a completion
  * @cq: the core's queue, as passed to univ_queue_ops.cq_attach()
@@ -91,14 +129,20 @@ EXPORT_SYMBOL_NS_GPL(univ_queue_complete, UNIVERBS_NS);
 bool univ_queue_complete_all(struct univ_cq *cq, const struct univ_cqe *cqes,
 			     u32 count, u32 flags)
 {
+	bool solicited = flags & UNIV_COMPLETE_SOLICITED;
 	unsigned long irq;
 
 	spin_lock_irqsave(&cq->lock, irq);
 	if (unlikely(cq->closed))
 		goto unlock;
-	while (write_one(cq, cqes++, flags & UNIV_COMPLETE_SOLICITED) &&
-	       --count)
-		;
+	if (likely(has_room(cq, count))) {
+		write_all(cq, cqes, count);
+		cq->fresh = true;
+		cq->fresh_solicited |= solicited;
+		count = 0;
+	} else {
+		count = write_each(cq, cqes, count, solicited);
+	}
 	if (flags & (UNIV_COMPLETE_NOTIFY | UNIV_COMPLETE_LOOK))
 		univ_cq_look(cq, flags & UNIV_COMPLETE_NOTIFY);
 unlock:
