@@ -52,14 +52,12 @@ int univ_wr_complete_bell(struct ibv_qp_ex *ex);
 /*
  * A thread that polls an empty queue all the time may occupy the processor that the completion
  * needs: the peer's process may wait for it, or the kernel's thread that runs the device's
- * tasklets. So the thread gives way at each UNIV_POLLS_GIVE_WAY-th poll that finds nothing, which
- * is a few microseconds apart. The count belongs to the thread, since threads that share a queue
- * would share the line of a counter. Programs rely on polls without system calls over a device
- * with bells, which works by itself, and with a poller (UNIVERBS_POLL).
+ * tasklets. So the thread gives way at each 256th poll that finds nothing, when its count of them
+ * overflows, which is a few microseconds apart. The count belongs to the thread, since threads that
+ * share a queue would share the line of a counter. Programs rely on polls without system calls over
+ * a device with bells, which works by itself, and with a poller (UNIVERBS_POLL).
  */
-#define UNIV_POLLS_GIVE_WAY 256u
-
-extern __thread uint32_t univ_empty_polls __attribute__((tls_model("initial-exec")));
+extern __thread uint8_t univ_empty_polls __attribute__((tls_model("initial-exec")));
 
 /* poll.c */
 void univ_poll_give_way(const struct univ_cq *cq);
@@ -67,7 +65,7 @@ void univ_poll_give_way(const struct univ_cq *cq);
 /* The caller holds no lock. */
 static inline void univ_polled_nothing(const struct univ_cq *cq)
 {
-	if (univ_unlikely(!(++univ_empty_polls % UNIV_POLLS_GIVE_WAY)))
+	if (univ_unlikely(!++univ_empty_polls))
 		univ_poll_give_way(cq);
 }
 
