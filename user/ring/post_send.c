@@ -171,6 +171,15 @@ send_write(const struct univ_qp *qp, struct univ_send_wr *slot, const struct ibv
 	return 0;
 }
 
+/* Most requests of a list are written by the quick half as well. */
+static inline __attribute__((always_inline)) int
+send_either(const struct univ_qp *qp, struct univ_send_wr *slot, const struct ibv_send_wr *wr)
+{
+	if (quick_takes(qp, wr) && quick_fill(qp, slot, wr))
+		return 0;
+	return send_write(qp, slot, wr);
+}
+
 /* Fills slots until the end of the list or the first bad request, to which @wr then points. */
 static inline __attribute__((always_inline)) int
 send_fill(const struct univ_qp *qp, uint32_t *tail, struct ibv_send_wr **wr)
@@ -181,7 +190,7 @@ send_fill(const struct univ_qp *qp, uint32_t *tail, struct ibv_send_wr **wr)
 	for (; *wr; *wr = (*wr)->next) {
 		if (univ_unlikely(!room--))
 			return univ_send_full(VERB, qp, *tail);
-		err = send_write(qp, univ_ring_slot(&qp->sq, *tail), *wr);
+		err = send_either(qp, univ_ring_slot(&qp->sq, *tail), *wr);
 		if (univ_unlikely(err))
 			return err;
 		(*tail)++;

@@ -4,6 +4,7 @@
  * of one piece at a time, and such a request is written here by straight code. All
  * else is left to post_send.c and post_recv.c, which are called last, so that the
  * quick half needs no more registers than a function may use without saving them.
+ * A list of send requests is posted there, but each is written here if it can be.
  *
  * The price is that each request is written in two ways, and the two must agree.
  * The gain, in instructions of one call without a kick (gcc 12, x86-64, counted by
@@ -84,28 +85,24 @@ static inline bool quick_inline(const struct univ_qp *qp, struct univ_send_wr *s
 	return true;
 }
 
-/*
- * Posts one request of one piece. A slot that is not published may be written
- * again by the slow half. The remote address is copied for a send as well, since
- * nothing reads it there.
- */
-static inline __attribute__((always_inline)) unsigned int
-send_quick(struct univ_qp *qp, const struct ibv_send_wr *wr)
+/* Does quick_fill() know how to write the request? */
+static inline bool quick_takes(const struct univ_qp *qp, const struct ibv_send_wr *wr)
 {
-	uint32_t tail, opcode, flags;
-	struct univ_send_wr *slot;
-	bool kick;
+	uint32_t opcode = (uint32_t)wr->opcode;
 
-	if (univ_unlikely(!wr || wr->next || wr->num_sge != 1))
-		return POST_ALL;
-	opcode = (uint32_t)wr->opcode;
-	if (univ_unlikely(opcode > 31 || !(qp->quick >> opcode & 1) || !univ_trylock(&qp->sq_lock)))
-		return POST_ALL;
-	tail = qp->sq.tail;
-	if (univ_unlikely(!univ_ring_room(&qp->sq, tail)))
-		return POST_ALL | POST_LOCKED;
-	slot = univ_ring_slot(&qp->sq, tail);
-	flags = wr->send_flags;
+	return univ_likely(wr->num_sge == 1 && opcode <= 31 && (qp->quick >> opcode & 1));
+}
+
+/*
+ * Writes one request of one piece. Returns false if the slow half has to write
+ * the slot, which is not published. The remote address is copied for a send as
+ * well, since nothing reads it there.
+ */
+static inline __attribute__((always_inline)) bool
+quick_fill(const struct univ_qp *qp, struct univ_send_wr *slot, const struct ibv_send_wr *wr)
+{
+	uint32_t opcode = (uint32_t)wr->opcode, flags = wr->send_flags;
+
 	slot->wr_id = wr->wr_id;
 	slot->opcode = (uint8_t)opcode;
 	slot->flags = (uint8_t)(flags & UNIV_WR_FLAGS);
@@ -113,12 +110,27 @@ send_quick(struct univ_qp *qp, const struct ibv_send_wr *wr)
 	slot->imm = wr->imm_data;
 	slot->rkey = wr->wr.rdma.rkey;
 	slot->remote_addr = wr->wr.rdma.remote_addr;
-	if (!(flags & UNIV_WR_INLINE)) {
-		slot->count = 1;
-		memcpy(slot->sge, wr->sg_list, sizeof(*slot->sge));
-	} else if (univ_unlikely(!quick_inline(qp, slot, wr->sg_list, opcode))) {
+	if (flags & UNIV_WR_INLINE)
+		return univ_likely(quick_inline(qp, slot, wr->sg_list, opcode));
+	slot->count = 1;
+	memcpy(slot->sge, wr->sg_list, sizeof(*slot->sge));
+	return true;
+}
+
+/* Posts one request of one piece. */
+static inline __attribute__((always_inline)) unsigned int
+send_quick(struct univ_qp *qp, const struct ibv_send_wr *wr)
+{
+	uint32_t tail;
+	bool kick;
+
+	if (univ_unlikely(!wr || wr->next || !quick_takes(qp, wr) || !univ_trylock(&qp->sq_lock)))
+		return POST_ALL;
+	tail = qp->sq.tail;
+	if (univ_unlikely(!univ_ring_room(&qp->sq, tail)))
 		return POST_ALL | POST_LOCKED;
-	}
+	if (univ_unlikely(!quick_fill(qp, univ_ring_slot(&qp->sq, tail), wr)))
+		return POST_ALL | POST_LOCKED;
 	kick = univ_ring_publish(&qp->sq, tail + 1);
 	return (kick ? POST_KICK : 0) | univ_unlock_quiet(&qp->sq_lock);
 }
