@@ -28,7 +28,8 @@ static int qp_attach(struct ib_qp *ib, const struct univ_queue_rings *rings)
 	qp->sq.ring = rings->send;
 	qp->sq.signal = rings->sig_all;
 	qp->sq.max_tso = rings->max_tso;
-	uroce_send_allow(qp);
+	if (rings->max_tso && qp->type == IB_QPT_RAW_PACKET)
+		qp->sq.opcodes |= BIT(UNIV_WR_TSO);
 	qp->sq.attached = true;
 	qp->rq.ring = rings->recv;
 	qp->rq.attached = true;

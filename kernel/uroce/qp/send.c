@@ -27,13 +27,13 @@ static u8 services(enum ib_qp_type type)
 void uroce_send_allow(struct uroce_qp *qp)
 {
 	struct uroce_sendq *sq = &qp->sq;
+	u8 service = services(qp->type), op;
 	u32 opcodes = 0;
-	u8 op;
 
 	for (op = 0; op < BITS_PER_TYPE(opcodes); op++)
-		if (uroce_wr_ops[op].services & services(qp->type))
+		if (uroce_wr_ops[op].services & service)
 			opcodes |= BIT(op);
-	sq->opcodes = sq->max_tso ? opcodes : opcodes & ~BIT(UNIV_WR_TSO);
+	sq->opcodes = opcodes & ~BIT(UNIV_WR_TSO);
 	sq->quick = uroce_qp_is_connected(qp) && sq->max_sge ?
 			    opcodes & QUICK_OPCODES : 0;
 }

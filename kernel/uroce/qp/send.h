@@ -40,7 +40,10 @@ void uroce_send_counted(struct uroce_qp *qp, const struct uroce_wqe *wqe);
 void uroce_send_write_out(struct uroce_qp *qp, u32 flags);
 /* A completion found no room. */
 void uroce_send_lost(struct uroce_qp *qp);
-/* Sets the opcodes that the queue pair may send, by its type. */
+/*
+ * Sets the opcodes that the queue pair may send, by its type; without TSO, for
+ * which a slot needs room.
+ */
 void uroce_send_allow(struct uroce_qp *qp);
 void uroce_send_later(struct uroce_qp *qp);
 void uroce_send_wait(struct uroce_qp *qp, enum uroce_wait what, u64 ns);
