@@ -161,6 +161,11 @@ struct univ_qp {
 	uint32_t takes_recv;		/* 0: recv_quick() must not be tried, as in RESET */
 	struct univ_map map;
 	struct ibv_qp_cap cap;
+	/*
+	 * The completion queues that the kernel keeps as long as the queue pair is there, or NULL.
+	 * A program may destroy any other that the creation named.
+	 */
+	struct ibv_cq *kept_cq[2];
 
 	/* Up to @dropped: for explanations; under univ_context.table_lock. */
 	struct univ_qp *next;

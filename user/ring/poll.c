@@ -211,10 +211,10 @@ static bool cqe_is_forgotten(const struct univ_cq *cq, uint32_t index, uint32_t 
 }
 
 /*
- * Removes the completions of a queue pair that was reset and that the program has
- * not polled, as mlx5 does: a program that uses the queue pair again would take
- * them for completions of its new requests. Completions of other queue pairs move
- * to later slots, each of which was ready already.
+ * Removes the completions of a queue pair that was reset or destroyed and that the
+ * program has not polled, as mlx5 does: a program that uses the queue pair again
+ * would take them for completions of its new requests. Completions of other queue
+ * pairs move to later slots, each of which was ready already.
  */
 void univ_cq_forget(struct ibv_cq *ibv, uint32_t qp_num)
 {

@@ -101,6 +101,16 @@ static struct univ_qp_create create_command(const struct univ_qp *qp,
 	};
 }
 
+/* An initiator of XRC and a queue pair with an indirection table have no receive queue. */
+static void keep_queues(struct univ_qp *qp, const struct univ_qp_create *cmd)
+{
+	if (!cmd->table || cmd->max_send_wr)
+		qp->kept_cq[0] = qp->ibv.send_cq;
+	if (!cmd->table && qp->ibv.qp_type != IBV_QPT_XRC_SEND &&
+	    qp->ibv.recv_cq != qp->ibv.send_cq)
+		qp->kept_cq[1] = qp->ibv.recv_cq;
+}
+
 static int qp_create_kernel(struct univ_qp *qp, const struct ibv_qp_init_attr_ex *attr)
 {
 	struct univ_qp_create cmd = create_command(qp, attr);
@@ -120,6 +130,7 @@ static int qp_create_kernel(struct univ_qp *qp, const struct ibv_qp_init_attr_ex
 		return err;
 	}
 	univ_events_begin(qp->ibv.context, cmd.handle);
+	keep_queues(qp, &cmd);
 	qp->cap = (struct ibv_qp_cap) {
 		.max_send_wr = cmd.max_send_wr,
 		.max_recv_wr = cmd.max_recv_wr,
@@ -346,12 +357,11 @@ static void attr_to_ibv(struct ibv_qp_attr *to, const struct univ_qp_query *quer
 	univ_ah_attr_to_ibv(&to->alt_ah_attr, &from->alt_ah);
 }
 
-static void forget_completions(const struct ibv_qp *ibv)
+static void forget_completions(const struct univ_qp *qp)
 {
-	if (ibv->send_cq)
-		univ_cq_forget(ibv->send_cq, ibv->qp_num);
-	if (ibv->recv_cq && ibv->recv_cq != ibv->send_cq)
-		univ_cq_forget(ibv->recv_cq, ibv->qp_num);
+	for (int i = 0; i < 2; i++)
+		if (qp->kept_cq[i])
+			univ_cq_forget(qp->kept_cq[i], qp->ibv.qp_num);
 }
 
 /*
@@ -377,7 +387,7 @@ UNIV_EXPORT int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int 
 	if (attr_mask & IBV_QP_STATE)
 		set_state(to_uqp(ibv), attr->qp_state);
 	if (attr_mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET)
-		forget_completions(ibv);
+		forget_completions(to_uqp(ibv));
 	return 0;
 }
 
@@ -441,6 +451,12 @@ UNIV_EXPORT int ibv_destroy_qp(struct ibv_qp *ibv)
 
 	if (err)
 		return err;
+	/*
+	 * The wr_id of a completion may point to what the program frees with the queue pair. After
+	 * the removal of the device the kernel keeps no completion queue.
+	 */
+	if (cmd.hdr.reason != UNIV_REASON_DEVICE_GONE)
+		forget_completions(qp);
 	univ_acks_wait(&acks, &ibv->events_completed,
 		       cmd.async_events);
 	univ_qp_table_remove(to_ucontext(ibv->context), qp);

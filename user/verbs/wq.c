@@ -140,6 +140,9 @@ int univ_destroy_wq(struct ibv_wq *wq)
 
 	if (err)
 		return err;
+	/* After the removal of the device the kernel does not keep the completion queue. */
+	if (cmd.hdr.reason != UNIV_REASON_DEVICE_GONE)
+		univ_cq_forget(wq->cq, wq->wq_num);
 	univ_acks_wait(&acks, &wq->events_completed, cmd.async_events);
 	univ_unmap_ring(&to_uwq(wq)->map);
 	univ_pd_release(wq->pd);

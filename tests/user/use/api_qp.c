@@ -118,6 +118,28 @@ static void reset_forgets(void)
 	pair_close(&p);
 }
 
+/* So does the end of a queue pair: its wr_id may point to what the program frees with it. */
+static void destroy_forgets(void)
+{
+	struct ibv_qp *other;
+	struct ibv_wc wc;
+	struct pair p;
+
+	pair_open(&p, NULL);
+	other = p.qp[1];
+	CHECK_ERR(post_recv_at(&p, 1, 50, 4096, 64), 0);
+	for (int i = 0; i < 3; i++)
+		CHECK_ERR(post_rdma(&p, 0, i, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	CHECK_ERR(post_send_at(&p, 0, 3, 0, 8, IBV_SEND_SIGNALED), 0);
+	sleep_ms(200);
+	CHECK_ERR(ibv_destroy_qp(p.qp[0]), 0);
+	p.qp[0] = NULL;
+	WANT_EMPTY(p.cq[0]);
+	if (WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS))
+		CHECK(wc.wr_id == 50 && wc.qp_num == other->qp_num, "wr_id %" PRIu64, wc.wr_id);
+	pair_close(&p);
+}
+
 /* Both sides of @p complete into one extended completion queue without a lock. */
 static struct ibv_cq_ex *open_on_one_queue(struct pair *p)
 {
@@ -256,6 +278,7 @@ static const struct test_case cases[] = {
 	{ "query", query },
 	{ "reset_and_again", reset_and_again },
 	{ "reset_forgets", reset_forgets },
+	{ "destroy_forgets", destroy_forgets },
 	{ "reset_between_polls", reset_between_polls },
 	{ "flush", flush },
 	{ "many", many },

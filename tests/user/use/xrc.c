@@ -463,6 +463,26 @@ static void events(void)
 	close(file);
 }
 
+/* An initiator receives nothing, so a completion queue for that may go before it. */
+static void queue_gone_before(void)
+{
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_XRC_SEND,
+					 .cap = { .max_send_wr = 1, .max_send_sge = 1 } };
+	struct ibv_qp *qp;
+	struct pair p;
+
+	pair_open(&p, NULL);
+	init.send_cq = p.cq[0];
+	init.recv_cq = ibv_create_cq(p.dev.ctx, 1, NULL, NULL, 0);
+	NEED_PTR(init.recv_cq, "create_cq");
+	qp = ibv_create_qp(p.pd, &init);
+	NEED_PTR(qp, "create_qp");
+	CHECK_ERR(ibv_destroy_cq(init.recv_cq), 0);
+	CHECK_ERR(qp_to_state(qp, IBV_QPS_RESET), 0);
+	CHECK_ERR(ibv_destroy_qp(qp), 0);
+	pair_close(&p);
+}
+
 /* ---- not offered --------------------------------------------------------------- */
 
 static void unoffered(void)
@@ -494,6 +514,7 @@ static const struct test_case cases[] = {
 	{ "not_ready", not_ready },
 	{ "processes", processes },
 	{ "events", events },
+	{ "queue_gone_before", queue_gone_before },
 };
 
 static const struct test_case without[] = {
