@@ -174,6 +174,30 @@ static void qpstate_explained(struct kunit *test)
 	mutex_unlock(&fake->qp.mutex);
 }
 
+/* A failed request moves a queue pair to SQE without a call, from RTS and from SQD. */
+static void qpstate_seen_in_sqe(struct kunit *test)
+{
+	const struct univ_qp_attr attr = {
+		.attr_mask = IB_QP_STATE | IB_QP_CUR_STATE,
+		.qp_state = IB_QPS_RTS,
+		.cur_qp_state = IB_QPS_SQE,
+	};
+	static const u32 known[] = { IB_QPS_RTR, IB_QPS_RTS, IB_QPS_SQD, IB_QPS_SQE };
+	struct fake *fake = fake_qp(test, IB_QPT_UD);
+	struct univ_hdr hdr = {};
+	size_t i;
+
+	mutex_lock(&fake->qp.mutex);
+	for (i = 0; i < ARRAY_SIZE(known); i++) {
+		fake->qp.state = known[i];
+		KUNIT_EXPECT_EQ_MSG(test,
+				    univ_qp_check_modify(&fake->qp, &attr, &hdr),
+				    known[i] == IB_QPS_RTR ? -EINVAL : 0,
+				    "state %u", known[i]);
+	}
+	mutex_unlock(&fake->qp.mutex);
+}
+
 /* No mock device has two ports, so the queue pair is given a port number that it cannot have. */
 static void qpstate_path_of_another_port(struct kunit *test)
 {
@@ -197,6 +221,7 @@ static struct kunit_case qpstate_cases[] = {
 	KUNIT_CASE(qpstate_around_the_table),
 	KUNIT_CASE(qpstate_random_masks),
 	KUNIT_CASE(qpstate_explained),
+	KUNIT_CASE(qpstate_seen_in_sqe),
 	KUNIT_CASE(qpstate_path_of_another_port),
 	{}
 };

@@ -155,12 +155,13 @@ static u32 qp_optional(const struct univ_qp *qp, u32 to)
 }
 
 /*
- * A failed datagram moves the queue pair from RTS to SQE without a call. The
- * process has seen the completion and gives SQE as the current state.
+ * A failed request moves a queue pair from RTS or SQD to SQE without a call.
+ * The process has seen the completion and gives SQE as the current state.
  */
 static u32 qp_state(const struct univ_qp *qp, const struct univ_qp_attr *attr)
 {
-	if (qp->state == IB_QPS_RTS && attr->attr_mask & IB_QP_CUR_STATE &&
+	if ((qp->state == IB_QPS_RTS || qp->state == IB_QPS_SQD) &&
+	    attr->attr_mask & IB_QP_CUR_STATE &&
 	    attr->cur_qp_state == IB_QPS_SQE)
 		return IB_QPS_SQE;
 	return qp->state;
