@@ -161,8 +161,12 @@ static inline bool send_step(struct uroce_qp *qp)
 	enum ib_qp_state state = READ_ONCE(qp->state);
 	u32 tail;
 
-	if (unlikely(!sq->ring.count || state < IB_QPS_RTS))
+	if (unlikely(!sq->ring.count || state < IB_QPS_RTS)) {
+		/* Nothing is under way in a queue without a ring. */
+		if (state == IB_QPS_SQD)
+			send_drained(qp);
 		return false;
+	}
 	tail = univ_ring_published(&sq->ring);
 	if (unlikely(tail - sq->head > sq->ring.count)) {
 		send_corrupt(qp);

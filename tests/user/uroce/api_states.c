@@ -225,6 +225,31 @@ static void sqd_idle(void)
 	pair_close(&p);
 }
 
+/* A queue that takes no requests is drained at once. */
+static void sqd_without_requests(void)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_recv_wr = 8, .max_recv_sge = 1 },
+	};
+	struct ibv_qp *whole;
+
+	pair_open(&p, NULL);
+	whole = p.qp[0];
+	init.send_cq = p.cq[0];
+	init.recv_cq = p.cq[0];
+	p.qp[0] = ibv_create_qp(p.pd, &init);
+	NEED_PTR(p.qp[0], "create_qp");
+	qp_connect(&p.dev, p.qp[0], p.qp[1]->qp_num, &p.want);
+	CHECK_ERR(to_sqd(), 0);
+	want_drained();
+	CHECK(!draining() && qp_state_now(p.qp[0]) == IBV_QPS_SQD, "state %d",
+	      qp_state_now(p.qp[0]));
+	CHECK_ERR(ibv_destroy_qp(p.qp[0]), 0);
+	p.qp[0] = whole;
+	pair_close(&p);
+}
+
 static const struct test_case cases[] = {
 	{ "sqe_datagram", sqe_datagram },
 	{ "sqe_unreliable", sqe_unreliable },
@@ -232,6 +257,7 @@ static const struct test_case cases[] = {
 	{ "sqe_left_at_once", sqe_left_at_once },
 	{ "sqd", sqd },
 	{ "sqd_idle", sqd_idle },
+	{ "sqd_without_requests", sqd_without_requests },
 };
 
 TEST_MAIN("api_states", cases, 60)
