@@ -121,8 +121,8 @@ int univ_cmd_gid_query(int fd, struct univ_gid_query *cmd)
 
 /*
  * A device that is removed between the publishing of requests and their kick
- * flushes them: the requests are posted, and each has a completion. If the post
- * failed as well, programs would release each request twice.
+ * flushes them: the requests are posted, and have completions. If the post failed
+ * as well, programs would release each request twice.
  */
 static __attribute__((cold, noinline)) int kick_failed(const char *verb)
 {
