@@ -74,6 +74,45 @@ link_local() {
 # received NAMESPACE NETDEV: prints the number of received packets.
 received() { ip netns exec "$1" cat "/sys/class/net/$2/statistics/rx_packets"; }
 
+# served SERVER... -- CLIENT...: starts the server, and runs the client when the server is ready. Both succeed.
+served() {
+	local server=() status limit=$((30 * ${UNIV_SLOW:-1})) pid
+	while [ "$1" != -- ]; do
+		server+=("$1")
+		shift
+	done
+	shift
+	: >"$UNIV_STATE/server.out"
+	univ timeout "$limit" "${server[@]}" >"$UNIV_STATE/server.out" 2>&1 &
+	pid=$!
+	wait_until 20 is_ready && univ timeout "$limit" "$@"
+	status=$?
+	[ $status -eq 0 ] || kill $pid
+	wait $pid && [ $status -eq 0 ] && return
+	echo "${server[*]}:"
+	cat "$UNIV_STATE/server.out"
+	return 1
+}
+
+is_ready() { rdma resource show cm_id | grep -q 'LISTEN.*rping' || grep -q "receiving data" "$UNIV_STATE/server.out"; }
+
+in_far=(ip netns exec w-far)
+
+# connects ADDRESS [COMMAND...]: rdma_cm connects to an address. COMMAND runs the server in another namespace.
+connects() { served "${@:2}" rping -s -C 3 -a "$1" -- rping -c -V -C 3 -a "$1"; }
+
+# connects_both NET: rdma_cm connects to the far side's addresses in NET, and within one host to the near side's.
+connects_both() {
+	connects "10.$1.0.2" "${in_far[@]}" && connects "fd$1::2" "${in_far[@]}" && connects "10.$1.0.1" && connects "fd$1::1"
+}
+
+# connects_link NEAR FAR: the same to the address that netdev FAR has on its link, from netdev NEAR.
+connects_link() {
+	local address
+	address=$(far -6 -o addr show dev "$2" scope link | sed 's,.*inet6 \([^/]*\)/.*,\1,')
+	served "${in_far[@]}" rping -s -C 3 -a "$address%$2" -- rping -c -V -C 3 -a "$address%$1"
+}
+
 # with_traffic DEVICE PEER GIDS COMMAND...: repeats COMMAND while messages are sent both ways; all of them arrive.
 with_traffic() {
 	local -x UNIV_TEST_DEVICE=$1 UNIV_TEST_PEER=$2 UNIV_TEST_GIDS=$3 LOSSY_TIMEOUT=16 LOSSY_MESSAGES=2000
@@ -181,6 +220,8 @@ below_as_before() { talk_both w-near w-far 89; }
 if modprobe -q 8021q || [ -d /proc/net/vlan ]; then
 	run_test "networks: VLAN: interfaces" 30 vlan
 	run_test "networks: VLAN" 100 vlan_traffic
+	run_test "networks: VLAN: rdma_cm" 100 connects_both 90
+	run_test "networks: VLAN: rdma_cm by addresses of the link" 60 connects_link v-near v-far
 	run_test "networks: VLAN: no device of its own" 30 vlan_refused
 	run_test "networks: VLAN: untagged traffic as before" 100 below_as_before
 	run_test "networks: VLAN: is deleted under traffic (adv07)" 100 vlan_goes

@@ -54,6 +54,33 @@ static void local_datagram_too_long(struct kunit *test)
 }
 
 /*
+ * A user in the kernel gets the VLAN of the datagram's destination, without which the
+ * connection manager would not find the address.
+ */
+static void local_datagram_vlan(struct kunit *test)
+{
+	static const u16 vlans[] = { 7, 0, 4094, UROCE_NO_VLAN };
+	struct host *h = test->priv;
+	struct ib_wc wc = {};
+	int i;
+
+	host_again(test, IB_QPT_UD, 0);
+	for (i = 0; i < ARRAY_SIZE(vlans); i++) {
+		bool tagged = vlans[i] != UROCE_NO_VLAN;
+
+		host_vlan = vlans[i];
+		KUNIT_ASSERT_EQ(test, host_receive(h, &h->b, i, 0, 40 + 64), 0);
+		KUNIT_ASSERT_EQ(test, datagram(h, i, 64), 0);
+		host_expect_wc(test, &h->a, i, IB_WC_SUCCESS);
+		KUNIT_ASSERT_EQ(test, uroce_cq_poll(&h->b.cq.ib, 1, &wc), 1);
+		KUNIT_EXPECT_TRUE(test, wc.wc_flags & IB_WC_GRH);
+		KUNIT_EXPECT_EQ(test, !!(wc.wc_flags & IB_WC_WITH_VLAN), tagged);
+		if (tagged)
+			KUNIT_EXPECT_EQ(test, wc.vlan_id, vlans[i]);
+	}
+}
+
+/*
  * A group has as many members as the device reports, and accepts another after a member
  * has left.
  */
@@ -90,6 +117,7 @@ static void local_group_limit(struct kunit *test)
 
 static struct kunit_case datagram_cases[] = {
 	KUNIT_CASE(local_datagram_too_long),
+	KUNIT_CASE(local_datagram_vlan),
 	KUNIT_CASE(local_group_limit),
 	{}
 };

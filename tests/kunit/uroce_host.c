@@ -66,6 +66,13 @@ void uroce_ah_load(struct uroce_ah *ah, struct uroce_av *av)
 	*av = ah->av;
 }
 
+u16 host_vlan = UROCE_NO_VLAN;
+
+u16 uroce_dev_vlan(struct uroce_dev *dev, const union ib_gid *gid, int ifindex)
+{
+	return host_vlan;
+}
+
 struct uroce_dev *uroce_dev_by_id(u64 id)
 {
 	return NULL;

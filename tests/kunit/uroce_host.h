@@ -86,6 +86,9 @@ bool host_is_stale(const struct side *side);
 /* Connections with another host get no memory. */
 extern bool host_lacks_memory;
 
+/* The VLAN of every address. */
+extern u16 host_vlan;
+
 /* Change one state, for tests that do not begin with host_again(). */
 int host_to_init(struct side *side);
 int host_to_rtr(struct side *side, const struct side *peer);

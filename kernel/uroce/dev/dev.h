@@ -155,6 +155,14 @@ struct uroce_dev *uroce_dev_by_gid(struct net *net, const union ib_gid *gid);
  */
 struct uroce_dev *uroce_dev_across(struct net *net, const union ib_gid *gid);
 
+/*
+ * The VLAN of an address of the device, as the RDMA core compares it, or
+ * UROCE_NO_VLAN. Several net devices may have the same address of the link; the
+ * one with @ifindex is preferred.
+ */
+#define UROCE_NO_VLAN 0xffff
+u16 uroce_dev_vlan(struct uroce_dev *dev, const union ib_gid *gid, int ifindex);
+
 /* device.c: the port. */
 bool uroce_port_up(struct uroce_dev *dev);
 void uroce_port_event(struct uroce_dev *dev);

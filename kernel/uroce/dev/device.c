@@ -50,6 +50,15 @@ struct uroce_dev *uroce_dev_by_id(u64 id)
 	return NULL;
 }
 
+/* @on: the netdev that has the address; NULL: any. */
+static const struct ib_gid_attr *find_gid(struct uroce_dev *dev,
+					  const union ib_gid *gid,
+					  struct net_device *on)
+{
+	return rdma_find_gid_by_port(&dev->ib, gid, IB_GID_TYPE_ROCE_UDP_ENCAP,
+				     1, on);
+}
+
 /*
  * Sets @exact if the address belongs to the device's own netdev, and not to a
  * VLAN, bridge or bond on top of it.
@@ -57,10 +66,8 @@ struct uroce_dev *uroce_dev_by_id(u64 id)
 static bool dev_has_gid(struct uroce_dev *dev, const union ib_gid *gid,
 			bool *exact)
 {
-	const struct ib_gid_attr *attr;
+	const struct ib_gid_attr *attr = find_gid(dev, gid, NULL);
 
-	attr = rdma_find_gid_by_port(&dev->ib, gid, IB_GID_TYPE_ROCE_UDP_ENCAP,
-				     1, NULL);
 	if (IS_ERR(attr))
 		return false;
 	*exact = rcu_access_pointer(attr->ndev) == dev->netdev;
@@ -119,6 +126,25 @@ struct uroce_dev *uroce_dev_by_netdev(const struct net_device *netdev)
 		if (dev->netdev == netdev && !READ_ONCE(dev->gone))
 			return dev;
 	return NULL;
+}
+
+u16 uroce_dev_vlan(struct uroce_dev *dev, const union ib_gid *gid, int ifindex)
+{
+	const struct ib_gid_attr *attr;
+	u16 vlan = UROCE_NO_VLAN;
+	struct net_device *on;
+
+	if (READ_ONCE(dev->gone))
+		return vlan;
+	on = dev_get_by_index_rcu(dev_net(dev->netdev), ifindex);
+	attr = find_gid(dev, gid, on);
+	if (IS_ERR(attr) && on)
+		attr = find_gid(dev, gid, NULL);
+	if (IS_ERR(attr))
+		return vlan;
+	rdma_read_gid_l2_fields(attr, &vlan, NULL);
+	rdma_put_gid_attr(attr);
+	return vlan;
 }
 
 bool uroce_port_up(struct uroce_dev *dev)

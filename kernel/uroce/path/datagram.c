@@ -99,6 +99,7 @@ static bool wants(const struct uroce_qp *qp, const struct uroce_wqe *wqe,
  */
 static void deliver(struct turn *t)
 {
+	const struct uroce_flow *flow = &t->wqe->av.flow;
 	const struct univ_send_wr *wr = &t->wqe->wr;
 	struct uroce_recv *r = &t->peer->resp.recv;
 	int index = t->peer->attr.pkey_index;
@@ -128,8 +129,9 @@ static void deliver(struct turn *t)
 		return;
 	}
 	if (!status) {
-		network = make_grh(&t->wqe->av.flow, packet_len(t->wqe), grh);
-		uroce_tell_network(t->peer, &cqe, network);
+		network = make_grh(flow, packet_len(t->wqe), grh);
+		uroce_tell_network(t->peer, &cqe, network, &flow->dst,
+				   flow->oif);
 		uroce_vec_write(&r->vec, 0, grh, GRH_LEN);
 		uroce_vec_copy(&r->vec, GRH_LEN, &t->wqe->vec, 0, t->wqe->len);
 		uroce_recv_leave(t->peer);

@@ -11,8 +11,8 @@
 #include "pair.h"
 
 /*
- * Users in the kernel have no flows, so the flow tag of an entry contains what
- * ib_wc needs and the ring format lacks.
+ * Users in the kernel have no raw packets, so the entry of a datagram contains
+ * the type of its header in flow_tag and the VLAN of its destination in cvlan.
  */
 static void cqe_to_wc(const struct univ_cqe *cqe, struct ib_qp *qp,
 		      struct ib_wc *wc)
@@ -31,6 +31,10 @@ static void cqe_to_wc(const struct univ_cqe *cqe, struct ib_qp *qp,
 	if (cqe->wc_flags & UNIV_WC_GRH) {
 		wc->wc_flags |= IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE;
 		wc->network_hdr_type = cqe->flow_tag;
+		if (cqe->cvlan != UROCE_NO_VLAN) {
+			wc->wc_flags |= IB_WC_WITH_VLAN;
+			wc->vlan_id = cqe->cvlan;
+		}
 	}
 	if (cqe->wc_flags & UNIV_WC_WITH_IMM) {
 		wc->wc_flags |= IB_WC_WITH_IMM;

@@ -81,15 +81,21 @@ int uroce_srq_move(struct uroce_srq *srq, struct uroce_srq_move *move);
 /*
  * The type of the header in front of a datagram (enum rdma_network_type).
  * Programs expect it where mlx5 reports it, in the lower bits of the service
- * level: 1 is IPv6, 2 is IPv4. For users in the kernel see cqe_to_wc().
+ * level: 1 is IPv6, 2 is IPv4. For users in the kernel see cqe_to_wc(). They
+ * get the VLAN as well, since the connection manager finds the address @dst
+ * only with its VLAN. @ifindex: a netdev that may have the address. Context:
+ * RCU.
  */
 static inline void uroce_tell_network(const struct uroce_qp *qp,
-				      struct univ_cqe *cqe, u8 network)
+				      struct univ_cqe *cqe, u8 network,
+				      const struct in6_addr *dst, int ifindex)
 {
-	if (qp->core)
+	if (qp->core) {
 		cqe->sl = network == RDMA_NETWORK_IPV4 ? 2 : 1;
-	else
-		cqe->flow_tag = network;
+		return;
+	}
+	cqe->flow_tag = network;
+	cqe->cvlan = uroce_dev_vlan(qp->dev, (const void *)dst, ifindex);
 }
 
 static inline void uroce_recv_write(struct uroce_qp *qp)
