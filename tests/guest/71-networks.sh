@@ -113,6 +113,18 @@ connects_link() {
 	served "${in_far[@]}" rping -s -C 3 -a "$address%$2" -- rping -c -V -C 3 -a "$address%$1"
 }
 
+# group FROM TO NEAR FAR: members of a group at the addresses FROM and TO, on netdev NEAR here and netdev FAR there. What
+# one of them sends reaches the other one, which is there if its address ends with 2.
+group() {
+	local receiver=(stdbuf -oL mckey -b "$2" -m 239.1.1.1 -C 5 -S 100) sender=(mckey -b "$1" -m 239.1.1.1 -C 5 -S 100 -s)
+	near route replace 239.0.0.0/8 dev "$3" && far route replace 239.0.0.0/8 dev "$4" || return
+	if [[ $2 == *.2 ]]; then
+		served "${in_far[@]}" "${receiver[@]}" -- "${sender[@]}"
+	else
+		served "${receiver[@]}" -- "${in_far[@]}" "${sender[@]}"
+	fi
+}
+
 # with_traffic DEVICE PEER GIDS COMMAND...: repeats COMMAND while messages are sent both ways; all of them arrive.
 with_traffic() {
 	local -x UNIV_TEST_DEVICE=$1 UNIV_TEST_PEER=$2 UNIV_TEST_GIDS=$3 LOSSY_TIMEOUT=16 LOSSY_MESSAGES=2000
@@ -222,6 +234,7 @@ if modprobe -q 8021q || [ -d /proc/net/vlan ]; then
 	run_test "networks: VLAN" 100 vlan_traffic
 	run_test "networks: VLAN: rdma_cm" 100 connects_both 90
 	run_test "networks: VLAN: rdma_cm by addresses of the link" 60 connects_link v-near v-far
+	run_test "networks: VLAN: a multicast group" 60 group 10.90.0.1 10.90.0.2 v-near v-far
 	run_test "networks: VLAN: no device of its own" 30 vlan_refused
 	run_test "networks: VLAN: untagged traffic as before" 100 below_as_before
 	run_test "networks: VLAN: is deleted under traffic (adv07)" 100 vlan_goes
@@ -276,6 +289,7 @@ bridge_goes() {
 if modprobe -q bridge || [ -e /sys/module/bridge ]; then
 	run_test "networks: bridge" 100 bridge
 	run_test "networks: bridge: over a device of its port" 100 bridge_port
+	run_test "networks: bridge: a multicast group, over a device of its port" 60 group 10.92.0.2 10.92.0.1 br-near p-far
 	run_test "networks: bridge: is deleted under traffic (adv07)" 100 bridge_goes
 	run_test "networks: bridge: nothing is left behind" 20 resources_unchanged
 else

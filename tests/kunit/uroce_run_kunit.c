@@ -43,7 +43,7 @@ static struct uroce_dev *device(struct net *net, const struct in6_addr *dst)
 	return ipv6_addr_equal(dst, &our_address) ? (void *)&seen : NULL;
 }
 
-static struct uroce_dev *by_netdev(const struct net_device *netdev)
+static struct uroce_dev *listens(struct net_device *netdev, struct uroce_dev *last)
 {
 	return NULL;
 }
@@ -69,7 +69,7 @@ static void damaged(struct uroce_dev *dev)
 
 static const struct uroce_net_ops ops = {
 	.device = device,
-	.by_netdev = by_netdev,
+	.listens = listens,
 	.receive = received,
 	.damaged = damaged,
 };

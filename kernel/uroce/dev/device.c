@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The list of devices, and the state of their port. */
+#include <linux/if_vlan.h>
 #include <linux/netdevice.h>
 #include <linux/rculist.h>
 #include <net/net_namespace.h>
@@ -124,6 +125,50 @@ struct uroce_dev *uroce_dev_by_netdev(const struct net_device *netdev)
 
 	list_for_each_entry_rcu(dev, &uroce_devices, link)
 		if (dev->netdev == netdev && !READ_ONCE(dev->gone))
+			return dev;
+	return NULL;
+}
+
+/*
+ * A net device that gets its packets from the net devices below, which do not
+ * receive them as well. A macvlan is another kind: the net device below it
+ * receives the packets of groups, too, and a second time they would be
+ * duplicates.
+ */
+static bool takes_over(const struct net_device *netdev)
+{
+	return is_vlan_dev(netdev) || netif_is_bridge_master(netdev) ||
+	       netif_is_lag_master(netdev);
+}
+
+/* An upper net device may have moved to another namespace. */
+static bool is_below(const struct uroce_dev *dev, struct net_device *upper)
+{
+	return !READ_ONCE(dev->gone) &&
+	       net_eq(dev_net(dev->netdev), dev_net(upper)) &&
+	       netdev_has_upper_dev_all_rcu(dev->netdev, upper);
+}
+
+/*
+ * The net device's own device, or else all devices below it, which have its
+ * addresses: a bridge or a bond does not tell which of its ports has received a
+ * packet, and the group members on each port belong to that network.
+ */
+struct uroce_dev *uroce_dev_listens(struct net_device *netdev,
+				    struct uroce_dev *last)
+{
+	struct uroce_dev *dev = last;
+
+	if (!last) {
+		dev = uroce_dev_by_netdev(netdev);
+		if (dev || !takes_over(netdev))
+			return dev;
+		dev = list_entry(&uroce_devices, struct uroce_dev, link);
+	} else if (last->netdev == netdev) {
+		return NULL;
+	}
+	list_for_each_entry_continue_rcu(dev, &uroce_devices, link)
+		if (is_below(dev, netdev))
 			return dev;
 	return NULL;
 }

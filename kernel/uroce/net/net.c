@@ -73,20 +73,6 @@ static bool is_group(const struct in6_addr *addr)
 		ipv4_is_multicast(addr->s6_addr32[3]));
 }
 
-/*
- * A multicast packet is for the device that received it, unless a device of the
- * same namespace sent it.
- */
-static struct uroce_dev *device_of(const struct nf_hook_state *state,
-				   const struct uroce_packet *pkt)
-{
-	if (!is_group(&pkt->dst))
-		return uroce_net_ops->device(state->net, &pkt->dst);
-	if (uroce_net_ops->device(state->net, &pkt->src))
-		return NULL;
-	return uroce_net_ops->by_netdev(state->in);
-}
-
 /* The differences between IPv4 and IPv6. */
 struct family {
 	unsigned int ip_len;
@@ -356,6 +342,25 @@ static bool tracked(struct sk_buff *skb)
 #endif
 }
 
+/*
+ * Sockets may be members of the group as well, so the packet continues. If a
+ * device of the same namespace sent the packet, its members have it already.
+ */
+static unsigned int receive_group(const struct family *f,
+				  struct uroce_packet *pkt,
+				  const struct nf_hook_state *state)
+{
+	struct uroce_dev *dev = uroce_net_ops->listens(state->in, NULL);
+
+	if (!dev || uroce_net_ops->device(state->net, &pkt->src))
+		return NF_ACCEPT;
+	if (!f->policy(pkt->skb) || !tracked(pkt->skb))
+		return NF_DROP;
+	for (; dev; dev = uroce_net_ops->listens(state->in, dev))
+		receive_one(f, dev, pkt, false);
+	return NF_ACCEPT;
+}
+
 static unsigned int receive(const struct family *f, struct sk_buff *skb,
 			    const struct nf_hook_state *state)
 {
@@ -365,20 +370,17 @@ static unsigned int receive(const struct family *f, struct sk_buff *skb,
 	if (!f->is_udp(skb) || !is_roce(skb, f->ip_len))
 		return NF_ACCEPT;
 	f->addresses(&pkt);
-	dev = device_of(state, &pkt);
+	if (is_group(&pkt.dst))
+		return receive_group(f, &pkt, state);
+	dev = uroce_net_ops->device(state->net, &pkt.dst);
 	if (!dev)
 		return NF_ACCEPT;
 	if (!f->policy(skb) || !tracked(skb))
 		return NF_DROP;
-	if (skb_is_gso(skb) && !is_group(&pkt.dst)) {
+	if (skb_is_gso(skb))
 		receive_many(f, dev, &pkt);
-		done_with(skb);
-		return NF_STOLEN;
-	}
-	receive_one(f, dev, &pkt, false);
-	/* Other sockets may be members of the group as well. */
-	if (is_group(&pkt.dst))
-		return NF_ACCEPT;
+	else
+		receive_one(f, dev, &pkt, false);
 	done_with(skb);
 	return NF_STOLEN;
 }

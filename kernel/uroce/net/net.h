@@ -118,7 +118,9 @@ struct uroce_packet {
 /**
  * struct uroce_net_ops - how this room reaches devices and queue pairs
  * @device: the device that has an address; NULL for none
- * @by_netdev: the device on top of a net device; NULL for none
+ * @listens: the devices that get a group's packets that arrive at a net device,
+ *	one after the other: the one behind @last, or the first one if that is
+ *	NULL; NULL if there is none
  * @has_mac: is this the Ethernet address of the device's interface?
  * @receive: a packet has arrived, and its checksum is right
  * @deliver: deliver a packet for which @receive was called before
@@ -129,7 +131,8 @@ struct uroce_packet {
 struct uroce_net_ops {
 	struct uroce_dev *(*device)(struct net *net,
 				    const struct in6_addr *dst);
-	struct uroce_dev *(*by_netdev)(const struct net_device *netdev);
+	struct uroce_dev *(*listens)(struct net_device *netdev,
+				     struct uroce_dev *last);
 	bool (*has_mac)(const struct uroce_dev *dev, const u8 *mac);
 	void (*receive)(struct uroce_dev *dev, const struct uroce_packet *pkt);
 	void (*deliver)(struct uroce_dev *dev, const struct uroce_packet *pkt);
