@@ -107,6 +107,14 @@ run_test "uroce wire: the same without selective repeat" 300 going_back
 network
 over "uroce wire: attributes change while drained (SQD)" 60 -- changed
 run_test "uroce wire: the source port follows the flow label" 60 program datagrams source_port source_number
+# both_mtus MTU: a command that sets the MTU of both net devices
+both_mtus() { echo "ip link set w-near mtu $1 && ip -n w-far link set w-far mtu $1"; }
+other_datagrams() {
+	bash -c "$(both_mtus 1500)" && DATAGRAMS_GROW=$(both_mtus 4200) DATAGRAMS_SHRINK=$(both_mtus 1500) program datagrams mtu_changes
+	local status=$?
+	bash -c "$(both_mtus 4200)" && return $status
+}
+run_test "uroce wire: datagrams follow the MTU of the port (adv26)" 60 other_datagrams
 # Packets to six neighbours that do not answer wait in the kernel's queues. They must not use up the limit of packets
 # under way.
 silent_neighbours() {

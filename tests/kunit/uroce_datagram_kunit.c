@@ -53,6 +53,25 @@ static void local_datagram_too_long(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, counted(h, UROCE_CNT_OUT_OF_BUFFER), 2ull);
 }
 
+/* A send follows the MTU of the netdev, which may change while the queue pair is in use. */
+static void local_datagram_mtu(struct kunit *test)
+{
+	struct host *h = test->priv;
+
+	h->dev.netdev->mtu = 1500;
+	host_again(test, IB_QPT_UD, 0);
+	h->dev.netdev->mtu = 4200;
+	KUNIT_ASSERT_EQ(test, host_receive(h, &h->b, 5, 0, 40 + 4096), 0);
+	KUNIT_ASSERT_EQ(test, datagram(h, 1, 4096), 0);
+	host_expect_wc(test, &h->a, 1, IB_WC_SUCCESS);
+	host_expect_wc(test, &h->b, 5, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, (int)*host_byte(&h->b.area, 40 + 4095), (int)host_pattern(4095, 1));
+	h->dev.netdev->mtu = 1500;
+	KUNIT_ASSERT_EQ(test, datagram(h, 2, 1025), 0);
+	host_expect_wc(test, &h->a, 2, IB_WC_LOC_LEN_ERR);
+	KUNIT_EXPECT_EQ(test, (int)host_state(&h->a), (int)IB_QPS_SQE);
+}
+
 /*
  * A user in the kernel gets the VLAN of the datagram's destination, without which the
  * connection manager would not find the address.
@@ -117,6 +136,7 @@ static void local_group_limit(struct kunit *test)
 
 static struct kunit_case datagram_cases[] = {
 	KUNIT_CASE(local_datagram_too_long),
+	KUNIT_CASE(local_datagram_mtu),
 	KUNIT_CASE(local_datagram_vlan),
 	KUNIT_CASE(local_group_limit),
 	{}

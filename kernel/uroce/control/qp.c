@@ -149,7 +149,7 @@ static void qp_fill(struct uroce_qp *qp, struct ib_qp *ib,
 	qp->sq.signal = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->sq.step = 1;
 	qp->rq.max_sge = init->cap.max_recv_sge;
-	qp->mtu = 4096;
+	qp->mtu = UROCE_MAX_MTU;
 	uroce_qp_partition(qp);
 	INIT_LIST_HEAD(&qp->windows);
 	init->cap.max_inline_data = qp->sq.max_inline;
@@ -249,13 +249,6 @@ static void take_attr(struct uroce_qp *qp, const struct ib_qp_attr *attr,
 	}
 }
 
-static u32 port_mtu(const struct uroce_dev *dev)
-{
-	enum ib_mtu mtu = iboe_get_mtu(READ_ONCE(dev->netdev->mtu));
-
-	return ib_mtu_enum_to_int(clamp(mtu, IB_MTU_256, IB_MTU_4096));
-}
-
 /* Context: both locks. */
 static void enter_state(struct uroce_qp *qp, enum ib_qp_state state)
 {
@@ -268,9 +261,6 @@ static void enter_state(struct uroce_qp *qp, enum ib_qp_state state)
 	if (state != qp->state)
 		trace_uroce_qp_state(&qp->dev->ib, qp->num, qp->state, state);
 	WRITE_ONCE(qp->state, state);
-	/* A datagram is one packet. */
-	if (state == IB_QPS_RTR && !uroce_qp_is_connected(qp))
-		qp->mtu = port_mtu(qp->dev);
 	if (state == IB_QPS_RESET) {
 		uroce_queue_reset(qp);
 		uroce_mig_reset(qp);

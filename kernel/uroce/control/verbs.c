@@ -111,15 +111,13 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 
 static int query_port(struct ib_device *ib, u32 port, struct ib_port_attr *attr)
 {
-	struct net_device *netdev = to_udev(ib)->netdev;
 	bool up = uroce_port_up(to_udev(ib));
 
 	attr->state = up ? IB_PORT_ACTIVE : IB_PORT_DOWN;
 	attr->phys_state = up ? IB_PORT_PHYS_STATE_LINK_UP :
 				IB_PORT_PHYS_STATE_DISABLED;
 	attr->max_mtu = IB_MTU_4096;
-	attr->active_mtu = min_t(enum ib_mtu, iboe_get_mtu(netdev->mtu) ?:
-				 IB_MTU_256, IB_MTU_4096);
+	attr->active_mtu = uroce_port_mtu(to_udev(ib));
 	attr->gid_tbl_len = 256;
 	attr->port_cap_flags = IB_PORT_CM_SUP;
 	attr->ip_gids = true;

@@ -15,6 +15,7 @@
 #include <linux/rhashtable.h>
 #include <linux/spinlock.h>
 #include <linux/xarray.h>
+#include <rdma/ib_addr.h>
 #include <rdma/ib_verbs.h>
 
 #include "fault.h"
@@ -165,6 +166,17 @@ struct uroce_dev *uroce_dev_across(struct net *net, const union ib_gid *gid);
  */
 #define UROCE_NO_VLAN 0xffff
 u16 uroce_dev_vlan(struct uroce_dev *dev, const union ib_gid *gid, int ifindex);
+
+/*
+ * The MTU of the port. It follows the netdev's, which may change at any time.
+ */
+static inline enum ib_mtu uroce_port_mtu(const struct uroce_dev *dev)
+{
+	enum ib_mtu mtu = iboe_get_mtu(READ_ONCE(dev->netdev->mtu));
+
+	/* The netdev may have less room than packets of the lowest one take. */
+	return mtu ?: IB_MTU_256;
+}
 
 /* device.c: the port. */
 bool uroce_port_up(struct uroce_dev *dev);

@@ -27,6 +27,7 @@ static const struct rdma_stat_desc descs[UROCE_COUNTERS] = {
 	[UROCE_CNT_QKEY_VIOLATIONS].name = "qkey_violations",
 	/* The name that mlx5 uses. */
 	[UROCE_CNT_RECV_SHORT].name = "resp_local_length_error",
+	[UROCE_CNT_TOO_LONG].name = "rcvd_too_long",
 	[UROCE_CNT_PAGE_FAULTS].name = "page_faults",
 	[UROCE_CNT_FAULT_DROP].name = "fault_drop",
 	[UROCE_CNT_FAULT_DUPLICATE].name = "fault_duplicate",

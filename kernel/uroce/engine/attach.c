@@ -114,6 +114,12 @@ static int srq_resize(struct ib_srq *ib, const struct univ_ring *ring,
 	return ret;
 }
 
+static u32 sent_mtu(const struct uroce_qp *qp)
+{
+	return uroce_qp_is_connected(qp) ? qp->mtu :
+		ib_mtu_enum_to_int(uroce_port_mtu(qp->dev));
+}
+
 /*
  * A datagram that waits for its time, at the former rate, is tried again at
  * once.
@@ -126,7 +132,7 @@ static void qp_rate(struct ib_qp *ib, const struct univ_queue_rate *rate)
 	spin_lock_bh(&sq->lock);
 	spin_lock(&qp->resp.lock);
 	qp->attr.rate_limit = rate->kbps;
-	uroce_pace_set(&sq->pace, qp->mtu, rate);
+	uroce_pace_set(&sq->pace, sent_mtu(qp), rate);
 	if (sq->wait == UROCE_WAIT_PACE)
 		WRITE_ONCE(sq->due, true);
 	spin_unlock(&qp->resp.lock);

@@ -15,6 +15,9 @@
 #define UROCE_UDP_PORT 4791
 #define UROCE_ICRC_SIZE 4
 
+/* The maximum payload of a packet. */
+#define UROCE_MAX_MTU 4096
+
 /* The maximum message length of the specification, in bytes. */
 #define UROCE_MAX_MESSAGE (1u << 31)
 /*

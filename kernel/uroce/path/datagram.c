@@ -261,7 +261,8 @@ enum outcome uroce_local_datagram(struct turn *t)
 
 	if (t->qp->type == IB_QPT_RAW_PACKET)
 		return local_frame(t);
-	if (wqe->len > t->qp->mtu) {
+	/* A datagram is one packet. */
+	if (wqe->len > ib_mtu_enum_to_int(uroce_port_mtu(t->qp->dev))) {
 		t->reason = UNIV_REASON_LIMIT;
 		return turn_fail(t, IB_WC_LOC_LEN_ERR);
 	}

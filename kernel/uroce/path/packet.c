@@ -87,8 +87,12 @@ void uroce_datagram_receive(struct uroce_qp *qp, const struct uroce_packet *pkt)
 {
 	int index;
 
-	if (!(pkt->op->flags & UROCE_OP_DETH) || pkt->len > qp->mtu)
+	if (!(pkt->op->flags & UROCE_OP_DETH))
 		return;
+	if (unlikely(pkt->len > qp->mtu)) {
+		uroce_count(qp->dev, UROCE_CNT_TOO_LONG);
+		return;
+	}
 	spin_lock_bh(&qp->resp.lock);
 	if (!uroce_qp_listens(qp))
 		goto out;

@@ -26,7 +26,7 @@ enum { SERVICE_RC = 0, SERVICE_UC = 0x20, SERVICE_UD = 0x60, SERVICE_XRC = 0xa0 
 struct packet {
 	struct iphdr ip;
 	struct udphdr udp;
-	uint8_t byte[2048];		/* From the base transport header on. */
+	uint8_t byte[4160];		/* From the base transport header on. */
 	uint32_t len;			/* Length of byte[], without the CRC. */
 } __attribute__((packed));
 

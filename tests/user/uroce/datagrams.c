@@ -91,10 +91,9 @@ static bool deliver(struct side *from, struct side *to, struct ibv_ah *ah, uint3
 	       CHECK(be32toh(wc.imm_data) == n, "datagram %u: immediate", n);
 }
 
-static bool exchange(struct side *from, struct side *to, struct ibv_ah *ah, uint32_t n)
+static bool exchange_len(struct side *from, struct side *to, struct ibv_ah *ah, uint32_t n,
+			 uint32_t len)
 {
-	static const uint32_t sizes[] = { 0, 1, 63, 64, 1000, 1024 };
-	uint32_t len = sizes[n % ARRAY_SIZE(sizes)];
 	struct ibv_sge sge = { (uintptr_t)to->buf, SLOT, to->mr->lkey };
 	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
 
@@ -107,6 +106,13 @@ static bool exchange(struct side *from, struct side *to, struct ibv_ah *ah, uint
 	CHECK(to->buf[GRH + len] == 0x5a, "datagram %u: a byte behind it", n);
 	(gid_is_ipv4(&from->dev.gid) ? check_ipv4 : check_ipv6)(to->buf, from, to, len);
 	return true;
+}
+
+static bool exchange(struct side *from, struct side *to, struct ibv_ah *ah, uint32_t n)
+{
+	static const uint32_t sizes[] = { 0, 1, 63, 64, 1000, 1024 };
+
+	return exchange_len(from, to, ah, n, sizes[n % ARRAY_SIZE(sizes)]);
 }
 
 static void both_ways(void)
@@ -165,6 +171,54 @@ static void source_number(void)
 	CHECK_ERR(ibv_destroy_ah(ah), 0);
 	for (int i = 0; i < 2; i++)
 		side_close(&side[i]);
+}
+
+static uint32_t port_mtu(const struct side *s)
+{
+	struct ibv_port_attr port;
+
+	NEED_OK(ibv_query_port(s->dev.ctx, 1, &port));
+	return 128u << port.active_mtu;
+}
+
+/*
+ * The MTU of the port changes while the queue pairs are in use: the command DATAGRAMS_GROW
+ * raises it, and DATAGRAMS_SHRINK lowers it again. What ibv_query_port() reports can be
+ * sent and received, and no more can be sent.
+ */
+static void mtu_changes(void)
+{
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_UD, .cap = { SLOTS, SLOTS, 1, 1, 0 } };
+	const char *grow = getenv("DATAGRAMS_GROW"), *shrink = getenv("DATAGRAMS_SHRINK");
+	struct side side[2] = {};
+	struct ibv_ah *ah[2];
+	struct ibv_sge sge;
+	struct ibv_wc wc;
+	uint32_t before;
+
+	NEED(grow && shrink, "DATAGRAMS_GROW and DATAGRAMS_SHRINK are not set");
+	sides_open(side, init, SLOTS * SLOT);
+	before = port_mtu(&side[0]);
+	for (int i = 0; i < 2; i++) {
+		qp_connect(&side[i].dev, side[i].qp, 0, NULL);
+		ah[i] = way(&side[i], &side[!i], LABEL);
+	}
+	NEED(!system(grow), "%s", grow);
+	CHECK(port_mtu(&side[0]) > before, "the MTU is still %u", before);
+	for (int i = 0; i < 2; i++)
+		exchange_len(&side[i], &side[!i], ah[i], i, port_mtu(&side[i]));
+	NEED(!system(shrink), "%s", shrink);
+	CHECK(port_mtu(&side[0]) == before, "the MTU is %u, not %u", port_mtu(&side[0]), before);
+	exchange_len(&side[0], &side[1], ah[0], 2, before);
+	sge = (struct ibv_sge){ (uintptr_t)side[0].buf, before + 1, side[0].mr->lkey };
+	NEED_OK(ibv_post_send(side[0].qp, &(struct ibv_send_wr){
+		.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
+		.wr.ud = { ah[0], side[1].qp->qp_num, PAIR_QKEY } }, &(struct ibv_send_wr *){ NULL }));
+	WANT_WC(side[0].cq, &wc, IBV_WC_LOC_LEN_ERR);
+	for (int i = 0; i < 2; i++) {
+		CHECK_ERR(ibv_destroy_ah(ah[i]), 0);
+		side_close(&side[i]);
+	}
 }
 
 /* ---- the UDP source port, by which switches tell flows apart ---- */
@@ -411,6 +465,7 @@ static void full(void)
 static const struct test_case cases[] = {
 	{ "both_ways", both_ways },
 	{ "source_number", source_number },
+	{ "mtu_changes", mtu_changes },
 	{ "source_port", source_port },
 	{ "silent", silent },
 	{ "full", full },

@@ -142,21 +142,29 @@ static uint64_t out_of_buffer(void)
 	return hw_counter(ibv_get_device_name(env.dev.ctx->device), "out_of_buffer");
 }
 
-static void too_long_for_ud(void)
+/* Open a UD queue pair with a receive request of @len bytes. */
+static struct ibv_qp *receiver_open(uint32_t len)
 {
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_UD, .cap = { 8, 8, 1, 1, 0 }, .send_cq = env.cq, .recv_cq = env.cq,
 	};
-	struct ibv_sge sge = { (uintptr_t)inbox(), 40 + 64, env.inbox->lkey };
+	struct ibv_sge sge = { (uintptr_t)inbox(), len, env.inbox->lkey };
 	struct ibv_recv_wr wr = { .wr_id = 7, .sg_list = &sge, .num_sge = 1 }, *bad;
 	struct ibv_qp *qp = ibv_create_qp(env.pd, &init);
-	unsigned long long before = out_of_buffer(), dropped;
-	struct ibv_wc wc;
 
 	NEED_PTR(qp, "create_qp");
 	NEED_OK(qp_to_init(qp));
 	NEED_OK(ibv_modify_qp(qp, &(struct ibv_qp_attr){ .qp_state = IBV_QPS_RTR }, IBV_QP_STATE));
 	CHECK_ERR(ibv_post_recv(qp, &wr, &bad), 0);
+	return qp;
+}
+
+static void too_long_for_ud(void)
+{
+	struct ibv_qp *qp = receiver_open(40 + 64);
+	unsigned long long before = out_of_buffer(), dropped;
+	struct ibv_wc wc;
+
 	send_datagram(qp->qp_num, PAIR_QKEY, 65);
 	for (int i = 0; i < 20 && out_of_buffer() == before; i++)
 		sleep_ms(100);
@@ -174,10 +182,38 @@ static void too_long_for_ud(void)
 	restart();
 }
 
+static uint64_t too_long(void)
+{
+	return hw_counter(ibv_get_device_name(env.dev.ctx->device), "rcvd_too_long");
+}
+
+/*
+ * A datagram of the maximum length of any port is received. A longer one is dropped and
+ * counted.
+ */
+static void too_long_for_any_port(void)
+{
+	struct ibv_qp *qp = receiver_open(INBOX);
+	uint64_t before = too_long();
+	struct ibv_wc wc;
+
+	send_datagram(qp->qp_num, PAIR_QKEY, 4097);
+	for (int i = 0; i < 20 && too_long() == before; i++)
+		sleep_ms(100);
+	CHECK(too_long() == before + 1, "the datagram was not counted");
+	WANT_EMPTY(env.cq);
+	send_datagram(qp->qp_num, PAIR_QKEY, 4096);
+	if (WANT_WC(env.cq, &wc, IBV_WC_SUCCESS))
+		CHECK(wc.byte_len == 40 + 4096, "%u bytes", wc.byte_len);
+	CHECK_ERR(ibv_destroy_qp(qp), 0);
+	restart();
+}
+
 static const struct test_case cases[] = {
 	{ "open", open_all },
 	{ "too_long_for_gsi", too_long_for_gsi },
 	{ "too_long_for_ud", too_long_for_ud },
+	{ "too_long_for_any_port", too_long_for_any_port },
 	{ "stray_datagrams", stray_datagrams },
 	{ "other_partitions", other_partitions },
 	{ "close", close_all },
