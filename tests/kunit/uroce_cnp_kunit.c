@@ -86,6 +86,8 @@ static void cnp_packet(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, t->last->len, (u32)sizeof(*bth) + 16);
 	bth = (void *)t->last->data;
 	KUNIT_EXPECT_EQ(test, (int)bth->opcode, 0x81);
+	/* SE, M, the pad count and the version are 0. */
+	KUNIT_EXPECT_EQ(test, (int)bth->flags, 0);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(bth->qpn), 0x40000000u | PEER);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(bth->psn), 0u);
 	KUNIT_EXPECT_NULL(test, memchr_inv(bth + 1, 0, 16));
