@@ -237,7 +237,7 @@ static void tell_forged(struct wire *w, u8 opcode, u8 syndrome)
 	wire_tell(w, 1);
 }
 
-static void expect_bad(struct kunit *test, u8 opcode, u8 syndrome)
+static void expect_status(struct kunit *test, u8 opcode, u8 syndrome, enum ib_wc_status status)
 {
 	struct wire *w = test->priv;
 
@@ -246,7 +246,12 @@ static void expect_bad(struct kunit *test, u8 opcode, u8 syndrome)
 	KUNIT_ASSERT_NOT_NULL(test, skb_peek(&w->b.out));
 	tell_forged(w, opcode, syndrome);
 	KUNIT_EXPECT_EQ(test, w->a.completed, 1u);
-	KUNIT_EXPECT_EQ(test, (int)w->a.status[0], (int)IB_WC_BAD_RESP_ERR);
+	KUNIT_EXPECT_EQ(test, (int)w->a.status[0], (int)status);
+}
+
+static void expect_bad(struct kunit *test, u8 opcode, u8 syndrome)
+{
+	expect_status(test, opcode, syndrome, IB_WC_BAD_RESP_ERR);
 }
 
 /* The response to a request of one packet promises that more packets follow. */
@@ -291,6 +296,51 @@ static void conn_atomic_response_refuses(struct kunit *test)
 	expect_bad(test, UROCE_ATOMIC_ACK, UROCE_AETH_RNR);
 }
 
+/* Without a timeout, a request would wait for ever if such a NAK were ignored. */
+static void conn_nak_reserved_first(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	w->a.conn.req.timeout = 0;
+	wire_post(w, IB_WR_SEND, 1);
+	expect_status(test, UROCE_ACKNOWLEDGE, UROCE_NAK_OPERATION + 1, IB_WC_REM_OP_ERR);
+}
+
+static void conn_nak_reserved_last(struct kunit *test)
+{
+	wire_post(test->priv, IB_WR_SEND, 1);
+	expect_status(test, UROCE_ACKNOWLEDGE, 0x7f, IB_WC_REM_OP_ERR);
+}
+
+/* Only bits 5 and 6 of the syndrome are the type; 2 is the reserved one. */
+static void conn_aeth_reserved(struct kunit *test)
+{
+	wire_post(test->priv, IB_WR_SEND, 1);
+	expect_bad(test, UROCE_ACKNOWLEDGE, 0x40);
+}
+
+/* The type is reserved, but everything before the packet is acknowledged already. */
+static void conn_aeth_reserved_late(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	struct sk_buff *late;
+
+	wire_post(w, IB_WR_SEND, 1);
+	wire_run(w);
+	wire_ask(w, -1);
+	KUNIT_ASSERT_NOT_NULL(test, skb_peek(&w->b.out));
+	late = skb_copy(skb_peek(&w->b.out), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, late);
+	wire_tell(w, -1);
+	wire_post(w, IB_WR_SEND, 1);
+	wire_run(w);
+	skb_queue_tail(&w->b.out, late);
+	tell_forged(w, UROCE_ACKNOWLEDGE, 0x40);
+	KUNIT_EXPECT_EQ(test, w->a.completed, 1u);
+	wire_settle(w);
+	wire_expect_done(test, 2);
+}
+
 static struct kunit_case loss_cases[] = {
 	KUNIT_CASE(conn_request_lost),
 	KUNIT_CASE(conn_answer_lost),
@@ -307,6 +357,10 @@ static struct kunit_case loss_cases[] = {
 	KUNIT_CASE(conn_response_ends_early),
 	KUNIT_CASE(conn_response_refuses),
 	KUNIT_CASE(conn_atomic_response_refuses),
+	KUNIT_CASE(conn_nak_reserved_first),
+	KUNIT_CASE(conn_nak_reserved_last),
+	KUNIT_CASE(conn_aeth_reserved),
+	KUNIT_CASE(conn_aeth_reserved_late),
 	KUNIT_CASE(conn_read_grows),
 	KUNIT_CASE(conn_read_counted),
 	{}

@@ -142,6 +142,7 @@ static enum comp_step comp_nak(struct uroce_conn *conn,
 		uroce_req_fail(conn, IB_WC_REM_ACCESS_ERR);
 		break;
 	case UROCE_NAK_OPERATION:
+	default:	/* a reserved code; rdma_rxe reports the same status */
 		uroce_req_fail(conn, IB_WC_REM_OP_ERR);
 		break;
 	}
@@ -157,8 +158,10 @@ static enum comp_step comp_ack(struct uroce_conn *conn,
 	if (kind == UROCE_AETH_ACK)
 		return comp_passed(conn, uroce_psn_add(pkt->psn, 1)) ?
 			COMP_OK : COMP_LOST;
+	/* A reserved type. A late packet must not end the connection. */
 	if (kind != UROCE_AETH_RNR && kind != UROCE_AETH_NAK)
-		return COMP_DROP;
+		return uroce_psn_diff(pkt->psn, conn->req.una) < 0 ?
+			COMP_DROP : COMP_BAD;
 	if (!comp_passed(conn, pkt->psn))
 		return COMP_LOST;
 	/*
