@@ -16,6 +16,40 @@ static void conn_packets(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->a.out));
 }
 
+/* Post a request with a solicited event, and expect the bit in the last packet, or nowhere. */
+static void expect_solicited(struct kunit *test, enum ib_wr_opcode op, u32 len, bool set)
+{
+	struct wire *w = test->priv;
+	struct sk_buff *skb;
+	bool found, last;
+
+	wire_post(w, op, len)->solicited = true;
+	wire_run(w);
+	KUNIT_ASSERT_FALSE(test, skb_queue_empty(&w->a.out));
+	skb_queue_walk(&w->a.out, skb) {
+		found = ((struct uroce_bth *)skb->data)->flags & UROCE_BTH_SE;
+		last = skb_queue_is_last(&w->a.out, skb);
+		KUNIT_EXPECT_EQ_MSG(test, found, set && last, "opcode %d", op);
+	}
+	wire_settle(w);
+}
+
+/* 9.2 of the specification allows the bit only in requests that consume a receive request. */
+static void conn_solicited(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	expect_solicited(test, IB_WR_SEND, 3 * MTU, true);
+	expect_solicited(test, IB_WR_SEND_WITH_IMM, 1, true);
+	expect_solicited(test, IB_WR_SEND_WITH_INV, 1, true);
+	expect_solicited(test, IB_WR_RDMA_WRITE_WITH_IMM, 2 * MTU, true);
+	expect_solicited(test, IB_WR_RDMA_WRITE, 2 * MTU, false);
+	expect_solicited(test, IB_WR_RDMA_READ, 1, false);
+	expect_solicited(test, IB_WR_ATOMIC_FETCH_AND_ADD, sizeof(u64), false);
+	wire_expect_done(test, 7);
+	KUNIT_EXPECT_EQ(test, w->b.received, 4u);
+}
+
 static void conn_good(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -247,6 +281,7 @@ static void conn_gathers_not(struct kunit *test)
 
 static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_packets),
+	KUNIT_CASE(conn_solicited),
 	KUNIT_CASE(conn_good),
 	KUNIT_CASE(conn_asks_before_local),
 	KUNIT_CASE(conn_asks_before_bad),

@@ -128,7 +128,8 @@ struct sk_buff *uroce_req_build(struct uroce_conn *conn, struct uroce_msg *msg,
 		return NULL;
 	bth = (void *)skb->data;
 	eth = uroce_bth_put(conn, skb, opcode, req->psn, pad);
-	if (last && msg->solicited)
+	/* Other requests cause no completion that could be solicited. */
+	if (last && msg->solicited && uroce_wr_is(msg->op, UROCE_WRF_RECV))
 		bth->flags |= UROCE_BTH_SE;
 	fill_headers(conn, msg, opcode, eth, len);
 	*status = fill_payload(conn, msg, skb, payload, pages);
