@@ -279,6 +279,56 @@ static void conn_gathers_not(struct kunit *test)
 	wire_settle(w);
 }
 
+/*
+ * In SQD a request of which nothing was sent waits, and the last packet that was sent asks
+ * for its acknowledgement, since no packet follows it.
+ */
+static void conn_withdrawn(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	struct uroce_requester *req = &w->a.conn.req;
+
+	/* The packets 3, 6, 9 and 12 ask; the window is full after 13. */
+	req->window = 13;
+	wire_post(w, IB_WR_SEND, 13 * MTU);
+	wire_post(w, IB_WR_SEND, 1);
+	wire_run(w);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 13u);
+	KUNIT_EXPECT_FALSE(test, uroce_bth_ack_req((void *)skb_peek_tail(&w->a.out)->data));
+	req->posted = uroce_req_withdraw(&w->a.conn);
+	KUNIT_EXPECT_EQ(test, req->posted, 1u);
+	wire_run(w);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 14u);
+	KUNIT_EXPECT_TRUE(test, uroce_bth_ack_req((void *)skb_peek_tail(&w->a.out)->data));
+	wire_run(w);
+	wire_settle(w);
+	wire_expect_done(test, 1);
+	KUNIT_EXPECT_EQ(test, w->b.received, 1u);
+	KUNIT_EXPECT_EQ(test, w->b.counts[UROCE_CNT_DUPLICATES], 1u);
+	req->posted = 2;
+	wire_run(w);
+	wire_settle(w);
+	wire_expect_done(test, 2);
+	KUNIT_EXPECT_EQ(test, w->b.received, 2u);
+}
+
+/* A request of which a packet was sent continues, and so does one that is sent again. */
+static void conn_withdrawn_not(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	w->a.conn.req.window = 2;
+	wire_post(w, IB_WR_SEND, 5 * MTU);
+	wire_run(w);
+	KUNIT_EXPECT_EQ(test, uroce_req_withdraw(&w->a.conn), 1u);
+	wire_lose(&w->a.out, -1);
+	wire_expire(w);
+	KUNIT_EXPECT_EQ(test, uroce_req_withdraw(&w->a.conn), 1u);
+	wire_settle(w);
+	wire_expect_done(test, 1);
+	KUNIT_EXPECT_EQ(test, w->b.received, 1u);
+}
+
 static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_packets),
 	KUNIT_CASE(conn_solicited),
@@ -294,6 +344,8 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_held_there),
 	KUNIT_CASE(conn_gathers),
 	KUNIT_CASE(conn_gathers_not),
+	KUNIT_CASE(conn_withdrawn),
+	KUNIT_CASE(conn_withdrawn_not),
 	{}
 };
 

@@ -352,6 +352,7 @@ static inline bool uroce_conn_is_reliable(const struct uroce_conn *conn)
 
 /* req.c. Context: the requester's lock. */
 void uroce_req_start(struct uroce_conn *conn, u32 psn);
+u32 uroce_req_withdraw(struct uroce_conn *conn);
 void uroce_req_halt(struct uroce_conn *conn);
 bool uroce_req_run(struct uroce_conn *conn, u32 posted);
 u32 uroce_req_packets(const struct uroce_conn *conn, u32 len);

@@ -286,8 +286,9 @@ static enum uroce_req_step req_step(struct uroce_conn *conn)
 		return REQ_STOP;
 	if (unlikely(uroce_missing_left(req)))
 		return uroce_missing_step(conn);
+	/* The last packet asks, unless requests behind it were withdrawn. */
 	if (req->next == req->posted)
-		return REQ_STOP;
+		return req->silent ? REQ_ASK : REQ_STOP;
 	msg = msg_at(conn, req->next);
 	if (req->next == req->begun) {
 		step = req_begin(conn, msg);
@@ -404,7 +405,7 @@ static enum uroce_req_step req_flush(struct uroce_conn *conn, u32 psn,
 /**
  * uroce_req_run() - send as much as possible
  * @conn: connection
- * @posted: number of requests that were posted
+ * @posted: number of requests that were posted, and may begin
  *
  * Return: true if there is more to send at once
  */
@@ -529,6 +530,23 @@ void uroce_req_retry(struct uroce_conn *conn)
 }
 
 /* ---- calls of the owner -------------------------------------------------- */
+
+/*
+ * No request begins any more. A request that has sequence numbers, but of which
+ * no packet was sent, gives them back. Returns the number of requests that have
+ * begun.
+ */
+u32 uroce_req_withdraw(struct uroce_conn *conn)
+{
+	struct uroce_requester *req = &conn->req;
+
+	if (req->begun - req->next == 1 && !req->offset &&
+	    req->psn == req->high) {
+		req->free = msg_at(conn, req->next)->first;
+		req->begun = req->next;
+	}
+	return req->begun;
+}
 
 void uroce_req_start(struct uroce_conn *conn, u32 psn)
 {

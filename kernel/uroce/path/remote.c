@@ -212,6 +212,9 @@ bool uroce_remote_step(struct uroce_qp *qp, u32 tail)
 	more = take_answers(w);
 	if (!w->conn.req.running)
 		goto out;
+	/* In SQD no request begins. The others are loaded again in RTS. */
+	if (unlikely((s32)(w->loaded - tail) > 0))
+		w->loaded = uroce_req_withdraw(&w->conn);
 	load(w, tail);
 	more |= uroce_req_run(&w->conn, w->loaded);
 out:
