@@ -9,7 +9,7 @@
 #   loss|duplicate|reorder|corrupt PROGRAM [CASE]...      the same over a bad network
 #   paths PROGRAM [CASE]...          the same between devices that have two addresses each
 #   script NAME [rxe|uroce]          a script of tests/guest, on devices of that kind
-#   kunit SUITE [CASE]...            on the test kernel
+#   kunit SUITE [CASE]...            on the test kernel; "all" stands for all suites
 # The outcome of each goes to $UNIV_LOGDIR/results, a line: "begin NUMBER", then "lives", "dies" or "ends NUMBER SECONDS
 # WHY"; "ends" is a kill after which the guest cannot be trusted, and the last thing that it does.
 
@@ -68,6 +68,7 @@ with_kind() {
 	kunit)
 		# Without a newline, which would be part of the name
 		printf %s "univ_$1" >/sys/module/univ_mutant/parameters/suite
+		[ "$*" != all ] || set --
 		KUNIT_ONLY="$*" UNIV_STATE=/run/univ-mutant tests/vm/suite tests/guest/05-kunit.sh
 		;;
 	rxe) UNIV_LINK=rxe program "$@" && resources_unchanged ;;
