@@ -148,6 +148,26 @@ static void missing_lies(struct kunit *test)
 	repeat_expect_bytes(test, 0x11, 4 * MTU);
 }
 
+/* The same after a probe, when a NAK may name packets that are still to be sent again. */
+static void missing_lies_after_probe(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	repeat_write(w, 4, 0x11);
+	wire_lose(&w->a.out, 1);
+	wire_ask(w, 1);
+	wire_lose(&w->a.out, -1);
+	w->a.conn.req.missing.due = true;
+	wire_run(w);
+	KUNIT_EXPECT_EQ(test, (int)w->a.conn.req.missing.probes, 1);
+	tell_words(test, BIT_ULL(3), 0);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 1u);
+	/* The probe is held, and its NAK is true. */
+	expect_again(test, UROCE_WRITE_LAST, NEXT + 3);
+	repeat_expect_clean(test, 2, 2);
+	repeat_expect_bytes(test, 0x11, 4 * MTU);
+}
+
 /* A peer that claims to hold what it does not hold gets it after the timer. */
 static void missing_claims(struct kunit *test)
 {
@@ -467,6 +487,7 @@ static struct kunit_case missing_cases[] = {
 	KUNIT_CASE(missing_probes),
 	KUNIT_CASE(missing_flood),
 	KUNIT_CASE(missing_lies),
+	KUNIT_CASE(missing_lies_after_probe),
 	KUNIT_CASE(missing_claims),
 	KUNIT_CASE(missing_plain_requester),
 	KUNIT_CASE(missing_plain_responder),
