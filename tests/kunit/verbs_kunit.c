@@ -130,7 +130,7 @@ static u32 regions_size(struct univ_context *ctx)
 static void verbs_creation_refused(struct kunit *test)
 {
 	static const int errors[] = { -ENOMEM, -EINVAL, -EOPNOTSUPP, -ENOSYS,
-				      -EBUSY, -EIO };
+				      -ENOTSUPP, -EBUSY, -EIO };
 	struct fixture *f = test->priv;
 	u32 pd = fixture_pd(f), objects, regions;
 	struct univ_cq *cq = fixture_cq(f, 8);
@@ -145,7 +145,8 @@ static void verbs_creation_refused(struct kunit *test)
 		for (j = 0; j < ARRAY_SIZE(errors); j++) {
 			creation_fill(&creations[i], f, pd, cq->obj.handle);
 			mock_fail(f->mock, creations[i].op, 1, errors[j]);
-			want = errors[j] == -ENOSYS ? -EOPNOTSUPP : errors[j];
+			want = errors[j] == -ENOSYS || errors[j] == -ENOTSUPP ?
+				       -EOPNOTSUPP : errors[j];
 			KUNIT_EXPECT_EQ_MSG(test,
 					    fixture_call(f, creations[i].cmd,
 							 &arg,
