@@ -106,15 +106,15 @@ connects_both() {
 	connects "10.$1.0.2" "${in_far[@]}" && connects "fd$1::2" "${in_far[@]}" && connects "10.$1.0.1" && connects "fd$1::1"
 }
 
-# connects_link NEAR FAR: the same to the address that netdev FAR has on its link, from netdev NEAR.
+# connects_link NEAR FAR: the same to the link-local address of netdev FAR, from netdev NEAR.
 connects_link() {
 	local address
 	address=$(far -6 -o addr show dev "$2" scope link | sed 's,.*inet6 \([^/]*\)/.*,\1,')
 	served "${in_far[@]}" rping -s -C 3 -a "$address%$2" -- rping -c -V -C 3 -a "$address%$1"
 }
 
-# group FROM TO NEAR FAR: members of a group at the addresses FROM and TO, on netdev NEAR here and netdev FAR there. What
-# one of them sends reaches the other one, which is there if its address ends with 2.
+# group FROM TO NEAR FAR: members of a group at the addresses FROM and TO, on netdev NEAR here and netdev FAR there. The
+# member at FROM sends, and the member at TO receives. TO is there if it ends with .2, and otherwise FROM is.
 group() {
 	local receiver=(stdbuf -oL mckey -b "$2" -m 239.1.1.1 -C 5 -S 100) sender=(mckey -b "$1" -m 239.1.1.1 -C 5 -S 100 -s)
 	near route replace 239.0.0.0/8 dev "$3" && far route replace 239.0.0.0/8 dev "$4" || return
@@ -165,7 +165,7 @@ ends_under_traffic() {
 
 run_test "networks: the peer's addresses can be reached" 100 reaches 89
 run_test "networks: IPv6" 60 talk w-near w-far "$(ipv6_of 89)"
-run_test "networks: IPv6 addresses of the link" 60 link_local w-near w-far
+run_test "networks: link-local IPv6 addresses" 60 link_local w-near w-far
 
 # ---- a full queue --------------------------------------------------------------------------------------------------
 
@@ -233,7 +233,7 @@ if modprobe -q 8021q || [ -d /proc/net/vlan ]; then
 	run_test "networks: VLAN: interfaces" 30 vlan
 	run_test "networks: VLAN" 100 vlan_traffic
 	run_test "networks: VLAN: rdma_cm" 100 connects_both 90
-	run_test "networks: VLAN: rdma_cm by addresses of the link" 60 connects_link v-near v-far
+	run_test "networks: VLAN: rdma_cm by link-local addresses" 60 connects_link v-near v-far
 	run_test "networks: VLAN: a multicast group" 60 group 10.90.0.1 10.90.0.2 v-near v-far
 	run_test "networks: VLAN: no device of its own" 30 vlan_refused
 	run_test "networks: VLAN: untagged traffic as before" 100 below_as_before

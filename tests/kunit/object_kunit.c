@@ -167,7 +167,7 @@ static void object_waits_for_users(struct kunit *test)
 		univ_object_put(obj);
 		usleep_range(1000, 2000);
 	}
-	/* The thread has time to go on, should it not wait. */
+	/* Give the thread time to return, if it does not wait. */
 	msleep(20);
 	KUNIT_EXPECT_FALSE(test, completion_done(&t.done));
 	KUNIT_EXPECT_EQ(test,

@@ -118,7 +118,7 @@ static void ring_full(struct kunit *test)
 	}
 }
 
-/* So many fit as there are slots that the process has left; none if its index is invalid. */
+/* As many completions fit as the process left slots, and none if its index is invalid. */
 static void ring_fits(struct kunit *test)
 {
 	struct univ_ring ring;

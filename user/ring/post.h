@@ -52,10 +52,11 @@ int univ_wr_complete_bell(struct ibv_qp_ex *ex);
 /*
  * A thread that polls an empty queue all the time may occupy the processor that the completion
  * needs: the peer's process may wait for it, or the kernel's thread that runs the device's
- * tasklets. So the thread gives way at each 256th poll that finds nothing, when its count of them
- * overflows, which is a few microseconds apart. The count belongs to the thread, since threads that
- * share a queue would share the line of a counter. Programs rely on polls without system calls over
- * a device with bells, which works by itself, and with a poller (UNIVERBS_POLL).
+ * tasklets. So the thread gives way at each 256th poll that finds nothing: the count of these
+ * polls is a byte, which then overflows. 256 polls take a few microseconds. The count belongs to
+ * the thread, since threads that share a queue would share the line of a counter. Programs rely on
+ * polls without system calls over a device with bells, which works by itself, and with a poller
+ * (UNIVERBS_POLL).
  */
 extern __thread uint8_t univ_empty_polls __attribute__((tls_model("initial-exec")));
 

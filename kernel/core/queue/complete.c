@@ -64,8 +64,9 @@ static noinline u32 write_each(struct univ_cq *cq, const struct univ_cqe *cqes,
 }
 
 /*
- * Is there room for all, in a queue without times? One look at the index of the
- * process then serves for all of them. Context: cq->lock is held.
+ * Is there room for all, in a queue without flags? Completions with times, and
+ * those of a queue that ignores an overrun, are written one by one. One look at
+ * the index of the process serves for all. Context: cq->lock is held.
  */
 static __always_inline bool has_room(const struct univ_cq *cq, u32 count)
 {

@@ -74,7 +74,7 @@ void uroce_resp_congested(struct uroce_conn *conn)
 	memset(uroce_bth_put(conn, skb, UROCE_CNP, 0, 0), 0,
 	       UROCE_CNP_RESERVED);
 	bth = (void *)skb->data;
-	bth->flags = 0;		/* as A17.9.3 says, whatever the migration */
+	bth->flags = 0;		/* SE and M are 0, see A17.9.3 */
 	bth->qpn |= cpu_to_be32(UROCE_BTH_BECN);
 	conn->resp.told_congestion = now;
 	conn->ops->count(conn, UROCE_CNT_CNP_SENT);

@@ -405,7 +405,7 @@ static enum uroce_req_step req_flush(struct uroce_conn *conn, u32 psn,
 /**
  * uroce_req_run() - send as much as possible
  * @conn: connection
- * @posted: number of requests that were posted, and may begin
+ * @posted: number of requests that were posted and may begin
  *
  * Return: true if there is more to send at once
  */

@@ -161,8 +161,8 @@ struct uroce_dev *uroce_dev_across(struct net *net, const union ib_gid *gid);
 
 /*
  * The VLAN of an address of the device, as the RDMA core compares it, or
- * UROCE_NO_VLAN. Several net devices may have the same address of the link; the
- * one with @ifindex is preferred.
+ * UROCE_NO_VLAN. Several net devices may have the same link-local address;
+ * the one with @ifindex is preferred.
  */
 #define UROCE_NO_VLAN 0xffff
 u16 uroce_dev_vlan(struct uroce_dev *dev, const union ib_gid *gid, int ifindex);
@@ -174,7 +174,7 @@ static inline enum ib_mtu uroce_port_mtu(const struct uroce_dev *dev)
 {
 	enum ib_mtu mtu = iboe_get_mtu(READ_ONCE(dev->netdev->mtu));
 
-	/* The netdev may have less room than packets of the lowest one take. */
+	/* The netdev's MTU may be too small even for IB_MTU_256. */
 	return mtu ?: IB_MTU_256;
 }
 

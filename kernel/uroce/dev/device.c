@@ -130,10 +130,9 @@ struct uroce_dev *uroce_dev_by_netdev(const struct net_device *netdev)
 }
 
 /*
- * A net device that gets its packets from the net devices below, which do not
- * receive them as well. A macvlan is another kind: the net device below it
- * receives the packets of groups, too, and a second time they would be
- * duplicates.
+ * Does the net device take over the packets of the net devices below it? A
+ * macvlan does not: the net device below it receives multicast packets as well,
+ * so that its members would receive them twice.
  */
 static bool takes_over(const struct net_device *netdev)
 {

@@ -114,6 +114,7 @@ static int srq_resize(struct ib_srq *ib, const struct univ_ring *ring,
 	return ret;
 }
 
+/* Datagrams follow the MTU of the port, see uroce_port_mtu(). */
 static u32 sent_mtu(const struct uroce_qp *qp)
 {
 	return uroce_qp_is_connected(qp) ? qp->mtu :

@@ -199,7 +199,7 @@ static inline void send_piece(struct uroce_qp *qp, bool word)
 
 /*
  * Does some of the queue's work. Returns false if another thread holds the
- * lock. Inline for the kick.
+ * lock. Inline, so that a kick makes no call for it.
  */
 static __always_inline bool send_turn(struct uroce_qp *qp, bool word)
 {

@@ -118,9 +118,9 @@ struct uroce_packet {
 /**
  * struct uroce_net_ops - how this room reaches devices and queue pairs
  * @device: the device that has an address; NULL for none
- * @listens: the devices that get a group's packets that arrive at a net device,
- *	one after the other: the one behind @last, or the first one if that is
- *	NULL; NULL if there is none
+ * @listens: the next device that receives the multicast packets of a net
+ *	device: the one after @last, or the first one if @last is NULL; NULL
+ *	after the last one
  * @has_mac: is this the Ethernet address of the device's interface?
  * @receive: a packet has arrived, and its checksum is right
  * @deliver: deliver a packet for which @receive was called before

@@ -407,7 +407,8 @@ static __always_inline enum outcome send_one(struct turn *t,
 
 /*
  * Handles a batch of requests and returns the outcome of the last one. @qp is
- * the sender, which the compiler need not load from @t for each request.
+ * the sender. It is an argument so that the compiler does not load it from @t
+ * for each request.
  * @connected: it has a peer on this host.
  */
 static __always_inline enum outcome

@@ -105,7 +105,7 @@ struct uroce_qp {
 	/* Written by modify, and the cap by a resize, with both locks. */
 	struct ib_qp_attr attr;
 	struct uroce_av av;
-	u32 mtu;			/* of the path; for UD of any port */
+	u32 mtu;			/* of the path; UD: UROCE_MAX_MTU */
 
 	struct uroce_sendq sq;
 	struct uroce_recvq rq;

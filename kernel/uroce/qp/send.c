@@ -5,7 +5,7 @@
 #include "send.h"
 #include "sges.h"
 
-/* Those that uroce_send_load_quick() understands. */
+/* The opcodes that uroce_send_load_quick() accepts. */
 #define QUICK_OPCODES (BIT(UNIV_WR_RDMA_WRITE) | BIT(UNIV_WR_SEND) | \
 		       BIT(UNIV_WR_SEND_WITH_IMM) | BIT(UNIV_WR_RDMA_READ))
 

@@ -114,6 +114,7 @@ static inline void uroce_send_write(struct uroce_qp *qp)
 static inline void uroce_send_notify(struct uroce_qp *qp)
 {
 	if (qp->sq.done.count) {
+		/* As uroce_send_write_out(), without a call. */
 		if (unlikely(!uroce_cq_add(qp->send_cq, qp, &qp->sq.done,
 					   UNIV_COMPLETE_NOTIFY)))
 			uroce_send_lost(qp);

@@ -183,8 +183,8 @@ static uint32_t port_mtu(const struct side *s)
 
 /*
  * The MTU of the port changes while the queue pairs are in use: the command DATAGRAMS_GROW
- * raises it, and DATAGRAMS_SHRINK lowers it again. What ibv_query_port() reports can be
- * sent and received, and no more can be sent.
+ * raises it, and DATAGRAMS_SHRINK lowers it again. A datagram of the MTU that
+ * ibv_query_port() reports is sent and received, and a send of one more byte fails.
  */
 static void mtu_changes(void)
 {

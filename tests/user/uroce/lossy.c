@@ -364,8 +364,8 @@ static int taken(struct side *s)
 
 /*
  * SQD with packets under way, on a slow network. The requests that have begun arrive and
- * are acknowledged. Those that were posted before SQD but had to wait, and those posted in
- * SQD, wait for RTS, and then go to the same destination.
+ * are acknowledged. Requests that were posted before SQD but had to wait, and requests
+ * posted in SQD, wait for RTS, and then go to the same destination.
  */
 static void drains(void)
 {

@@ -207,7 +207,7 @@ static void held_behind_gap(void)
 	send_by("10.89.0.2", "10.89.0.1", env.psn, false);
 	want_message(true, "the missing message");
 	want_message(true, "the message that was held");
-	/* The missing message did not show selective repeat, so that nothing would be held now. */
+	/* The missing message did not show selective repeat, so nothing would be held behind the next gap. */
 	send_selective(env.psn);
 	want_message(true, "another message of a peer that repeats selectively");
 	send_by("10.89.0.2", "10.89.0.1", env.psn + 1, false);

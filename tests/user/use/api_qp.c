@@ -118,7 +118,10 @@ static void reset_forgets(void)
 	pair_close(&p);
 }
 
-/* So does the end of a queue pair: its wr_id may point to what the program frees with it. */
+/*
+ * The destruction of a queue pair removes its completions too: a wr_id may point to memory that
+ * the program frees with the queue pair.
+ */
 static void destroy_forgets(void)
 {
 	struct ibv_qp *other;

@@ -211,7 +211,7 @@ static void ex_not_asked(void)
 	pair_close(&p);
 }
 
-/* The flags in send_ops_flags of the operations of call_operation(). */
+/* The flags of the operations, in the order of call_operation(). */
 static const uint64_t operations[] = {
 	IBV_QP_EX_WITH_SEND, IBV_QP_EX_WITH_SEND_WITH_IMM, IBV_QP_EX_WITH_SEND_WITH_INV,
 	IBV_QP_EX_WITH_LOCAL_INV, IBV_QP_EX_WITH_RDMA_READ, IBV_QP_EX_WITH_RDMA_WRITE,
@@ -301,7 +301,7 @@ static void ex_others_asked(void)
 			CHECK(err == EOPNOTSUPP, "operation %zu: %s", n, err_name(err));
 		}
 		WANT_EMPTY(p.cq[0]);
-		/* Nor does a reset queue pair take one that was asked for. */
+		/* A queue pair in RESET refuses even the operation that was asked for. */
 		NEED_OK(qp_to_state(qp, IBV_QPS_RESET));
 		ibv_wr_start(ex);
 		call_operation(ex, i ? 4 : 5);
