@@ -172,21 +172,47 @@ struct uroce_dev *uroce_dev_listens(struct net_device *netdev,
 	return NULL;
 }
 
+static int vlan_below(struct net_device *lower, struct netdev_nested_priv *priv)
+{
+	if (!is_vlan_dev(lower))
+		return 0;
+	*(u16 *)priv->data = vlan_dev_vlan_id(lower);
+	return 1;
+}
+
+/*
+ * As rdma_read_gid_l2_fields(), which loads the pointer to the
+ * net device twice, although the RDMA core clears it when the address goes.
+ */
+static u16 vlan_of(const struct ib_gid_attr *attr)
+{
+	struct net_device *netdev = rcu_dereference(attr->ndev);
+	u16 vlan = UROCE_NO_VLAN;
+	struct netdev_nested_priv priv = { .data = &vlan };
+
+	if (!netdev)
+		return vlan;
+	if (is_vlan_dev(netdev))
+		return vlan_dev_vlan_id(netdev);
+	netdev_walk_all_lower_dev_rcu(netdev, vlan_below, &priv);
+	return vlan;
+}
+
 u16 uroce_dev_vlan(struct uroce_dev *dev, const union ib_gid *gid, int ifindex)
 {
 	const struct ib_gid_attr *attr;
-	u16 vlan = UROCE_NO_VLAN;
 	struct net_device *on;
+	u16 vlan;
 
 	if (READ_ONCE(dev->gone))
-		return vlan;
+		return UROCE_NO_VLAN;
 	on = dev_get_by_index_rcu(dev_net(dev->netdev), ifindex);
 	attr = find_gid(dev, gid, on);
 	if (IS_ERR(attr) && on)
 		attr = find_gid(dev, gid, NULL);
 	if (IS_ERR(attr))
-		return vlan;
-	rdma_read_gid_l2_fields(attr, &vlan, NULL);
+		return UROCE_NO_VLAN;
+	vlan = vlan_of(attr);
 	rdma_put_gid_attr(attr);
 	return vlan;
 }
