@@ -397,7 +397,8 @@ static void rc_chain(void)
 			rwr[i] = (struct ibv_recv_wr){ .wr_id = i, .sg_list = &rsge[i],
 				.num_sge = 1, .next = i < 31 ? &rwr[i + 1] : NULL };
 			wr[i] = (struct ibv_send_wr){ .wr_id = i, .sg_list = &sge[i],
-				.num_sge = 1, .opcode = IBV_WR_SEND,
+				.num_sge = 1, .opcode = i % 2 ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND,
+				.imm_data = htobe32(100 * round + i),
 				.next = i < 31 ? &wr[i + 1] : NULL };
 		}
 		wr[31].send_flags = IBV_SEND_SIGNALED;
@@ -409,6 +410,9 @@ static void rc_chain(void)
 			CHECK(wc.wr_id == (uint64_t)i, "receive %" PRIu64 ", expected %d",
 			      wc.wr_id, i);
 			CHECK_BYTES(p.buf[1] + i * 64, 64, i + round, "message of a chain");
+			CHECK(!(i % 2) || (wc.wc_flags & IBV_WC_WITH_IMM &&
+					   wc.imm_data == htobe32(100 * round + i)),
+			      "message %d: flags %#x imm %u", i, wc.wc_flags, be32toh(wc.imm_data));
 		}
 		WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
 		CHECK(wc.wr_id == 31, "send %" PRIu64, wc.wr_id);
