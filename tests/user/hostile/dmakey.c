@@ -203,6 +203,21 @@ static void forbidden_opcodes(void)
 		CHECK(failed || opcodes[i] == UNIV_WR_LOCAL_INV, "opcode %#x: no error", opcodes[i]);
 		reset(failed);
 	}
+	/* A request of one segment is loaded by other code; a flush of no type is refused there, too. */
+	wr = raw_slot(&env.qp.sq, env.qp.sq.index);
+	memset(wr, 0, env.qp.sq.stride);
+	wr->wr_id = 2;
+	wr->opcode = UNIV_WR_FLUSH;
+	wr->flags = UNIV_WR_SIGNALED;
+	wr->count = 1;
+	wr->rkey = env.mr.rkey;
+	wr->remote_addr = (uintptr_t)env.mem;
+	wr->sge[0] = (struct univ_sge){ (uintptr_t)env.mem, PIECE, env.mr.lkey };
+	raw_publish(env.fd, &env.qp.sq, env.qp.handle, UNIV_KICK_SEND);
+	failed = CHECK(raw_wait(&env.cq, &cqe, WC_TIMEOUT), "a flush of a segment: no answer") &&
+		 cqe.status != IBV_WC_SUCCESS;
+	CHECK(failed, "a flush of a segment: no error");
+	reset(failed);
 	/* Our region must still be valid. */
 	raw_recv_sge(env.fd, &env.qp, 1, (uintptr_t)env.mem + 512, PIECE, env.mr.lkey);
 	raw_send_sge(env.fd, &env.qp, 2, (uintptr_t)env.mem, PIECE, env.mr.lkey);
