@@ -69,7 +69,7 @@ static void damaged(struct uroce_dev *dev)
 
 static const struct uroce_net_ops ops = {
 	.device = device,
-	.listens = listens,
+	.next_listener = listens,
 	.receive = received,
 	.damaged = damaged,
 };

@@ -148,9 +148,9 @@ bool uroce_dev_add(struct uroce_dev *dev);
 void uroce_dev_remove(struct uroce_dev *dev);
 struct uroce_dev *uroce_dev_by_id(u64 id);
 struct uroce_dev *uroce_dev_by_netdev(const struct net_device *netdev);
-/* See uroce_net_ops.listens. */
-struct uroce_dev *uroce_dev_listens(struct net_device *netdev,
-				    struct uroce_dev *last);
+/* See uroce_net_ops.next_listener. */
+struct uroce_dev *uroce_next_listener(struct net_device *netdev,
+				      struct uroce_dev *last);
 /* The device of a namespace that has this address. */
 struct uroce_dev *uroce_dev_by_gid(struct net *net, const union ib_gid *gid);
 /*

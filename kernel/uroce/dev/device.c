@@ -153,8 +153,8 @@ static bool is_below(const struct uroce_dev *dev, struct net_device *upper)
  * addresses: a bridge or a bond does not tell which of its ports has received a
  * packet, and the group members on each port belong to that network.
  */
-struct uroce_dev *uroce_dev_listens(struct net_device *netdev,
-				    struct uroce_dev *last)
+struct uroce_dev *uroce_next_listener(struct net_device *netdev,
+				      struct uroce_dev *last)
 {
 	struct uroce_dev *dev = last;
 
@@ -162,7 +162,7 @@ struct uroce_dev *uroce_dev_listens(struct net_device *netdev,
 		dev = uroce_dev_by_netdev(netdev);
 		if (dev || !takes_over(netdev))
 			return dev;
-		dev = list_entry(&uroce_devices, struct uroce_dev, link);
+		dev = list_prepare_entry(dev, &uroce_devices, link);
 	} else if (last->netdev == netdev) {
 		return NULL;
 	}

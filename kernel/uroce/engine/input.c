@@ -67,7 +67,7 @@ static void input_receive(struct uroce_dev *dev, const struct uroce_packet *pkt)
 
 const struct uroce_net_ops uroce_input_ops = {
 	.device = input_device,
-	.listens = uroce_dev_listens,
+	.next_listener = uroce_next_listener,
 	.has_mac = input_has_mac,
 	.receive = input_receive,
 	.deliver = input_deliver,

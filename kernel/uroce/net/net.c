@@ -350,13 +350,13 @@ static unsigned int receive_group(const struct family *f,
 				  struct uroce_packet *pkt,
 				  const struct nf_hook_state *state)
 {
-	struct uroce_dev *dev = uroce_net_ops->listens(state->in, NULL);
+	struct uroce_dev *dev = uroce_net_ops->next_listener(state->in, NULL);
 
 	if (!dev || uroce_net_ops->device(state->net, &pkt->src))
 		return NF_ACCEPT;
 	if (!f->policy(pkt->skb) || !tracked(pkt->skb))
 		return NF_DROP;
-	for (; dev; dev = uroce_net_ops->listens(state->in, dev))
+	for (; dev; dev = uroce_net_ops->next_listener(state->in, dev))
 		receive_one(f, dev, pkt, false);
 	return NF_ACCEPT;
 }

@@ -118,7 +118,7 @@ struct uroce_packet {
 /**
  * struct uroce_net_ops - how this room reaches devices and queue pairs
  * @device: the device that has an address; NULL for none
- * @listens: the next device that receives the multicast packets of a net
+ * @next_listener: the next device that receives the multicast packets of a net
  *	device: the one after @last, or the first one if @last is NULL; NULL
  *	after the last one
  * @has_mac: is this the Ethernet address of the device's interface?
@@ -131,8 +131,8 @@ struct uroce_packet {
 struct uroce_net_ops {
 	struct uroce_dev *(*device)(struct net *net,
 				    const struct in6_addr *dst);
-	struct uroce_dev *(*listens)(struct net_device *netdev,
-				     struct uroce_dev *last);
+	struct uroce_dev *(*next_listener)(struct net_device *netdev,
+					   struct uroce_dev *last);
 	bool (*has_mac)(const struct uroce_dev *dev, const u8 *mac);
 	void (*receive)(struct uroce_dev *dev, const struct uroce_packet *pkt);
 	void (*deliver)(struct uroce_dev *dev, const struct uroce_packet *pkt);
