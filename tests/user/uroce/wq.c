@@ -204,6 +204,33 @@ static void reset(void)
 	tear_down();
 }
 
+/* The destruction of a queue removes the completions that the program has not polled, of this queue alone. */
+static void destroy_forgets(void)
+{
+	struct ibv_wq *gone, *kept;
+
+	if (!offered())
+		return;
+	set_up();
+	gone = new_wq();
+	kept = new_wq();
+	for (uint64_t id = 0; id < MAX_WR; id++) {
+		struct ibv_wq *wq = id % 2 ? kept : gone;
+
+		if (id < 2)
+			CHECK_ERR(change(wq, IBV_WQS_RDY), 0);
+		CHECK_ERR(post(wq, id), 0);
+	}
+	CHECK_ERR(change(gone, IBV_WQS_ERR), 0);
+	CHECK_ERR(change(kept, IBV_WQS_ERR), 0);
+	CHECK_ERR(ibv_destroy_wq(gone), 0);
+	for (uint64_t id = 1; id < MAX_WR; id += 2)
+		want_flushed(kept, id);
+	WANT_EMPTY(cq);
+	CHECK_ERR(ibv_destroy_wq(kept), 0);
+	tear_down();
+}
+
 /* A long queue is flushed in more than one turn. */
 static void long_queue(void)
 {
@@ -490,6 +517,7 @@ static const struct test_case cases[] = {
 	{ "create", create },
 	{ "states", states },
 	{ "reset", reset },
+	{ "destroy_forgets", destroy_forgets },
 	{ "long_queue", long_queue },
 	{ "bad_create", bad_create },
 	{ "bad_modify", bad_modify },
