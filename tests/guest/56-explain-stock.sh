@@ -5,12 +5,13 @@
 # own explanations make their mistakes here too, as far as a library in front of the stock library can see them.
 #
 # needs: modules
+# runs in: coverage-library
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
 
 TEST_STACK=stock
-explain=$UNIV_REPO/build/user/univerbs-explain
+explain=$UNIV_LIBDIR/univerbs-explain
 err=$UNIV_STATE/explain-stock.err
 
 use_link rxe && setup_device rxe0 || exit 1
