@@ -2,7 +2,12 @@
 #
 # univerbs: kernel modules, library, tests. `make help` lists the targets.
 
-SHELL := /bin/bash
+# SHELL=1 with the target t asks for a shell in the guest. The name is also make's own, here and in the makes below.
+ifeq ($(SHELL),1)
+CONSOLE := 1
+MAKEOVERRIDES := $(filter-out SHELL=%,$(MAKEOVERRIDES))
+endif
+override SHELL := /bin/bash
 
 prefix ?= /usr/local
 bindir ?= $(prefix)/bin
@@ -138,14 +143,16 @@ check: deps-kernel
 	@$(SETTINGS) tests/check $(if $(STAGE),build $(STAGE))
 
 # PART="NAME..." runs those parts alone, WITHIN=MINUTES those that fit
+# The test kernel is built before, so that its minutes are not those of a part
 check-all: deps-kernel all test-programs
+	@$(SETTINGS) tests/kernel/build >/dev/null
 	@$(SETTINGS) tests/check-all $(if $(WITHIN),--within $(WITHIN)) $(PART)
 
 # KUnit wants the test kernel, which takes longer to build than all of this
 quick: deps
 	@$(SETTINGS) UNIV_QUICK=1 tests/check build static $(shell tests/kernel/build --where >/dev/null 2>&1 && echo kunit) guest
 
-# T="NAME [CASE]..." on LINK=rxe|uroce, K=stock|test|races|rt; CONSOLE=1, GDB=1 (tests/one)
+# T="NAME [CASE]..." on LINK=rxe|uroce, K=stock|test|races|rt; SHELL=1, GDB=1 (tests/one)
 t: export LINK := $(LINK)
 t: export K := $(K)
 t: export CONSOLE := $(CONSOLE)
@@ -215,7 +222,7 @@ help:
 	@echo 'check      what has to pass before a change goes in; the last line says "N passed, N failed, N skipped"'
 	@echo 'check-all  every test, in parts of at most an hour; PART="NAME..." picks some, tests/check-all --list lists them'
 	@echo 'quick      build, static checks, KUnit if the test kernel is there, and a choice of tests in one guest'
-	@echo 't          one test: T="NAME [CASE]..." LINK=rxe|uroce K=stock|test|rt CONSOLE=1 GDB=1; tests/one says more'
+	@echo 't          one test: T="NAME [CASE]..." LINK=rxe|uroce K=stock|test|races|rt SHELL=1 GDB=1; tests/one says more'
 	@echo 'adversaries  the table of known ways to break such a stack, with the results of the last check'
 	@echo 'coverage   the lines of the core, of uroce and of the library that the tests reach, and those that they do not'
 	@echo 'matrix     every program over uroce, on PREEMPT_RT and on the test kernel'
