@@ -16,7 +16,7 @@ variant()
 {
 	name=$1 cc=$2
 	shift 2
-	if ! make -j"$(nproc)" -C user O="$tmp/$name" CC="$cc" CFLAGS="-O1 $*" libs=-lpthread \
+	if ! make -j"$(nproc)" -C user O="$tmp/$name" CC="$cc" CFLAGS="-O2 $*" libs=-lpthread \
 			LDFLAGS=-Wl,--unresolved-symbols=ignore-all "$tmp/$name/libibverbs.so.1" > "$tmp/log" 2>&1 ||
 		grep -q 'warning:' "$tmp/log"; then
 		echo "$name: does not build"
