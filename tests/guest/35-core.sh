@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Hostile processes against code of the core that no driver takes part in: mappings, and permissions of the node. make
-# check runs this script over one kind of device.
+# Hostile processes against code of the core that no driver takes part in: mappings, and permissions of the node. One
+# kind of device is enough.
 #
 # needs: device
-# runs in: test-kernel-rxe coverage coverage-library kernels-arm64 rt-kernel test-kernel-memory
+# runs in: guest-uroce test-kernel-rxe coverage coverage-library kernels-arm64 rt-kernel test-kernel-memory
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"

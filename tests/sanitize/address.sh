@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# The library under AddressSanitizer, with leak detection, and UndefinedBehaviorSanitizer. ADDRESS_PROGRAMS and
-# ADDRESS_UROCE_PROGRAMS choose among the programs.
+# The library under AddressSanitizer, with leak detection, and UndefinedBehaviorSanitizer.
 
 TEST_BIN=$UNIV_REPO/build/address/tests
 export UNIV_LIBDIR=$UNIV_REPO/build/address/user
@@ -14,18 +13,18 @@ export UNIV_SLOW=2
 
 need_univerbs || exit 1
 
-: "${ADDRESS_PROGRAMS=tutorial api_device api_channel api_cq api_cq_ex api_qp api_qp_ex api_rc api_ud api_srq api_event
-	odd_memory bad_limits bad_memory bad_modify bad_post bad_requests cq_overrun threads forked races many}"
-: "${ADDRESS_UROCE_PROGRAMS=api_rereg atomic_write windows bad_windows xrc bad_xrc}"
+over_rxe="tutorial api_device api_channel api_cq api_cq_ex api_qp api_qp_ex api_rc api_ud api_srq api_event
+	odd_memory bad_limits bad_memory bad_modify bad_post bad_requests cq_overrun threads forked races many"
+over_uroce="api_rereg atomic_write windows bad_windows xrc bad_xrc"
 
-for name in $ADDRESS_PROGRAMS; do
+for name in $over_rxe; do
 	run_test "$name with addresses and undefined behaviour checked" 300 program "$name"
 done
 
 # Programs that use features which rdma_rxe lacks.
 UNIV_LINK=uroce setup_device u0 || exit 1
 export UNIV_TEST_DEVICE=u0
-for name in $ADDRESS_UROCE_PROGRAMS; do
+for name in $over_uroce; do
 	run_test "$name over uroce with addresses and undefined behaviour checked" 300 program "$name"
 done
 remove_device u0
