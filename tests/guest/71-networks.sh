@@ -252,12 +252,24 @@ macvlan() {
 		talk_both mv-near mv-far 91
 }
 
+# A member on the device below gets each datagram once, although the macvlan receives a copy of it.
+macvlan_below() {
+	local before after
+	near link add link w-near name mv-near type macvlan mode bridge && near link set mv-near up allmulticast on || return
+	before=$(hw_counter w-near received_pkts)
+	group 10.89.0.2 10.89.0.1 w-near w-far || return
+	after=$(hw_counter w-near received_pkts)
+	[ $((after - before)) -eq 5 ] || { echo "$((after - before)) packets have been received instead of 5"; return 1; }
+	near link del mv-near
+}
+
 macvlan_goes() {
 	ends_under_traffic mv-near mv-far "$(ipv4_of 91)" near link del mv-near && wait_until 10 has_none mv-near &&
 		far link del mv-far && wait_until 10 has_none mv-far && below_as_before
 }
 
 if modprobe -q macvlan || [ -e /sys/module/macvlan ]; then
+	run_test "networks: macvlan: a multicast group on the device below" 60 macvlan_below
 	run_test "networks: macvlan" 100 macvlan
 	run_test "networks: macvlan: is deleted under traffic (adv07)" 100 macvlan_goes
 	run_test "networks: macvlan: nothing is left behind" 20 resources_unchanged

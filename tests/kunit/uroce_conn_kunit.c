@@ -329,6 +329,24 @@ static void conn_withdrawn_not(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->b.received, 1u);
 }
 
+/* A request that waits for a receive was sent before, and keeps its sequence numbers. */
+static void conn_withdrawn_waits(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	w->b.recvs = 0;
+	wire_post(w, IB_WR_SEND, 1);
+	wire_run(w);
+	wire_settle(w);
+	KUNIT_EXPECT_TRUE(test, w->a.conn.req.waiting);
+	KUNIT_EXPECT_EQ(test, uroce_req_withdraw(&w->a.conn), 1u);
+	w->b.recvs = 1;
+	wire_end_wait(w);
+	wire_settle(w);
+	wire_expect_done(test, 1);
+	KUNIT_EXPECT_EQ(test, w->b.received, 1u);
+}
+
 static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_packets),
 	KUNIT_CASE(conn_solicited),
@@ -346,6 +364,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_gathers_not),
 	KUNIT_CASE(conn_withdrawn),
 	KUNIT_CASE(conn_withdrawn_not),
+	KUNIT_CASE(conn_withdrawn_waits),
 	{}
 };
 
