@@ -142,6 +142,23 @@ static void conn_unreliable_hole(struct kunit *test)
 	wire_expect_done(test, 2);
 }
 
+/* A peer may ask an unreliable responder for an acknowledgement, for which UC has no opcode. */
+static void conn_unreliable_asks(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	struct uroce_bth *bth;
+
+	w->a.conn.service = UROCE_UC;
+	w->b.conn.service = UROCE_UC;
+	wire_post(w, IB_WR_SEND, 0);
+	wire_run(w);
+	bth = (void *)skb_peek(&w->a.out)->data;
+	bth->psn |= cpu_to_be32(UROCE_BTH_ACK_REQ);
+	wire_ask(w, -1);
+	KUNIT_EXPECT_EQ(test, w->b.received, 1u);
+	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->b.out));
+}
+
 /* Requests before a refused request are answered before it is. */
 static void conn_refused(struct kunit *test)
 {
@@ -356,6 +373,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_fence),
 	KUNIT_CASE(conn_fence_local),
 	KUNIT_CASE(conn_unreliable_hole),
+	KUNIT_CASE(conn_unreliable_asks),
 	KUNIT_CASE(conn_refused),
 	KUNIT_CASE(conn_held_here),
 	KUNIT_CASE(conn_held_behind),

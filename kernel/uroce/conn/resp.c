@@ -303,6 +303,7 @@ static enum resp_step ladder(struct uroce_conn *conn,
 	if (step == RESP_OK) {
 		conn->resp.told = false;
 		if (uroce_bth_ack_req(pkt->bth) &&
+		    uroce_conn_is_reliable(conn) &&
 		    pkt->op->flags & (UROCE_OP_SEND | UROCE_OP_WRITE)) {
 			conn->resp.held.known =
 				conn->selective &&
