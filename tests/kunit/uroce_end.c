@@ -193,8 +193,14 @@ static int end_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool response)
 
 static int end_flush(struct uroce_conn *conn, bool response)
 {
-	end_of(conn)->together = false;
-	return 0;
+	struct end *end = end_of(conn);
+
+	end->together = false;
+	if (!end->overflows)
+		return 0;
+	end->overflows = false;
+	skb_queue_purge(&end->out);
+	return -ENOBUFS;
 }
 
 static bool end_migrate(struct uroce_conn *conn)

@@ -40,6 +40,7 @@ struct end {
 	u32 event;
 	bool broken;
 	bool full;			/* no more packets may be sent now */
+	bool overflows;			/* the next packets are lost in a queue of this host */
 	bool together;			/* packets wait for flush; others may join them */
 	u32 aimed;			/* XRC: SRQ number of the latest request */
 	u32 taken[SRQS];		/* indexed by SRQ number */

@@ -178,6 +178,33 @@ static void conn_read_counted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->b.served, 1u);
 }
 
+/* Packets are lost in a queue of this host, and then one more on the way, which the first NAK reports. */
+static void conn_lost_here(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	w->a.conn.req.timeout = 0;
+	w->a.overflows = true;
+	wire_post(w, IB_WR_RDMA_WRITE, 3 * MTU);
+	wire_run(w);
+	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->a.out));
+	wire_run(w);
+	wire_lose(&w->a.out, 1);
+	wire_settle(w);
+	wire_expect_done(test, 1);
+}
+
+/* The length of a repeated read that counts no packets in 32 bits gets no response either. */
+static void conn_read_wraps(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	KUNIT_EXPECT_EQ(test, uroce_req_packets(&w->a.conn, 0), 1u);
+	KUNIT_EXPECT_EQ(test, uroce_req_packets(&w->a.conn, MTU), 1u);
+	KUNIT_EXPECT_EQ(test, uroce_req_packets(&w->a.conn, MTU + 1), 2u);
+	KUNIT_EXPECT_EQ(test, uroce_req_packets(&w->a.conn, U32_MAX), U32_MAX / MTU + 1);
+}
+
 /* A read that is repeated, but for more than it asked for before, gets no response. */
 static void conn_read_grows(struct kunit *test)
 {
@@ -361,6 +388,8 @@ static struct kunit_case loss_cases[] = {
 	KUNIT_CASE(conn_nak_reserved_last),
 	KUNIT_CASE(conn_aeth_reserved),
 	KUNIT_CASE(conn_aeth_reserved_late),
+	KUNIT_CASE(conn_lost_here),
+	KUNIT_CASE(conn_read_wraps),
 	KUNIT_CASE(conn_read_grows),
 	KUNIT_CASE(conn_read_counted),
 	{}

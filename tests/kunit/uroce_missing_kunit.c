@@ -56,6 +56,28 @@ static void missing_again(struct kunit *test)
 	repeat_expect_bytes(test, 0x11, 4 * MTU);
 }
 
+/* The oldest packet is repeated although there is no room, and alone. */
+static void missing_presses(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	repeat_write(w, 8, 0x11);
+	wire_lose(&w->a.out, 1);
+	wire_ask(w, 2);
+	wire_lose(&w->a.out, 1);
+	wire_ask(w, -1);
+	w->a.full = true;
+	wire_tell(w, -1);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 1u);
+	/* It asks, since the others may wait for long. */
+	expect_again(test, UROCE_WRITE_FIRST, NEXT);
+	KUNIT_EXPECT_FALSE(test, skb_queue_empty(&w->b.out));
+	w->a.full = false;
+	wire_end_wait(w);
+	repeat_expect_clean(test, 2, 2);
+	repeat_expect_bytes(test, 0x11, 8 * MTU);
+}
+
 /* The last packets are lost, and a probe finds out. It costs no try. */
 static void missing_tail(struct kunit *test)
 {
@@ -368,14 +390,20 @@ static void missing_one_by_one(struct kunit *test)
 	repeat_expect_bytes(test, 0x11, 12 * MTU);
 }
 
-/* The timer fires while there is no room for the packets to be repeated. */
+/* The timer fires while there is no room for the second packet to be repeated. */
 static void missing_back(struct kunit *test)
 {
 	struct wire *w = test->priv;
 
-	repeat_lose_second(w);
+	repeat_write(w, 6, 0x11);
+	wire_ask(w, 1);
+	wire_lose(&w->a.out, 1);
+	wire_ask(w, 1);
+	wire_lose(&w->a.out, 1);
+	wire_ask(w, -1);
 	w->a.full = true;
 	wire_tell(w, -1);
+	KUNIT_EXPECT_EQ(test, wire_lose(&w->a.out, 1), 0);
 	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->a.out));
 	KUNIT_EXPECT_TRUE(test, uroce_missing_left(&w->a.conn.req));
 	wire_expire(w);
@@ -383,8 +411,8 @@ static void missing_back(struct kunit *test)
 	wire_run(w);
 	wire_settle(w);
 	wire_expect_done(test, 2);
-	KUNIT_EXPECT_EQ(test, w->a.counts[UROCE_CNT_REPEATED], 0u);
-	repeat_expect_bytes(test, 0x11, 4 * MTU);
+	KUNIT_EXPECT_FALSE(test, uroce_missing_left(&w->a.conn.req));
+	repeat_expect_bytes(test, 0x11, 6 * MTU);
 }
 
 /*
@@ -483,6 +511,7 @@ static void missing_other_path(struct kunit *test)
 static struct kunit_case missing_cases[] = {
 	KUNIT_CASE(missing_two),
 	KUNIT_CASE(missing_again),
+	KUNIT_CASE(missing_presses),
 	KUNIT_CASE(missing_tail),
 	KUNIT_CASE(missing_probes),
 	KUNIT_CASE(missing_flood),

@@ -352,7 +352,7 @@ enum uroce_req_step uroce_missing_step(struct uroce_conn *conn)
 	struct uroce_missing *missing = &req->missing;
 	u32 psn = next_missing(missing, missing->next), packets;
 	enum uroce_req_step step;
-	bool last;
+	bool last, room;
 
 	if (psn == missing->end) {
 		missing->next = psn;
@@ -360,10 +360,12 @@ enum uroce_req_step uroce_missing_step(struct uroce_conn *conn)
 	}
 	if (unlikely(uroce_pace_wait(conn->pace)))
 		return REQ_PACED;
-	if (unlikely(!conn->ops->room(conn, false)))
+	/* The oldest packet needs no room, and then asks, as in req_step(). */
+	room = conn->ops->room(conn, false);
+	if (unlikely(!room) && psn != req->una)
 		return REQ_LATER;
 	last = next_missing(missing, uroce_psn_add(psn, 1)) == missing->end;
-	step = send_again(conn, psn, last, false, &packets);
+	step = send_again(conn, psn, last || !room, false, &packets);
 	if (step != REQ_GO_ON)
 		return step;
 	conn->ops->count(conn, UROCE_CNT_REPEATED);
@@ -371,7 +373,7 @@ enum uroce_req_step uroce_missing_step(struct uroce_conn *conn)
 	missing->next = uroce_psn_add(psn, packets);
 	if (uroce_psn_diff(missing->next, missing->end) > 0)
 		missing->next = missing->end;
-	return REQ_GO_ON;
+	return likely(room) ? REQ_GO_ON : REQ_LATER;
 }
 
 /* Packets before req.una are acknowledged, repeated or not. */

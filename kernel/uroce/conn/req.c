@@ -41,7 +41,7 @@ static struct uroce_msg *msg_at(struct uroce_conn *conn, u32 index)
 /* The number of sequence numbers that @len bytes take. */
 u32 uroce_req_packets(const struct uroce_conn *conn, u32 len)
 {
-	return len ? DIV_ROUND_UP(len, conn->mtu) : 1;
+	return len ? len / conn->mtu + !!(len % conn->mtu) : 1;
 }
 
 /* ---- one packet ---------------------------------------------------------- */
@@ -350,7 +350,7 @@ static void req_set_timer(struct uroce_conn *conn, enum uroce_req_step step)
 		uroce_wait_pace(conn);
 	/* No answer is missing while the oldest packet waits for its pace. */
 	if (req->una == req->high || !req->timeout ||
-	    (step == REQ_PACED && req->psn == req->una))
+	    (step == REQ_PACED && uroce_req_at_oldest(req)))
 		timer_delete(&req->timer);
 	else if (!timer_pending(&req->timer))
 		mod_timer(&req->timer, jiffies + req->timeout);
@@ -392,6 +392,8 @@ static void req_end_wait(struct uroce_requester *req)
 static enum uroce_req_step req_flush(struct uroce_conn *conn, u32 psn,
 				     enum uroce_req_step step)
 {
+	bool went_back = conn->req.went_back;
+
 	if (conn->ops->flush(conn, false) != -ENOBUFS || !conn->req.running) {
 		if (conn->req.psn != psn)
 			conn->req.stuck = 0;
@@ -399,6 +401,8 @@ static enum uroce_req_step req_flush(struct uroce_conn *conn, u32 psn,
 	}
 	if (uroce_conn_is_reliable(conn))
 		uroce_req_back(conn);
+	/* The peer has reported nothing, so its first NAK is no repetition. */
+	conn->req.went_back = went_back;
 	return REQ_LATER;
 }
 

@@ -65,6 +65,13 @@ static inline bool uroce_missing_left(const struct uroce_requester *req)
 	return req->missing.next != req->missing.end;
 }
 
+/* Is the oldest packet the next one to send? */
+static inline bool uroce_req_at_oldest(const struct uroce_requester *req)
+{
+	return req->una ==
+	       (uroce_missing_left(req) ? req->missing.next : req->psn);
+}
+
 /* window.c. Context: the requester's lock. */
 void uroce_window_start(struct uroce_requester *req);
 void uroce_window_gain(struct uroce_requester *req, u32 packets);
