@@ -212,8 +212,12 @@ static void receive_next(const struct family *f, struct uroce_dev *dev,
 
 	if (!is_roce(skb, f->ip_len) || !f->is_udp(skb))
 		return;
-	/* Only the first packet of a list has passed the net devices above. */
+	/*
+	 * Only the first packet of a list has passed the net devices above and
+	 * the removal of a VLAN tag.
+	 */
 	skb->skb_iif = first->skb->skb_iif;
+	skb->protocol = first->skb->protocol;
 	f->addresses(&pkt);
 	if (ipv6_addr_equal(&pkt.src, &first->src) &&
 	    ipv6_addr_equal(&pkt.dst, &first->dst))
