@@ -229,8 +229,9 @@ static void give_up(struct turn *t, enum outcome out)
 		no_answer(qp);
 		return;
 	case LOCAL_HELD:
+		/* A wait of 0 ns starts no timer. */
 		uroce_send_wait(qp, UROCE_WAIT_RETRY,
-				uroce_fault_delay_ns(qp->dev));
+				uroce_fault_delay_ns(qp->dev) + 1);
 		return;
 	case LOCAL_PAGING:
 		qp->sq.tried = true;
