@@ -36,12 +36,13 @@ static const struct univ_driver drivers[] = {
 	{
 		/*
 		 * All keys are checked in siw_mem.c: siw_check_mem(), against
-		 * the queue pair's domain. siw_qp.c calls handlers after it has
-		 * released the lock of the completion queue. The state lock may
-		 * be held, but posts only try it.
+		 * the queue pair's domain. siw_qp.c calls handlers without a
+		 * lock, but a post to a queue pair in the error state completes
+		 * at once, in siw_post_receive(). A handler that polled and
+		 * posted from there would come again for the next queue pair,
+		 * as deep as there are queue pairs.
 		 */
 		.id = RDMA_DRIVER_SIW,
-		.polls_in_handler = true,
 	},
 };
 
