@@ -172,7 +172,12 @@ static int call_locked(const struct univ_ioctl *row, struct univ_call *call)
 	struct univ_context *ctx = call->ctx;
 	int ret;
 
-	down_read(&ctx->live);
+	/*
+	 * The end of the context waits for a call that may need this process,
+	 * for example to serve its own file system in user space.
+	 */
+	if (down_read_killable(&ctx->live))
+		return -EINTR;
 	if (ctx->dead)
 		ret = call_dead(row, call);
 	else

@@ -46,7 +46,8 @@ static long kick_nothing(struct univ_context *ctx)
 {
 	long ret;
 
-	down_read(&ctx->live);
+	if (down_read_killable(&ctx->live))
+		return -EINTR;
 	ret = ctx->dead ? -ENODEV : -EINVAL;
 	up_read(&ctx->live);
 	return ret;
