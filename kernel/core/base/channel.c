@@ -15,11 +15,11 @@ static void channel_release(struct kref *ref)
 		container_of(ref, struct univ_channel, ref);
 
 	/* Not when the file is closed: a call may still hold the channel. */
-	spin_lock_irq(&channel->ctx->dev->events_lock);
+	mutex_lock(&channel->ctx->dev->events_lock);
 	if (channel->unaffiliated)
 		channel->ctx->listening--;
 	list_del(&channel->listener);
-	spin_unlock_irq(&channel->ctx->dev->events_lock);
+	mutex_unlock(&channel->ctx->dev->events_lock);
 	univ_event_queue_destroy(&channel->events);
 	univ_context_put(channel->ctx);
 	kfree(channel->unaffiliated);
@@ -234,9 +234,9 @@ static struct univ_event_source *unaffiliated_alloc(u32 ports)
 }
 
 /*
- * Events of the device and of its ports are raised with interrupts off, for all
- * listeners of a context. So a process cannot have as many as it likes. The
- * count is lowered in channel_release().
+ * An event of the device or of a port is raised for all listeners of all
+ * contexts, one after another, and later events wait. So a process cannot have
+ * as many listeners as it likes. The count is lowered in channel_release().
  */
 #define LISTENERS 64
 
@@ -270,9 +270,9 @@ int univ_channel_listen(struct univ_channel *channel, struct univ_hdr *hdr)
 	if (!sources)
 		return univ_explain(hdr, -ENOMEM, UNIV_REASON_NO_MEMORY, 0, 0,
 				    0);
-	spin_lock_irq(&dev->events_lock);
+	mutex_lock(&dev->events_lock);
 	ret = listen_locked(channel, hdr, &sources);
-	spin_unlock_irq(&dev->events_lock);
+	mutex_unlock(&dev->events_lock);
 	kfree(sources);
 	return ret;
 }

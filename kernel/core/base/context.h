@@ -67,7 +67,7 @@ struct univ_device {
 	struct pump_device *pump;	/* the pump's own */
 	struct ib_event_handler event_handler;
 	struct mutex lock;		/* contexts, num_contexts, dead */
-	spinlock_t events_lock;		/* contexts, for the event handler */
+	struct mutex events_lock;	/* contexts, for the event handler */
 	struct list_head contexts;
 	u32 num_contexts;
 	atomic_long_t ring_bytes;	/* see limit.h */

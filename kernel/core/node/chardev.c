@@ -73,9 +73,9 @@ static int context_attach(struct univ_context *ctx)
 		goto out;
 	}
 	dev->num_contexts++;
-	spin_lock_irq(&dev->events_lock);
+	mutex_lock(&dev->events_lock);
 	list_add(&ctx->link, &dev->contexts);
-	spin_unlock_irq(&dev->events_lock);
+	mutex_unlock(&dev->events_lock);
 out:
 	mutex_unlock(&dev->lock);
 	return ret;
@@ -197,9 +197,9 @@ void univ_context_kill(struct univ_context *ctx, bool unplugged)
 	context_stop_kicks(ctx);
 	univ_poller_stop(ctx);
 	if (unplugged) {
-		spin_lock_irq(&ctx->dev->events_lock);
+		mutex_lock(&ctx->dev->events_lock);
 		univ_channel_raise(ctx, 0, IB_EVENT_DEVICE_FATAL);
-		spin_unlock_irq(&ctx->dev->events_lock);
+		mutex_unlock(&ctx->dev->events_lock);
 		context_flush(ctx);
 		univ_doorbell_kill(ctx);
 		univ_bell_revoke(ctx);
@@ -221,9 +221,9 @@ static int univ_release(struct inode *inode, struct file *file)
 
 	univ_context_kill(ctx, false);
 	mutex_lock(&dev->lock);
-	spin_lock_irq(&dev->events_lock);
+	mutex_lock(&dev->events_lock);
 	list_del_init(&ctx->link);
-	spin_unlock_irq(&dev->events_lock);
+	mutex_unlock(&dev->events_lock);
 	dev->num_contexts--;
 	mutex_unlock(&dev->lock);
 	univ_context_put(ctx);
@@ -297,7 +297,7 @@ struct univ_device *univ_device_alloc(struct ib_device *ib)
 	dev->ib = ib;
 	dev->num_ports = ib->phys_port_cnt;
 	mutex_init(&dev->lock);
-	spin_lock_init(&dev->events_lock);
+	mutex_init(&dev->events_lock);
 	INIT_LIST_HEAD(&dev->contexts);
 	mutex_init(&dev->domains_lock);
 	INIT_LIST_HEAD(&dev->domains);

@@ -11,27 +11,32 @@ static void client_port_event(struct univ_device *dev, struct ib_event *event)
 {
 	u32 port = event->element.port_num;
 	struct univ_context *ctx;
-	unsigned long flags;
 
-	spin_lock_irqsave(&dev->events_lock, flags);
-	list_for_each_entry(ctx, &dev->contexts, link)
+	mutex_lock(&dev->events_lock);
+	list_for_each_entry(ctx, &dev->contexts, link) {
 		if (port >= 1 && port <= dev->num_ports)
 			univ_channel_raise(ctx, port, event->event);
-	spin_unlock_irqrestore(&dev->events_lock, flags);
+		cond_resched();
+	}
+	mutex_unlock(&dev->events_lock);
 }
 
 static void client_device_event(struct univ_device *dev, struct ib_event *event)
 {
 	struct univ_context *ctx;
-	unsigned long flags;
 
-	spin_lock_irqsave(&dev->events_lock, flags);
-	list_for_each_entry(ctx, &dev->contexts, link)
+	mutex_lock(&dev->events_lock);
+	list_for_each_entry(ctx, &dev->contexts, link) {
 		univ_channel_raise(ctx, 0, event->event);
-	spin_unlock_irqrestore(&dev->events_lock, flags);
+		cond_resched();
+	}
+	mutex_unlock(&dev->events_lock);
 }
 
-/* Unaffiliated events. Events of queues come through the objects' handlers. */
+/*
+ * Unaffiliated events. Events of queues come through the objects' handlers.
+ * Context: a worker of the RDMA core.
+ */
 static void client_event(struct ib_event_handler *handler,
 			 struct ib_event *event)
 {
@@ -150,9 +155,9 @@ static struct univ_context *client_next_context(struct univ_device *dev)
 	ctx = list_first_entry_or_null(&dev->contexts, struct univ_context,
 				       link);
 	if (ctx) {
-		spin_lock_irq(&dev->events_lock);
+		mutex_lock(&dev->events_lock);
 		list_del_init(&ctx->link);
-		spin_unlock_irq(&dev->events_lock);
+		mutex_unlock(&dev->events_lock);
 		univ_context_get(ctx);
 	}
 	mutex_unlock(&dev->lock);
