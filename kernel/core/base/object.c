@@ -285,8 +285,10 @@ void univ_objects_free(struct univ_context *ctx)
 
 	if (xa_empty(&ctx->objects))
 		return;
-	xa_for_each(&ctx->objects, handle, obj)
+	xa_for_each(&ctx->objects, handle, obj) {
 		kfree_rcu(obj, rcu);
+		cond_resched();
+	}
 	xa_destroy(&ctx->objects);
 }
 

@@ -139,6 +139,7 @@ static void context_destroy_objects(struct univ_context *ctx, bool unplugged)
 	 */
 	for (i = 0; i < ARRAY_SIZE(teardown) && !xa_empty(&ctx->objects); i++) {
 		xa_for_each(&ctx->objects, handle, obj) {
+			cond_resched();
 			if (obj->type != teardown[i].type)
 				continue;
 			/* A driver that refuses here keeps its own object. */
@@ -147,7 +148,6 @@ static void context_destroy_objects(struct univ_context *ctx, bool unplugged)
 				univ_object_bury(obj);
 			else
 				univ_object_release(obj);
-			cond_resched();
 		}
 	}
 }
@@ -164,9 +164,11 @@ static void context_stop_kicks(struct univ_context *ctx)
 	lockdep_assert_held_write(&ctx->live);
 	if (xa_empty(&ctx->objects))
 		return;
-	xa_for_each(&ctx->objects, handle, obj)
+	xa_for_each(&ctx->objects, handle, obj) {
 		if (obj->kicks)
 			univ_kicked_retire(obj);
+		cond_resched();
+	}
 }
 
 /* Flushes the requests that were posted, so that a program sees their end. */
@@ -180,6 +182,7 @@ static void context_flush(struct univ_context *ctx)
 			univ_qp_flush(obj);
 		else if (obj->type == UNIV_OBJECT_WQ)
 			univ_wq_flush(obj);
+		cond_resched();
 	}
 }
 
