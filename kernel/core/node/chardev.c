@@ -260,6 +260,17 @@ static int univ_mmap(struct file *file, struct vm_area_struct *vma)
 	return univ_region_mmap(file->private_data, vma);
 }
 
+#ifdef CONFIG_COMPAT
+/* The argument of a kick is a number, of which compat_ptr() may change bits. */
+static long univ_compat_ioctl(struct file *file, unsigned int cmd,
+			      unsigned long arg)
+{
+	if (cmd != UNIV_KICK)
+		arg = (unsigned long)compat_ptr(arg);
+	return univ_ioctl(file, cmd, arg);
+}
+#endif
+
 static const struct file_operations univ_fops = {
 	.owner = THIS_MODULE,
 	.open = univ_open,
@@ -269,7 +280,9 @@ static const struct file_operations univ_fops = {
 	.fasync = univ_fasync,
 	.mmap = univ_mmap,
 	.unlocked_ioctl = univ_ioctl,
-	.compat_ioctl = compat_ptr_ioctl,
+#ifdef CONFIG_COMPAT
+	.compat_ioctl = univ_compat_ioctl,
+#endif
 };
 
 static void device_release(struct device *device)
