@@ -120,6 +120,8 @@ static int wq_create_ib(struct univ_wq *wq, struct univ_wq_create *cmd)
 	if (!ret)
 		return 0;
 	ib_destroy_wq_user(wq->ib, NULL);
+	/* A device may have raised events before it refused the queue. */
+	univ_channel_forget(wq->obj.ctx, &wq->events);
 	return univ_explain_driver(&cmd->hdr, ret);
 }
 
