@@ -38,6 +38,7 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/rbtree.h>
 #include <linux/rwsem.h>
 #include <linux/sched.h>
 #include <linux/xarray.h>
@@ -72,7 +73,7 @@ struct univ_device {
 	u32 num_contexts;
 	atomic_long_t ring_bytes;	/* see limit.h */
 	struct mutex domains_lock;	/* domains */
-	struct list_head domains;	/* XRC, of files; see verbs.h */
+	struct rb_root domains;		/* XRC, by file; see verbs.h */
 	bool dead;
 	int minor;
 	u32 num_ports;			/* of @ib, which may be gone */

@@ -316,7 +316,7 @@ struct univ_device *univ_device_alloc(struct ib_device *ib)
 	mutex_init(&dev->events_lock);
 	INIT_LIST_HEAD(&dev->contexts);
 	mutex_init(&dev->domains_lock);
-	INIT_LIST_HEAD(&dev->domains);
+	dev->domains = RB_ROOT;
 	spin_lock_init(&dev->failed.lock);
 	device_initialize(&dev->dev);
 	dev->dev.class = &univ_class;

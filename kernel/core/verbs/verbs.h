@@ -80,7 +80,7 @@ struct univ_table {
  * share it. @users is protected by univ_device.domains_lock.
  */
 struct univ_domain {
-	struct list_head link;		/* univ_device.domains */
+	struct rb_node node;		/* univ_device.domains */
 	struct ib_xrcd *ib;
 	struct inode *inode;		/* NULL for none; held by @path */
 	struct path path;

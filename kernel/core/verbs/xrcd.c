@@ -44,7 +44,6 @@ static struct univ_domain *domain_new(struct univ_device *dev,
 	domain->users = 1;
 	domain->inode = file ? file_inode(file) : NULL;
 	mutex_init(&domain->lock);
-	INIT_LIST_HEAD(&domain->link);
 	domain->ib = ib_alloc_xrcd_user(dev->ib, domain->inode, NULL);
 	if (IS_ERR(domain->ib)) {
 		ret = PTR_ERR(domain->ib);
@@ -68,8 +67,8 @@ static int domain_put(struct univ_device *dev, struct univ_domain *domain)
 		domain = NULL;
 	} else {
 		ret = ib_dealloc_xrcd_user(domain->ib, NULL);
-		if (!ret)
-			list_del(&domain->link);
+		if (!ret && domain->inode)
+			rb_erase(&domain->node, &dev->domains);
 	}
 	mutex_unlock(&dev->domains_lock);
 	if (ret || !domain)
@@ -80,16 +79,32 @@ static int domain_put(struct univ_device *dev, struct univ_domain *domain)
 	return 0;
 }
 
+/* The order of domains is that of the addresses of their inodes. */
+static int domain_cmp(const void *key, const struct rb_node *node)
+{
+	const struct inode *inode = rb_entry(node, struct univ_domain,
+					     node)->inode;
+
+	if ((const struct inode *)key == inode)
+		return 0;
+	return (const struct inode *)key < inode ? -1 : 1;
+}
+
+static int domain_order(struct rb_node *node, const struct rb_node *other)
+{
+	return domain_cmp(rb_entry(node, struct univ_domain, node)->inode,
+			  other);
+}
+
+/* A process may open very many domains, so they are not searched one by one. */
 static struct univ_domain *domain_find(struct univ_device *dev,
 				       const struct inode *inode)
 {
-	struct univ_domain *domain;
+	struct rb_node *node;
 
 	lockdep_assert_held(&dev->domains_lock);
-	list_for_each_entry(domain, &dev->domains, link)
-		if (domain->inode == inode)
-			return domain;
-	return NULL;
+	node = rb_find(inode, &dev->domains, domain_cmp);
+	return node ? rb_entry(node, struct univ_domain, node) : NULL;
 }
 
 static int xrcd_explain_file(struct univ_xrcd_open *cmd, int err,
@@ -106,7 +121,8 @@ static struct univ_domain *domain_of_file(struct univ_device *dev,
 {
 	struct univ_domain *domain;
 
-	mutex_lock(&dev->domains_lock);
+	if (mutex_lock_killable(&dev->domains_lock))
+		return ERR_PTR(-EINTR);
 	domain = domain_find(dev, file_inode(file));
 	if (domain && cmd->oflags & O_EXCL) {
 		domain = ERR_PTR(xrcd_explain_file(cmd, -EINVAL,
@@ -119,7 +135,7 @@ static struct univ_domain *domain_of_file(struct univ_device *dev,
 	} else {
 		domain = domain_new(dev, file);
 		if (!IS_ERR(domain))
-			list_add(&domain->link, &dev->domains);
+			rb_find_add(&domain->node, &dev->domains, domain_order);
 	}
 	mutex_unlock(&dev->domains_lock);
 	return domain;
