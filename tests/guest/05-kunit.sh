@@ -6,7 +6,7 @@
 # time.
 #
 # needs: kunit
-# runs in: kunit coverage
+# runs in: kunit coverage-core coverage-uroce
 
 kunit_ko=${UNIV_KUNIT_KO:-${UNIV_MODULES_COPY:-/nonexistent}/tests/kunit/univerbs_kunit.ko}
 kunit_results=/sys/kernel/debug/kunit

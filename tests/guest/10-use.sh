@@ -4,7 +4,7 @@
 # Correct uses of every verb.
 #
 # needs: device
-# runs in: quick guest coverage coverage-library coverage-library-uroce kernels kernels-arm64 kernels-spared rt-kernel
+# runs in: quick guest coverage-core coverage-library coverage-library-uroce kernels kernels-arm64 kernels-spared rt-kernel
 # runs in: test-kernel-memory
 
 # shellcheck source=tests/user/guest.sh

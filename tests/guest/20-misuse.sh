@@ -4,7 +4,8 @@
 # Wrong uses of the verbs: each gets a clear error, and nothing is lost.
 #
 # needs: device
-# runs in: guest-uroce test-kernel-rxe coverage coverage-uroce coverage-library coverage-library-uroce kernels kernels-arm64 test-kernel-memory
+# runs in: guest-uroce test-kernel-rxe coverage-core coverage-core-uroce coverage-uroce coverage-library
+# runs in: coverage-library-uroce kernels kernels-arm64 test-kernel-memory
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"

@@ -4,7 +4,7 @@
 # Hostile processes that attack the kernel or other processes.
 #
 # needs: device
-# runs in: test-kernel-rxe test-kernel-uroce coverage coverage-library kernels-arm64 rt-kernel
+# runs in: test-kernel-rxe test-kernel-uroce coverage-core coverage-library kernels-arm64 rt-kernel
 # runs in: test-kernel-memory-uroce
 
 # shellcheck source=tests/user/guest.sh

@@ -5,7 +5,7 @@
 # kind of device is enough.
 #
 # needs: device
-# runs in: guest-uroce test-kernel-rxe coverage coverage-library kernels-arm64 rt-kernel test-kernel-memory
+# runs in: guest-uroce test-kernel-rxe coverage-core coverage-library kernels-arm64 rt-kernel test-kernel-memory
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"

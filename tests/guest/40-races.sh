@@ -4,7 +4,7 @@
 # Concurrent threads and processes, and processes that are killed.
 #
 # needs: device
-# runs in: test-kernel-rxe test-kernel-uroce coverage coverage-library kernels-arm64 rt-kernel
+# runs in: test-kernel-rxe test-kernel-uroce coverage-core coverage-library kernels-arm64 rt-kernel
 # runs in: test-kernel-memory-uroce
 
 # shellcheck source=tests/user/guest.sh

@@ -4,7 +4,7 @@
 # Posting without system calls: the poller, and tests of other scripts run with a poller.
 #
 # needs: device
-# runs in: guest-uroce test-kernel-rxe coverage coverage-uroce kernels-arm64 rt-kernel
+# runs in: guest-uroce test-kernel-rxe coverage-core coverage-core-uroce kernels-arm64 rt-kernel
 # runs in: test-kernel-memory-uroce
 
 # shellcheck source=tests/user/guest.sh

@@ -4,7 +4,7 @@
 # Our objects in the kernel's accounting: rdma resource, and the rdma cgroup.
 #
 # needs: device
-# runs in: quick guest guest-uroce coverage test-kernel-memory
+# runs in: quick guest guest-uroce coverage-core test-kernel-memory
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"

@@ -5,7 +5,7 @@
 # third-party programs run over it in tests/programs.
 #
 # needs: uroce
-# runs in: guest coverage coverage-library test-kernel-networks
+# runs in: guest coverage-uroce coverage-library test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"

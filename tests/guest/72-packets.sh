@@ -4,7 +4,7 @@
 # Packets that uroce should not get: forged ones, wrong ones, and each packet twice. Two devices are in two namespaces.
 #
 # needs: uroce
-# runs in: test-kernel-uroce coverage test-kernel-networks
+# runs in: test-kernel-uroce coverage-uroce test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"

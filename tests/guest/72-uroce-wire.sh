@@ -4,7 +4,7 @@
 # uroce's messages over a network with faults: two devices in two namespaces, and every byte is compared.
 #
 # needs: uroce
-# runs in: guest coverage test-kernel-networks
+# runs in: guest coverage-uroce test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"

@@ -4,7 +4,7 @@
 # uroce for tests of applications: fault injection, counters, and tracepoints.
 #
 # needs: uroce
-# runs in: guest coverage coverage-library test-kernel-networks
+# runs in: guest coverage-uroce coverage-library test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"

@@ -5,7 +5,7 @@
 # tests/user/tools/seen.c prints everything that a program sees, and the script compares both outputs.
 #
 # needs: uroce
-# runs in: guest coverage coverage-library test-kernel-networks
+# runs in: guest coverage-uroce coverage-library test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"

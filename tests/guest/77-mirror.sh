@@ -4,7 +4,7 @@
 # The mirror: messages that are sent without packets are shown as packets to a tap alone.
 #
 # needs: uroce
-# runs in: guest coverage test-kernel-networks
+# runs in: guest coverage-uroce test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"

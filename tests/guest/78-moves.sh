@@ -5,7 +5,7 @@
 # belong to one namespace each.
 #
 # needs: uroce
-# runs in: test-kernel-moves coverage test-kernel-networks
+# runs in: test-kernel-moves coverage-uroce test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"

@@ -4,7 +4,8 @@
 # Devices are removed while they are used. Each test has a device of its own; the last tests remove rxe0 and the driver.
 #
 # needs: device
-# runs in: guest-uroce test-kernel-rxe coverage coverage-uroce coverage-library coverage-library-uroce
+# runs in: guest-uroce test-kernel-rxe coverage-core coverage-core-uroce coverage-uroce coverage-library
+# runs in: coverage-library-uroce
 # runs in: rt-kernel test-kernel-memory-uroce
 
 # shellcheck source=tests/user/guest.sh

@@ -17,8 +17,8 @@ import sys
 
 TABLE = "Documentation/testing.rst"
 # Lists of more than one script list (tests/coverage/run, tests/kernels/check), and the choice of make quick
-LISTS = {"quick", "coverage", "coverage-uroce", "coverage-library", "coverage-library-uroce", "kernels", "kernels-arm64",
-         "kernels-spared", "kernels-uroce"}
+LISTS = {"quick", "coverage-core", "coverage-core-uroce", "coverage-uroce", "coverage-library", "coverage-library-uroce", "kernels",
+         "kernels-arm64", "kernels-spared", "kernels-uroce"}
 wrong = []
 
 
