@@ -6,6 +6,7 @@
  */
 #include "arguments.h"
 #include "calls.h"
+#include "first_size.h"
 #include "fuzz.h"
 #include "objects.h"
 
@@ -108,22 +109,15 @@ static bool any_set(const uint8_t *bytes, size_t n)
 /* Calls that succeed with any input, because all fields are output. */
 static bool only_answers(const struct call *call)
 {
-	return call->cmd == UNIV_QP_QUERY;
+	return call->cmd == UNIV_QP_QUERY || call->cmd == UNIV_AH_QUERY;
 }
 
 /* Structs that have grown are still accepted in their first version. */
 static uint32_t least_size(const struct call *call)
 {
-	switch (call->cmd) {
-	case UNIV_DEVICE_QUERY:
-		return offsetof(struct univ_device_query, rss_hash_fields);
-	case UNIV_SRQ_CREATE:
-		return offsetof(struct univ_srq_create, srq_type);
-	case UNIV_QP_CREATE:
-		return offsetof(struct univ_qp_create, xrcd);
-	default:
-		return call->size;
-	}
+	uint32_t first = first_size(call->cmd);
+
+	return first ? first : call->size;
 }
 
 /*

@@ -11,6 +11,7 @@
 #define IOCTL_TABLE_H
 
 #include "calls.h"
+#include "first_size.h"
 
 /* The size of the registered memory. */
 #ifndef RULES_MEM
@@ -69,8 +70,6 @@ struct rule {
 	uint32_t feature;		/* Skip the rule on a device without this feature. */
 	uint32_t min;			/* Size of the first version, if the struct has grown. */
 };
-
-#define AT(type, member) offsetof(struct type, member)
 
 static void fill_valid(const struct rule *r, void *arg);
 
@@ -383,19 +382,18 @@ static const struct special {
 	unsigned long cmd;
 	const char *kind;
 	void (*fill)(void *arg);
-	uint32_t min;
 	uint32_t feature;
 	bool may_refuse;
 	const char *reserved;	/* A field that must be zero although its name does not say so. */
 	const char *ignored;	/* A handle that this kind ignores, or that may be 0. */
 } special[] = {
-	{ UNIV_CONTEXT_QUERY, .min = AT(univ_context_query, bell_offset), .reserved = "features" },
-	{ UNIV_DEVICE_QUERY, .min = AT(univ_device_query, rate_limit_min) },
+	{ UNIV_CONTEXT_QUERY, .reserved = "features" },
+	{ UNIV_DEVICE_QUERY },
 	{ UNIV_GID_QUERY, .fill = fill_gid },
 	{ UNIV_HANDLE_QUERY, .fill = fill_handle_query },
 	{ UNIV_GID_TABLE, .fill = fill_gid_table },
 	{ UNIV_XRCD_OPEN, .fill = fill_xrcd },
-	{ UNIV_MR_REG, .fill = fill_mr, .min = AT(univ_mr_reg, dmah), .reserved = "reserved2" },
+	{ UNIV_MR_REG, .fill = fill_mr, .reserved = "reserved2" },
 	{ UNIV_MR_REREG, .fill = fill_mr_rereg, .may_refuse = true },
 	{ UNIV_MR_EXTEND, .fill = fill_mr_extend, .may_refuse = true },
 	{ UNIV_MR_SHARE, .fill = fill_mr_share, .may_refuse = true },
@@ -407,35 +405,30 @@ static const struct special {
 	{ UNIV_CQ_CREATE, .fill = fill_cq },
 	{ UNIV_CQ_RESIZE, .fill = fill_cq_resize },
 	{ UNIV_CQ_MODERATE, .fill = fill_cq_moderate, .may_refuse = true },
-	{ UNIV_SRQ_CREATE, .fill = fill_srq, .min = AT(univ_srq_create, srq_type) },
-	{ UNIV_SRQ_CREATE, "XRC", fill_xrc_srq, .min = AT(univ_srq_create, srq_type),
-	  .feature = UNIV_FEATURE_XRC },
-	{ UNIV_SRQ_MODIFY, .fill = fill_srq_modify, .min = AT(univ_srq_modify, map_offset) },
-	{ UNIV_SRQ_MODIFY, "size", fill_srq_resize, .min = AT(univ_srq_modify, map_offset),
-	  .may_refuse = true },
-	{ UNIV_QP_CREATE, .fill = fill_qp, .min = AT(univ_qp_create, xrcd),
-	  .reserved = "create_flags" },
-	{ UNIV_QP_CREATE, "XRC send", fill_xrc_send, .min = AT(univ_qp_create, xrcd),
-	  .feature = UNIV_FEATURE_XRC, .reserved = "create_flags", .ignored = "recv_cq" },
-	{ UNIV_QP_CREATE, "XRC receive", fill_xrc_recv, .min = AT(univ_qp_create, xrcd),
+	{ UNIV_SRQ_CREATE, .fill = fill_srq },
+	{ UNIV_SRQ_CREATE, "XRC", fill_xrc_srq, .feature = UNIV_FEATURE_XRC },
+	{ UNIV_SRQ_MODIFY, .fill = fill_srq_modify },
+	{ UNIV_SRQ_MODIFY, "size", fill_srq_resize, .may_refuse = true },
+	{ UNIV_QP_CREATE, .fill = fill_qp, .reserved = "create_flags" },
+	{ UNIV_QP_CREATE, "XRC send", fill_xrc_send, .feature = UNIV_FEATURE_XRC,
+	  .reserved = "create_flags", .ignored = "recv_cq" },
+	{ UNIV_QP_CREATE, "XRC receive", fill_xrc_recv,
 	  .feature = UNIV_FEATURE_XRC, .reserved = "create_flags" },
-	{ UNIV_QP_CREATE, "raw packets", fill_raw_qp, .min = AT(univ_qp_create, xrcd),
-	  .feature = UNIV_FEATURE_RAW },
+	{ UNIV_QP_CREATE, "raw packets", fill_raw_qp, .feature = UNIV_FEATURE_RAW },
 	{ UNIV_QP_OPEN, .fill = fill_qp_open, .feature = UNIV_FEATURE_XRC },
-	{ UNIV_QP_MODIFY, .fill = fill_qp_modify, .min = AT(univ_qp_modify, max_send_wr) },
+	{ UNIV_QP_MODIFY, .fill = fill_qp_modify },
 	{ UNIV_QP_RATE, .may_refuse = true },
 	{ UNIV_QP_CNTR, .fill = fill_qp_cntr, .feature = UNIV_FEATURE_CNTRS },
 	{ UNIV_MCAST_ATTACH, .fill = fill_mcast },
 	{ UNIV_MCAST_DETACH, .fill = fill_mcast },
 	{ UNIV_ASYNC_SET, .fill = fill_async },
-	{ UNIV_FLOW_CREATE, .fill = fill_flow, .min = AT(univ_flow_create, specs[8]) },
+	{ UNIV_FLOW_CREATE, .fill = fill_flow },
 	/* Its flow may be 0. */
 	{ UNIV_COUNTERS_ATTACH, .fill = fill_attach, .ignored = "flow" },
 	{ UNIV_DM_ALLOC, .fill = fill_dm },
 	{ UNIV_MR_DM_REG, .fill = fill_mr_dm, .feature = UNIV_FEATURE_DM },
 	{ UNIV_MR_NULL_ALLOC, .feature = UNIV_FEATURE_DM },
-	{ UNIV_MR_DMABUF_REG, .fill = fill_mr_dmabuf, .min = AT(univ_mr_dmabuf_reg, dmah),
-	  .feature = UNIV_FEATURE_DMABUF },
+	{ UNIV_MR_DMABUF_REG, .fill = fill_mr_dmabuf, .feature = UNIV_FEATURE_DMABUF },
 	{ UNIV_WQ_CREATE, .fill = fill_wq },
 	{ UNIV_WQ_MODIFY, .fill = fill_wq_modify },
 	{ UNIV_TABLE_CREATE, .fill = fill_table },
@@ -479,7 +472,7 @@ static void add_rule(const struct call *c, const struct special *s)
 	enum univ_object_type kind = call_kind(c);
 
 	*r = (struct rule){ .call = c, .cmd = c->cmd, .size = c->size, .fill = s->fill,
-		.min = s->min, .may_refuse = s->may_refuse };
+		.min = first_size(c->cmd), .may_refuse = s->may_refuse };
 	snprintf(r->name, sizeof(r->name), "%s%s%s", c->name + strlen("UNIV_"),
 		 s->kind ? " " : "", s->kind ? s->kind : "");
 	r->feature = s->feature ? s->feature : kind_feature(kind);

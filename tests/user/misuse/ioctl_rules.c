@@ -129,7 +129,7 @@ static void flags(void)
 /* create_flags is a word of flags, so it has another reason. */
 static uint32_t reserved_reason(const struct rule *r, const struct field *f)
 {
-	return r->cmd == UNIV_QP_CREATE && f->offset == AT(univ_qp_create, create_flags) ?
+	return r->cmd == UNIV_QP_CREATE && f->offset == offsetof(struct univ_qp_create, create_flags) ?
 		UNIV_REASON_FLAGS : UNIV_REASON_RESERVED;
 }
 
