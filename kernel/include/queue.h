@@ -280,8 +280,8 @@ struct univ_queue_window {
  * null regions. @mr_extend, @mr_share and @mw_query are optional as well, and
  * so is @mr_dmabuf: without it no dma-buf is registered.
  *
- * The functions from @page_alloc on are optional and may sleep. They are for
- * devices that read rings by themselves. A driver with @page_alloc has
+ * The functions from @page_alloc to @ah_attach are optional and may sleep. They
+ * are for devices that read rings by themselves. A driver with @page_alloc has
  * @page_free and @qp_bells, and @srq_bell if it has shared receive queues.
  */
 struct univ_queue_ops {
