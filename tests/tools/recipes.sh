@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The commands of Documentation/recipes.rst, as they stand there, run by an ordinary user: each block of them in turn, with
-# what it prints, then the commands of the table. ONLY=N runs the N-th block alone, ONLY=table the table.
+# what it prints, then the commands of the table. ONLY=N runs the N-th block alone, ONLY=table the table. A block for a
+# machine with univerbs installed runs as root of a virtual host.
 #   tests/tools/recipes.sh --list     prints the commands of the blocks
 
 set -u
@@ -10,10 +11,11 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/host.sh
 . tests/host.sh
 
-# The output of the blocks, in their order; "!" where the status is not 0
+# The output of the blocks, in their order; "!" where the status is not 0, "@" where univerbs has to be installed
 expected=(
 	'hca_id:.*uroce0.*1000 iters'
 	'1000 iters'
+	'@t_typical.*ping data: rdma-ping-9:.*time for 20 loops'
 	'hca_id:.*uroce0'
 	'1000 iters.*fault_drop [1-9]'
 	'PORT_DOWN'
@@ -41,6 +43,17 @@ table() { sed -nE 's/^[a-zA-Z].*  +``(.*)``  +``[^`]*``$/\1/p' Documentation/rec
 as_user() {
 	(cd "$RECIPE_DIR" && setpriv --reuid nobody --regid nogroup --clear-groups \
 		env HOME="$RECIPE_DIR" TMPDIR="$RECIPE_DIR/tmp" bash -c "$1" 2>&1)
+}
+
+# installed COMMANDS: runs them in a virtual host with the device u0 over lo, and with $ADDRESS of its other device.
+# univerbs-run has to find the library by itself.
+installed() {
+	{
+		printf 'set -e\nunset LD_LIBRARY_PATH\nPATH=%q:$PATH\n' "$PWD/build/user"
+		printf 'ADDRESS=$(getent hosts host1 | cut -d " " -f 1)\nrdma link add u0 type uroce netdev lo\n'
+		printf 'until grep -q ffff:7f00:0001 /sys/class/infiniband/u0/ports/1/gids/[0-3]; do sleep 0.1; done\n%s\n' "$1"
+	} >"$RECIPE_DIR/installed"
+	as_user 'build/user/univerbs-vm --root -- bash installed'
 }
 
 # sort_table: fills the words in capitals in. $on_host gets the commands that start virtual hosts, $in_host the commands for a
@@ -84,10 +97,13 @@ if [ "${1:-}" = --list ]; then
 fi
 if [ -n "${RECIPE:-}" ]; then
 	wanted=${expected[RECIPE - 1]}
-	output=$(as_user "$(block "$RECIPE")")
+	runner=as_user
+	[ "${wanted:0:1}" != @ ] || runner=installed
+	output=$($runner "$(block "$RECIPE")")
 	status=$?
 	[ "${wanted:0:1}" = ! ] || [ $status -eq 0 ] || { echo "status $status:"; echo "$output"; exit 1; }
-	tr '\n' ' ' <<<"$output" | grep -qE -- "${wanted#!}" || { echo "nothing like \"${wanted#!}\" in:"; echo "$output"; exit 1; }
+	wanted=${wanted#[@!]}
+	tr '\n' ' ' <<<"$output" | grep -qE -- "$wanted" || { echo "nothing like \"$wanted\" in:"; echo "$output"; exit 1; }
 	exit
 fi
 
