@@ -4,6 +4,7 @@
 #include <linux/jhash.h>
 #include <linux/mutex.h>
 #include <linux/random.h>
+#include <net/xfrm.h>
 
 #include "../net/net.h"
 #include "dev.h"
@@ -129,10 +130,12 @@ static bool hold(struct uroce_dev *dev, const struct uroce_packet *pkt)
 	if (!skb)
 		return false;
 	/*
-	 * A packet that came by lo has a route, which must not outlive its
-	 * network namespace.
+	 * A packet that came by lo has a route. The end of its network
+	 * namespace waits for it, and for an entry of connection tracking.
 	 */
 	skb_dst_drop(skb);
+	nf_reset_ct(skb);
+	secpath_reset(skb);
 	cb = held_cb(skb);
 	cb->src = pkt->src;
 	cb->dst = pkt->dst;
