@@ -132,6 +132,12 @@ static int dev_settle(struct uroce_dev *dev)
 	return ret;
 }
 
+/*
+ * The RDMA core does not find a device while it is being registered, so this
+ * lock keeps a second one of the same netdev away. RTNL is taken under it.
+ */
+static DEFINE_MUTEX(new_lock);
+
 static int dev_new(const char *name, struct net_device *netdev, struct net *net)
 {
 	struct ib_device *exists;
@@ -209,7 +215,9 @@ int uroce_dev_new(const char *name, struct net_device *netdev)
 	rtnl_unlock();
 	if (!net)
 		return -ENODEV;
+	mutex_lock(&new_lock);
 	ret = dev_new(name, netdev, net);
+	mutex_unlock(&new_lock);
 	put_net(net);
 	return ret;
 }
