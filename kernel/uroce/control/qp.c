@@ -14,7 +14,7 @@ static void lose_way(struct uroce_qp *qp)
 	spin_unlock(&qp->resp.lock);
 	spin_unlock_bh(&qp->sq.lock);
 	/* A kick that found sq.lock taken has set sq.again and returned. */
-	uroce_send_run(qp);
+	uroce_send_rest(qp);
 }
 
 /*
@@ -44,7 +44,7 @@ static void partition_again(struct uroce_qp *qp)
 	spin_unlock(&qp->resp.lock);
 	spin_unlock_bh(&qp->sq.lock);
 	/* A kick that found sq.lock taken has set sq.again and returned. */
-	uroce_send_run(qp);
+	uroce_send_rest(qp);
 }
 
 /*
@@ -416,7 +416,7 @@ int uroce_qp_query(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	spin_unlock(&qp->resp.lock);
 	spin_unlock_bh(&qp->sq.lock);
 	/* A kick that found sq.lock taken has set sq.again and returned. */
-	uroce_send_run(qp);
+	uroce_send_rest(qp);
 	init->event_handler = ib->event_handler;
 	init->qp_context = ib->qp_context;
 	init->send_cq = ib->send_cq;

@@ -13,13 +13,15 @@
 
 /*
  * runner.c: uroce_send_run() runs a send queue, for callers that hold no lock;
- * uroce_send_kick() does the same where it may sleep.
+ * uroce_send_kick() does the same where it may sleep. uroce_send_rest() leaves
+ * it to the work item of the queue.
  */
 int uroce_queue_start(void);
 void uroce_queue_stop(void);
 void uroce_send_init(struct uroce_qp *qp);
 void uroce_send_run(struct uroce_qp *qp);
 void uroce_send_kick(struct uroce_qp *qp);
+void uroce_send_rest(struct uroce_qp *qp);
 u32 uroce_send_tail(struct uroce_qp *qp);
 bool uroce_send_unflushed(const struct uroce_qp *qp, u32 tail);
 void uroce_send_flush(struct uroce_qp *qp, u32 tail);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Decides which thread, task or timer runs a send queue. */
+#include <linux/percpu.h>
+#include <linux/sched/clock.h>
 #include <linux/slab.h>
 
 #include "../path/path.h"
@@ -20,6 +22,21 @@
  */
 #define WAITERS		4
 #define TASK_WAITERS	1
+
+/*
+ * A processor runs all tasklets that wait there, one after another, and a
+ * process may have any number of queue pairs whose tasklets wait. So they may
+ * use half of the time of a processor, and the other queues continue in their
+ * work items, which the scheduler can preempt.
+ */
+#define TASK_WINDOW_NS	(8 * NSEC_PER_MSEC)
+
+struct task_time {
+	u64 window;		/* its beginning */
+	u64 spent;		/* in the window so far */
+};
+
+static DEFINE_PER_CPU(struct task_time, task_time);
 
 static struct workqueue_struct *send_wq;
 
@@ -219,7 +236,7 @@ static __always_inline bool send_turn(struct uroce_qp *qp, bool word)
  * Destroying the queue pair sets @dead under the lock, and cancels the work
  * item after that.
  */
-static void send_rest(struct uroce_qp *qp)
+void uroce_send_rest(struct uroce_qp *qp)
 {
 	spin_lock_bh(&qp->sq.lock);
 	if (!qp->sq.dead)
@@ -235,7 +252,7 @@ static noinline void send_more(struct uroce_qp *qp, u32 turns, bool may_sleep)
 		if (!send_turn(qp, true) || !READ_ONCE(qp->sq.again))
 			return;
 	}
-	send_rest(qp);
+	uroce_send_rest(qp);
 }
 
 /*
@@ -273,6 +290,22 @@ void uroce_send_run(struct uroce_qp *qp)
 	send_run(qp, TASK_TURNS, false);
 }
 
+/* As uroce_send_run(), by the tasklet of a queue pair. */
+static void task_run(struct uroce_qp *qp)
+{
+	struct task_time *time = this_cpu_ptr(&task_time);
+	u64 now = local_clock();
+
+	if (now - time->window >= TASK_WINDOW_NS)
+		*time = (struct task_time){ .window = now };
+	if (time->spent > TASK_WINDOW_NS / 2) {
+		uroce_send_rest(qp);
+		return;
+	}
+	uroce_send_run(qp);
+	time->spent += local_clock() - now;
+}
+
 /* As uroce_send_run(). Context: may sleep. */
 void uroce_send_kick(struct uroce_qp *qp)
 {
@@ -280,7 +313,7 @@ void uroce_send_kick(struct uroce_qp *qp)
 }
 
 /*
- * send_rest() queues this work under the lock and does not check @again
+ * uroce_send_rest() queues this work under the lock and does not check @again
  * afterwards. So this function waits for the lock: if it only tried, the work
  * could be lost.
  */
@@ -331,12 +364,7 @@ static struct uroce_qp *recv_wanted(struct uroce_qp *qp)
 	return peer;
 }
 
-/*
- * Messages take receive requests by themselves. A post is notified only in the
- * error state, in which no message takes it, or if a peer waits for it: the
- * posting thread then delivers the peer's message. Context: no lock of uroce.
- */
-void uroce_recv_posted(struct uroce_qp *qp)
+static void recv_posted(struct uroce_qp *qp, void (*run)(struct uroce_qp *qp))
 {
 	struct uroce_qp *peer = NULL;
 
@@ -348,8 +376,18 @@ void uroce_recv_posted(struct uroce_qp *qp)
 		peer = recv_wanted(qp);
 	spin_unlock_bh(&qp->resp.lock);
 	if (peer)
-		uroce_send_run(peer);
+		run(peer);
 	rcu_read_unlock();
+}
+
+/*
+ * Messages take receive requests by themselves. A post is notified only in the
+ * error state, in which no message takes it, or if a peer waits for it: the
+ * posting thread then delivers the peer's message. Context: no lock of uroce.
+ */
+void uroce_recv_posted(struct uroce_qp *qp)
+{
+	recv_posted(qp, uroce_send_run);
 }
 
 /*
@@ -416,8 +454,8 @@ static void send_task(struct tasklet_struct *task)
 	if (events)
 		raise_events(qp, events);
 	if (READ_ONCE(qp->resp.wanted))
-		uroce_recv_posted(qp);
-	send_run(qp, TASK_TURNS, false);
+		recv_posted(qp, task_run);
+	task_run(qp);
 }
 
 static enum hrtimer_restart send_timer(struct hrtimer *timer)

@@ -72,17 +72,27 @@ struct uroce_qp *uroce_qp_find(u64 dev_id, u32 num)
 	return qp && qp->dev->id == dev_id ? qp : NULL;
 }
 
-/* Calls @each for every queue pair of a device. */
+/* The numbers that are looked at in one RCU section. */
+#define EACH_MAX 64
+
+/* Calls @each for every queue pair of a device. Context: may sleep. */
 void uroce_qp_each(const struct uroce_dev *dev,
 		   void (*each)(struct uroce_qp *qp))
 {
 	struct uroce_qp *qp;
 	unsigned long num;
+	u32 seen = 0;
 
 	rcu_read_lock();
-	xa_for_each(&numbers, num, qp)
+	xa_for_each(&numbers, num, qp) {
 		if (qp->dev == dev)
 			each(qp);
+		if (++seen % EACH_MAX)
+			continue;
+		rcu_read_unlock();
+		cond_resched();
+		rcu_read_lock();
+	}
 	rcu_read_unlock();
 }
 
