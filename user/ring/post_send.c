@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Posting by ibv_post_send(3). A list is published as a whole, and kicks the
- * kernel at most once. Nothing here allocates memory. The only system calls are
- * that kick, and the sleep when another thread keeps the lock for long.
+ * kernel at most once. Memory is allocated only when a thread fails for the first
+ * time. The only system calls are that kick, and the sleep when another thread
+ * keeps the lock for long.
  */
 #include <errno.h>
 #include <string.h>

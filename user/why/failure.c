@@ -14,8 +14,64 @@
 
 #define TEXT_SIZE 512
 
-static __thread struct univ_failure last;
-static __thread char text[TEXT_SIZE];
+/*
+ * The last failure of a thread. A program may load the library late, for example by a plugin: the
+ * memory for thread-local variables that is left then is small, and all libraries share it. So a
+ * thread allocates this when it fails for the first time.
+ */
+struct record {
+	struct univ_failure last;
+	char text[TEXT_SIZE];
+};
+
+static __thread struct record *record;
+static pthread_key_t record_key;
+static bool record_has_key;
+static pthread_once_t record_once = PTHREAD_ONCE_INIT;
+
+static void record_free(void *arg)
+{
+	record = NULL;
+	free(arg);
+}
+
+static void record_init(void)
+{
+	record_has_key = !pthread_key_create(&record_key, record_free);
+}
+
+/* Threads that end later must not call a function of an unloaded library. */
+static __attribute__((destructor)) void record_fini(void)
+{
+	if (record_has_key) {
+		record_has_key = false;
+		pthread_key_delete(record_key);
+	}
+}
+
+static struct record *record_new(void)
+{
+	struct record *new;
+
+	pthread_once(&record_once, record_init);
+	if (!record_has_key)
+		return NULL;
+	new = calloc(1, sizeof(*new));
+	if (new && pthread_setspecific(record_key, new)) {
+		free(new);
+		return NULL;
+	}
+	return new;
+}
+
+/* Without memory nothing is recorded. */
+static void record_set(const struct univ_failure *failure)
+{
+	if (!record)
+		record = record_new();
+	if (record)
+		record->last = *failure;
+}
 
 /* Failures that univ_fail_tell() will print, the oldest first. */
 struct untold {
@@ -86,7 +142,7 @@ static void tell(const struct univ_failure *failure)
 
 int univ_fail(const struct univ_failure *failure)
 {
-	last = *failure;
+	record_set(failure);
 	tell(failure);
 	errno = failure->err;
 	return failure->err;
@@ -94,7 +150,7 @@ int univ_fail(const struct univ_failure *failure)
 
 int univ_fail_later(const struct univ_failure *failure)
 {
-	last = *failure;
+	record_set(failure);
 	if (univ_fail_printed())
 		print_later(failure);
 	errno = failure->err;
@@ -130,27 +186,29 @@ void univ_warn(const struct univ_failure *failure)
 
 void univ_fail_record(const struct univ_failure *failure, bool quiet)
 {
-	last = *failure;
+	record_set(failure);
 	if (!quiet && univ_fail_printed())
 		print_later(failure);
 }
 
 UNIV_EXPORT const char *univerbs_explain(void)
 {
-	if (!last.verb)
+	if (!record)
 		return "no failure";
-	univ_explain(&last, text, sizeof(text));
-	return text;
+	univ_explain(&record->last, record->text, sizeof(record->text));
+	return record->text;
 }
 
 static void error_fill(struct univerbs_error *error)
 {
-	error->err = last.err;
-	error->reason = last.reason;
-	error->detail = last.detail;
-	error->value = last.value;
-	error->bound = last.bound;
-	snprintf(error->verb, sizeof(error->verb), "%s", last.verb ? last.verb : "");
+	if (record) {
+		error->err = record->last.err;
+		error->reason = record->last.reason;
+		error->detail = record->last.detail;
+		error->value = record->last.value;
+		error->bound = record->last.bound;
+		snprintf(error->verb, sizeof(error->verb), "%s", record->last.verb);
+	}
 	snprintf(error->text, sizeof(error->text), "%s", univerbs_explain());
 }
 
@@ -169,5 +227,5 @@ UNIV_EXPORT int univerbs_last_error(struct univerbs_error *out)
 	}
 	error.size = size;
 	memcpy(out, &error, size);
-	return last.verb ? 0 : ENOENT;
+	return record ? 0 : ENOENT;
 }
