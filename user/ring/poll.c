@@ -157,8 +157,11 @@ __attribute__((noinline, cold)) void univ_poll_give_way(const struct univ_cq *cq
 static __attribute__((noinline, cold)) int poll_broken(struct univ_cq *cq, int max,
 							struct ibv_wc *wc)
 {
-	int taken = poll_some(cq, max, wc);
+	int taken;
 
+	/* The kernel stores the flags after the last completions. */
+	univ_plain_loads_done();
+	taken = poll_some(cq, max, wc);
 	if (taken)
 		return taken;
 	taken = univ_cq_broken(cq) ? -1 : 0;

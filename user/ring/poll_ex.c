@@ -44,6 +44,8 @@ static inline int current_take(struct univ_cq *cq)
 		broken = univ_cq_ring_broken(cq->ring);
 		if (univ_likely(!broken))
 			return ENOENT;
+		/* The kernel stores the flags after the last completions. */
+		univ_plain_loads_done();
 		if (!univ_cursor_ready(cq->cursor))
 			return univ_cq_broken(cq);
 	}
