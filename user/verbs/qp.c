@@ -403,6 +403,20 @@ int univ_modify_qp_rate_limit(struct ibv_qp *ibv, struct ibv_qp_rate_limit_attr 
 	return univ_cmd_qp_rate(ibv->context->cmd_fd, &cmd);
 }
 
+/*
+ * The device was asked when the state was @before. It enters the error states by itself. All
+ * others come by ibv_modify_qp(), and a thread that calls it meanwhile stores a later one. The
+ * handles of an XRC receive queue pair, which post nothing, learn the state from each other.
+ */
+static void learn_state(struct univ_qp *qp, enum ibv_qp_state before, enum ibv_qp_state now)
+{
+	if (qp->ibv.qp_type == IBV_QPT_XRC_RECV)
+		set_state(qp, now);
+	else if (now == IBV_QPS_ERR || now == IBV_QPS_SQE)
+		__atomic_compare_exchange_n(&qp->ibv.state, &before, now, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
+}
+
 UNIV_EXPORT int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask,
 			     struct ibv_qp_init_attr *init_attr)
 {
@@ -410,6 +424,7 @@ UNIV_EXPORT int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int a
 		.handle = ibv->handle,
 		.attr_mask = (uint32_t)attr_mask,
 	};
+	enum ibv_qp_state before = univ_load_relaxed(&ibv->state);
 	int err = univ_cmd_qp_query(ibv->context->cmd_fd, &cmd);
 
 	if (err)
@@ -425,7 +440,7 @@ UNIV_EXPORT int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int a
 		.sq_sig_all = (int)cmd.sq_sig_all,
 	};
 	if (attr_mask & IBV_QP_STATE)
-		set_state(to_uqp(ibv), attr->qp_state);
+		learn_state(to_uqp(ibv), before, attr->qp_state);
 	return 0;
 }
 
