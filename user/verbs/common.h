@@ -27,6 +27,7 @@ struct univ_pd {
 	 * kernel counts the objects of a protection domain itself.
 	 */
 	int users;
+	int refs;			/* the program's, and one of each object */
 };
 
 struct univ_counters {

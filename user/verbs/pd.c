@@ -10,11 +10,23 @@ static struct univ_pd *pd_new(const char *verb, struct ibv_context *context)
 {
 	struct univ_pd *pd = calloc(1, sizeof(*pd));
 
-	if (pd)
+	if (pd) {
 		pd->ibv.context = context;
-	else
+		pd->refs = 1;
+	} else {
 		univ_fail_memory(verb, sizeof(*pd));
+	}
 	return pd;
+}
+
+/*
+ * A domain may end before its objects: when the device is gone, and when it was imported. The
+ * objects still refer to it, so the last of them frees it.
+ */
+static void pd_put(struct univ_pd *pd)
+{
+	if (!__atomic_sub_fetch(&pd->refs, 1, __ATOMIC_ACQ_REL))
+		free(pd);
 }
 
 UNIV_EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
@@ -44,6 +56,7 @@ static int users_of(const int *users)
 
 void univ_pd_hold(struct ibv_pd *pd)
 {
+	users_add(&to_upd(pd)->refs, 1);
 	if (to_upd(pd)->domain)
 		users_add(&to_upd(pd)->users, 1);
 }
@@ -52,6 +65,7 @@ void univ_pd_release(struct ibv_pd *pd)
 {
 	if (to_upd(pd)->domain)
 		users_add(&to_upd(pd)->users, -1);
+	pd_put(to_upd(pd));
 }
 
 static void parent_domain_free(struct univ_pd *pd)
@@ -59,7 +73,7 @@ static void parent_domain_free(struct univ_pd *pd)
 	users_add(&pd->domain->users, -1);
 	if (pd->td)
 		users_add(&pd->td->users, -1);
-	free(pd);
+	pd_put(pd);
 }
 
 UNIV_EXPORT int ibv_dealloc_pd(struct ibv_pd *ibv)
@@ -76,7 +90,7 @@ UNIV_EXPORT int ibv_dealloc_pd(struct ibv_pd *ibv)
 	}
 	err = univ_cmd_pd_dealloc(ibv->context->cmd_fd, &cmd);
 	if (!err)
-		free(pd);
+		pd_put(pd);
 	return err;
 }
 
@@ -169,5 +183,5 @@ UNIV_EXPORT struct ibv_pd *ibv_import_pd(struct ibv_context *context, uint32_t p
 
 UNIV_EXPORT void ibv_unimport_pd(struct ibv_pd *pd)
 {
-	free(to_upd(pd));
+	pd_put(to_upd(pd));
 }

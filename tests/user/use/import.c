@@ -241,6 +241,42 @@ static void mistakes(void)
 	pair_close(&p);
 }
 
+/* An imported domain ends before the regions in it; what takes its memory then stays untouched. */
+static void domain_first(void)
+{
+	unsigned char *taken[8];
+	struct ibv_context *ctx;
+	struct ibv_mr *mr, *own;
+	struct ibv_pd *pd;
+	struct pair p;
+
+	pair_open(&p, NULL);
+	ctx = ibv_import_device(dup(p.dev.ctx->cmd_fd));
+	NEED_PTR(ctx, "import_device");
+	pd = ibv_import_pd(ctx, p.pd->handle);
+	NEED_PTR(pd, "import_pd");
+	mr = ibv_import_mr(pd, p.mr->handle);
+	NEED_PTR(mr, "import_mr");
+	own = ibv_reg_mr(pd, taken, sizeof(taken), 0);
+	NEED_PTR(own, "reg_mr");
+	ibv_unimport_pd(pd);
+	for (int i = 0; i < 8; i++) {
+		taken[i] = malloc(32 + 8 * i);
+		NEED(taken[i], "malloc");
+		memset(taken[i], 0x5a, 32 + 8 * i);
+	}
+	ibv_unimport_mr(mr);
+	CHECK_ERR(ibv_dereg_mr(own), 0);
+	for (int i = 0; i < 8; i++) {
+		for (int at = 0; at < 32 + 8 * i; at++)
+			if (!CHECK(taken[i][at] == 0x5a, "byte %d is %#x", at, taken[i][at]))
+				break;
+		free(taken[i]);
+	}
+	CHECK_ERR(ibv_close_device(ctx), 0);
+	pair_close(&p);
+}
+
 static void link_set(const char *name, bool up)
 {
 	struct ifreq req = { 0 };
@@ -360,6 +396,7 @@ static void other_types(void)
 static const struct test_case cases[] = {
 	{ "two_processes", two_processes },
 	{ "mistakes", mistakes },
+	{ "domain_first", domain_first },
 	{ "port_events", port_events },
 	{ "one_reader", one_reader },
 	{ "other_types", other_types },
