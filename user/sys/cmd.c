@@ -26,6 +26,15 @@ static void reason_from_errno(struct univ_hdr *hdr, int err)
 	}
 }
 
+/*
+ * A module that is older than the library does not know a call, or a member that it has gained.
+ * Programs take only EOPNOTSUPP for the answer that a device lacks a feature.
+ */
+static int failed(const char *verb, int err, const struct univ_hdr *hdr)
+{
+	return univ_fail_hdr(verb, err == ENOTTY || err == E2BIG ? EOPNOTSUPP : err, hdr);
+}
+
 static int run(const char *verb, int fd, unsigned long request, struct univ_hdr *hdr, uint32_t size)
 {
 	int err;
@@ -36,7 +45,7 @@ static int run(const char *verb, int fd, unsigned long request, struct univ_hdr 
 	err = errno;
 	if (hdr->reason == UNIV_REASON_NONE)
 		reason_from_errno(hdr, err);
-	return univ_fail_hdr(verb, err, hdr);
+	return failed(verb, err, hdr);
 }
 
 /*
@@ -56,7 +65,7 @@ static int run_destroy(const char *verb, int fd, unsigned long request, struct u
 	if (cmd->hdr.reason == UNIV_REASON_NONE)
 		reason_from_errno(&cmd->hdr, err);
 	if (err != ENODEV || cmd->hdr.reason != UNIV_REASON_DEVICE_GONE)
-		return univ_fail_hdr(verb, err, &cmd->hdr);
+		return failed(verb, err, &cmd->hdr);
 	cmd->comp_events = (uint32_t)cmd->hdr.value;
 	cmd->async_events = (uint32_t)cmd->hdr.bound;
 	return 0;
@@ -104,7 +113,7 @@ int univ_cmd_qp_modify(int fd, struct univ_qp_modify *cmd, uint32_t qp_type)
 		hdr->bound = qp_type;
 	if (hdr->reason == UNIV_REASON_UNSUPPORTED || hdr->reason == UNIV_REASON_DEVICE_REFUSED)
 		hdr->bound = cmd->attr.attr_mask;
-	return univ_fail_hdr("ibv_modify_qp", err, hdr);
+	return failed("ibv_modify_qp", err, hdr);
 }
 
 /* An empty entry is an answer and not recorded, since programs ask for all entries. */
@@ -116,7 +125,7 @@ int univ_cmd_gid_query(int fd, struct univ_gid_query *cmd)
 	if (ioctl(fd, UNIV_GID_QUERY, cmd) == 0)
 		return 0;
 	err = errno;
-	return err == ENODATA ? err : univ_fail_hdr("ibv_query_gid", err, &cmd->hdr);
+	return err == ENODATA ? err : failed("ibv_query_gid", err, &cmd->hdr);
 }
 
 /*
