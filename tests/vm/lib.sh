@@ -284,10 +284,10 @@ why_failed() {
 }
 
 # again OUTPUT: prints the command that repeats the failed test, or its script; prints nothing if make t can repeat
-# neither. again_as is the name of the test for make t, UNIV_SCRIPT the script that runs, UNIV_K the kernel, or "other";
-# UNIV_AGAIN is the command itself.
+# neither. again_as is the name of the test for make t, or the test has said it in a line "again as: NAME"; UNIV_SCRIPT is
+# the script that runs, UNIV_K the kernel, or "other"; UNIV_AGAIN is the command itself.
 again() {
-	local what=${again_as:-} script=${UNIV_SCRIPT:-} seed
+	local what=${again_as:-$(sed -n 's/^again as: //p' "$1" | head -n 1)} script=${UNIV_SCRIPT:-} seed
 	[ -z "${UNIV_AGAIN:-}" ] || { printf '# again: %s\n' "$UNIV_AGAIN"; return; }
 	[ "${UNIV_K:-}" != other ] || return 0
 	if [ -n "$what" ]; then
