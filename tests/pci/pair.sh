@@ -66,7 +66,7 @@ client() { univ timeout $((100 * ${UNIV_SLOW:-1})) $1 -p "$2" $server; }
 
 # A client that comes before its server cannot connect, and is repeated. A client that only looked would take the one
 # connection that the server accepts.
-ask() { WAIT_STEP=1 repeat_while 300 "[Cc]ouldn't connect" client "$@"; }
+ask() { repeat_while 14 "[Cc]ouldn't connect" client "$@"; }
 
 run_test "upci, $ROLE: set up" 120 set_up
 if [ "$ROLE" = server ]; then

@@ -28,9 +28,11 @@ perftest() {
 expect_sizes() {
 	local n=$1 size=2
 	while [ "$n" -gt 0 ]; do
-		expect "^ *$size +[0-9]+ +[0-9]" "$client_out" || return
+		expect "^ *$size +[0-9]+ +([0-9]|inf)" "$client_out" || return
 		size=$((size * 2)) n=$((n - 1))
 	done
+	# All else is as it should be. run_test looks for this line.
+	! grep -E '^ *[0-9]+ +[0-9]+ .*\<inf\>' "$client_out" || { echo "$only_inf"; return 1; }
 }
 
 try_perftest() {
