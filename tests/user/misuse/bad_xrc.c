@@ -29,7 +29,7 @@ static void all_refused(struct xrc *x, uint32_t srqn, const char *what)
 		      what, every[i]);
 		CHECK_ERR(ibv_query_qp(x->tgt, &attr, IBV_QP_STATE, &init), 0);
 		CHECK(attr.qp_state == IBV_QPS_ERR, "%s: state %d", what, attr.qp_state);
-		want_event(x->dev.ctx, IBV_EVENT_QP_REQ_ERR, x);
+		want_failure(x->dev.ctx, IBV_EVENT_QP_REQ_ERR, x);
 		WANT_EMPTY(x->rcq[0]);
 		WANT_EMPTY(x->rcq[1]);
 		reconnect(x);
@@ -100,7 +100,7 @@ static void another_protection_domain(void)
 			continue;
 		does(&x, every[i], srqn, 0, 8, IBV_WC_REM_ACCESS_ERR);
 		CHECK(all_zero(x.buf[1], 64), "opcode %d wrote", every[i]);
-		want_event(x.dev.ctx, IBV_EVENT_QP_ACCESS_ERR, &x);
+		want_failure(x.dev.ctx, IBV_EVENT_QP_ACCESS_ERR, &x);
 		reconnect(&x);
 		does(&x, every[i], x.srqn[0], 0, 8, IBV_WC_SUCCESS);
 	}
@@ -140,7 +140,7 @@ static void domains_in_a_list(void)
 	finish(&x, IBV_WC_REM_ACCESS_ERR);
 	CHECK(!memcmp(x.buf[1], x.buf[0], 64) && all_zero(x.buf[1] + 64, 64),
 	      "what was written");
-	want_event(x.dev.ctx, IBV_EVENT_QP_ACCESS_ERR, &x);
+	want_failure(x.dev.ctx, IBV_EVENT_QP_ACCESS_ERR, &x);
 	CHECK_ERR(ibv_destroy_srq(srq), 0);
 	CHECK_ERR(ibv_dealloc_pd(pd), 0);
 	xrc_close(&x);

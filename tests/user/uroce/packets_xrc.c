@@ -351,7 +351,7 @@ static void wrong_numbers(void)
 		for (unsigned int k = 0; k < ARRAY_SIZE(requests); k++) {
 			request_for(requests[k], number[i]);
 			want_refused("number", i * 100 + k);
-			want_event(env.x.dev.ctx, IBV_EVENT_QP_REQ_ERR, &env.x);
+			want_failure(env.x.dev.ctx, IBV_EVENT_QP_REQ_ERR, &env.x);
 		}
 }
 
@@ -364,7 +364,7 @@ static void foreign_memory(void)
 	for (unsigned int k = 0; k < ARRAY_SIZE(rdma); k++) {
 		request_for(rdma[k], env.foreign_num);
 		want_refused("foreign", rdma[k]);
-		want_event(env.x.dev.ctx, IBV_EVENT_QP_ACCESS_ERR, &env.x);
+		want_failure(env.x.dev.ctx, IBV_EVENT_QP_ACCESS_ERR, &env.x);
 		request_for(rdma[k], env.x.srqn[0]);
 		CHECK(rdma[k] == WRITE_FIRST || still_there(), "%u by its own queue", rdma[k]);
 		restart();

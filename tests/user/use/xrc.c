@@ -449,8 +449,8 @@ static void events(void)
 	CHECK(attr.qp_state == IBV_QPS_RTS && attr.dest_qp_num == x.ini->qp_num, "state %d",
 	      attr.qp_state);
 	does(&x, IBV_WR_SEND, 0xabcdef, 0, 10, IBV_WC_REM_INV_REQ_ERR);
-	want_event(x.dev.ctx, IBV_EVENT_QP_REQ_ERR, &x);
-	want_event(dev.ctx, IBV_EVENT_QP_REQ_ERR, &dev);
+	want_failure(x.dev.ctx, IBV_EVENT_QP_REQ_ERR, &x);
+	want_failure(dev.ctx, IBV_EVENT_QP_REQ_ERR, &dev);
 	CHECK_ERR(ibv_query_qp(same, &attr, IBV_QP_STATE, &init), 0);
 	CHECK(attr.qp_state == IBV_QPS_ERR, "state %d", attr.qp_state);
 	/* The other handle reconnects it. */
