@@ -508,6 +508,44 @@ static void missing_other_path(struct kunit *test)
 	repeat_expect_clean(test, 2, 1);
 }
 
+/* Return the packets that the next read packet of end a asks for. */
+static u32 next_asks(struct wire *w)
+{
+	struct sk_buff *skb = skb_peek(&w->a.out);
+	struct uroce_reth *reth;
+
+	if (!skb)
+		return 0;
+	reth = (void *)(skb->data + sizeof(struct uroce_bth));
+	return be32_to_cpu(reth->len) / MTU;
+}
+
+/*
+ * One piece of a read is lost on its way to the responder, and is repeated alone. It keeps its
+ * boundaries, although new pieces are larger.
+ */
+static void missing_piece(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	w->a.conn.req.max_reads = 4;
+	w->a.conn.req.window = 8;
+	wire_post(w, IB_WR_RDMA_READ, 16 * MTU);
+	wire_run(w);
+	wire_ask(w, 1);
+	wire_lose(&w->a.out, 1);
+	wire_ask(w, 2);
+	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->a.out));
+	wire_tell(w, -1);
+	KUNIT_EXPECT_EQ(test, next_asks(w), 4u);
+	expect_again(test, UROCE_READ_REQUEST, NEXT + 8);
+	KUNIT_EXPECT_EQ(test, next_asks(w), 2u);
+	expect_again(test, UROCE_READ_REQUEST, NEXT + 2);
+	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->a.out));
+	repeat_expect_clean(test, 2, 1);
+	KUNIT_EXPECT_NULL(test, memchr_inv(w->a.bytes + 1, 0xbb, BYTES - 1));
+}
+
 static struct kunit_case missing_cases[] = {
 	KUNIT_CASE(missing_two),
 	KUNIT_CASE(missing_again),
@@ -525,6 +563,7 @@ static struct kunit_case missing_cases[] = {
 	KUNIT_CASE(missing_unsaid),
 	KUNIT_CASE(missing_read),
 	KUNIT_CASE(missing_before_read),
+	KUNIT_CASE(missing_piece),
 	KUNIT_CASE(missing_window),
 	KUNIT_CASE(missing_one_by_one),
 	KUNIT_CASE(missing_unasked),

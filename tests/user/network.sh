@@ -147,3 +147,55 @@ between() {
 }
 
 far_listens() { [ -n "$(ip netns exec w-far ss -Hltn 'sport = :18515')" ]; }
+
+# The rate of a slow link, the waiting time from which its router marks packets, and the packets that fit into the router's
+# queue, which a sender that ignores the marks fills up
+link_kbps=10000 link_marked_from=20ms link_queue=250
+
+# slow_port NETDEV: makes it a port of the router in w-link, with a slow link behind the queue
+slow_port() {
+	ip -n w-link link set "$1" master router up &&
+		tc -n w-link qdisc add dev "$1" root handle 1: tbf rate ${link_kbps}kbit burst 10000 limit 1000000 &&
+		tc -n w-link qdisc add dev "$1" parent 1:1 handle 2: \
+			codel limit $link_queue target 1s ce_threshold $link_marked_from ecn
+}
+
+# apart NAMESPACE NETDEV: it sends each packet by itself, as a network card does. A run would be one packet in the router's
+# queue, and be marked only if it waited too long as a whole.
+apart() { ip netns exec "$1" ethtool -K "$2" tx-udp-segmentation off; }
+
+# far_behind_slow_link: devices w-near here and w-far in a namespace of that name, and the router in a third one
+far_behind_slow_link() {
+	modprobe -qa bridge sch_tbf sch_codel || { echo "this kernel lacks bridge, sch_tbf or sch_codel"; return 77; }
+	ip netns add w-far && ip netns add w-link && ip netns attach w-near 1 &&
+		ip link add w-near mtu 4200 type veth peer name near mtu 4200 netns w-link &&
+		ip -n w-far link add w-far mtu 4200 type veth peer name far mtu 4200 netns w-link &&
+		ip -n w-link link add router type bridge && ip -n w-link link set router up &&
+		slow_port near && slow_port far && apart w-near w-near && apart w-far w-far &&
+		card w-near w-near 1 && card w-far w-far 2 &&
+		wait_until 5 gid_ready w-near && wait_until 5 gid_ready w-far && wait_until 20 resolved 10.89.0.2 || return 1
+	export UNIV_TEST_DEVICE=w-near UNIV_TEST_PEER=w-far
+}
+
+# slow_link_gone: both devices, the router and the namespaces
+slow_link_gone() { far_gone && ip netns del w-link; }
+
+# link_had: the packets that the queue to w-far has dropped and marked so far
+link_had() {
+	tc -n w-link -s qdisc show dev far | awk '/codel/ { codel = 1 }
+		codel && /dropped/ { sub(/.*dropped /, ""); dropped = $1 + 0 }
+		codel && /ce_mark/ { sub(/.*ce_mark /, ""); marked = $1 + 0 }
+		END { print dropped + 0, marked + 0 }'
+}
+
+# share_link CASE: two connections share the link. Prints what each got, and the packets that the queue dropped and marked;
+# none is dropped, since the senders slow down in time.
+share_link() {
+	local before after status
+	read -ra before < <(link_had)
+	program shares "$1"
+	status=$?
+	read -ra after < <(link_had)
+	echo "$((after[0] - before[0])) packets were dropped, $((after[1] - before[1])) were marked"
+	[ $status -eq 0 ] && [ "${after[0]}" -eq "${before[0]}" ] && [ "${after[1]}" -gt "${before[1]}" ]
+}

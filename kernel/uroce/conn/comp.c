@@ -244,11 +244,13 @@ static u32 comp_length(const struct uroce_conn *conn,
  * Does the packet begin and end a response where the request does? Otherwise a
  * request could complete while req.reads still counts it.
  */
-static bool comp_in_order(const struct uroce_msg *msg,
+static bool comp_in_order(const struct uroce_requester *req,
+			  const struct uroce_msg *msg,
 			  const struct uroce_packet *pkt)
 {
 	u32 n = uroce_psn_diff(pkt->psn, msg->first) + 1;
-	bool ends = pkt->psn == msg->last || !(n % UROCE_READ_PACKETS);
+	bool ends = pkt->psn == msg->last ||
+		    !(n % uroce_piece_packets(req, pkt->psn));
 
 	if (pkt->psn == msg->first && !(pkt->op->flags & UROCE_OP_FIRST))
 		return false;
@@ -267,7 +269,7 @@ static enum comp_step comp_read(struct uroce_conn *conn,
 	msg = comp_head(conn);
 	offset = uroce_psn_diff(pkt->psn, msg->first) * conn->mtu;
 	if (pkt->len != comp_length(conn, msg, offset) ||
-	    !comp_in_order(msg, pkt))
+	    !comp_in_order(&conn->req, msg, pkt))
 		return COMP_BAD;
 	if (uroce_msg_is_read(msg))
 		step = comp_scatter(conn, msg, offset, pkt);

@@ -20,6 +20,7 @@
 #include "care.h"
 #include "msg.h"
 #include "repeat.h"
+#include "piece.h"
 
 struct uroce_conn;
 
@@ -144,6 +145,7 @@ struct uroce_conn_ops {
  * @cut: losses before this sequence number belong to the last loss
  * @care: packets are sent one by one after a loss
  * @missing: packets that the peer misses
+ * @piece: size of the pieces in which reads are requested
  * @reads: reads and atomics in flight
  * @max_reads: maximum of @reads that the peer accepts
  * @tries: retries left, of @retry_cnt
@@ -182,6 +184,7 @@ struct uroce_requester {
 	u32 cut;
 	struct uroce_care care;
 	struct uroce_missing missing;
+	struct uroce_piece piece;
 	u32 reads;
 	u32 max_reads;
 	u8 tries;
@@ -356,6 +359,8 @@ u32 uroce_req_withdraw(struct uroce_conn *conn);
 void uroce_req_halt(struct uroce_conn *conn);
 bool uroce_req_run(struct uroce_conn *conn, u32 posted);
 u32 uroce_req_packets(const struct uroce_conn *conn, u32 len);
+
+/* piece.c. Context: the requester's lock. */
 u32 uroce_req_piece(const struct uroce_conn *conn, const struct uroce_msg *msg);
 
 /* build.c. Context: the requester's lock. */

@@ -140,8 +140,7 @@ static enum uroce_req_step req_begin(struct uroce_conn *conn,
 }
 
 /* May the next packet of @msg be sent? */
-static bool req_may_send(const struct uroce_conn *conn,
-			 const struct uroce_msg *msg)
+static bool req_may_send(struct uroce_conn *conn, const struct uroce_msg *msg)
 {
 	const struct uroce_requester *req = &conn->req;
 
@@ -151,7 +150,10 @@ static bool req_may_send(const struct uroce_conn *conn,
 		return false;
 	if (msg->fence && req->reads && !req->offset)
 		return false;
-	return !uroce_msg_has_response(msg) || req->reads < req->max_reads;
+	if (!uroce_msg_has_response(msg))
+		return true;
+	return req->reads < req->max_reads &&
+	       (!uroce_msg_is_read(msg) || uroce_piece_fits(conn, msg));
 }
 
 /*
@@ -166,23 +168,6 @@ static bool req_presses(struct uroce_conn *conn)
 		return false;
 	conn->req.silent = ACK_EVERY;
 	return true;
-}
-
-/* The bytes that one packet carries, or that one read packet asks for. */
-u32 uroce_req_piece(const struct uroce_conn *conn, const struct uroce_msg *msg)
-{
-	u32 rest = msg->length - conn->req.offset,
-	    whole = UROCE_READ_PACKETS * conn->mtu;
-
-	if (uroce_msg_is_atomic(msg))
-		return rest;
-	/*
-	 * The boundaries of the pieces never change, so the peer recognises a
-	 * repeated piece.
-	 */
-	if (uroce_msg_is_read(msg))
-		return min(rest, whole - conn->req.offset % whole);
-	return min(rest, conn->mtu);
 }
 
 static void req_next_msg(struct uroce_requester *req)
@@ -572,6 +557,7 @@ void uroce_req_start(struct uroce_conn *conn, u32 psn)
 	req->row = 0;
 	uroce_window_start(req);
 	uroce_missing_start(req);
+	uroce_piece_start(req);
 	req->tries = req->retry_cnt;
 	req->rnr_tries = req->rnr_retry;
 	req->rnr_waits = 0;

@@ -23,13 +23,14 @@ void uroce_window_start(struct uroce_requester *req)
 void uroce_window_gain(struct uroce_requester *req, u32 packets)
 {
 	/*
-	 * A number that falls behind by half of the range would seem to be
-	 * ahead.
+	 * Numbers that fall behind by half of the range would seem to be ahead.
 	 */
 	if (uroce_psn_diff(req->una, req->cut) > 0)
 		req->cut = req->una;
 	if (uroce_psn_diff(req->una, req->missing.lost_until) > 0)
 		req->missing.lost_until = req->una;
+	if (uroce_psn_diff(req->una, req->piece.from) > 0)
+		req->piece.from = req->una;
 	/*
 	 * Below @calm the window grows by one for each packet; above it, by one
 	 * for each window.
