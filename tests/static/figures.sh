@@ -22,6 +22,7 @@ TABLES = {
     "between two guests": ("wire.tsv", (0, 1, (1, 0))),
     "over a veth": ("veth.tsv", (0, 1, (1, 0))),
     "packets lost": ("loss.tsv", (0, 1, (1, 0))),
+    "two connections": ("shares.tsv", (0, 1, (1, 0), 2)),
     "object, measured": ("memory.tsv", (0, 1)),
     "way, Debian 12 and 13": ("newcomer.tsv", (0, 1, 2, 4, 5)),
 }
