@@ -16,19 +16,6 @@ need_far_and_near || exit 1
 
 over "uroce wire: a good network" 120 -- sends writes reads atomics
 over "uroce wire: tries are counted (adv19)" 120 -- counted_retries counted_rnr
-packet_socket() { [ "$(wc -l </proc/net/packet)" -gt 1 ]; }
-# A packet socket gets a copy of each packet.
-watched() {
-	local watcher status
-	python3 -c "$(printf '%s\n' 'import socket' 's = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))' \
-		'while True: s.recv(65536)')" &
-	watcher=$!
-	wait_until 20 packet_socket || return
-	program lossy sends writes reads
-	status=$?
-	kill $watcher
-	return $status
-}
 # Each MTU has room for more than an RDMA packet of 1024 bytes.
 other_mtus() {
 	local mtu
@@ -62,7 +49,7 @@ while_changing() {
 }
 run_test "uroce wire: the MTU changes under traffic (adv26)" 200 while_changing other_mtus sends writes reads atomics
 run_test "uroce wire: offloads change under traffic (adv26)" 200 while_changing no_offloads sends writes reads atomics
-run_test "uroce wire: a good network, and a packet socket" 120 watched
+run_test "uroce wire: a good network, and a packet socket" 120 watched program lossy sends writes reads
 over "uroce wire: a twentieth is lost" 200 loss 5% -- sends writes reads atomics
 over "uroce wire: a tenth is lost, of many atomics at once" 100 loss 10% -- more_atomics
 over "uroce wire: a tenth comes twice" 200 duplicate 10% -- sends writes reads atomics

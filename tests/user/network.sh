@@ -134,6 +134,21 @@ faulty_network() {
 	done
 }
 
+packet_socket() { [ "$(wc -l </proc/net/packet)" -gt 1 ]; }
+
+# watched COMMAND...: runs it while a packet socket gets a copy of each packet
+watched() {
+	local watcher status
+	python3 -c "$(printf '%s\n' 'import socket' 's = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))' \
+		'while True: s.recv(65536)')" &
+	watcher=$!
+	wait_until 20 packet_socket || return
+	"$@"
+	status=$?
+	kill $watcher
+	return $status
+}
+
 # between COMMAND...: a server in the other namespace, and its client here
 between() {
 	local server status limit=$((50 * ${UNIV_SLOW:-1}))

@@ -53,6 +53,15 @@ static void side_connect(struct link *l, int i, uint32_t dest)
 			      IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC));
 }
 
+/* A command of the script: LOSSY_CONNECTING runs before a connection is made, LOSSY_CONNECTED after. */
+static void command(const char *name)
+{
+	const char *text = getenv(name);
+
+	if (text)
+		NEED(!system(text), "%s fails", text);
+}
+
 static void link_open(struct link *l, uint8_t timeout, uint8_t retry_cnt, uint8_t rnr_retry)
 {
 	struct ibv_qp_init_attr init = {
@@ -60,6 +69,7 @@ static void link_open(struct link *l, uint8_t timeout, uint8_t retry_cnt, uint8_
 		.cap = { DEPTH, DEPTH, 1, 1, 64 },
 	};
 
+	command("LOSSY_CONNECTING");
 	l->timeout = timeout;
 	l->retry_cnt = retry_cnt;
 	l->rnr_retry = rnr_retry;
@@ -70,6 +80,7 @@ static void link_connect(struct link *l)
 {
 	for (int i = 0; i < 2; i++)
 		side_connect(l, i, l->side[!i].qp->qp_num);
+	command("LOSSY_CONNECTED");
 }
 
 static void link_close(struct link *l)
