@@ -194,8 +194,8 @@ static void conn_lost_here(struct kunit *test)
 	wire_expect_done(test, 1);
 }
 
-/* The length of a repeated read that counts no packets in 32 bits gets no response either. */
-static void conn_read_wraps(struct kunit *test)
+/* The longest length that a peer can write into a read has packets, however it is divided. */
+static void conn_lengths(struct kunit *test)
 {
 	struct wire *w = test->priv;
 
@@ -389,7 +389,7 @@ static struct kunit_case loss_cases[] = {
 	KUNIT_CASE(conn_aeth_reserved),
 	KUNIT_CASE(conn_aeth_reserved_late),
 	KUNIT_CASE(conn_lost_here),
-	KUNIT_CASE(conn_read_wraps),
+	KUNIT_CASE(conn_lengths),
 	KUNIT_CASE(conn_read_grows),
 	KUNIT_CASE(conn_read_counted),
 	{}

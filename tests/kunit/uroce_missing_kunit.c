@@ -56,7 +56,7 @@ static void missing_again(struct kunit *test)
 	repeat_expect_bytes(test, 0x11, 4 * MTU);
 }
 
-/* The oldest packet is repeated although there is no room, and alone. */
+/* The oldest packet is repeated although there is no room. */
 static void missing_presses(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -69,7 +69,7 @@ static void missing_presses(struct kunit *test)
 	w->a.full = true;
 	wire_tell(w, -1);
 	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 1u);
-	/* It asks, since the others may wait for long. */
+	/* It asks, since other packets may wait for long. */
 	expect_again(test, UROCE_WRITE_FIRST, NEXT);
 	KUNIT_EXPECT_FALSE(test, skb_queue_empty(&w->b.out));
 	w->a.full = false;
