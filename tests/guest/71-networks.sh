@@ -254,13 +254,14 @@ macvlan() {
 
 # A member on the device below gets each datagram once, although the macvlan receives a copy of it.
 macvlan_below() {
-	local before after
+	local before after status
 	near link add link w-near name mv-near type macvlan mode bridge && near link set mv-near up allmulticast on || return
-	before=$(hw_counter w-near received_pkts)
-	group 10.89.0.2 10.89.0.1 w-near w-far || return
-	after=$(hw_counter w-near received_pkts)
+	before=$(hw_counter w-near rcvd_pkts)
+	group 10.89.0.2 10.89.0.1 w-near w-far
+	status=$?
+	after=$(hw_counter w-near rcvd_pkts)
+	near link del mv-near && [ $status -eq 0 ] || return
 	[ $((after - before)) -eq 5 ] || { echo "$((after - before)) packets have been received instead of 5"; return 1; }
-	near link del mv-near
 }
 
 macvlan_goes() {
