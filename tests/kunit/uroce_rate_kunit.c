@@ -70,6 +70,28 @@ static void piece_window(struct kunit *test)
 	wire_expect_done(test, 1);
 }
 
+/* No piece is asked for that would exceed the window, although the window is not full. */
+static void piece_exceeds(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	struct uroce_requester *req = &w->a.conn.req;
+
+	req->max_reads = 8;
+	req->window = 7;
+	wire_post(w, IB_WR_RDMA_READ, 16 * MTU);
+	wire_run(w);
+	wire_ask(w, -1);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->b.out), 6u);
+	/* A response makes room for one more piece. */
+	wire_tell(w, 1);
+	KUNIT_EXPECT_EQ(test, req->window, 8u);
+	wire_ask(w, -1);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->b.out), 7u);
+	wire_settle(w);
+	wire_expect_done(test, 1);
+	KUNIT_EXPECT_NULL(test, memchr_inv(w->a.bytes, 0xbb, BYTES));
+}
+
 /*
  * A write that did not ask for an acknowledgement is followed by a piece as large as the window.
  * Nothing else would ask, so the read is requested at once.
@@ -149,6 +171,7 @@ static void piece_wraps(struct kunit *test)
 static struct kunit_case rate_cases[] = {
 	KUNIT_CASE(piece_sizes),
 	KUNIT_CASE(piece_window),
+	KUNIT_CASE(piece_exceeds),
 	KUNIT_CASE(piece_behind_write),
 	KUNIT_CASE(piece_changes),
 	KUNIT_CASE(piece_wraps),
