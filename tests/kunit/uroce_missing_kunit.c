@@ -56,8 +56,8 @@ static void missing_again(struct kunit *test)
 	repeat_expect_bytes(test, 0x11, 4 * MTU);
 }
 
-/* The oldest packet is repeated although there is no room. */
-static void missing_presses(struct kunit *test)
+/* Two packets are lost, there is no room, and all NAKs of end b arrive or only the last one. */
+static void expect_pressed(struct kunit *test, bool all)
 {
 	struct wire *w = test->priv;
 
@@ -66,16 +66,32 @@ static void missing_presses(struct kunit *test)
 	wire_ask(w, 2);
 	wire_lose(&w->a.out, 1);
 	wire_ask(w, -1);
+	wire_lose(&w->b.out, all ? 0 : skb_queue_len(&w->b.out) - 1);
 	w->a.full = true;
 	wire_tell(w, -1);
 	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 1u);
 	/* It asks, since other packets may wait for long. */
 	expect_again(test, UROCE_WRITE_FIRST, NEXT);
 	KUNIT_EXPECT_FALSE(test, skb_queue_empty(&w->b.out));
+	wire_run(w);
+	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->a.out));
 	w->a.full = false;
 	wire_end_wait(w);
+	expect_again(test, UROCE_WRITE_MIDDLE, NEXT + 3);
 	repeat_expect_clean(test, 2, 2);
 	repeat_expect_bytes(test, 0x11, 8 * MTU);
+}
+
+/* The oldest packet is repeated although there is no room. */
+static void missing_presses(struct kunit *test)
+{
+	expect_pressed(test, true);
+}
+
+/* The packets behind it wait for room, even if one NAK names both. */
+static void missing_waits(struct kunit *test)
+{
+	expect_pressed(test, false);
 }
 
 /* The last packets are lost, and a probe finds out. It costs no try. */
@@ -159,8 +175,7 @@ static void missing_lies(struct kunit *test)
 	wire_ask(w, 1);
 	tell_words(test, BIT_ULL(3), 0);
 	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 2u);
-	wire_ask(w, 1);
-	wire_ask(w, 1);
+	wire_ask(w, 2);
 	tell_words(test, ~0ull, 3);
 	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->a.out));
 	KUNIT_EXPECT_EQ(test, w->a.completed, 1u);
@@ -422,7 +437,6 @@ static void missing_back(struct kunit *test)
 static void missing_after_back(struct kunit *test)
 {
 	struct wire *w = test->priv;
-	const struct uroce_requester *req = &w->a.conn.req;
 
 	repeat_write(w, 5, 0x11);
 	wire_lose(&w->a.out, 1);
@@ -435,7 +449,7 @@ static void missing_after_back(struct kunit *test)
 	wire_lose(&w->a.out, 1);
 	wire_ask(w, -1);
 	wire_tell(w, -1);
-	KUNIT_EXPECT_EQ(test, req->tries + 1, (int)req->retry_cnt);
+	KUNIT_EXPECT_EQ(test, w->a.conn.req.tries + 1, (int)w->a.conn.req.retry_cnt);
 	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 1u);
 	expect_again(test, UROCE_WRITE_FIRST, NEXT);
 	wire_settle(w);
@@ -448,14 +462,13 @@ static void missing_after_back(struct kunit *test)
 static void missing_timer(struct kunit *test)
 {
 	struct wire *w = test->priv;
-	struct timer_list *timer = &w->a.conn.req.timer;
 
 	repeat_write(w, 4, 0x11);
 	wire_lose(&w->a.out, 1);
 	wire_ask(w, -1);
-	mod_timer(timer, jiffies + 500 * HZ);
+	mod_timer(&w->a.conn.req.timer, jiffies + 500 * HZ);
 	wire_tell(w, -1);
-	KUNIT_EXPECT_TRUE(test, time_after(timer->expires, jiffies + 1000 * HZ));
+	KUNIT_EXPECT_TRUE(test, time_after(w->a.conn.req.timer.expires, jiffies + 1000 * HZ));
 	repeat_expect_clean(test, 2, 1);
 }
 
@@ -550,6 +563,7 @@ static struct kunit_case missing_cases[] = {
 	KUNIT_CASE(missing_two),
 	KUNIT_CASE(missing_again),
 	KUNIT_CASE(missing_presses),
+	KUNIT_CASE(missing_waits),
 	KUNIT_CASE(missing_tail),
 	KUNIT_CASE(missing_probes),
 	KUNIT_CASE(missing_flood),
