@@ -94,7 +94,7 @@ served() {
 	return 1
 }
 
-is_ready() { rdma resource show cm_id | grep -q 'LISTEN.*rping' || grep -q "receiving data" "$UNIV_STATE/server.out"; }
+is_ready() { rdma resource show cm_id | grep -Eq 'LISTEN.*(rping|dial)' || grep -q "receiving data" "$UNIV_STATE/server.out"; }
 
 in_far=(ip netns exec w-far)
 
@@ -106,10 +106,13 @@ connects_both() {
 	connects "10.$1.0.2" "${in_far[@]}" && connects "fd$1::2" "${in_far[@]}" && connects "10.$1.0.1" && connects "fd$1::1"
 }
 
+# link_address NAMESPACE NETDEV: prints the link-local address of the netdev.
+link_address() { ip -n "$1" -6 -o addr show dev "$2" scope link | sed 's,.*inet6 \([^/]*\)/.*,\1,'; }
+
 # connects_link NEAR FAR: the same to the link-local address of netdev FAR, from netdev NEAR.
 connects_link() {
 	local address
-	address=$(far -6 -o addr show dev "$2" scope link | sed 's,.*inet6 \([^/]*\)/.*,\1,')
+	address=$(link_address w-far "$2")
 	served "${in_far[@]}" rping -s -C 3 -a "$address%$2" -- rping -c -V -C 3 -a "$address%$1"
 }
 
@@ -142,6 +145,13 @@ with_traffic() {
 
 has_sent() { [ "$(hw_counter "$1" sent_pkts)" -gt "$2" ]; }
 has_none() { [ ! -e "/sys/class/infiniband/$1" ]; }
+
+# connects_many NEAR FAR: a program connects many times at once, from netdev NEAR to the link-local address of netdev FAR.
+connects_many() {
+	local from to
+	from=$(link_address w-near "$1") && to=$(link_address w-far "$2") &&
+		served "${in_far[@]}" "$TEST_BIN/dial" 16 "$to" "$2" -- "$TEST_BIN/dial" 16 "$from" "$1" "$to"
+}
 
 # ends_under_traffic DEVICE PEER GIDS COMMAND...: after COMMAND the programs end soon, with an error.
 ends_under_traffic() {
@@ -212,6 +222,24 @@ vlan_traffic() {
 	ready w-near 90 1 && ready w-far 90 2 && reaches 90 && tagged "$(ipv4_of 90)" && tagged "$(ipv6_of 90)"
 }
 
+# Packets wait in a queue of the near interface until half a second has passed, and GRO makes one packet of those that
+# arrive together. The interface of the far side then counts fewer packets than its device.
+vlan_combined() {
+	local before after status
+	if ! tc -n w-near qdisc replace dev v-near root netem slot 500ms 500ms 2>/dev/null; then
+		echo "this kernel has no such queue (netem with slots)"
+		return 77
+	fi
+	ethtool -K w-near tso off && "${in_far[@]}" ethtool -K w-far gro on || return
+	before=$(($(hw_counter w-far rcvd_pkts) - $(received w-far v-far)))
+	connects_many v-near v-far
+	status=$?
+	after=$(($(hw_counter w-far rcvd_pkts) - $(received w-far v-far)))
+	tc -n w-near qdisc del dev v-near root && ethtool -K w-near tso on && "${in_far[@]}" ethtool -K w-far gro off || return
+	echo "$((after - before)) packets fewer have passed the interface"
+	[ $status -eq 0 ] && [ $((after - before)) -gt 4 ]
+}
+
 # ib_core would give such a device no address.
 vlan_refused() {
 	! device w-near v-near && [ ! -e /sys/class/infiniband/v-near ] &&
@@ -234,6 +262,7 @@ if modprobe -q 8021q || [ -d /proc/net/vlan ]; then
 	run_test "networks: VLAN" 100 vlan_traffic
 	run_test "networks: VLAN: rdma_cm" 100 connects_both 90
 	run_test "networks: VLAN: rdma_cm by link-local addresses" 60 connects_link v-near v-far
+	run_test "networks: VLAN: many connections at once by link-local addresses" 100 vlan_combined
 	run_test "networks: VLAN: a multicast group" 60 group 10.90.0.1 10.90.0.2 v-near v-far
 	run_test "networks: VLAN: no device of its own" 30 vlan_refused
 	run_test "networks: VLAN: untagged traffic as before" 100 below_as_before
