@@ -281,14 +281,26 @@ macvlan() {
 		talk_both mv-near mv-far 91
 }
 
-# A member on the device below gets each datagram once, although the macvlan receives a copy of it.
+# joins NETDEV: a socket is a member of the group of group() on the netdev. Sets joined to its process.
+joins() {
+	python3 -c "$(printf '%s\n' 'import socket, struct, sys, time' 's = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)' \
+		'member = struct.pack("4s4si", socket.inet_aton("239.1.1.1"), bytes(4), socket.if_nametoindex(sys.argv[1]))' \
+		's.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, member)' 'time.sleep(1000)')" "$1" &
+	joined=$!
+	wait_until 20 is_member "$1"
+}
+
+is_member() { near maddr show dev "$1" | grep -q 239.1.1.1; }
+
+# A member on the device below gets each datagram once, although the macvlan receives a copy of it for a socket.
 macvlan_below() {
-	local before after status
-	near link add link w-near name mv-near type macvlan mode bridge && near link set mv-near up allmulticast on || return
+	local before after status joined
+	near link add link w-near name mv-near type macvlan mode bridge && near link set mv-near up || return
 	before=$(hw_counter w-near rcvd_pkts)
-	group 10.89.0.2 10.89.0.1 w-near w-far
+	joins mv-near && group 10.89.0.2 10.89.0.1 w-near w-far
 	status=$?
 	after=$(hw_counter w-near rcvd_pkts)
+	kill "$joined"
 	near link del mv-near && [ $status -eq 0 ] || return
 	[ $((after - before)) -eq 5 ] || { echo "$((after - before)) packets have been received instead of 5"; return 1; }
 }
