@@ -24,10 +24,30 @@ static int end_gather(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset
 	return 0;
 }
 
+/* Add bytes of the end to a packet as a page. */
+static int end_pages(struct end *end, u32 offset, struct sk_buff *skb, u32 len)
+{
+	struct page *page;
+
+	if (end->scattered || !end->gso)
+		return -EOPNOTSUPP;
+	page = alloc_page(GFP_ATOMIC);
+	if (!page)
+		return -EOPNOTSUPP;
+	memcpy(page_address(page), end->bytes + offset, len);
+	skb_add_rx_frag(skb, 0, page, 0, len, PAGE_SIZE);
+	return uroce_net_end_pages(skb) ? 0 : -EOPNOTSUPP;
+}
+
 static int end_attach(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
 		      struct sk_buff *skb, u32 len)
 {
-	return -EOPNOTSUPP;
+	return end_pages(end_of(conn), offset, skb, len);
+}
+
+static u32 end_together(struct uroce_conn *conn, bool response)
+{
+	return end_of(conn)->gso / conn->mtu;
 }
 
 static int end_scatter(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
@@ -125,6 +145,13 @@ static int end_read(struct uroce_conn *conn, u32 rkey, u64 va, void *to, u32 len
 	return 0;
 }
 
+static int end_fill(struct uroce_conn *conn, u32 rkey, u64 va, struct sk_buff *skb, u32 len)
+{
+	if (end_check(conn, rkey, va, len, IB_ACCESS_REMOTE_READ))
+		return IB_WC_REM_ACCESS_ERR;
+	return end_pages(end_of(conn), va, skb, len) ? -ENOMEM : 0;
+}
+
 static int end_atomic(struct uroce_conn *conn, u32 rkey, u64 va, bool swap,
 		      u64 compare, u64 operand, u64 *orig)
 {
@@ -185,7 +212,7 @@ static bool end_room(struct uroce_conn *conn, bool response)
 
 static int end_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool response)
 {
-	skb_put_zero(skb, UROCE_ICRC_SIZE);
+	memset(uroce_net_put(skb, UROCE_ICRC_SIZE), 0, UROCE_ICRC_SIZE);
 	skb_queue_tail(&end_of(conn)->out, skb);
 	end_of(conn)->together = true;
 	return 0;
@@ -222,6 +249,7 @@ static const struct uroce_conn_ops end_ops = {
 	.msg = end_msg,
 	.gather = end_gather,
 	.attach = end_attach,
+	.together = end_together,
 	.scatter = end_scatter,
 	.local = end_local,
 	.done = end_done,
@@ -232,6 +260,7 @@ static const struct uroce_conn_ops end_ops = {
 	.check = end_check,
 	.write = end_write,
 	.read = end_read,
+	.fill = end_fill,
 	.atomic = end_atomic,
 	.flush_memory = end_flush_memory,
 	.invalidate = end_invalidate,

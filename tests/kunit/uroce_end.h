@@ -42,6 +42,8 @@ struct end {
 	bool full;			/* no more packets may be sent now */
 	bool overflows;			/* the next packets are lost in a queue of this host */
 	bool together;			/* packets wait for flush; others may join them */
+	u32 gso;			/* maximum payload of a GSO packet; 0 for none */
+	bool scattered;			/* no payload can be added as pages */
 	u32 aimed;			/* XRC: SRQ number of the latest request */
 	u32 taken[SRQS];		/* indexed by SRQ number */
 	u32 reads[SRQS];

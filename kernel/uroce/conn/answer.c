@@ -28,7 +28,7 @@
  * packets of others that never move. The peer asks again for the rest. That
  * packet is the last one that is sent now, so @left becomes 1.
  */
-static bool resp_has_room(struct uroce_conn *conn, int *left)
+bool uroce_resp_has_room(struct uroce_conn *conn, int *left)
 {
 	if (likely(conn->ops->room(conn, true)))
 		return true;
@@ -123,95 +123,6 @@ static bool send_atomic(struct uroce_conn *conn, struct uroce_response *res)
 	return true;
 }
 
-static u8 read_opcode(const struct uroce_response *res)
-{
-	bool first = res->psn == res->from, last = res->psn == res->until;
-
-	if (first)
-		return last ? UROCE_READ_ONLY : UROCE_READ_FIRST;
-	return last ? UROCE_READ_LAST : UROCE_READ_MIDDLE;
-}
-
-static void refuse_read(struct uroce_conn *conn,
-			const struct uroce_response *res)
-{
-	conn->resp.waiting = false;
-	uroce_resp_refuse(conn, UROCE_NAK_ACCESS, res->psn,
-			  IB_EVENT_QP_ACCESS_ERR);
-}
-
-static bool read_packet(struct uroce_conn *conn, struct uroce_response *res)
-{
-	u8 opcode = conn->service | read_opcode(res);
-	u64 va = res->va + (u64)uroce_psn_diff(res->psn, res->from) * conn->mtu;
-	u32 len = min_t(u64, res->end - va, conn->mtu), pad = uroce_pad(len);
-	struct sk_buff *skb;
-	int status = 0;
-	u8 *eth;
-
-	skb = uroce_net_alloc(uroce_ops[opcode].length + len + pad, false);
-	if (!skb)
-		return false;
-	eth = uroce_bth_put(conn, skb, opcode, res->psn, pad);
-	if (uroce_ops[opcode].flags & UROCE_OP_AETH)
-		*(__be32 *)eth = uroce_aeth_make(UROCE_AETH_NO_CREDIT,
-						 res->msn);
-	if (len && !resp_aim(conn, res->srqn))
-		status = IB_WC_REM_ACCESS_ERR;
-	else if (len)
-		status = conn->ops->read(conn, res->rkey, va, skb_put(skb, len),
-					 len);
-	if (status) {
-		kfree_skb(skb);
-		/* Otherwise the timer of the responder tries again. */
-		if (status != -EAGAIN)
-			refuse_read(conn, res);
-		return false;
-	}
-	memset(skb_put(skb, pad), 0, pad);
-	if (resp_send(conn, skb) == -ENOBUFS)
-		return false;
-	res->pending = res->psn != res->until;
-	res->psn = uroce_psn_add(res->psn, 1);
-	return true;
-}
-
-/*
- * A response has been sent completely. A read that is repeated afterwards is
- * not counted again.
- */
-static void read_sent(struct uroce_conn *conn, const struct uroce_response *res)
-{
-	if (res->op == UROCE_OP_READ && !res->again)
-		conn->ops->served(conn, true, res->len);
-}
-
-/*
- * Sends as much of one response as there is room for. Returns true if it is
- * complete.
- */
-static bool send_read(struct uroce_conn *conn, struct uroce_response *res,
-		      int *left)
-{
-	u32 from = res->psn;
-
-	while (res->pending && *left && resp_has_room(conn, left)) {
-		if (!read_packet(conn, res))
-			break;
-		--*left;
-	}
-	if (!resp_flush(conn)) {
-		res->psn = from;
-		res->pending = true;
-	}
-	if (res->psn != from)
-		conn->resp.stuck = 0;
-	if (unlikely(conn->resp.counted) && !res->pending)
-		read_sent(conn, res);
-	/* A response that was refused is complete as well. */
-	return !res->pending || !conn->resp.waiting;
-}
-
 /* The oldest response that has not been sent completely. */
 static struct uroce_response *resp_pending(struct uroce_responder *resp)
 {
@@ -230,8 +141,8 @@ static bool send_next(struct uroce_conn *conn, struct uroce_response *res,
 		      int *left)
 {
 	if (res->op & UROCE_OP_READ)
-		return send_read(conn, res, left);
-	if (!resp_has_room(conn, left))
+		return uroce_resp_send_read(conn, res, left);
+	if (!uroce_resp_has_room(conn, left))
 		return false;
 	--*left;
 	return send_atomic(conn, res);

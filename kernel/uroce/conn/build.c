@@ -3,7 +3,8 @@
 #include <linux/bitfield.h>
 #include <linux/skbuff.h>
 
-#include "conn.h"
+#include "compat.h"
+#include "req.h"
 
 static void fill_atomic(const struct uroce_msg *msg,
 			struct uroce_atomic_eth *eth)
@@ -107,8 +108,8 @@ static int fill_payload(struct uroce_conn *conn, struct uroce_msg *msg,
 
 /*
  * Builds the packet at req.psn and req.offset of @msg; no other state of the
- * requester is used. Returns NULL without memory, and sets @status if the
- * payload is not accessible.
+ * requester is used. A payload above the MTU makes a GSO packet. Returns NULL
+ * without memory, and sets @status if the payload is not accessible.
  */
 struct sk_buff *uroce_req_build(struct uroce_conn *conn, struct uroce_msg *msg,
 				u32 len, int *status, bool pages)
@@ -133,5 +134,75 @@ struct sk_buff *uroce_req_build(struct uroce_conn *conn, struct uroce_msg *msg,
 		bth->flags |= UROCE_BTH_SE;
 	fill_headers(conn, msg, opcode, eth, len);
 	*status = fill_payload(conn, msg, skb, payload, pages);
+	if (payload > conn->mtu)
+		uroce_gso_mark(skb, payload, conn->mtu);
 	return skb;
+}
+
+/* ---- the next packet ----------------------------------------------------- */
+
+/* From this length on, attaching pages is cheaper than a copy. */
+#define PAGES_MIN 1024
+
+/*
+ * May the payload be sent without a copy? It must not change until the peer
+ * acknowledges it, which programs promise for as long as a request is not
+ * complete. Payload that is sent again is copied: if a program breaks its
+ * promise, the packet could otherwise be damaged each time.
+ */
+static bool may_attach(const struct uroce_conn *conn, u32 payload)
+{
+	return payload >= PAGES_MIN && uroce_conn_is_reliable(conn) &&
+	       !conn->req.care.left && !conn->req.copies &&
+	       uroce_psn_diff(conn->req.psn, conn->req.high) >= 0;
+}
+
+/*
+ * The payload of the GSO packet that can be sent next; 0 for none. Four of them
+ * fit into the window, so that the peer answers while others are on the way.
+ * The limit of a rate counts single packets, and without room in the queues
+ * below a single one may be sent.
+ */
+static u32 together(struct uroce_conn *conn, const struct uroce_msg *msg)
+{
+	struct uroce_requester *req = &conn->req;
+	u32 rest = msg->length - req->offset, packets, flight;
+
+	if (rest <= conn->mtu || uroce_msg_has_response(msg) || req->single ||
+	    req->care.alone || !may_attach(conn, rest) ||
+	    uroce_pace_limits(conn->pace) || !conn->ops->room(conn, false))
+		return 0;
+	flight = uroce_psn_diff(req->psn, req->una);
+	packets = min3(conn->ops->together(conn, false),
+		       req->window / 4, req->window - flight);
+	return packets > 1 ? min(rest, packets * conn->mtu) : 0;
+}
+
+/*
+ * Builds the next packet of @msg, with or without a copy of its payload, of
+ * which it has @len bytes. Return value and @status as of uroce_req_build().
+ */
+struct sk_buff *uroce_req_next(struct uroce_conn *conn, struct uroce_msg *msg,
+			       u32 *len, int *status)
+{
+	u32 many = together(conn, msg);
+	struct sk_buff *skb;
+
+	if (many) {
+		*len = many;
+		skb = uroce_req_build(conn, msg, many, status, true);
+		if (!skb || *status != -EOPNOTSUPP)
+			return skb;
+		kfree_skb(skb);
+		conn->req.single = true;
+	}
+	*len = uroce_req_piece(conn, msg);
+	if (!uroce_msg_has_response(msg) && may_attach(conn, *len)) {
+		skb = uroce_req_build(conn, msg, *len, status, true);
+		if (!skb || *status != -EOPNOTSUPP)
+			return skb;
+		kfree_skb(skb);
+		conn->req.copies = true;
+	}
+	return uroce_req_build(conn, msg, *len, status, false);
 }

@@ -231,28 +231,33 @@ static enum comp_step comp_scatter(struct uroce_conn *conn,
 	return COMP_DROP;
 }
 
-/* The expected length of the response. */
+/* The expected length of the response in @packets packets. */
 static u32 comp_length(const struct uroce_conn *conn,
-		       const struct uroce_msg *msg, u32 offset)
+		       const struct uroce_msg *msg, u32 offset, u32 packets)
 {
 	if (!uroce_wr_is(msg->op, UROCE_WRF_FETCH))
 		return 0;
-	return min(msg->length - offset, conn->mtu);
+	return min(msg->length - offset, packets * conn->mtu);
 }
 
 /*
  * Does the packet begin and end a response where the request does? Otherwise a
- * request could complete while req.reads still counts it.
+ * request could complete while req.reads still counts it. A GSO packet belongs
+ * to one piece as well.
  */
 static bool comp_in_order(const struct uroce_requester *req,
 			  const struct uroce_msg *msg,
 			  const struct uroce_packet *pkt)
 {
-	u32 n = uroce_psn_diff(pkt->psn, msg->first) + 1;
-	bool ends = pkt->psn == msg->last ||
-		    !(n % uroce_piece_packets(req, pkt->psn));
+	u32 piece = uroce_piece_packets(req, pkt->psn);
+	u32 at = uroce_psn_diff(pkt->psn, msg->first);
+	u32 behind = at + pkt->packets;
+	u32 count = uroce_psn_diff(msg->last, msg->first) + 1;
+	bool ends = behind == count || !(behind % piece);
 
 	if (pkt->psn == msg->first && !(pkt->op->flags & UROCE_OP_FIRST))
+		return false;
+	if (behind > count || at / piece != (behind - 1) / piece)
 		return false;
 	return ends == !!(pkt->op->flags & UROCE_OP_LAST);
 }
@@ -268,7 +273,7 @@ static enum comp_step comp_read(struct uroce_conn *conn,
 		return step;
 	msg = comp_head(conn);
 	offset = uroce_psn_diff(pkt->psn, msg->first) * conn->mtu;
-	if (pkt->len != comp_length(conn, msg, offset) ||
+	if (pkt->len != comp_length(conn, msg, offset, pkt->packets) ||
 	    !comp_in_order(&conn->req, msg, pkt))
 		return COMP_BAD;
 	if (uroce_msg_is_read(msg))
@@ -277,7 +282,7 @@ static enum comp_step comp_read(struct uroce_conn *conn,
 		return step;
 	if (pkt->op->flags & UROCE_OP_LAST)
 		comp_answered(conn);
-	uroce_comp_advance(conn, uroce_psn_add(pkt->psn, 1));
+	uroce_comp_advance(conn, uroce_psn_add(pkt->psn, pkt->packets));
 	return COMP_OK;
 }
 
@@ -301,13 +306,14 @@ static enum comp_step comp_dispatch(struct uroce_conn *conn,
 {
 	struct uroce_requester *req = &conn->req;
 	u32 before = uroce_psn_add(req->una, -1);
+	u32 last = uroce_psn_add(pkt->psn, pkt->packets - 1);
 	u8 syndrome = UROCE_AETH_ACK;
 	bool ack;
 
 	if (pkt->op->flags & UROCE_OP_AETH)
 		syndrome = uroce_aeth_syndrome((void *)(pkt->bth + 1));
 	ack = !(pkt->op->flags & (UROCE_OP_READ | UROCE_OP_ATOMIC));
-	if (uroce_psn_diff(pkt->psn, req->high) >= 0 ||
+	if (uroce_psn_diff(last, req->high) >= 0 ||
 	    uroce_psn_diff(pkt->psn, before) < 0)
 		return COMP_DROP;
 	if (ack)
@@ -334,6 +340,13 @@ static void comp_congested(struct uroce_conn *conn,
 		conn->ops->count(conn, UROCE_CNT_CNP_HANDLED);
 	if (told || pkt->ce)
 		uroce_window_cut(&conn->req);
+}
+
+/* A GSO packet of another path MTU has to be cut. */
+bool uroce_comp_takes(const struct uroce_conn *conn,
+		      const struct uroce_packet *pkt)
+{
+	return pkt->packets == 1 || pkt->mtu == conn->mtu;
 }
 
 /* The caller runs the requester afterwards. */

@@ -21,6 +21,7 @@
 #include "msg.h"
 #include "repeat.h"
 #include "piece.h"
+#include "response.h"
 
 struct uroce_conn;
 
@@ -32,6 +33,8 @@ struct uroce_conn;
  *	faulted in, try again later
  * @attach: add payload of a request to a packet as pages; -EOPNOTSUPP if that
  *	is impossible, and then the packet has to be freed
+ * @together: the maximum number of packets that a GSO packet may stand for (a
+ *	request or a response); 0: none can be sent
  * @scatter: copy a packet's payload into the memory that a read or atomic
  *	names; -EAGAIN likewise
  * @local: execute a request that needs no packet; -EAGAIN: try again later
@@ -48,6 +51,8 @@ struct uroce_conn;
  * @check: may the peer access that memory?
  * @write: copy a packet's payload into remote-accessible memory
  * @read: copy remote-accessible memory into a buffer
+ * @fill: as @read, into pages of a packet; also -ENOMEM. After a failure the
+ *	packet has to be freed.
  * @atomic: execute a 64-bit atomic: compare and swap if @swap is set, else
  *	fetch and add
  * @atomic_write: store the 64 bits of @value at once
@@ -79,6 +84,7 @@ struct uroce_conn_ops {
 		      u32 offset, void *to, u32 len);
 	int (*attach)(struct uroce_conn *conn, struct uroce_msg *msg,
 		      u32 offset, struct sk_buff *skb, u32 len);
+	u32 (*together)(struct uroce_conn *conn, bool response);
 	int (*scatter)(struct uroce_conn *conn, struct uroce_msg *msg,
 		       u32 offset, const struct uroce_packet *pkt);
 	int (*local)(struct uroce_conn *conn, struct uroce_msg *msg);
@@ -97,6 +103,8 @@ struct uroce_conn_ops {
 		     const struct uroce_packet *pkt);
 	int (*read)(struct uroce_conn *conn, u32 rkey, u64 va, void *to,
 		    u32 len);
+	int (*fill)(struct uroce_conn *conn, u32 rkey, u64 va,
+		    struct sk_buff *skb, u32 len);
 	int (*atomic)(struct uroce_conn *conn, u32 rkey, u64 va, bool swap,
 		      u64 compare, u64 operand, u64 *orig);
 	int (*atomic_write)(struct uroce_conn *conn, u32 rkey, u64 va,
@@ -126,6 +134,7 @@ struct uroce_conn_ops {
  * @went_back: the requester went back to @una, and nothing was acknowledged
  *	since
  * @copies: the payload of @next cannot be sent as pages
+ * @single: the payload of @next has too many pieces for a GSO packet
  * @stuck: how often nothing could be sent since the last packet; see
  *	uroce_soon()
  * @done: number of completed requests; free-running, like the next three
@@ -166,6 +175,7 @@ struct uroce_requester {
 	bool expired;
 	bool went_back;
 	bool copies;
+	bool single;
 	u8 stuck;
 	u32 done;
 	u32 next;
@@ -196,43 +206,6 @@ struct uroce_requester {
 	unsigned long timeout;
 	struct timer_list timer;
 	struct hrtimer soon;
-};
-
-/**
- * struct uroce_response - a read or an atomic, for as long as the peer may
- *	repeat it
- * @op: flags of its packet opcode; 0 for a free slot
- * @pending: the response has not been sent completely
- * @again: it had been sent completely, before the peer asked for it again
- * @first: sequence number of the first response
- * @last: sequence number of the last response
- * @psn: next sequence number to send
- * @until: last sequence number to send
- * @srqn: XRC: the shared receive queue that the request named
- * @rkey: key of the memory that is read
- * @va: address of the first byte of the packet @from
- * @from: the sequence number that @va belongs to
- * @end: address behind the last byte
- * @len: bytes of the whole read
- * @msn: message sequence number
- * @orig: value that an atomic returned
- */
-struct uroce_response {
-	u32 op;
-	bool pending;
-	bool again;
-	u32 first;
-	u32 last;
-	u32 psn;
-	u32 until;
-	u32 srqn;
-	u32 rkey;
-	u64 va;
-	u32 from;
-	u64 end;
-	u32 len;
-	u32 msn;
-	u64 orig;
 };
 
 /**
@@ -370,10 +343,14 @@ struct sk_buff *uroce_req_build(struct uroce_conn *conn, struct uroce_msg *msg,
 /* comp.c. Context: the requester's lock. */
 void uroce_comp_receive(struct uroce_conn *conn,
 			const struct uroce_packet *pkt);
+bool uroce_comp_takes(const struct uroce_conn *conn,
+		      const struct uroce_packet *pkt);
 
 /* resp.c, answer.c, held.c. Context: the responder's lock. */
 void uroce_resp_start(struct uroce_conn *conn, u32 psn);
 void uroce_resp_halt(struct uroce_conn *conn);
+bool uroce_resp_takes(const struct uroce_conn *conn,
+		      const struct uroce_packet *pkt);
 void uroce_resp_receive(struct uroce_conn *conn,
 			const struct uroce_packet *pkt);
 void uroce_resp_congested(struct uroce_conn *conn);

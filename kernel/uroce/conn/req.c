@@ -57,16 +57,17 @@ static bool none_follows(struct uroce_conn *conn)
 }
 
 /*
- * Should this packet ask for an acknowledgement, since the peer would otherwise
- * stay silent for long? @held: the next one has to wait for its time.
+ * Should this packet, which stands for @sent packets, ask for an
+ * acknowledgement, since the peer would otherwise stay silent for long? @held:
+ * the next one has to wait for its time.
  */
-static bool ask(struct uroce_conn *conn, bool last, bool held)
+static bool ask(struct uroce_conn *conn, u32 sent, bool last, bool held)
 {
 	struct uroce_requester *req = &conn->req;
 
 	if (!uroce_conn_is_reliable(conn))
 		return false;
-	req->silent++;
+	req->silent += sent;
 	/*
 	 * Four times in a window, so that the window does not fill up without
 	 * an answer.
@@ -77,37 +78,6 @@ static bool ask(struct uroce_conn *conn, bool last, bool held)
 		return true;
 	}
 	return false;
-}
-
-/* From this length on, attaching pages is cheaper than a copy. */
-#define PAGES_MIN 1024
-
-/*
- * May the payload be sent without a copy? It must not change until the peer
- * acknowledges it, which programs promise for as long as a request is not
- * complete. Payload that is sent again is copied: if a program breaks its
- * promise, the packet could otherwise be damaged each time.
- */
-static bool may_attach(const struct uroce_conn *conn, u32 payload)
-{
-	return payload >= PAGES_MIN && uroce_conn_is_reliable(conn) &&
-	       !conn->req.care.left && !conn->req.copies &&
-	       uroce_psn_diff(conn->req.psn, conn->req.high) >= 0;
-}
-
-static struct sk_buff *build(struct uroce_conn *conn, struct uroce_msg *msg,
-			     u32 len, int *status)
-{
-	struct sk_buff *skb;
-
-	if (!uroce_msg_has_response(msg) && may_attach(conn, len)) {
-		skb = uroce_req_build(conn, msg, len, status, true);
-		if (!skb || *status != -EOPNOTSUPP)
-			return skb;
-		kfree_skb(skb);
-		conn->req.copies = true;
-	}
-	return uroce_req_build(conn, msg, len, status, false);
 }
 
 /* ---- the walk over requests ---------------------------------------------- */
@@ -175,12 +145,14 @@ static void req_next_msg(struct uroce_requester *req)
 	req->next++;
 	req->offset = 0;
 	req->copies = false;
+	req->single = false;
 }
 
-static void req_moved(struct uroce_conn *conn, struct uroce_msg *msg, u32 len)
+static void req_moved(struct uroce_conn *conn, struct uroce_msg *msg, u32 len,
+		      u32 sent)
 {
 	struct uroce_requester *req = &conn->req;
-	u32 n = uroce_msg_is_read(msg) ? uroce_req_packets(conn, len) : 1;
+	u32 n = uroce_msg_is_read(msg) ? uroce_req_packets(conn, len) : sent;
 
 	req->psn = uroce_psn_add(req->psn, n);
 	if (uroce_psn_diff(req->psn, req->high) > 0)
@@ -222,10 +194,10 @@ static enum uroce_req_step req_packet(struct uroce_conn *conn,
 				      struct uroce_msg *msg)
 {
 	struct uroce_requester *req = &conn->req;
-	u32 len = uroce_req_piece(conn, msg);
-	bool last = req->offset + len == msg->length, held;
+	u32 len, sent;
 	int status = 0, ret;
-	struct sk_buff *skb = build(conn, msg, len, &status);
+	struct sk_buff *skb = uroce_req_next(conn, msg, &len, &status);
+	bool last, held;
 
 	if (!skb)
 		return REQ_LATER;
@@ -233,12 +205,14 @@ static enum uroce_req_step req_packet(struct uroce_conn *conn,
 		kfree_skb(skb);
 		return status == -EAGAIN ? REQ_LATER : req_refuse(conn, status);
 	}
+	last = req->offset + len == msg->length;
+	sent = skb_shinfo(skb)->gso_segs ?: 1;
 	held = uroce_pace_take(conn->pace, skb->len);
-	ret = uroce_req_xmit(conn, skb, ask(conn, last, held));
+	ret = uroce_req_xmit(conn, skb, ask(conn, sent, last, held));
 	if (ret == -ENOBUFS)
 		return REQ_LATER;
 	/* Any other error is treated like a packet lost on the way. */
-	req_moved(conn, msg, len);
+	req_moved(conn, msg, len, sent);
 	return REQ_GO_ON;
 }
 
@@ -554,6 +528,7 @@ void uroce_req_start(struct uroce_conn *conn, u32 psn)
 				0,
 	};
 	req->copies = false;
+	req->single = false;
 	req->row = 0;
 	uroce_window_start(req);
 	uroce_missing_start(req);

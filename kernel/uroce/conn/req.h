@@ -43,6 +43,10 @@ int uroce_req_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool asks);
 void uroce_req_timer(struct timer_list *timer);
 enum hrtimer_restart uroce_req_soon(struct hrtimer *timer);
 
+/* build.c. Context: the requester's lock. */
+struct sk_buff *uroce_req_next(struct uroce_conn *conn, struct uroce_msg *msg,
+			       u32 *len, int *status);
+
 /* missing.c. Context: the requester's lock. */
 void uroce_missing_init(struct uroce_missing *missing);
 void uroce_missing_start(struct uroce_requester *req);

@@ -60,10 +60,11 @@ static enum resp_step check_length(struct uroce_conn *conn,
 {
 	bool first = pkt->op->flags & UROCE_OP_FIRST;
 	bool last = pkt->op->flags & UROCE_OP_LAST;
+	u32 full = pkt->packets * conn->mtu;
 
 	if (!(pkt->op->flags & UROCE_OP_PAYLOAD))
 		return RESP_OK;
-	if (pkt->len > conn->mtu || (!last && pkt->len < conn->mtu) ||
+	if (pkt->len > full || (!last && pkt->len < full) ||
 	    (last && !first && !pkt->len))
 		return RESP_INVALID;
 	return RESP_OK;
@@ -265,7 +266,7 @@ static enum resp_step message_packet(struct uroce_conn *conn,
 		return step;
 	resp->op = pkt->op->flags & (UROCE_OP_SEND | UROCE_OP_WRITE);
 	resp->offset += pkt->len;
-	resp->psn = uroce_psn_add(resp->psn, 1);
+	resp->psn = uroce_psn_add(resp->psn, pkt->packets);
 	if (pkt->op->flags & UROCE_OP_LAST)
 		message_end(conn, pkt);
 	return RESP_OK;
@@ -308,7 +309,9 @@ static enum resp_step ladder(struct uroce_conn *conn,
 			conn->resp.held.known =
 				conn->selective &&
 				uroce_bth_selective(pkt->bth);
-			uroce_resp_ack(conn, UROCE_AETH_NO_CREDIT, pkt->psn);
+			uroce_resp_ack(conn, UROCE_AETH_NO_CREDIT,
+				       uroce_psn_add(pkt->psn,
+						     pkt->packets - 1));
 		}
 	}
 	return step;
@@ -488,6 +491,18 @@ static void execute_held(struct uroce_conn *conn)
 	if ((resp->ack || asked) &&
 	    (resp->syndrome & UROCE_AETH_KIND) == UROCE_AETH_ACK)
 		tell(conn, UROCE_NAK_SEQUENCE);
+}
+
+/*
+ * A GSO packet is executed as one packet if it is the next one. Otherwise it
+ * has to be cut: each of its packets is held, or answered again.
+ */
+bool uroce_resp_takes(const struct uroce_conn *conn,
+		      const struct uroce_packet *pkt)
+{
+	return pkt->packets == 1 ||
+	       (pkt->psn == conn->resp.psn && pkt->mtu == conn->mtu &&
+		skb_queue_empty(&conn->resp.held.packets));
 }
 
 /* Executes the packet of a request, and sends the answers that are due. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Functions that the files of the responder share: resp.c checks and executes,
- * answer.c answers. Private to this room.
+ * answer.c answers, and read.c answers reads. Private to this room.
  */
 #ifndef UROCE_RESP_H
 #define UROCE_RESP_H
@@ -87,10 +87,15 @@ struct sk_buff *uroce_held_next(struct uroce_conn *conn,
 void uroce_held_wait(struct uroce_held *held);
 void uroce_held_sign(struct uroce_conn *conn, struct sk_buff *skb);
 
+/* read.c */
+bool uroce_resp_send_read(struct uroce_conn *conn, struct uroce_response *res,
+			  int *left);
+
 /* answer.c */
 void uroce_resp_ack(struct uroce_conn *conn, u8 syndrome, u32 psn);
 void uroce_resp_refuse(struct uroce_conn *conn, u8 syndrome, u32 psn,
 		       u32 event);
+bool uroce_resp_has_room(struct uroce_conn *conn, int *left);
 enum resp_step uroce_resp_read(struct uroce_conn *conn,
 			       const struct uroce_packet *pkt);
 enum resp_step uroce_resp_atomic(struct uroce_conn *conn,

@@ -30,39 +30,71 @@ static void group_member(struct uroce_qp *qp, void *pkt)
 	uroce_datagram_receive(qp, pkt);
 }
 
-static void input_deliver(struct uroce_dev *dev, const struct uroce_packet *pkt)
+/* Returns false for a GSO packet that has to be cut. */
+static bool take(struct uroce_dev *dev, const struct uroce_packet *pkt)
 {
+	enum uroce_receipt receipt;
 	struct uroce_qp *qp;
 
 	if (pkt->qpn == UROCE_MCAST_QPN) {
 		uroce_mcast_each(dev, (const void *)&pkt->dst, group_member,
 				 (void *)pkt);
-		return;
+		return true;
 	}
 	qp = uroce_qp_find(dev->id, pkt->qpn);
 	if (!qp)
-		return;
+		return true;
 	if (!uroce_qp_is_connected(qp)) {
 		/* Flows alone give frames to a queue pair of raw packets. */
 		if (qp->type != IB_QPT_RAW_PACKET &&
 		    !rdma_is_multicast_addr((struct in6_addr *)&pkt->dst))
 			uroce_datagram_receive(qp, pkt);
-		return;
+		return true;
 	}
-	if (uroce_remote_receive(qp, pkt))
+	receipt = uroce_remote_receive(qp, pkt);
+	if (receipt == UROCE_RECEIPT_RUN)
 		uroce_send_run(qp);
+	return receipt != UROCE_RECEIPT_CUT;
 }
 
-static void input_receive(struct uroce_dev *dev, const struct uroce_packet *pkt)
+/* A GSO packet does not wait, so it does not come here. */
+static void input_deliver(struct uroce_dev *dev, const struct uroce_packet *pkt)
+{
+	take(dev, pkt);
+}
+
+static void count(struct uroce_dev *dev, const struct uroce_packet *pkt)
 {
 	const struct sk_buff *skb = pkt->skb;
 
-	uroce_count(dev, UROCE_CNT_RECEIVED_PKTS);
+	uroce_count_many(dev, UROCE_CNT_RECEIVED_PKTS, pkt->packets);
 	uroce_count_many(dev, UROCE_CNT_RECEIVED_BYTES,
 			 skb->data + skb->len - (u8 *)pkt->bth -
-			 UROCE_ICRC_SIZE);
+				 UROCE_ICRC_SIZE +
+				 uroce_gso_more(pkt->bth->opcode,
+						pkt->packets));
+}
+
+/*
+ * Faults happen to single packets. A GSO packet that is cut is counted when its
+ * packets arrive.
+ */
+static bool receive_whole(struct uroce_dev *dev, const struct uroce_packet *pkt)
+{
+	if (static_branch_unlikely(&uroce_faults_on) || !take(dev, pkt))
+		return false;
+	count(dev, pkt);
+	return true;
+}
+
+static bool input_receive(struct uroce_dev *dev, const struct uroce_packet *pkt)
+{
+	if (pkt->packets > 1)
+		return receive_whole(dev, pkt);
+	count(dev, pkt);
 	if (!uroce_fault_packet(dev, pkt))
-		input_deliver(dev, pkt);
+		take(dev, pkt);
+	return true;
 }
 
 const struct uroce_net_ops uroce_input_ops = {

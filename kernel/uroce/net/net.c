@@ -7,16 +7,16 @@
 #include <linux/netfilter_ipv6.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
-#include <net/inet_ecn.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
 #include <net/netfilter/nf_conntrack.h>
 #include <net/netns/generic.h>
 #include <net/sock.h>
-#include <net/xfrm.h>
 
 #include "compat.h"
+#include "family.h"
 #include "gro.h"
+#include "gso.h"
 #include "icrc.h"
 #include "net.h"
 
@@ -73,113 +73,11 @@ static bool is_group(const struct in6_addr *addr)
 		ipv4_is_multicast(addr->s6_addr32[3]));
 }
 
-/* The differences between IPv4 and IPv6. */
-struct family {
-	unsigned int ip_len;
-	bool (*is_udp)(const struct sk_buff *skb);
-	void (*addresses)(struct uroce_packet *pkt);
-	bool (*met_congestion)(const struct sk_buff *skb);
-	u32 (*crc)(const struct uroce_packet *pkt);
-	void (*set_len)(struct sk_buff *skb);
-	bool (*policy)(struct sk_buff *skb);
-};
-
-static bool is_udp_ipv4(const struct sk_buff *skb)
-{
-	const struct iphdr *ip = ip_hdr(skb);
-
-	return ip->protocol == IPPROTO_UDP && ip->ihl == sizeof(*ip) / 4;
-}
-
-static void addresses_ipv4(struct uroce_packet *pkt)
-{
-	const struct iphdr *ip = ip_hdr(pkt->skb);
-
-	ipv6_addr_set_v4mapped(ip->saddr, &pkt->src);
-	ipv6_addr_set_v4mapped(ip->daddr, &pkt->dst);
-}
-
-static bool met_congestion_ipv4(const struct sk_buff *skb)
-{
-	return INET_ECN_is_ce(ip_hdr(skb)->tos);
-}
-
-static u32 crc_ipv4(const struct uroce_packet *pkt)
-{
-	const struct iphdr *ip = ip_hdr(pkt->skb);
-
-	return uroce_icrc_ipv4(ip, (void *)(ip + 1), pkt->bth);
-}
-
-static void set_len_ipv4(struct sk_buff *skb)
-{
-	ip_hdr(skb)->tot_len = htons(skb->len);
-}
-
-/* The check that UDP does for its sockets: IPsec may be required. */
-static bool policy_ipv4(struct sk_buff *skb)
-{
-	return xfrm4_policy_check(NULL, XFRM_POLICY_IN, skb);
-}
-
-static const struct family ipv4 = {
-	.ip_len = sizeof(struct iphdr),
-	.is_udp = is_udp_ipv4,
-	.addresses = addresses_ipv4,
-	.met_congestion = met_congestion_ipv4,
-	.crc = crc_ipv4,
-	.set_len = set_len_ipv4,
-	.policy = policy_ipv4,
-};
-
-static bool is_udp_ipv6(const struct sk_buff *skb)
-{
-	return ipv6_hdr(skb)->nexthdr == IPPROTO_UDP;
-}
-
-static void addresses_ipv6(struct uroce_packet *pkt)
-{
-	pkt->src = ipv6_hdr(pkt->skb)->saddr;
-	pkt->dst = ipv6_hdr(pkt->skb)->daddr;
-}
-
-static bool met_congestion_ipv6(const struct sk_buff *skb)
-{
-	return INET_ECN_is_ce(ipv6_get_dsfield(ipv6_hdr(skb)));
-}
-
-static u32 crc_ipv6(const struct uroce_packet *pkt)
-{
-	const struct ipv6hdr *ip = ipv6_hdr(pkt->skb);
-
-	return uroce_icrc_ipv6(ip, (void *)(ip + 1), pkt->bth);
-}
-
-static void set_len_ipv6(struct sk_buff *skb)
-{
-	ipv6_hdr(skb)->payload_len = htons(skb->len - sizeof(struct ipv6hdr));
-}
-
-static bool policy_ipv6(struct sk_buff *skb)
-{
-	return xfrm6_policy_check(NULL, XFRM_POLICY_IN, skb);
-}
-
-static const struct family ipv6 = {
-	.ip_len = sizeof(struct ipv6hdr),
-	.is_udp = is_udp_ipv6,
-	.addresses = addresses_ipv6,
-	.met_congestion = met_congestion_ipv6,
-	.crc = crc_ipv6,
-	.set_len = set_len_ipv6,
-	.policy = policy_ipv6,
-};
-
 /*
  * Receives one packet, with its IP header at the start of its data. @untouched:
  * a device of this host sent it, and it has not left the kernel since.
  */
-static void receive_one(const struct family *f, struct uroce_dev *dev,
+static void receive_one(const struct uroce_family *f, struct uroce_dev *dev,
 			struct uroce_packet *pkt, bool untouched)
 {
 	if (!uroce_packet_parse(pkt, f->ip_len + sizeof(struct udphdr)))
@@ -204,7 +102,7 @@ static void done_with(struct sk_buff *skb)
  * Receives one packet of a list, which has to belong to the first packet's
  * flow.
  */
-static void receive_next(const struct family *f, struct uroce_dev *dev,
+static void receive_next(const struct uroce_family *f, struct uroce_dev *dev,
 			 const struct uroce_packet *first, struct sk_buff *skb,
 			 bool untouched)
 {
@@ -228,7 +126,7 @@ static void receive_next(const struct family *f, struct uroce_dev *dev,
  * Moves the data pointer from the link header, or from behind the UDP header,
  * to the network header.
  */
-static bool at_network_header(const struct family *f, struct sk_buff *skb)
+static bool at_network_header(const struct uroce_family *f, struct sk_buff *skb)
 {
 	int offset = skb_network_offset(skb),
 	    behind = f->ip_len + sizeof(struct udphdr);
@@ -242,7 +140,7 @@ static bool at_network_header(const struct family *f, struct sk_buff *skb)
 	return true;
 }
 
-static void receive_list(const struct family *f, struct uroce_dev *dev,
+static void receive_list(const struct uroce_family *f, struct uroce_dev *dev,
 			 const struct uroce_packet *first, struct sk_buff *list)
 {
 	struct sk_buff *skb, *next;
@@ -269,7 +167,8 @@ static void receive_list(const struct family *f, struct uroce_dev *dev,
  * the whole list, so that the first packet is one like the others. A charge for
  * the list is released before. Returns NULL without memory.
  */
-static struct sk_buff *take_list(const struct family *f, struct sk_buff *skb)
+static struct sk_buff *take_list(const struct uroce_family *f,
+				 struct sk_buff *skb)
 {
 	struct sk_buff *list, *seg;
 	struct udphdr *udp;
@@ -306,15 +205,43 @@ static struct sk_buff *cut(struct sk_buff *skb)
 	return IS_ERR(segs) ? NULL : segs;
 }
 
+static void receive_pieces(const struct uroce_family *f, struct uroce_dev *dev,
+			   const struct uroce_packet *whole)
+{
+	struct sk_buff *skb, *next;
+
+	skb_list_walk_safe(uroce_gso_split(whole->skb, f->ip_len), skb, next) {
+		skb_mark_not_on_list(skb);
+		receive_next(f, dev, whole, skb, true);
+		done_with(skb);
+	}
+}
+
+/* A GSO packet has not left the kernel, and has no checksum. */
+static void receive_gso(const struct uroce_family *f, struct uroce_dev *dev,
+			struct uroce_packet *pkt)
+{
+	if (!uroce_packet_parse(pkt, f->ip_len + sizeof(struct udphdr)) ||
+	    !uroce_gso_fits(pkt))
+		return;
+	pkt->ce = f->met_congestion(pkt->skb);
+	if (!uroce_net_ops->receive(dev, pkt))
+		receive_pieces(f, dev, pkt);
+}
+
 /*
  * Each packet of a super-packet is checked on its own. Packets of a list still
  * have the headers that they were sent with, which their checksums cover.
  */
-static void receive_many(const struct family *f, struct uroce_dev *dev,
+static void receive_many(const struct uroce_family *f, struct uroce_dev *dev,
 			 struct uroce_packet *first)
 {
 	struct sk_buff *skb = first->skb, *list;
 
+	if (uroce_gso_is(skb)) {
+		receive_gso(f, dev, first);
+		return;
+	}
 	if (!(skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST)) {
 		receive_list(f, dev, first, cut(skb));
 		return;
@@ -350,7 +277,7 @@ static bool tracked(struct sk_buff *skb)
  * Sockets may be members of the group as well, so the packet continues. If a
  * device of the same namespace sent the packet, its members have it already.
  */
-static unsigned int receive_group(const struct family *f,
+static unsigned int receive_group(const struct uroce_family *f,
 				  struct uroce_packet *pkt,
 				  const struct nf_hook_state *state)
 {
@@ -365,7 +292,7 @@ static unsigned int receive_group(const struct family *f,
 	return NF_ACCEPT;
 }
 
-static unsigned int receive(const struct family *f, struct sk_buff *skb,
+static unsigned int receive(const struct uroce_family *f, struct sk_buff *skb,
 			    const struct nf_hook_state *state)
 {
 	struct uroce_packet pkt = { .skb = skb };
@@ -392,13 +319,13 @@ static unsigned int receive(const struct family *f, struct sk_buff *skb,
 static unsigned int hook_ipv4(void *priv, struct sk_buff *skb,
 			      const struct nf_hook_state *state)
 {
-	return receive(&ipv4, skb, state);
+	return receive(&uroce_ipv4, skb, state);
 }
 
 static unsigned int hook_ipv6(void *priv, struct sk_buff *skb,
 			      const struct nf_hook_state *state)
 {
-	return receive(&ipv6, skb, state);
+	return receive(&uroce_ipv6, skb, state);
 }
 
 /* Last, so that packets that a firewall drops do not arrive here. */
@@ -560,9 +487,10 @@ int uroce_net_init(const struct uroce_net_ops *ops)
 	if (ret)
 		return ret;
 	uroce_net_ops = ops;
+	uroce_gso_init();
 	ret = register_pernet_subsys(&net_ops);
 	if (ret)
-		goto exit_icrc;
+		goto exit_gso;
 	ret = uroce_gro_init();
 	if (ret)
 		goto unregister;
@@ -570,7 +498,8 @@ int uroce_net_init(const struct uroce_net_ops *ops)
 
 unregister:
 	unregister_pernet_subsys(&net_ops);
-exit_icrc:
+exit_gso:
+	uroce_gso_exit();
 	uroce_icrc_exit();
 	return ret;
 }
@@ -579,6 +508,7 @@ void uroce_net_exit(void)
 {
 	uroce_gro_exit();
 	unregister_pernet_subsys(&net_ops);
+	uroce_gso_exit();
 	uroce_output_exit();
 	uroce_icrc_exit();
 }

@@ -75,6 +75,8 @@ struct uroce_flow {
  * together. The other kind of super-packet, one payload that is cut at equal
  * lengths, could be cut by hardware. It was rejected because it needs UDP
  * checksums, for which software would read each byte once more on both sides.
+ * Where no hardware is on the way, GSO packets (gso.c) have one payload without
+ * such checksums.
  */
 struct uroce_run {
 	struct sk_buff *head;
@@ -97,6 +99,9 @@ struct uroce_run {
  * @payload: offset of the payload in @skb
  * @len: bytes of payload, without padding
  * @psn: sequence number
+ * @packets: the sequence numbers that it takes: more than one if it is a GSO
+ *	packet
+ * @mtu: of a GSO packet: bytes of payload of each packet but the last
  * @qpn: destination queue pair
  * @src: address of the sender; IPv4 as ::ffff:a.b.c.d
  * @dst: an address of this host, or a multicast group
@@ -109,6 +114,8 @@ struct uroce_packet {
 	u32 payload;
 	u32 len;
 	u32 psn;
+	u32 packets;
+	u32 mtu;
 	u32 qpn;
 	struct in6_addr src;
 	struct in6_addr dst;
@@ -122,7 +129,8 @@ struct uroce_packet {
  *	device: the one after @last, or the first one if @last is NULL; NULL
  *	after the last one
  * @has_mac: is this the Ethernet address of the device's interface?
- * @receive: a packet has arrived, and its checksum is right
+ * @receive: a packet has arrived, and its checksum is right; returns false for
+ *	a GSO packet that has to be cut
  * @deliver: deliver a packet for which @receive was called before
  * @damaged: a packet with a wrong checksum has arrived
  *
@@ -134,7 +142,7 @@ struct uroce_net_ops {
 	struct uroce_dev *(*next_listener)(struct net_device *netdev,
 					   struct uroce_dev *last);
 	bool (*has_mac)(const struct uroce_dev *dev, const u8 *mac);
-	void (*receive)(struct uroce_dev *dev, const struct uroce_packet *pkt);
+	bool (*receive)(struct uroce_dev *dev, const struct uroce_packet *pkt);
 	void (*deliver)(struct uroce_dev *dev, const struct uroce_packet *pkt);
 	void (*damaged)(struct uroce_dev *dev);
 };
@@ -190,9 +198,13 @@ struct sock *uroce_net_sock(struct net_device *dev);
 __le32 uroce_net_fcs(const void *head, u32 head_len, const struct sk_buff *skb,
 		     u32 offset, u32 len);
 
+/* Bytes in a page fragment of payload. */
+#define UROCE_NET_PIECE 4096u
+
 /* output.c */
 struct sk_buff *uroce_net_alloc(unsigned int len, bool pages);
 bool uroce_net_takes_pages(const struct uroce_flow *flow);
+void *uroce_net_more(struct sk_buff *skb, u32 len);
 bool uroce_net_end_pages(struct sk_buff *skb);
 void *uroce_net_put(struct sk_buff *skb, unsigned int len);
 bool uroce_net_room(struct net_device *dev, bool waited);
@@ -205,5 +217,11 @@ bool uroce_run_untouched(struct sk_buff *skb);
 void uroce_output_exit(void);
 void uroce_net_seal(const struct uroce_flow *flow, struct sk_buff *skb, u16 id);
 void uroce_flow_release(struct uroce_flow *flow);
+
+/* gso.c */
+u32 uroce_gso_most(const struct uroce_flow *flow, u32 mtu);
+void uroce_gso_mark(struct sk_buff *skb, u32 len, u32 mtu);
+bool uroce_gso_is(const struct sk_buff *skb);
+u32 uroce_gso_more(u8 opcode, u32 packets);
 
 #endif

@@ -99,6 +99,24 @@ bool uroce_net_takes_pages(const struct uroce_flow *flow)
 }
 
 /*
+ * Adds a page fragment of @len bytes, at most UROCE_NET_PIECE, to a packet
+ * whose payload lies in pages. Returns its address, or NULL without memory.
+ * Context: bottom halves off.
+ */
+void *uroce_net_more(struct sk_buff *skb, u32 len)
+{
+	void *data = napi_alloc_frag(UROCE_NET_PIECE);
+	struct page *page;
+
+	if (!data)
+		return NULL;
+	page = virt_to_head_page(data);
+	skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, page,
+			data - page_address(page), len, UROCE_NET_PIECE);
+	return data;
+}
+
+/*
  * The payload lies in pages. Padding and checksum must follow it, so they take
  * the rest of the page fragment that the packet was allocated from. Returns
  * false if there is none.

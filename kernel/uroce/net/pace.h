@@ -30,10 +30,15 @@ void uroce_pace_set(struct uroce_pace *pace, u32 mtu,
 u64 uroce_pace_time(const struct uroce_pace *pace);
 bool uroce_pace_count(struct uroce_pace *pace, u32 len);
 
+static inline bool uroce_pace_limits(const struct uroce_pace *pace)
+{
+	return pace && pace->kbps;
+}
+
 /* The nanoseconds to wait before the next packet. */
 static inline u64 uroce_pace_wait(const struct uroce_pace *pace)
 {
-	return likely(!pace || !pace->kbps) ? 0 : uroce_pace_time(pace);
+	return likely(!uroce_pace_limits(pace)) ? 0 : uroce_pace_time(pace);
 }
 
 /*
@@ -42,7 +47,7 @@ static inline u64 uroce_pace_wait(const struct uroce_pace *pace)
  */
 static inline bool uroce_pace_take(struct uroce_pace *pace, u32 len)
 {
-	return unlikely(pace && pace->kbps) && uroce_pace_count(pace, len);
+	return unlikely(uroce_pace_limits(pace)) && uroce_pace_count(pace, len);
 }
 
 #endif

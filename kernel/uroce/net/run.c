@@ -5,6 +5,7 @@
 #include <net/ipv6.h>
 #include <net/sock.h>
 
+#include "gso.h"
 #include "icrc.h"
 #include "output.h"
 
@@ -160,23 +161,26 @@ static u32 length_on_way(const struct uroce_flow *flow,
 }
 
 /*
- * May a packet of @len bytes join the run? A packet that exceeds the MTU
- * travels alone, so that it gets its own error. A router checks only the length
- * of the first packet of a run, so no other packet is longer, except where
- * every route accepts it.
+ * May a packet join the run? A packet that exceeds the MTU travels alone, so
+ * that it gets its own error, and so does a GSO packet. A router checks only
+ * the length of the first packet of a run, so no other packet is longer, except
+ * where every route accepts it.
  */
 static bool run_takes(const struct uroce_run *run,
-		      const struct uroce_flow *flow, u32 len)
+		      const struct uroce_flow *flow, const struct sk_buff *skb)
 {
-	return run->head && !flow->wary && run->count < run->max_count &&
+	u32 len = length_on_way(flow, skb);
+
+	return run->head && !flow->wary && !skb_is_gso(skb) &&
+	       run->count < run->max_count &&
 	       run->len + len <= run->max_len && len <= run->longest &&
 	       skb_dst(run->head) == flow->route;
 }
 
 /*
- * A run consists of one packet if this is longer than the MTU, or if
- * encapsulation needs more headroom than MAX_HEADER, which the kernel does not
- * check for packets of a list.
+ * A run consists of one packet if this is a GSO packet or longer than the MTU,
+ * or if encapsulation needs more headroom than MAX_HEADER, which the kernel
+ * does not check for packets of a list.
  */
 static void run_begin(struct net_device *dev, struct uroce_run *run,
 		      struct dst_entry *dst, struct sk_buff *skb)
@@ -192,7 +196,8 @@ static void run_begin(struct net_device *dev, struct uroce_run *run,
 	run->longest = clamp_t(u32, IPV6_MIN_MTU, skb->len, max(skb->len, mtu));
 	run->max_len = min_t(u32, IP_MAX_MTU, READ_ONCE(out->gso_max_size));
 	run->max_count = min_t(u32, RUN_MAX, READ_ONCE(out->gso_max_segs));
-	if (skb->len > mtu || LL_RESERVED_SPACE(out) > MAX_HEADER)
+	if (skb_is_gso(skb) || skb->len > mtu ||
+	    LL_RESERVED_SPACE(out) > MAX_HEADER)
 		run->max_count = 1;
 }
 
@@ -287,7 +292,10 @@ static int run_start(struct net_device *dev, struct uroce_flow *flow,
 	}
 	if (flow->wary)
 		return uroce_output_one(dev, flow, dst, skb);
-	uroce_net_seal(flow, skb, 0);
+	if (skb_is_gso(skb))
+		uroce_gso_seal(flow, skb);
+	else
+		uroce_net_seal(flow, skb, 0);
 	uroce_output_set_route(skb, dst);
 	run_begin(dev, run, dst, skb);
 	return 0;
@@ -307,7 +315,7 @@ static int run_start(struct net_device *dev, struct uroce_flow *flow,
 int uroce_run_add(struct net_device *dev, struct uroce_flow *flow,
 		  struct uroce_run *run, struct sk_buff *skb)
 {
-	if (!run_takes(run, flow, length_on_way(flow, skb)))
+	if (!run_takes(run, flow, skb))
 		return run_start(dev, flow, run, skb);
 	run_append(flow, run, skb);
 	return 0;

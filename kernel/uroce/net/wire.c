@@ -2,6 +2,7 @@
 /* The table of packet opcodes: the headers and the meaning of each. */
 #include <linux/skbuff.h>
 
+#include "gso.h"
 #include "net.h"
 #include "wire.h"
 
@@ -103,6 +104,16 @@ static bool may_carry(const struct uroce_packet *pkt)
 	       pkt->len == sizeof(struct uroce_held_eth);
 }
 
+static void count_packets(struct uroce_packet *pkt)
+{
+	pkt->packets = 1;
+	pkt->mtu = 0;
+	if (likely(!skb_is_gso(pkt->skb)) || !uroce_gso_is(pkt->skb))
+		return;
+	pkt->mtu = uroce_gso_mtu(pkt->skb);
+	pkt->packets = max(DIV_ROUND_UP(pkt->len, pkt->mtu), 1u);
+}
+
 /**
  * uroce_packet_parse() - parse the packet behind the UDP header
  * @pkt: @pkt->skb is set; the other fields are filled in
@@ -130,6 +141,7 @@ bool uroce_packet_parse(struct uroce_packet *pkt, unsigned int start)
 		return false;
 	pkt->len = skb->len - pkt->payload - tail;
 	pkt->psn = uroce_bth_psn(pkt->bth);
+	count_packets(pkt);
 	pkt->qpn = uroce_bth_qpn(pkt->bth);
 	return may_carry(pkt);
 }

@@ -56,8 +56,6 @@ struct uroce_spare {
  * connection that it has allocated, if any; uroce_remote_end() is called by
  * destroy and reset. uroce_remote_step() runs the requester under sq.lock, and
  * uroce_remote_flush() drops the answers that are queued.
- * uroce_remote_receive() handles a packet, under RCU, and returns true if the
- * send queue has to be run.
  */
 int uroce_remote_prepare(const struct uroce_qp *qp,
 			 const struct ib_qp_attr *attr, int mask, bool far,
@@ -91,7 +89,17 @@ void uroce_fit_free(struct uroce_fit *fit);
 void uroce_remote_follow(struct uroce_qp *qp);
 void uroce_remote_reset(struct uroce_qp *qp);
 void uroce_remote_partition(struct uroce_qp *qp);
-bool uroce_remote_receive(struct uroce_qp *qp, const struct uroce_packet *pkt);
+
+/* The result of uroce_remote_receive(). */
+enum uroce_receipt {
+	UROCE_RECEIPT_DONE,
+	UROCE_RECEIPT_RUN,	/* the send queue has to be run */
+	UROCE_RECEIPT_CUT,	/* a GSO packet that has to be cut */
+};
+
+/* remote.c: a packet has arrived. Context: RCU. */
+enum uroce_receipt uroce_remote_receive(struct uroce_qp *qp,
+					const struct uroce_packet *pkt);
 
 /* packet.c: a datagram has arrived. Context: RCU. */
 void uroce_datagram_receive(struct uroce_qp *qp,

@@ -267,16 +267,23 @@ void uroce_remote_flush(struct uroce_qp *qp)
 }
 
 /* A request of the peer has arrived. Context: resp.lock. */
-static void take_request(struct uroce_remote *w, const struct uroce_packet *pkt)
+static enum uroce_receipt take_request(struct uroce_remote *w,
+				       const struct uroce_packet *pkt,
+				       bool alternate)
 {
 	const struct ib_qp_attr *attr = &w->qp->attr;
 
+	if (!uroce_resp_takes(&w->conn, pkt))
+		return UROCE_RECEIPT_CUT;
+	if (!uroce_move_request(w, pkt, alternate))
+		return UROCE_RECEIPT_DONE;
 	w->conn.resp.access = w->qp->resp.access;
 	w->conn.resp.rnr_timer = attr->min_rnr_timer;
 	if (pkt->ce)
 		uroce_resp_congested(&w->conn);
 	uroce_resp_receive(&w->conn, pkt);
 	uroce_recv_notify(w->qp);
+	return UROCE_RECEIPT_DONE;
 }
 
 /* ---- packets that arrive ------------------------------------------------- */
@@ -320,25 +327,29 @@ static bool has_side(const struct uroce_qp *qp, const struct uroce_packet *pkt)
 			    IB_QPT_XRC_INI : IB_QPT_XRC_TGT);
 }
 
-/* Context: RCU. Returns true if the send queue has to be run. */
-bool uroce_remote_receive(struct uroce_qp *qp, const struct uroce_packet *pkt)
+/* Context: RCU */
+enum uroce_receipt uroce_remote_receive(struct uroce_qp *qp,
+					const struct uroce_packet *pkt)
 {
+	enum uroce_receipt receipt = UROCE_RECEIPT_DONE;
 	struct uroce_remote *w = READ_ONCE(qp->remote);
 	struct uroce_arrival at;
 
 	if (!w)
-		return false;
+		return receipt;
 	at = uroce_move_arrival(w, pkt);
 	if ((!at.alternate && !from_peer(w, pkt)) || !has_side(qp, pkt))
-		return false;
-	if (!(pkt->op->flags & UROCE_OP_REQUEST))
-		return queue_answer(w, pkt, &at);
+		return receipt;
+	if (!(pkt->op->flags & UROCE_OP_REQUEST)) {
+		if (!uroce_comp_takes(&w->conn, pkt))
+			return UROCE_RECEIPT_CUT;
+		return queue_answer(w, pkt, &at) ? UROCE_RECEIPT_RUN : receipt;
+	}
 	spin_lock_bh(&qp->resp.lock);
-	if (uroce_qp_listens(qp) && qp->remote == w &&
-	    uroce_move_request(w, pkt, at.alternate))
-		take_request(w, pkt);
+	if (uroce_qp_listens(qp) && qp->remote == w)
+		receipt = take_request(w, pkt, at.alternate);
 	spin_unlock_bh(&qp->resp.lock);
-	return false;
+	return receipt;
 }
 
 /* ---- beginning and end --------------------------------------------------- */

@@ -110,6 +110,14 @@ static int op_attach(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
 	       uroce_net_end_pages(skb) ? 0 : -EOPNOTSUPP;
 }
 
+static u32 op_together(struct uroce_conn *conn, bool response)
+{
+	const struct uroce_remote *w = wire_of(conn);
+
+	return uroce_gso_most(response ? &w->resp_flow : &w->req_flow,
+			      conn->mtu);
+}
+
 static void put_response(const struct uroce_msg *msg,
 			 const struct uroce_vec *vec, u32 offset,
 			 const struct uroce_packet *pkt)
@@ -367,6 +375,40 @@ static int op_read(struct uroce_conn *conn, u32 rkey, u64 va, void *to, u32 len)
 	return 0;
 }
 
+static int fill(const struct uroce_vec *vec, struct sk_buff *skb)
+{
+	u32 done, run;
+	void *to;
+
+	for (done = 0; done < vec->len; done += run) {
+		run = min_t(u32, vec->len - done, UROCE_NET_PIECE);
+		to = uroce_net_more(skb, run);
+		if (!to)
+			return -ENOMEM;
+		uroce_vec_read(vec, done, to, run);
+	}
+	return uroce_net_end_pages(skb) ? 0 : -ENOMEM;
+}
+
+/*
+ * The payload is copied, although a packet could hold the owner's pages: what
+ * the peer reads is the contents at this time, also if another program keeps
+ * the packet until the owner has withdrawn the key and uses the memory anew.
+ */
+static int op_fill(struct uroce_conn *conn, u32 rkey, u64 va,
+		   struct sk_buff *skb, u32 len)
+{
+	struct uroce_seg seg;
+	struct uroce_vec vec = { .seg = &seg, .count = 1, .len = len };
+	int ret = remote_enter(conn, &vec, rkey, va, IB_ACCESS_REMOTE_READ, 0);
+
+	if (ret)
+		return ret;
+	ret = fill(&vec, skb);
+	remote_leave(&vec);
+	return ret;
+}
+
 static int op_atomic(struct uroce_conn *conn, u32 rkey, u64 va, bool swap,
 		     u64 compare, u64 operand, u64 *orig)
 {
@@ -470,8 +512,11 @@ static int op_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool response)
 		kfree_skb(skb);
 		return 0;
 	}
-	uroce_count(dev, UROCE_CNT_SENT_PKTS);
-	uroce_count_many(dev, UROCE_CNT_SENT_BYTES, skb->len);
+	uroce_count_many(dev, UROCE_CNT_SENT_PKTS,
+			 skb_shinfo(skb)->gso_segs ?: 1);
+	uroce_count_many(dev, UROCE_CNT_SENT_BYTES,
+			 skb->len + uroce_gso_more(bth->opcode,
+						   skb_shinfo(skb)->gso_segs));
 	flow->wary = uroce_care_alone(care, be32_to_cpu(bth->psn));
 	return uroce_run_add(dev->netdev, flow,
 			     response ? &w->resp_run : &w->req_run, skb);
@@ -507,6 +552,7 @@ const struct uroce_conn_ops uroce_remote_ops = {
 	.msg = op_msg,
 	.gather = op_gather,
 	.attach = op_attach,
+	.together = op_together,
 	.scatter = op_scatter,
 	.local = op_local,
 	.done = op_done,
@@ -517,6 +563,7 @@ const struct uroce_conn_ops uroce_remote_ops = {
 	.check = op_check,
 	.write = op_write,
 	.read = op_read,
+	.fill = op_fill,
 	.atomic = op_atomic,
 	.atomic_write = op_atomic_write,
 	.flush_memory = op_flush_memory,
