@@ -102,6 +102,42 @@ other_datagrams() {
 	bash -c "$(both_mtus 4200)" && return $status
 }
 run_test "uroce wire: datagrams follow the MTU of the port (adv26)" 60 other_datagrams
+# frames TOOL: moves five messages of 256 KiB. Sets frames to those that the far net device gets and sends meanwhile, and counted to the
+# packets that the far RDMA device counts, whose number does not depend on how they travel.
+far_frames() { ip netns exec w-far sh -c 'cat /sys/class/net/w-far/statistics/[rt]x_packets' | awk '{ sum += $1 } END { print sum }'; }
+far_counts() { echo $(($(hw_counter w-far rcvd_pkts) + $(hw_counter w-far sent_pkts))); }
+listens_far() { [ -n "$(ip netns exec w-far ss -Hltn "sport = :$1")" ]; }
+frames() {
+	local server status tool=("$1" -x 1 -F -s 262144 -n 5)
+	frames=$(far_frames)
+	counted=$(far_counts)
+	univ timeout 60 ip netns exec w-far "${tool[@]}" -d w-far >/dev/null &
+	server=$!
+	wait_until 20 listens_far 18515 && univ timeout 60 "${tool[@]}" -d w-near 10.89.0.2 >/dev/null
+	status=$?
+	wait $server && [ $status -eq 0 ] || return
+	frames=$(($(far_frames) - frames))
+	counted=$(($(far_counts) - counted))
+	echo "$1: $frames frames, $counted packets"
+}
+segmentation() { ethtool -K w-near tx-udp-segmentation "$1" && ip netns exec w-far ethtool -K w-far tx-udp-segmentation "$1"; }
+# They are 1280 packets of MTU 1024. As GSO packets they are a frame for each 60 packets, or for the 32 of a read's piece.
+whole_or_cut() {
+	local frames counted tool
+	for tool in ib_write_bw ib_send_bw ib_read_bw; do
+		segmentation on && frames $tool && [ "$frames" -lt 500 ] && [ "$counted" -gt 1280 ] || return
+		segmentation off && frames $tool && [ "$frames" -gt 1280 ] && [ "$counted" -gt 1280 ] || return
+	done
+	local -x LOSSY_MESSAGES=100
+	program lossy sends writes reads && segmentation on && program lossy sends writes reads
+}
+with_mtu_1500() {
+	local status
+	bash -c "$(both_mtus 1500)" && "$@"
+	status=$?
+	bash -c "$(both_mtus 4200)" && return $status
+}
+run_test "uroce wire: a long message is one frame of a veth, and packets of a card" 150 with_mtu_1500 whole_or_cut
 # Packets to six neighbours that do not answer wait in the kernel's queues. They must not use up the limit of packets
 # under way.
 silent_neighbours() {
