@@ -38,13 +38,17 @@ struct end {
 	uint64_t busy;
 };
 
+/* In place of an opcode: the bytes go over the socket. */
+#define TCP (-1)
+
 static const struct {
 	const char *name;
-	enum ibv_wr_opcode opcode;
+	int opcode;
 	uint32_t length;
 	int few;
 	int many;
 } cases[] = {
+	{ "TCP, 1 MiB", TCP, LARGE, 16, 272 },
 	{ "write 1 MiB", IBV_WR_RDMA_WRITE, LARGE, 16, 272 },
 	{ "read 1 MiB", IBV_WR_RDMA_READ, LARGE, 16, 272 },
 	{ "write 64 B", IBV_WR_RDMA_WRITE, 64, 500, 100500 },
@@ -203,12 +207,30 @@ static int completed(void)
 	return n;
 }
 
+static void stream(int times, bool client)
+{
+	size_t done;
+	ssize_t n;
+
+	for (; times; times--) {
+		for (done = 0; done < LARGE; done += n) {
+			n = client ? send(sock, memory + done, LARGE - done, 0) :
+				     recv(sock, memory + done, LARGE - done, 0);
+			NEED(n > 0, "the socket");
+		}
+	}
+}
+
 static void ask(int which, int times)
 {
 	int posted = 0, done = 0;
 	int depth = cases[which].length == LARGE ? 4 :
 		    strstr(cases[which].name, "at a time") ? 1 : DEPTH / 2;
 
+	if (cases[which].opcode == TCP) {
+		stream(times, true);
+		return;
+	}
 	while (done < times) {
 		for (; posted < times && posted - done < depth; posted++)
 			post(cases[which].opcode, cases[which].length);
@@ -220,6 +242,8 @@ static void serve(int which, int times)
 {
 	int done = 0, n;
 
+	if (cases[which].opcode == TCP)
+		stream(times, false);
 	if (cases[which].opcode != IBV_WR_SEND)
 		return;
 	while (done < times) {
