@@ -43,16 +43,15 @@ static void whole_write(struct kunit *test)
 	struct wire *w = test->priv;
 
 	memset(w->a.bytes, 0x11, BYTES);
-	w->a.conn.req.window = 20;
+	w->a.conn.req.window = 32;
 	wire_post(w, IB_WR_RDMA_WRITE, LENGTH);
 	wire_run(w);
-	expect_whole(test, &w->a.out, UROCE_WRITE_FIRST, FIRST_PSN, 5, &w->b);
-	KUNIT_EXPECT_EQ(test, w->b.conn.resp.psn, uroce_psn_add(FIRST_PSN, 5));
-	expect_whole(test, &w->a.out, UROCE_WRITE_MIDDLE, FIRST_PSN + 5, 5, &w->b);
-	expect_whole(test, &w->a.out, UROCE_WRITE_LAST, FIRST_PSN + 10, 5, &w->b);
+	expect_whole(test, &w->a.out, UROCE_WRITE_FIRST, FIRST_PSN, 8, &w->b);
+	KUNIT_EXPECT_EQ(test, w->b.conn.resp.psn, uroce_psn_add(FIRST_PSN, 8));
+	expect_whole(test, &w->a.out, UROCE_WRITE_LAST, FIRST_PSN + 8, 7, &w->b);
 	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->a.out));
 	/* Each has asked for an acknowledgement, which is that of its last packet. */
-	wire_expect_packet(test, &w->b.out, UROCE_ACKNOWLEDGE, FIRST_PSN + 4);
+	wire_expect_packet(test, &w->b.out, UROCE_ACKNOWLEDGE, FIRST_PSN + 7);
 	wire_tell(w, -1);
 	wire_expect_done(test, 1);
 	repeat_expect_bytes(test, 0x11, LENGTH);
@@ -178,8 +177,8 @@ static void whole_cut(struct kunit *test)
 	struct wire *w = test->priv;
 	struct uroce_packet pkt;
 
-	w->a.conn.req.window = 16;
-	wire_post(w, IB_WR_RDMA_WRITE, 8 * MTU);
+	w->a.conn.req.window = 32;
+	wire_post(w, IB_WR_RDMA_WRITE, 16 * MTU);
 	wire_run(w);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, wire_next(&w->a.out, &pkt));
 	KUNIT_EXPECT_TRUE(test, uroce_resp_takes(&w->b.conn, &pkt));
@@ -188,7 +187,7 @@ static void whole_cut(struct kunit *test)
 	w->b.conn.mtu = MTU;
 	kfree_skb(pkt.skb);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, wire_next(&w->a.out, &pkt));
-	KUNIT_EXPECT_EQ(test, pkt.packets, 4u);
+	KUNIT_EXPECT_EQ(test, pkt.packets, 8u);
 	KUNIT_EXPECT_FALSE(test, uroce_resp_takes(&w->b.conn, &pkt));
 	kfree_skb(pkt.skb);
 }
@@ -239,6 +238,19 @@ static void whole_beyond_high(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->a.completed, 0u);
 }
 
+/* After losses the window is small, and runs are longer. */
+static void whole_narrow(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	w->a.conn.req.window = 31;
+	wire_post(w, IB_WR_RDMA_WRITE, LENGTH);
+	wire_run(w);
+	expect_whole(test, &w->a.out, UROCE_WRITE_FIRST, FIRST_PSN, 1, &w->b);
+	wire_settle(w);
+	wire_expect_done(test, 1);
+}
+
 /* The limit of a rate counts single packets. */
 static void whole_paced(struct kunit *test)
 {
@@ -266,6 +278,7 @@ static struct kunit_case whole_cases[] = {
 	KUNIT_CASE(whole_cut),
 	KUNIT_CASE(whole_spans),
 	KUNIT_CASE(whole_beyond_high),
+	KUNIT_CASE(whole_narrow),
 	KUNIT_CASE(whole_paced),
 	{}
 };

@@ -157,6 +157,9 @@ static bool may_attach(const struct uroce_conn *conn, u32 payload)
 	       uroce_psn_diff(conn->req.psn, conn->req.high) >= 0;
 }
 
+/* In a smaller window runs are longer than GSO packets, of which four fit. */
+#define GSO_WINDOW 32
+
 /*
  * The payload of the GSO packet that can be sent next; 0 for none. Four of them
  * fit into the window, so that the peer answers while others are on the way.
@@ -169,7 +172,8 @@ static u32 together(struct uroce_conn *conn, const struct uroce_msg *msg)
 	u32 rest = msg->length - req->offset, packets, flight;
 
 	if (rest <= conn->mtu || uroce_msg_has_response(msg) || req->single ||
-	    req->care.alone || !may_attach(conn, rest) ||
+	    req->window < GSO_WINDOW || req->care.alone ||
+	    !may_attach(conn, rest) ||
 	    uroce_pace_limits(conn->pace) || !conn->ops->room(conn, false))
 		return 0;
 	flight = uroce_psn_diff(req->psn, req->una);
