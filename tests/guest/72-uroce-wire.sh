@@ -102,34 +102,49 @@ other_datagrams() {
 	bash -c "$(both_mtus 4200)" && return $status
 }
 run_test "uroce wire: datagrams follow the MTU of the port (adv26)" 60 other_datagrams
-# frames TOOL: moves five messages of 256 KiB. Sets frames to those that the far net device gets and sends meanwhile, and counted to the
-# packets that the far RDMA device counts, whose number does not depend on how they travel.
-far_frames() { ip netns exec w-far sh -c 'cat /sys/class/net/w-far/statistics/[rt]x_packets' | awk '{ sum += $1 } END { print sum }'; }
-far_counts() { echo $(($(hw_counter w-far rcvd_pkts) + $(hw_counter w-far sent_pkts))); }
-listens_far() { [ -n "$(ip netns exec w-far ss -Hltn "sport = :$1")" ]; }
-frames() {
-	local server status tool=("$1" -x 1 -F -s 262144 -n 5)
-	frames=$(far_frames)
-	counted=$(far_counts)
-	univ timeout 60 ip netns exec w-far "${tool[@]}" -d w-far >/dev/null &
-	server=$!
-	wait_until 20 listens_far 18515 && univ timeout 60 "${tool[@]}" -d w-near 10.89.0.2 >/dev/null
-	status=$?
-	wait $server && [ $status -eq 0 ] || return
-	frames=$(($(far_frames) - frames))
-	counted=$(($(far_counts) - counted))
-	echo "$1: $frames frames, $counted packets"
+# opens NAMESPACE OPCODE: the number of frames that have arrived there and whose first packet has this opcode
+opens() {
+	ip netns exec "$1" nft -j list ruleset | python3 -c 'import json, sys
+print(sum(part["counter"]["packets"] for item in json.load(sys.stdin)["nftables"] if "rule" in item
+	for part in item["rule"]["expr"] if "counter" in part and item["rule"]["chain"] == sys.argv[1]))' "op$2"
 }
-segmentation() { ethtool -K w-near tx-udp-segmentation "$1" && ip netns exec w-far ethtool -K w-far tx-udp-segmentation "$1"; }
-# They are 1280 packets of MTU 1024. As GSO packets they are a frame for each 60 packets, or for the 32 of a read's piece.
-whole_or_cut() {
-	local frames counted tool
-	for tool in ib_write_bw ib_send_bw ib_read_bw; do
-		segmentation on && frames $tool && [ "$frames" -lt 500 ] && [ "$counted" -gt 1280 ] || return
-		segmentation off && frames $tool && [ "$frames" -gt 1280 ] && [ "$counted" -gt 1280 ] || return
+# The opcode is the first byte behind the UDP header.
+count_opcodes() {
+	local ns op
+	for ns in w-near w-far; do
+		for op in 4 10 16; do
+			ip netns exec $ns nft -f - <<-RULES || return
+				table inet frames { chain op$op { type filter hook input priority 0; udp dport 4791 @th,64,8 $op counter; }; }
+			RULES
+		done
 	done
+}
+no_count() { ip netns exec w-near nft delete table inet frames && ip netns exec w-far nft delete table inet frames; }
+# segmentation on|off: off: each packet passes the veth by itself, as a network card gets it
+segmentation() { ethtool -K w-near tx-udp-segmentation "$1" && ip netns exec w-far ethtool -K w-far tx-udp-segmentation "$1"; }
+# whole TOOL NAMESPACE OPCODE: of messages of 32 packets, some are one packet, which begins and ends the message ("Only"),
+# and none is one where each packet passes by itself. The device counts the same packets.
+whole() {
+	local how before only counted
+	for how in off on; do
+		before=$(opens "$2" "$3")
+		counted=$(hw_counter w-far rcvd_pkts)
+		segmentation $how && between "$1" -x 1 -F -s 32768 -n 200 >/dev/null || return
+		only=$(($(opens "$2" "$3") - before))
+		counted=$(($(hw_counter w-far rcvd_pkts) - counted))
+		echo "$1, segmentation $how: $only whole messages, $counted packets"
+		if [ $how = off ]; then [ $only -eq 0 ] || return; else [ $only -gt 50 ] || return; fi
+		[ "$1" = ib_read_bw ] || [ $counted -ge 6400 ] || return
+	done
+}
+whole_or_cut() {
 	local -x LOSSY_MESSAGES=100
-	program lossy sends writes reads && segmentation on && program lossy sends writes reads
+	local status
+	count_opcodes || return
+	whole ib_send_bw w-far 4 && whole ib_write_bw w-far 10 && whole ib_read_bw w-near 16
+	status=$?
+	no_count && segmentation off && program lossy sends writes reads && segmentation on && program lossy sends writes reads &&
+		return $status
 }
 with_mtu_1500() {
 	local status
@@ -137,7 +152,7 @@ with_mtu_1500() {
 	status=$?
 	bash -c "$(both_mtus 4200)" && return $status
 }
-run_test "uroce wire: a long message is one frame of a veth, and packets of a card" 150 with_mtu_1500 whole_or_cut
+run_test "uroce wire: a long message is one packet on a veth, and packets of the MTU for a card" 150 with_mtu_1500 whole_or_cut
 # Packets to six neighbours that do not answer wait in the kernel's queues. They must not use up the limit of packets
 # under way.
 silent_neighbours() {

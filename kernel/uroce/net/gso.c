@@ -276,11 +276,10 @@ static void put_headers(const struct uroce_packet *pkt, struct sk_buff *skb,
 
 	*bth = *pkt->bth;
 	bth->opcode = opcode;
-	if (i == pkt->packets - 1) {
+	if (i == pkt->packets - 1)
 		psn |= be32_to_cpu(pkt->bth->psn) & ~UROCE_PSN_MASK;
-	} else {
+	else
 		bth->flags &= ~(UROCE_BTH_SE | UROCE_BTH_PAD_MASK);
-	}
 	bth->psn = cpu_to_be32(psn);
 	copy_headers(pkt, &uroce_ops[opcode], (u8 *)(bth + 1));
 }
