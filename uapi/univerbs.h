@@ -1769,7 +1769,8 @@ enum univ_rx_hash_fields {
  * @cookie: in: returned in each event
  * @handle: out
  * @qp_num: out: the device's number
- * @map_offset: out: mmap() offset of one mapping with both rings
+ * @map_offset: out: mmap() offset of one mapping with both rings; with
+ *	%UNIV_MAP_SHARED other queue pairs of the context use the mapping too
  * @map_length: out: mmap() length in bytes
  * @sq: out: position of the send ring in the mapping
  * @rq: out: position of the receive ring in the mapping; slots is 0 with a
@@ -1903,8 +1904,9 @@ struct univ_qp_attr {
  * @rq: out
  *
  * With IBV_QP_CAP no other attribute changes. The rings are moved to another
- * mapping, where indices continue. When the call returns, the kernel has
- * stopped to look at the former rings.
+ * place, in the same or another mapping, where indices continue. When the call
+ * returns, the kernel has stopped to look at the former rings, and in a shared
+ * mapping another queue pair may have their place.
  */
 struct univ_qp_modify {
 	struct univ_hdr hdr;
@@ -2541,5 +2543,13 @@ struct univ_event {
 #define UNIV_KICK_SEND		(1u << 30)
 #define UNIV_KICK_RECV		(1u << 31)
 #define UNIV_KICK_HANDLE	((1u << 24) - 1)
+
+/*
+ * A bit in the @map_offset of queue pairs. Several queue pairs of the context
+ * may have the same @map_offset then, and one mapping serves all of them. When
+ * the last of them is gone, the kernel may end what the offset names; another
+ * mapping does not get the same offset before 8 million others.
+ */
+#define UNIV_MAP_SHARED		(1ull << 55)
 
 #endif

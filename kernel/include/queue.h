@@ -269,7 +269,7 @@ struct univ_queue_window {
  *
  * The attaching functions may sleep, and return 0 or an errno. If one of them
  * or the function for bells fails, the core destroys the queue at once, and the
- * driver must not refuse that: the ring is freed.
+ * driver must not refuse that: the ring is freed or used again.
  *
  * The functions from @cq_resize to @srq_detach are optional. All of them but
  * @srq_limit may sleep. They are for an implementation with state of its own

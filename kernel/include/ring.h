@@ -59,7 +59,7 @@ struct univ_ring {
 /**
  * univ_ring_init() - describe a ring that lies in zeroed shared memory
  * @ring: to fill
- * @base: kernel address of the mapping
+ * @base: kernel address of the memory
  * @map: where in it the ring lies
  */
 static inline void univ_ring_init(struct univ_ring *ring, void *base,

@@ -217,6 +217,204 @@ static void region_dma(struct kunit *test)
 	platform_device_unregister(pdev);
 }
 
+static struct univ_region *part_of(struct fixture *f, size_t size)
+{
+	struct univ_hdr hdr = {};
+
+	return univ_region_create_shared(f->ctx, size, &hdr);
+}
+
+static bool parts_overlap(const struct univ_region *a,
+			  const struct univ_region *b)
+{
+	return a->vaddr < b->vaddr + b->size && b->vaddr < a->vaddr + a->size;
+}
+
+/* Small parts lie beside each other in one mapping, at the offsets that the process gets. */
+static void region_arena_shared(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct univ_region *parts[3];
+	struct univ_ring_map map;
+	unsigned long addr;
+	size_t length;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		parts[i] = part_of(f, 1000 + i);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(parts[i]));
+	}
+	length = univ_region_length(parts[0]);
+	KUNIT_EXPECT_TRUE(test, univ_region_offset(parts[0]) & UNIV_MAP_SHARED);
+	addr = fixture_map(f, univ_region_offset(parts[0]), length, RW,
+			   MAP_SHARED);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_VALUE(addr));
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_EQ(test, univ_region_offset(parts[i]),
+				univ_region_offset(parts[0]));
+		map = (struct univ_ring_map){ .slot_offset = 128 };
+		univ_region_shift(parts[i], &map);
+		KUNIT_EXPECT_EQ(test, map.slot_offset, map.head_offset + 128);
+		*(u32 *)parts[i]->vaddr = 70 + i;
+		KUNIT_EXPECT_EQ(test, fixture_peek(f, addr + map.head_offset),
+				70 + i);
+	}
+	for (i = 0; i < 3; i++)
+		univ_region_destroy(f->ctx, parts[i]);
+	fixture_unmap(f, addr, length);
+}
+
+/* No two parts overlap, however their sizes mix, and a new part is zero. */
+static void region_arena_apart(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct univ_region *parts[40] = {};
+	u32 i, j, n, seed = 7;
+
+	for (n = 0; n < 400; n++) {
+		seed = seed * 1103515245 + 12345;
+		i = (seed >> 8) % ARRAY_SIZE(parts);
+		univ_region_destroy(f->ctx, parts[i]);
+		parts[i] = part_of(f, 1 + (seed >> 4) % 9000);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(parts[i]));
+		KUNIT_ASSERT_PTR_EQ(test, memchr_inv(parts[i]->vaddr, 0,
+						     parts[i]->size), NULL);
+		for (j = 0; j < ARRAY_SIZE(parts); j++)
+			if (parts[j] && j != i)
+				KUNIT_ASSERT_FALSE(test,
+						   parts_overlap(parts[i],
+								 parts[j]));
+		memset(parts[i]->vaddr, 0xaa, parts[i]->size);
+	}
+	for (i = 0; i < ARRAY_SIZE(parts); i++)
+		univ_region_destroy(f->ctx, parts[i]);
+}
+
+/* One empty arena is kept and used again, and its memory goes with the context. */
+static void region_arena_kept(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct univ_region *a;
+	u64 kept;
+
+	a = part_of(f, 16384);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(a));
+	kept = univ_region_offset(a);
+	univ_region_destroy(f->ctx, a);
+	a = part_of(f, 3000);
+	KUNIT_EXPECT_EQ(test, univ_region_offset(a), kept);
+	univ_region_destroy(f->ctx, a);
+	KUNIT_EXPECT_FALSE(test, xa_empty(&f->ctx->regions));
+	fixture_kill(f);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&f->ctx->regions));
+	KUNIT_EXPECT_EQ(test, atomic_long_read(&f->ctx->ring_bytes), 0);
+}
+
+/* A process that still has the former arena mapped must not take a new one for it. */
+static void region_arena_numbers(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct univ_region *part[5];
+	u64 first, second;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		part[i] = part_of(f, 16384);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(part[i]));
+	}
+	first = univ_region_offset(part[0]);
+	second = univ_region_offset(part[2]);
+	KUNIT_EXPECT_NE(test, first, second);
+	/* The first arena ends when the second one is empty too. */
+	for (i = 0; i < 4; i++)
+		univ_region_destroy(f->ctx, part[i]);
+	for (i = 0; i < 5; i++) {
+		part[i] = part_of(f, 16384);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(part[i]));
+		KUNIT_EXPECT_NE(test, univ_region_offset(part[i]), first);
+	}
+	KUNIT_EXPECT_EQ(test, univ_region_offset(part[0]), second);
+	for (i = 0; i < 5; i++)
+		univ_region_destroy(f->ctx, part[i]);
+}
+
+/* An arena that another process has mapped gets no more parts, and is not kept. */
+static void region_arena_strange(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct univ_region *a = part_of(f, 1000), *b, *whole;
+	u64 first;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(a));
+	first = univ_region_offset(a);
+	whole = xa_load(&f->ctx->regions, first >> 32);
+	whole->strange = true;
+	b = part_of(f, 1000);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(b));
+	KUNIT_EXPECT_NE(test, univ_region_offset(b), first);
+	univ_region_destroy(f->ctx, a);
+	KUNIT_EXPECT_NULL(test, xa_load(&f->ctx->regions, first >> 32));
+	univ_region_destroy(f->ctx, b);
+}
+
+/* After a fork all arenas are strange. They do not keep calls from finding a new one. */
+static void region_arena_many_strange(struct kunit *test)
+{
+	struct univ_region *old[12], *first, *second, *whole;
+	struct fixture *f = test->priv;
+	unsigned long id;
+	int i;
+
+	for (i = 0; i < 12; i++) {
+		old[i] = part_of(f, 16384);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(old[i]));
+	}
+	xa_for_each(&f->ctx->regions, id, whole)
+		whole->strange = true;
+	first = part_of(f, 1000);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(first));
+	for (i = 0; i < 12; i += 2)
+		univ_region_destroy(f->ctx, old[i]);
+	second = part_of(f, 1000);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(second));
+	KUNIT_EXPECT_EQ(test, univ_region_offset(second),
+			univ_region_offset(first));
+	for (i = 1; i < 12; i += 2)
+		univ_region_destroy(f->ctx, old[i]);
+	univ_region_destroy(f->ctx, first);
+	univ_region_destroy(f->ctx, second);
+}
+
+static void expect_own(struct kunit *test, size_t size)
+{
+	struct fixture *f = test->priv;
+	struct univ_region *region = part_of(f, size);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(region));
+	KUNIT_EXPECT_FALSE(test, univ_region_offset(region) & UNIV_MAP_SHARED);
+	KUNIT_EXPECT_EQ(test, univ_region_length(region), PAGE_ALIGN(size));
+	univ_region_destroy(f->ctx, region);
+}
+
+/* Large rings, and rings where the limit leaves no arena, have a mapping of their own. */
+static void region_arena_own(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	long used = atomic_long_read(&f->ctx->ring_bytes);
+	long all = atomic_long_read(&f->ctx->dev->ring_bytes);
+	long most = (long)univ_limit_ring_pages() << PAGE_SHIFT;
+
+	expect_own(test, 16385);
+	expect_own(test, 1 << 20);
+	/* The smaller of the two limits refuses. */
+	atomic_long_set(&f->ctx->ring_bytes, most - PAGE_SIZE);
+	atomic_long_set(&f->ctx->dev->ring_bytes, most - PAGE_SIZE);
+	expect_own(test, 1000);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(part_of(f, PAGE_SIZE + 1)), -ENOMEM);
+	atomic_long_set(&f->ctx->ring_bytes, used);
+	atomic_long_set(&f->ctx->dev->ring_bytes, all);
+}
+
 static struct kunit_case region_cases[] = {
 	KUNIT_CASE(region_offsets_unique),
 	KUNIT_CASE(region_shared_memory),
@@ -225,6 +423,13 @@ static struct kunit_case region_cases[] = {
 	KUNIT_CASE(region_doorbell_late),
 	KUNIT_CASE(region_dma_refused),
 	KUNIT_CASE(region_dma),
+	KUNIT_CASE(region_arena_shared),
+	KUNIT_CASE(region_arena_apart),
+	KUNIT_CASE(region_arena_kept),
+	KUNIT_CASE(region_arena_numbers),
+	KUNIT_CASE(region_arena_strange),
+	KUNIT_CASE(region_arena_many_strange),
+	KUNIT_CASE(region_arena_own),
 	{}
 };
 

@@ -37,6 +37,8 @@ struct univ_context *univ_context_alloc(struct univ_device *dev)
 	init_rwsem(&ctx->live);
 	xa_init_flags(&ctx->objects, XA_FLAGS_ALLOC1);
 	xa_init_flags(&ctx->regions, XA_FLAGS_ALLOC1);
+	INIT_LIST_HEAD(&ctx->arenas);
+	spin_lock_init(&ctx->arena_lock);
 	mutex_init(&ctx->doorbell_lock);
 	univ_event_queue_init(&ctx->events);
 	univ_event_source_init(&ctx->fatal, 0, 0);

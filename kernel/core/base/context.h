@@ -26,8 +26,9 @@
  * context. univ_device.events_lock and univ_context.channels_lock are held
  * around lists and the locks of event queues. univ_device.domains_lock is held
  * under a live lock, around the creation and the end of domains.
- * univ_counters.lock and univ_flow.lock are taken last and not together. mmap()
- * runs under mmap_lock, so it takes none of the sleeping locks above it.
+ * univ_counters.lock, univ_flow.lock and univ_context.arena_lock are taken last
+ * and not together. mmap() runs under mmap_lock, so it takes none of the
+ * sleeping locks above it.
  */
 #ifndef UNIV_CONTEXT_H
 #define UNIV_CONTEXT_H
@@ -49,6 +50,7 @@
 
 struct address_space;
 struct pump_device;
+struct univ_arena;
 struct univ_bell_page;
 struct univ_object;
 struct univ_poller;
@@ -112,6 +114,10 @@ struct univ_context {
 	struct univ_kicked kicked[UNIV_KICKED]; /* by handle */
 
 	struct xarray regions;		/* mmap id -> univ_region */
+	u32 next_arena;			/* its mmap id */
+	struct list_head arenas;	/* latest change first; see arena.c */
+	struct univ_arena *idle_arena;	/* NULL, or the one that is empty */
+	spinlock_t arena_lock;		/* arenas, idle_arena, the parts */
 	atomic_long_t ring_bytes;	/* see limit.h */
 	struct univ_region *doorbell;	/* NULL until first mapped */
 	struct mutex doorbell_lock;	/* doorbell, doorbell_dead */

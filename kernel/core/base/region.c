@@ -20,6 +20,13 @@
 #define REGION_PGOFF_SHIFT	(32 - PAGE_SHIFT)
 #define REGION_MAX_ID		((1u << 24) - 1)
 
+/*
+ * The upper half of the numbers, with UNIV_MAP_SHARED in the offset, is for
+ * arenas. It is used in turn: the library must not take a new arena for one
+ * that it has not unmapped yet.
+ */
+#define REGION_FIRST_ARENA	((u32)(UNIV_MAP_SHARED >> 32))
+
 /* The maximum size of a region: offsets in it fit the ABI's 32 bits. */
 #define REGION_MAX_SIZE		(1ul << 30)
 
@@ -121,6 +128,13 @@ static struct univ_region *region_charged(struct univ_context *ctx, size_t size,
 	return NULL;
 }
 
+static int region_number(struct univ_context *ctx, struct univ_region *region)
+{
+	return xa_alloc(&ctx->regions, &region->id, region,
+			XA_LIMIT(1, REGION_FIRST_ARENA - 1),
+			GFP_KERNEL_ACCOUNT);
+}
+
 static int region_show(struct univ_context *ctx, struct univ_region *region)
 {
 	int ret = 0;
@@ -129,8 +143,7 @@ static int region_show(struct univ_context *ctx, struct univ_region *region)
 		ret = univ_region_dma_map(region, ctx->dev->ib);
 	if (ret)
 		return ret;
-	ret = xa_alloc(&ctx->regions, &region->id, region,
-		       XA_LIMIT(1, REGION_MAX_ID), GFP_KERNEL_ACCOUNT);
+	ret = region_number(ctx, region);
 	if (ret)
 		univ_region_dma_unmap(region);
 	return ret;
@@ -178,14 +191,43 @@ struct univ_region *univ_region_create_read_only(struct univ_context *ctx,
 }
 
 /*
+ * The same for an arena. A failure is not explained, since the caller has
+ * another way.
+ */
+struct univ_region *univ_region_create_arena(struct univ_context *ctx,
+					     size_t size)
+{
+	struct univ_region *region;
+	struct univ_hdr hdr = {};
+	int ret;
+
+	region = region_charged(ctx, size, &hdr);
+	if (!region)
+		return ERR_PTR(-ENOMEM);
+	region->mm = current->mm;
+	ret = xa_alloc_cyclic(&ctx->regions, &region->id, region,
+			      XA_LIMIT(REGION_FIRST_ARENA, REGION_MAX_ID),
+			      &ctx->next_arena, GFP_KERNEL_ACCOUNT);
+	if (ret >= 0)
+		return region;
+	kref_put(&region->ref, region_release);
+	return ERR_PTR(ret);
+}
+
+/*
  * Removes the region from the table of mmap(), so that no new mapping can be
- * made. Existing mappings keep the memory.
+ * made. Existing mappings keep the memory. A part goes back to its arena, which
+ * can still be mapped, and may be used again at once.
  * Context: the device does not use the region any more.
  */
 void univ_region_destroy(struct univ_context *ctx, struct univ_region *region)
 {
 	if (!region)
 		return;
+	if (region->arena) {
+		univ_arena_return(ctx, region);
+		return;
+	}
 	xa_erase(&ctx->regions, region->id);
 	univ_region_dma_unmap(region);
 	kref_put(&region->ref, region_release);
@@ -302,12 +344,21 @@ int univ_region_map(struct univ_region *region, struct vm_area_struct *vma)
 	return region_insert(region, vma, vma->vm_pgoff << PAGE_SHIFT);
 }
 
+/* In fork(), @vma is the child's. */
+static void region_notice(struct univ_region *region,
+			  const struct vm_area_struct *vma)
+{
+	if (vma->vm_mm != region->mm)
+		WRITE_ONCE(region->strange, true);
+}
+
 /* A mapping keeps its region, and so the charge of the memory. */
 static void region_vm_open(struct vm_area_struct *vma)
 {
 	struct univ_region *region = vma->vm_private_data;
 
 	kref_get(&region->ref);
+	region_notice(region, vma);
 }
 
 static void region_vm_close(struct vm_area_struct *vma)
@@ -368,6 +419,7 @@ int univ_region_mmap(struct univ_context *ctx, struct vm_area_struct *vma)
 		goto put;
 	vma->vm_ops = &region_vm_ops;
 	vma->vm_private_data = region;
+	region_notice(region, vma);
 	return 0;
 
 put:

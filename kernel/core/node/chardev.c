@@ -208,6 +208,7 @@ void univ_context_kill(struct univ_context *ctx, bool unplugged)
 		univ_bell_revoke(ctx);
 	}
 	context_destroy_objects(ctx, unplugged);
+	univ_arena_end(ctx);
 	univ_bell_close(ctx);
 	context_uncharge(ctx);
 	ctx->dead = true;

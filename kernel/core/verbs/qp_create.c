@@ -265,7 +265,7 @@ static int qp_create_rings(struct univ_qp *qp, struct univ_qp_create *cmd)
 			       ALIGN(send, UNIV_CACHE_LINE));
 	size = univ_ring_place(&cmd->rq, size, ring_slots(cmd->max_recv_wr),
 			       univ_recv_stride(cmd->max_recv_sge));
-	qp->region = univ_region_create(qp->obj.ctx, size, &cmd->hdr);
+	qp->region = univ_region_create_shared(qp->obj.ctx, size, &cmd->hdr);
 	if (IS_ERR(qp->region))
 		return PTR_ERR(qp->region);
 	ring_init(&qp->rings.send, qp, &cmd->sq);
@@ -321,7 +321,9 @@ static void qp_reply(struct univ_qp *qp, struct univ_qp_create *cmd)
 	cmd->handle = qp->obj.handle;
 	cmd->qp_num = qp->ib->qp_num;
 	cmd->map_offset = univ_region_offset(qp->region);
-	cmd->map_length = qp->region->size;
+	cmd->map_length = univ_region_length(qp->region);
+	univ_region_shift(qp->region, &cmd->sq);
+	univ_region_shift(qp->region, &cmd->rq);
 	cmd->max_send_wr = qp->cap.max_send_wr;
 	cmd->max_recv_wr = qp->cap.max_recv_wr;
 	cmd->max_send_sge = qp->cap.max_send_sge;

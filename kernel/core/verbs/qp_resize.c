@@ -82,7 +82,7 @@ static struct univ_region *make_rings(struct univ_qp *qp,
 	size = univ_ring_place(&cmd->rq, size,
 			       slots(&old->recv, cmd->max_recv_wr),
 			       old->recv.stride);
-	region = univ_region_create(qp->obj.ctx, size, &cmd->hdr);
+	region = univ_region_create_shared(qp->obj.ctx, size, &cmd->hdr);
 	if (IS_ERR(region))
 		return region;
 	*rings = *old;
@@ -102,7 +102,9 @@ static void fill_reply(const struct univ_qp *qp,
 	cmd->max_send_wr = min(cmd->sq.slots, max_wr);
 	cmd->max_recv_wr = min(cmd->rq.slots, max_wr);
 	cmd->map_offset = univ_region_offset(region);
-	cmd->map_length = region->size;
+	cmd->map_length = univ_region_length(region);
+	univ_region_shift(region, &cmd->sq);
+	univ_region_shift(region, &cmd->rq);
 }
 
 static int switch_rings(struct univ_qp *qp, struct univ_qp_modify *cmd,
