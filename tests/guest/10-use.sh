@@ -27,6 +27,7 @@ user_test api_ud 120
 user_test api_srq 120
 user_test srq_resize 60
 user_test qp_resize 60
+user_test rings_shared 200
 user_test api_event 120
 user_test api_rereg 60
 user_test atomic_write 100

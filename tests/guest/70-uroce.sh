@@ -120,6 +120,7 @@ user_test softirq 120
 user_test api_srq 120
 user_test srq_resize 200
 user_test qp_resize 200
+user_test rings_shared 200
 user_test rss 120
 user_test rss_qp 120
 user_test wq_flags 200

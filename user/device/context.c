@@ -259,6 +259,7 @@ UNIV_EXPORT int ibv_close_device(struct ibv_context *context)
 		close(context->async_fd);
 	if (ctx->bells)
 		munmap(ctx->bells, UNIV_PAGE_SIZE);
+	univ_arenas_end(&ctx->arenas);
 	close(context->cmd_fd);
 	pthread_mutex_destroy(&context->mutex);
 	univ_device_put(to_udevice(context->device));

@@ -45,12 +45,13 @@ int univ_send_fill_bind(const char *verb, struct univ_send_wr *slot, const struc
 static int bind_publish(struct univ_qp *qp, struct ibv_mw *mw, const struct ibv_mw_bind *bind,
 			bool *kick)
 {
-	struct univ_send_wr *slot = univ_ring_slot(&qp->sq, qp->sq.tail);
 	uint32_t rkey = ibv_inc_rkey(mw->rkey);
+	struct univ_send_wr *slot;
 	int err;
 
 	if (!univ_ring_room(&qp->sq, qp->sq.tail))
 		return univ_send_full(VERB, qp, qp->sq.tail);
+	slot = univ_ring_slot(&qp->sq, qp->sq.tail);
 	err = send_put_bind(VERB, slot, mw, rkey, &bind->bind_info);
 	if (err)
 		return err;

@@ -8,8 +8,9 @@
  * of queue pairs and the members of a queue pair that explanations need. A
  * failed completion is explained under the lock of its queue, so table_lock is
  * the inner lock. Resizing a completion queue takes arm_lock inside its lock.
- * No other two locks are held together, except the two of device/device.c,
- * which states their order.
+ * Resizing a queue pair takes rq_lock inside sq_lock, and the lock of the arenas
+ * inside both. No other two locks are held together, except the two of
+ * device/device.c, which states their order.
  */
 #ifndef UNIV_RING_OBJECT_H
 #define UNIV_RING_OBJECT_H
@@ -81,6 +82,7 @@ struct univ_context {
 	const struct univ_post_ops *post;
 	uint64_t bell_offset;			/* 0 if there is no bell page */
 	void *bells;				/* NULL until the first queue */
+	struct univ_arenas arenas;		/* rings of queue pairs */
 };
 
 struct univ_cq_past;
@@ -212,6 +214,11 @@ static inline struct univ_wq *to_uwq(struct ibv_wq *wq)
 static inline struct univ_qp *to_uqp(struct ibv_qp *qp)
 {
 	return (struct univ_qp *)qp;
+}
+
+static inline struct univ_arenas *univ_qp_arenas(struct univ_qp *qp)
+{
+	return &to_ucontext(qp->ibv.context)->arenas;
 }
 
 /* Programs see our objects through the public structs. */

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/base.h"
 #include "univerbs.h"
 
 /*
@@ -122,6 +123,7 @@ int univ_cmd_kick(const char *verb, int fd, uint32_t what);
 struct univ_map {
 	void *base;
 	size_t length;
+	struct univ_arena *arena;	/* of univ_map_shared() */
 };
 
 int univ_map_ring(const char *verb, int fd, struct univ_map *map, uint64_t offset,
@@ -130,6 +132,22 @@ int univ_map_ring(const char *verb, int fd, struct univ_map *map, uint64_t offse
 int univ_map_read_only(const char *verb, int fd, struct univ_map *map, uint64_t offset,
 		       uint64_t length);
 void univ_unmap_ring(struct univ_map *map);
+
+/* arena.c: mappings that several queue pairs use; of one context. */
+#define UNIV_ARENA_BUCKETS 64
+
+struct univ_arenas {
+	struct univ_lock lock;
+	struct univ_arena *buckets[UNIV_ARENA_BUCKETS];	/* by offset */
+	struct univ_arena *idle;	/* NULL, or the one that is kept without users */
+};
+
+/* As univ_map_ring(), and undone by univ_unmap_shared(). */
+int univ_map_shared(const char *verb, int fd, struct univ_arenas *arenas, struct univ_map *map,
+		    uint64_t offset, uint64_t length);
+void univ_unmap_shared(struct univ_arenas *arenas, struct univ_map *map);
+/* The context is closed. */
+void univ_arenas_end(struct univ_arenas *arenas);
 
 /* netlink.c: a device and its node, as the kernel's RDMA netlink describes them. */
 struct univ_found {

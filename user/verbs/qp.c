@@ -49,8 +49,11 @@ static int rings_map(struct univ_qp *qp, const struct univ_qp_create *cmd)
 
 	if (err)
 		return err;
-	err = univ_map_ring(VERB_CREATE, qp->ibv.context->cmd_fd, &qp->map, cmd->map_offset,
-			    cmd->map_length);
+	/* A failure under the lock of the arenas is printed without it. */
+	univ_fail_defer();
+	err = univ_map_shared(VERB_CREATE, qp->ibv.context->cmd_fd, univ_qp_arenas(qp), &qp->map,
+			      cmd->map_offset, cmd->map_length);
+	univ_fail_tell();
 	if (err)
 		return err;
 	qp->max_inline = cmd->max_inline;
@@ -143,7 +146,7 @@ static int qp_create_kernel(struct univ_qp *qp, const struct ibv_qp_init_attr_ex
 
 void univ_qp_free(struct univ_qp *qp)
 {
-	univ_unmap_ring(&qp->map);
+	univ_unmap_shared(univ_qp_arenas(qp), &qp->map);
 	pthread_mutex_destroy(&qp->ibv.mutex);
 	pthread_cond_destroy(&qp->ibv.cond);
 	free(qp);
@@ -466,6 +469,8 @@ UNIV_EXPORT int ibv_destroy_qp(struct ibv_qp *ibv)
 
 	if (err)
 		return err;
+	/* Explanations look at the rings, whose place another queue pair may have now. */
+	univ_qp_table_remove(to_ucontext(ibv->context), qp);
 	/*
 	 * The wr_id of a completion may point to what the program frees with the queue pair. After
 	 * the removal of the device the kernel keeps no completion queue.
@@ -474,7 +479,6 @@ UNIV_EXPORT int ibv_destroy_qp(struct ibv_qp *ibv)
 		forget_completions(qp);
 	univ_acks_wait(&acks, &ibv->events_completed,
 		       cmd.async_events);
-	univ_qp_table_remove(to_ucontext(ibv->context), qp);
 	if (ibv->pd)
 		univ_pd_release(ibv->pd);
 	univ_qp_free(qp);

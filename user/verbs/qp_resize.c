@@ -3,11 +3,20 @@
 #include "verbs/common.h"
 #include "why/why.h"
 
-/* The queue reads as full, so that nothing is posted to the former ring. */
+/*
+ * The queue reads as full, so that nothing is posted to the former ring, whose place another
+ * queue pair may have. Nobody writes this head. The tail stays for a later call that succeeds,
+ * and explanations count too many requests until then.
+ */
 static void ring_lost(struct univ_ring *ring)
 {
-	if (ring->head)
-		ring->max_wr -= univ_ring_room(ring, ring->tail);
+	static struct univ_ring_head nowhere;
+
+	if (!ring->head)
+		return;
+	ring->head = &nowhere;
+	ring->slots = NULL;
+	ring->max_wr = ring->tail;
 }
 
 /*
@@ -33,10 +42,14 @@ static int resize_locked(struct univ_qp *qp, struct univ_qp_modify *cmd)
 
 	if (err)
 		return err;
-	err = univ_map_ring("ibv_modify_qp", fd, &map, cmd->map_offset, cmd->map_length);
+	err = univ_map_shared("ibv_modify_qp", fd, univ_qp_arenas(qp), &map, cmd->map_offset,
+			      cmd->map_length);
 	if (err) {
 		ring_lost(&qp->sq);
 		ring_lost(&qp->rq);
+		qp->sq_first = qp->sq.tail;
+		univ_unmap_shared(univ_qp_arenas(qp), &qp->map);
+		errno = err;
 		return err;
 	}
 	ring_moved(&qp->sq, map.base, &cmd->sq, cmd->max_send_wr);
@@ -44,7 +57,7 @@ static int resize_locked(struct univ_qp *qp, struct univ_qp_modify *cmd)
 	/* The kernel has copied no slots of earlier requests. */
 	if (qp->sq.head)
 		qp->sq_first = univ_load_acquire(&qp->sq.head->kernel.index);
-	univ_unmap_ring(&qp->map);
+	univ_unmap_shared(univ_qp_arenas(qp), &qp->map);
 	qp->map = map;
 	qp->cap.max_send_wr = cmd->max_send_wr;
 	qp->cap.max_recv_wr = cmd->max_recv_wr;

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Queue pairs whose rings lie in the same mapping: each keeps its own requests, and memory is used again. */
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "random.h"
+#include "testlib.h"
+
+#define PAIRS 40
+#define THREADS 4
+
+/* Another pair of queue pairs of the same device, with rings for @wr requests. */
+static struct pair sibling(const struct pair *p, uint32_t wr)
+{
+	struct pair q = *p;
+
+	q.want.send_wr = wr;
+	q.want.recv_wr = wr;
+	for (int i = 0; i < 2; i++)
+		pair_create_qp(&q, i);
+	pair_make_ready(&q);
+	return q;
+}
+
+static void sibling_end(struct pair *q)
+{
+	for (int i = 0; i < 2; i++)
+		CHECK_ERR(ibv_destroy_qp(q->qp[i]), 0);
+}
+
+/* The number of mappings of the node that this process has. */
+static int mappings(const struct pair *p)
+{
+	char node[PATH_MAX], name[64], line[PATH_MAX + 128];
+	int found = 0;
+	ssize_t len;
+	FILE *maps;
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", p->dev.ctx->cmd_fd);
+	len = readlink(name, node, sizeof(node) - 1);
+	NEED(len > 0, "readlink: %s", err_name(errno));
+	node[len] = 0;
+	maps = fopen("/proc/self/maps", "r");
+	NEED_PTR(maps, "maps");
+	while (fgets(line, sizeof(line), maps))
+		found += !!strstr(line, node);
+	fclose(maps);
+	return found;
+}
+
+/* Forty small queue pairs need a few mappings, and none is left but the last one. */
+static void few_mappings(void)
+{
+	struct pair p, q[PAIRS / 2];
+	int before, with;
+
+	pair_open(&p, NULL);
+	before = mappings(&p);
+	for (size_t i = 0; i < ARRAY_SIZE(q); i++)
+		q[i] = sibling(&p, 4);
+	with = mappings(&p);
+	CHECK(with > before && with <= before + 8, "%d mappings, and %d with %d queue pairs", before,
+	      with, PAIRS);
+	for (size_t i = 0; i < ARRAY_SIZE(q); i++)
+		sibling_end(&q[i]);
+	CHECK(mappings(&p) <= before + 1, "%d mappings at first, %d at the end", before,
+	      mappings(&p));
+	pair_close(&p);
+}
+
+/* A queue pair that is made again and again keeps one mapping, and its rings begin empty. */
+static void used_again(void)
+{
+	struct pair p, q;
+	int before;
+
+	pair_open(&p, NULL);
+	before = mappings(&p);
+	for (int i = 0; i < test_rounds(50); i++) {
+		q = sibling(&p, 64);
+		CHECK(pair_works(&q), "round %d", i);
+		for (int n = 0; n < i % 7; n++)
+			CHECK_ERR(post_recv_at(&q, 0, n, 0, 64), 0);
+		sibling_end(&q);
+		CHECK(mappings(&p) <= before + 2, "%d mappings", mappings(&p));
+	}
+	pair_close(&p);
+}
+
+static void want_receive(struct pair *q, uint64_t id)
+{
+	struct ibv_wc wc;
+
+	CHECK_ERR(post_send_at(q, 0, id, 0, 64, IBV_SEND_SIGNALED), 0);
+	if (WANT_WC(q->cq[1], &wc, IBV_WC_SUCCESS))
+		CHECK(wc.wr_id == id && wc.qp_num == q->qp[1]->qp_num,
+		      "receive %" PRIu64 " of %u, expected %" PRIu64 " of %u", wc.wr_id, wc.qp_num,
+		      id, q->qp[1]->qp_num);
+	if (WANT_WC(q->cq[0], &wc, IBV_WC_SUCCESS))
+		CHECK(wc.wr_id == id, "send %" PRIu64 ", expected %" PRIu64, wc.wr_id, id);
+}
+
+/* Receives stay with their queue pair while the rings around it come and go. */
+static void apart(void)
+{
+	static const uint32_t sizes[] = { 1, 4, 16, 33, 64, 100, 400 };
+	uint64_t seed = rnd_seed();
+	struct pair p, q[PAIRS];
+
+	pair_open(&p, NULL);
+	for (int i = 0; i < PAIRS; i++) {
+		q[i] = sibling(&p, sizes[i % ARRAY_SIZE(sizes)]);
+		CHECK_ERR(post_recv_at(&q[i], 1, 1000 + i, 4096, 64), 0);
+	}
+	for (int n = 0; n < test_rounds(200); n++) {
+		int i = rnd(&seed) % PAIRS;
+
+		want_receive(&q[i], 1000 + i);
+		if (rnd(&seed) % 2) {
+			sibling_end(&q[i]);
+			q[i] = sibling(&p, sizes[rnd(&seed) % ARRAY_SIZE(sizes)]);
+		}
+		CHECK_ERR(post_recv_at(&q[i], 1, 1000 + i, 4096, 64), 0);
+	}
+	for (int i = 0; i < PAIRS; i++) {
+		want_receive(&q[i], 1000 + i);
+		sibling_end(&q[i]);
+	}
+	pair_close(&p);
+}
+
+/* A child that has inherited a mapping gets no view of the queue pairs that its parent creates later. */
+static void parted_by_fork(void)
+{
+	struct pair p, q, r;
+	int before;
+	pid_t pid;
+
+	pair_open(&p, NULL);
+	q = sibling(&p, 4);
+	before = mappings(&p);
+	pid = fork();
+	NEED(pid >= 0, "fork: %s", err_name(errno));
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pause();
+		_exit(0);
+	}
+	r = sibling(&p, 4);
+	CHECK(mappings(&p) == before + 1, "%d mappings before, %d after", before, mappings(&p));
+	CHECK(pair_works(&q) && pair_works(&r), "with a child");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	sibling_end(&q);
+	sibling_end(&r);
+	pair_close(&p);
+}
+
+/* If the new rings cannot be mapped, the queues are full, and another queue pair is not harmed. */
+static void resize_without_memory(void)
+{
+	struct ibv_qp_attr attr = { .cap = { .max_send_wr = 2000, .max_recv_wr = 2000 } };
+	struct rlimit full = { 0, RLIM_INFINITY }, old;
+	struct pair p, q, r;
+	int err;
+
+	pair_open(&p, NULL);
+	if (!(p.dev.attr.device_cap_flags & IBV_DEVICE_RESIZE_MAX_WR)) {
+		pair_close(&p);
+		return;
+	}
+	q = sibling(&p, 16);
+	getrlimit(RLIMIT_AS, &old);
+	full.rlim_max = old.rlim_max;
+	NEED_OK(setrlimit(RLIMIT_AS, &full));
+	err = ibv_modify_qp(q.qp[0], &attr, IBV_QP_CAP);
+	NEED_OK(setrlimit(RLIMIT_AS, &old));
+	CHECK(err == ENOMEM, "resized: %s", err_name(err));
+	r = sibling(&p, 16);
+	CHECK(pair_works(&r), "another queue pair");
+	CHECK_ERR(post_send_at(&q, 0, 1, 0, 64, IBV_SEND_SIGNALED), ENOMEM);
+	CHECK_ERR(post_recv_at(&q, 0, 1, 0, 64), ENOMEM);
+	CHECK(pair_works(&r), "another queue pair, after posts to the full one");
+	/* The next resize finds memory. */
+	CHECK_ERR(ibv_modify_qp(q.qp[0], &attr, IBV_QP_CAP), 0);
+	CHECK(pair_works(&q), "after a second resize");
+	sibling_end(&q);
+	sibling_end(&r);
+	pair_close(&p);
+}
+
+struct worker {
+	pthread_t thread;
+	struct pair pair;
+	int rounds;
+};
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	struct pair q[3];
+
+	for (int n = 0; n < w->rounds; n++) {
+		for (int i = 0; i < 3; i++)
+			q[i] = sibling(&w->pair, 4 << 2 * i);
+		for (int i = 0; i < 3; i++) {
+			CHECK(pair_works(&q[i]), "round %d", n);
+			sibling_end(&q[i]);
+		}
+	}
+	return NULL;
+}
+
+/* While threads create and destroy queue pairs at the same time, none of these loses its rings. */
+static void threads(void)
+{
+	struct worker w[THREADS];
+	struct pair p;
+
+	pair_open(&p, NULL);
+	for (int t = 0; t < THREADS; t++) {
+		w[t] = (struct worker){ .pair = p, .rounds = test_rounds(60) };
+		for (int i = 0; i < 2; i++) {
+			w[t].pair.buf[i] += (t + 1) * 16384;
+			w[t].pair.cq[i] = ibv_create_cq(p.dev.ctx, 64, NULL, NULL, 0);
+			NEED_PTR(w[t].pair.cq[i], "create_cq");
+		}
+	}
+	for (int t = 0; t < THREADS; t++)
+		NEED(!pthread_create(&w[t].thread, NULL, work, &w[t]), "pthread_create");
+	for (int t = 0; t < THREADS; t++)
+		pthread_join(w[t].thread, NULL);
+	for (int t = 0; t < THREADS; t++)
+		for (int i = 0; i < 2; i++)
+			CHECK_ERR(ibv_destroy_cq(w[t].pair.cq[i]), 0);
+	CHECK(pair_works(&p), "afterwards");
+	pair_close(&p);
+}
+
+static const struct test_case cases[] = {
+	{ "few_mappings", few_mappings },
+	{ "used_again", used_again },
+	{ "apart", apart },
+	{ "parted_by_fork", parted_by_fork },
+	{ "resize_without_memory", resize_without_memory },
+	{ "threads", threads },
+};
+
+TEST_MAIN("rings_shared", cases, 100)
