@@ -78,7 +78,7 @@ repeats_missing() {
 	least=$sent
 	losing 0 2% && [ "$repeated" -eq 0 ] && [ "$sent" -gt "$least" ] || return
 	back=$((sent - least))
-	losing 1 2% && [ "$repeated" -gt 30 ] && [ $((2 * (sent - least))) -lt "$back" ] && [ "$needless" -lt "$repeated" ]
+	losing 1 2% && [ "$repeated" -gt 10 ] && [ $((2 * (sent - least))) -lt "$back" ] && [ "$needless" -lt "$repeated" ]
 }
 run_test "uroce wire: only missing packets are repeated" 200 repeats_missing
 going_back() {
@@ -123,7 +123,8 @@ no_count() { ip netns exec w-near nft delete table inet frames && ip netns exec 
 # segmentation on|off: off: each packet passes the veth by itself, as a network card gets it
 segmentation() { ethtool -K w-near tx-udp-segmentation "$1" && ip netns exec w-far ethtool -K w-far tx-udp-segmentation "$1"; }
 # whole TOOL NAMESPACE OPCODE: of messages of 32 packets, some are one packet, which begins and ends the message ("Only"),
-# and none is one where each packet passes by itself. The device counts the same packets.
+# and none is one where each packet passes by itself, but for a few reads that are repeated for their last packet. The
+# device counts the same packets.
 whole() {
 	local how before only counted
 	for how in off on; do
@@ -133,7 +134,7 @@ whole() {
 		only=$(($(opens "$2" "$3") - before))
 		counted=$(($(hw_counter w-far rcvd_pkts) - counted))
 		echo "$1, segmentation $how: $only whole messages, $counted packets"
-		if [ $how = off ]; then [ $only -eq 0 ] || return; else [ $only -gt 50 ] || return; fi
+		if [ $how = off ]; then [ $only -lt 10 ] || return; else [ $only -gt 50 ] || return; fi
 		[ "$1" = ib_read_bw ] || [ $counted -ge 6400 ] || return
 	done
 }
