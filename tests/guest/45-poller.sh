@@ -37,7 +37,7 @@ polled() { UNIVERBS_POLL=50 "$@"; }
 
 run_test "poller" 120 program poller
 run_test "a poller is a kernel thread" 40 a_poller_shows
-for name in tutorial api_qp api_qp_ex api_rc api_ud api_srq threads; do
+for name in tutorial api_qp api_qp_ex api_rc api_ud api_srq qp_resize threads; do
 	run_test "$name, with a poller" 120 polled program "$name"
 done
 run_test "killed, with a poller" 150 polled program killed

@@ -120,8 +120,6 @@ count_opcodes() {
 	done
 }
 no_count() { ip netns exec w-near nft delete table inet frames && ip netns exec w-far nft delete table inet frames; }
-# segmentation on|off: off: each packet passes the veth by itself, as a network card gets it
-segmentation() { ethtool -K w-near tx-udp-segmentation "$1" && ip netns exec w-far ethtool -K w-far tx-udp-segmentation "$1"; }
 # whole TOOL NAMESPACE OPCODE: of messages of 32 packets, some are one packet, which begins and ends the message ("Only"),
 # and none is one where each packet passes by itself, but for a few reads that are repeated for their last packet. The
 # device counts the same packets.

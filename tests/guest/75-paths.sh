@@ -104,6 +104,7 @@ run_test "by copying: partitions" 100 by_copying pkeys
 run_test "by packets: resized queue pairs" 200 by_packets qp_resize
 run_test "by packets: partitions" 100 by_packets pkeys
 run_test "by packets: completion counters" 100 by_packets api_cntr
+run_test "by packets: time stamps" 150 by_packets api_cq_ex
 run_test "by packets: on-demand paging" 500 by_packets odp odp_advice odp_traffic
 run_test "by packets: SQE" 100 states_by_packets
 run_test "by packets: wrong keys and short receives are refused, and the first message raises an event" 100 refused_by_packets

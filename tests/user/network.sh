@@ -175,9 +175,12 @@ slow_port() {
 			codel limit $link_queue target 1s ce_threshold $link_marked_from ecn
 }
 
-# apart NAMESPACE NETDEV: it sends each packet by itself, as a network card does. A run would be one packet in the router's
-# queue, and be marked only if it waited too long as a whole.
-apart() { ip netns exec "$1" ethtool -K "$2" tx-udp-segmentation off; }
+# segmentation on|off: off: w-near and w-far send each packet by itself, as a network card does. A run would be one packet in
+# a router's queue, and be marked only if it waited too long as a whole.
+segmentation() {
+	ip netns exec w-near ethtool -K w-near tx-udp-segmentation "$1" &&
+		ip netns exec w-far ethtool -K w-far tx-udp-segmentation "$1"
+}
 
 # far_behind_slow_link: devices w-near here and w-far in a namespace of that name, and the router in a third one
 far_behind_slow_link() {
@@ -186,7 +189,7 @@ far_behind_slow_link() {
 		ip link add w-near mtu 4200 type veth peer name near mtu 4200 netns w-link &&
 		ip -n w-far link add w-far mtu 4200 type veth peer name far mtu 4200 netns w-link &&
 		ip -n w-link link add router type bridge && ip -n w-link link set router up &&
-		slow_port near && slow_port far && apart w-near w-near && apart w-far w-far &&
+		slow_port near && slow_port far && segmentation off &&
 		card w-near w-near 1 && card w-far w-far 2 &&
 		wait_until 5 gid_ready w-near && wait_until 5 gid_ready w-far && wait_until 20 resolved 10.89.0.2 || return 1
 	export UNIV_TEST_DEVICE=w-near UNIV_TEST_PEER=w-far

@@ -204,6 +204,32 @@ static void refused(void)
 	pair_close(&p);
 }
 
+/* Sizes beyond those of the device, and a state in which the queue pair is not. */
+static void beyond(void)
+{
+	struct ibv_qp_attr attr = { .cap.max_send_wr = 128, .cur_qp_state = IBV_QPS_RTR };
+	struct pair p;
+	uint32_t most;
+
+	if (!offered())
+		return;
+	pair_open(&p, NULL);
+	most = p.dev.attr.max_qp_wr;
+	CHECK_ERR(resize(p.qp[0], most + 1, 0), EINVAL);
+	CHECK(!why_known() ||
+	      (why_reason() == UNIV_REASON_LIMIT && why_detail() == UNIV_LIMIT_SEND_WR),
+	      "too many sends: %s", why_text());
+	CHECK_ERR(resize(p.qp[0], 0, most + 1), EINVAL);
+	CHECK(!why_known() ||
+	      (why_reason() == UNIV_REASON_LIMIT && why_detail() == UNIV_LIMIT_RECV_WR),
+	      "too many receives: %s", why_text());
+	CHECK_ERR(ibv_modify_qp(p.qp[0], &attr, IBV_QP_CAP | IBV_QP_CUR_STATE), EINVAL);
+	CHECK(!why_known() || why_reason() == UNIV_REASON_CUR_STATE, "another state: %s", why_text());
+	want_cap(p.qp[0], 64, 64);
+	CHECK(pair_works(&p), "afterwards");
+	pair_close(&p);
+}
+
 /* Before the queue pair is connected, and with a shared receive queue. */
 static void early(void)
 {
@@ -309,6 +335,7 @@ static const struct test_case cases[] = {
 	{ "keeps_receives", keeps_receives },
 	{ "keeps_sends", keeps_sends },
 	{ "refused", refused },
+	{ "beyond", beyond },
 	{ "early", early },
 	{ "under_traffic", under_traffic },
 	{ "hostile", hostile },
