@@ -128,13 +128,6 @@ static struct univ_region *region_charged(struct univ_context *ctx, size_t size,
 	return NULL;
 }
 
-static int region_number(struct univ_context *ctx, struct univ_region *region)
-{
-	return xa_alloc(&ctx->regions, &region->id, region,
-			XA_LIMIT(1, REGION_FIRST_ARENA - 1),
-			GFP_KERNEL_ACCOUNT);
-}
-
 static int region_show(struct univ_context *ctx, struct univ_region *region)
 {
 	int ret = 0;
@@ -143,7 +136,8 @@ static int region_show(struct univ_context *ctx, struct univ_region *region)
 		ret = univ_region_dma_map(region, ctx->dev->ib);
 	if (ret)
 		return ret;
-	ret = region_number(ctx, region);
+	ret = xa_alloc(&ctx->regions, &region->id, region,
+		       XA_LIMIT(1, REGION_FIRST_ARENA - 1), GFP_KERNEL_ACCOUNT);
 	if (ret)
 		univ_region_dma_unmap(region);
 	return ret;
@@ -191,8 +185,8 @@ struct univ_region *univ_region_create_read_only(struct univ_context *ctx,
 }
 
 /*
- * The same for an arena. A failure is not explained, since the caller has
- * another way.
+ * Allocates a region for an arena. A failure is not explained, since the caller
+ * has another way.
  */
 struct univ_region *univ_region_create_arena(struct univ_context *ctx,
 					     size_t size)
