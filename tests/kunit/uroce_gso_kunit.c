@@ -33,9 +33,12 @@ static struct sk_buff *send_gso(struct kunit *test, struct uroce_flow *flow, u8 
 	}
 	KUNIT_ASSERT_TRUE(test, uroce_net_end_pages(skb));
 	uroce_gso_mark(skb, skb->len - uroce_ops[opcode].length, PAYLOAD);
-	/* The packets before and behind it do not join it, even if all of them together fit the MTU. */
+	/*
+	 * The packets before and behind it do not join it, even if all of them together fit the MTU, and the one before it
+	 * is longer.
+	 */
 	seen.mtu = U16_MAX;
-	KUNIT_EXPECT_EQ(test, uroce_run_add(card(), flow, &run, packet(100, 64)), 0);
+	KUNIT_EXPECT_EQ(test, uroce_run_add(card(), flow, &run, packet(100, 2 * GSO_LEN)), 0);
 	KUNIT_EXPECT_EQ(test, uroce_run_add(card(), flow, &run, skb), 0);
 	KUNIT_EXPECT_EQ(test, seen.sends, 1u);
 	KUNIT_EXPECT_EQ(test, uroce_run_add(card(), flow, &run, packet(101, 64)), 0);
@@ -44,18 +47,16 @@ static struct sk_buff *send_gso(struct kunit *test, struct uroce_flow *flow, u8 
 	KUNIT_EXPECT_EQ(test, uroce_run_send(card(), &run), 0);
 	KUNIT_EXPECT_EQ(test, seen.sends, 3u);
 	kfree_skb(take_sent());
+	KUNIT_ASSERT_NOT_NULL(test, skb);
 	return skb;
 }
 
 static struct sk_buff *sent_gso(struct kunit *test, bool ipv6, u8 opcode)
 {
 	struct uroce_flow flow;
-	struct sk_buff *skb;
 
 	flow_init(&flow, ipv6);
-	skb = send_gso(test, &flow, opcode, 0);
-	KUNIT_ASSERT_NOT_NULL(test, skb);
-	return skb;
+	return send_gso(test, &flow, opcode, 0);
 }
 
 static void gso_whole(struct kunit *test, bool ipv6)
