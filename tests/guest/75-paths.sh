@@ -80,6 +80,15 @@ refused_by_packets() {
 	[ "$before" != "$(packets)" ] || { echo "no packets were used"; return 1; }
 }
 
+# The sender is the same queue pair, and may be flushed before it learns of a receive ring that is wrong as a whole.
+lying_receive_by_packets() {
+	local before
+	echo 0 >/sys/module/uroce/parameters/local
+	before=$(packets)
+	program ring_lies recv_pieces || return
+	[ "$before" != "$(packets)" ] || { echo "no packets were used"; return 1; }
+}
+
 # Requests and responses are lost, and each request is still executed exactly once.
 # among_losses PPM PROGRAM CASE...: so many in a million packets are lost
 among_losses() {
@@ -102,6 +111,7 @@ run_test "by packets: XRC (adv13)" 500 by_packets xrc xrc_ops bad_xrc
 run_test "by packets: resized shared receive queues" 200 by_packets srq_resize
 run_test "by copying: partitions" 100 by_copying pkeys
 run_test "by packets: resized queue pairs" 200 by_packets qp_resize
+run_test "by packets: a receive request with too many pieces" 60 lying_receive_by_packets
 run_test "by packets: partitions" 100 by_packets pkeys
 run_test "by packets: completion counters" 100 by_packets api_cntr
 run_test "by packets: time stamps" 150 by_packets api_cq_ex

@@ -477,6 +477,62 @@ static void ud_wrong_qkey(void)
 	close_pair();
 }
 
+/* A datagram meets a receive request that cannot take it. A good one and another datagram follow. */
+static void ud_bad_receives(uint32_t length, uint32_t key)
+{
+	struct ibv_sge into;
+
+	open_pair(&(struct pair_want){ .type = IBV_QPT_UD });
+	into = pair_sge(&p, 1, SLOT, length);
+	into.lkey ^= key;
+	NEED_OK(post_recv(&p, 1, 1, &into, 1));
+	NEED_OK(post_recv_at(&p, 1, 3, 2 * SLOT, 256));
+	for (int i = 1; i < 3; i++) {
+		NEED_OK(post_send_at(&p, 0, 2 * i, 0, 64, IBV_SEND_SIGNALED));
+		settle(1);
+	}
+	printf("  memory of 1: %08x\n", sum(p.buf[1] + SLOT + 40, SLOT - 40));
+	close_pair();
+}
+
+static void ud_receive_bad_key(void) { ud_bad_receives(256, 0x55); }
+static void ud_receive_too_short(void) { ud_bad_receives(60, 0); }
+static void ud_receive_less_than_grh(void) { ud_bad_receives(16, 0); }
+
+/* Inline data in two pieces goes to memory in two pieces; the boundaries differ. */
+static void inline_pieces(void)
+{
+	struct ibv_sge from[2], into[2];
+	struct ibv_send_wr wr = {
+		.sg_list = from, .num_sge = 2, .send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE,
+	};
+
+	open_pair(NULL);
+	from[0] = pair_sge(&p, 0, 3, 23);
+	from[1] = pair_sge(&p, 0, SLOT + 1, 37);
+	into[0] = pair_sge(&p, 1, SLOT + 5, 11);
+	into[1] = pair_sge(&p, 1, 3 * SLOT - 20, 64);
+	NEED_OK(post_recv(&p, 1, 1, into, 2));
+	wr.wr_id = 2;
+	wr.opcode = IBV_WR_SEND;
+	NEED_OK(post_one(&p, 0, &wr));
+	settle(2);
+	wr.wr_id = 4;
+	wr.opcode = IBV_WR_RDMA_WRITE;
+	wr_remote(&wr, (uintptr_t)p.buf[1] + 5 * SLOT + 7, p.mr->rkey, 1);
+	NEED_OK(post_one(&p, 0, &wr));
+	settle(1);
+	printf("  memory of 1: %08x\n", sum(p.buf[1], PAIR_HALF));
+	/* The second piece of this receive request has a wrong key. */
+	into[1].lkey ^= 0x55;
+	NEED_OK(post_recv(&p, 1, 3, into, 2));
+	wr.wr_id = 6;
+	wr.opcode = IBV_WR_SEND;
+	NEED_OK(post_one(&p, 0, &wr));
+	settle(2);
+	close_pair();
+}
+
 static void flushed_by_modify(void)
 {
 	open_pair(NULL);
@@ -515,6 +571,10 @@ static const struct test_case exchanges[] = {
 	{ "uc_too_short", uc_too_short },
 	{ "uc_stopped", uc_stopped },
 	{ "ud_wrong_qkey", ud_wrong_qkey },
+	{ "ud_receive_bad_key", ud_receive_bad_key },
+	{ "ud_receive_too_short", ud_receive_too_short },
+	{ "ud_receive_less_than_grh", ud_receive_less_than_grh },
+	{ "inline_pieces", inline_pieces },
 	{ "flushed_by_modify", flushed_by_modify },
 };
 
