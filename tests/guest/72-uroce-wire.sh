@@ -65,7 +65,7 @@ losing() {
 	repeated=$(hw_counter w-near selective_repeat)
 	needless=$(hw_counter w-far duplicate_request)
 	echo "$1" >/sys/module/uroce/parameters/selective && "$faults" set w-far drop "$2" seed 7 || return
-	LOSSY_MESSAGES=400 program lossy sends && "$faults" clear w-far || return
+	LOSSY_MESSAGES=200 program lossy sends && "$faults" clear w-far || return
 	sent=$(($(hw_counter w-near sent_pkts) - sent))
 	repeated=$(($(hw_counter w-near selective_repeat) - repeated))
 	needless=$(($(hw_counter w-far duplicate_request) - needless))
@@ -137,7 +137,7 @@ whole() {
 	done
 }
 whole_or_cut() {
-	local -x LOSSY_MESSAGES=100
+	local -x LOSSY_MESSAGES=40
 	local status
 	count_opcodes || return
 	whole ib_send_bw w-far 4 && whole ib_write_bw w-far 10 && whole ib_read_bw w-near 16
@@ -151,7 +151,7 @@ with_mtu_1500() {
 	status=$?
 	bash -c "$(both_mtus 4200)" && return $status
 }
-run_test "uroce wire: a long message is one packet on a veth, and packets of the MTU for a card" 150 with_mtu_1500 whole_or_cut
+run_test "uroce wire: a long message is one packet on a veth, and packets of the MTU for a card" 300 with_mtu_1500 whole_or_cut
 # Packets to six neighbours that do not answer wait in the kernel's queues. They must not use up the limit of packets
 # under way.
 silent_neighbours() {
