@@ -10,6 +10,10 @@
  * each ring has its flag set and was looked at behind the fence that follows
  * (send_watch(), recv_watch(), queue_look()), so a request that was published
  * without a kick has been found.
+ *
+ * A process may have thousands of rings and use a few. A ring that was empty
+ * for many turns is cold. A pass looks at every hot ring and at a few cold
+ * ones, so a message on a hot ring does not wait for the turns of all others.
  */
 #include <linux/atomic.h>
 #include <linux/cpumask.h>
@@ -23,10 +27,22 @@
 
 #include "queues.h"
 
+/* A ring with so many empty turns in succession is cold. */
+#define POLLER_EMPTY_TURNS	1024
+
+/*
+ * A pass looks at so many cold rings, and at one more for each hot ring. So a
+ * hot ring has its turn after at most twice as many turns as there are hot
+ * rings, and a cold one after at most twice as many as there are cold ones.
+ */
+#define POLLER_COLD_TURNS	16
+
 struct univ_poller {
 	struct task_struct *task;
-	struct mutex lock;		/* rings; held during a pass */
-	struct list_head rings;		/* of struct univ_polled */
+	struct mutex lock;		/* both lists; held during a pass */
+	struct list_head hot;		/* of struct univ_polled */
+	struct list_head cold;		/* the next one to look at is first */
+	unsigned int hot_turns;		/* of the last pass */
 	atomic_t waiters;		/* for the lock, so a pass breaks off */
 	wait_queue_head_t wait;
 	u64 idle_ns;
@@ -59,27 +75,98 @@ static void poller_lock(struct univ_poller *poller)
 }
 
 /*
- * Gives each ring a turn. Returns whether anything was found. A process may
- * have very many rings, so other threads run in between. A pass that a call
- * waits for breaks off, and the next pass begins with the ring where it
- * stopped.
+ * Returns whether anything was found. A ring that was or becomes cold moves: to
+ * the hot ones, or behind the other cold ones.
+ */
+static bool poller_turn(struct univ_poller *poller, struct univ_polled *polled)
+{
+	bool found = polled->turn(polled);
+	bool was_cold = polled->empty == POLLER_EMPTY_TURNS;
+
+	if (found)
+		polled->empty = 0;
+	else if (!was_cold)
+		polled->empty++;
+	if (polled->empty == POLLER_EMPTY_TURNS)
+		list_move_tail(&polled->link, &poller->cold);
+	else if (was_cold)
+		list_move(&polled->link, &poller->hot);
+	return found;
+}
+
+/* Does a call wait for the lock? If not, other threads may run in between. */
+static bool poller_is_wanted(struct univ_poller *poller)
+{
+	if (unlikely(atomic_read(&poller->waiters)))
+		return true;
+	cond_resched();
+	return false;
+}
+
+static bool poller_pass_cold(struct univ_poller *poller)
+{
+	unsigned int left = POLLER_COLD_TURNS + poller->hot_turns;
+	struct univ_polled *polled;
+	bool found = false;
+	LIST_HEAD(rings);
+
+	list_splice_init(&poller->cold, &rings);
+	while (left-- && !list_empty(&rings)) {
+		polled = list_first_entry(&rings, struct univ_polled, link);
+		found |= poller_turn(poller, polled);
+		if (poller_is_wanted(poller))
+			break;
+	}
+	list_splice(&rings, &poller->cold);
+	return found;
+}
+
+/*
+ * A pass that a call waits for breaks off, and the next pass begins with the
+ * ring where it stopped.
+ */
+static bool poller_pass_hot(struct univ_poller *poller)
+{
+	struct univ_polled *polled, *next;
+	bool found = false;
+
+	poller->hot_turns = 0;
+	list_for_each_entry_safe(polled, next, &poller->hot, link) {
+		found |= poller_turn(poller, polled);
+		poller->hot_turns++;
+		if (!poller_is_wanted(poller))
+			continue;
+		if (!list_entry_is_head(next, &poller->hot, link))
+			list_rotate_to_front(&next->link, &poller->hot);
+		return true;
+	}
+	return found;
+}
+
+/*
+ * Gives all hot rings a turn, and some cold ones. The cold ones come first,
+ * since calls that follow each other may break off every pass: each pass looks
+ * at one ring of either kind. Returns whether anything was found.
  */
 static bool poller_pass(struct univ_poller *poller)
 {
-	struct univ_polled *polled;
-	bool found = false;
+	bool found;
 
 	mutex_lock(&poller->lock);
-	list_for_each_entry(polled, &poller->rings, link) {
-		found |= polled->turn(polled);
-		if (unlikely(atomic_read(&poller->waiters))) {
-			list_rotate_to_front(&polled->link, &poller->rings);
-			list_rotate_left(&poller->rings);
-			found = true;
-			break;
-		}
-		cond_resched();
-	}
+	found = poller_pass_cold(poller);
+	found |= poller_pass_hot(poller);
+	mutex_unlock(&poller->lock);
+	return found;
+}
+
+/* Gives all rings a turn. Cold ones that are still empty stay cold. */
+static bool poller_pass_all(struct univ_poller *poller)
+{
+	bool found;
+
+	mutex_lock(&poller->lock);
+	list_splice_tail_init(&poller->cold, &poller->hot);
+	found = poller_pass_hot(poller);
 	mutex_unlock(&poller->lock);
 	return found;
 }
@@ -88,7 +175,7 @@ static void poller_sleep(struct univ_poller *poller)
 {
 	WRITE_ONCE(poller->nudged, false);
 	WRITE_ONCE(poller->awake, false);
-	if (!poller_pass(poller))
+	if (!poller_pass_all(poller))
 		wait_event_interruptible(poller->wait,
 					 READ_ONCE(poller->nudged) ||
 					 kthread_should_stop());
@@ -127,7 +214,8 @@ static struct univ_poller *poller_alloc(u32 idle_us)
 	if (!poller)
 		return NULL;
 	mutex_init(&poller->lock);
-	INIT_LIST_HEAD(&poller->rings);
+	INIT_LIST_HEAD(&poller->hot);
+	INIT_LIST_HEAD(&poller->cold);
 	init_waitqueue_head(&poller->wait);
 	poller->idle_ns = poller_idle_ns(idle_us);
 	poller->awake = true;
@@ -240,7 +328,8 @@ void univ_poller_stop(struct univ_context *ctx)
 	if (!poller)
 		return;
 	poller_lock(poller);
-	list_for_each_entry_safe(polled, next, &poller->rings, link) {
+	list_splice_init(&poller->cold, &poller->hot);
+	list_for_each_entry_safe(polled, next, &poller->hot, link) {
 		list_del_init(&polled->link);
 		polled->leave(polled);
 	}
@@ -258,7 +347,8 @@ void univ_poller_add(struct univ_context *ctx, struct univ_polled *polled)
 		return;
 	poller_lock(poller);
 	polled->poller = poller;
-	list_add_tail(&polled->link, &poller->rings);
+	polled->empty = 0;
+	list_add_tail(&polled->link, &poller->hot);
 	mutex_unlock(&poller->lock);
 }
 

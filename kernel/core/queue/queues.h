@@ -105,8 +105,10 @@ struct univ_cq {
 
 /**
  * struct univ_polled - a ring that a poller looks at
- * @link: in the poller's list
+ * @link: in one of the poller's lists
  * @poller: the poller; NULL for none. Changes under the poller's lock
+ * @empty: turns in succession that found nothing, up to the number that makes
+ *	the ring a cold one; the poller's own
  * @turn: looks at the ring once; returns whether something was found or more is
  *	to be done at once. Context: the poller's lock is held
  * @leave: the poller stops looking: clears @poller
@@ -114,6 +116,7 @@ struct univ_cq {
 struct univ_polled {
 	struct list_head link;
 	struct univ_poller *poller;
+	u32 empty;
 	bool (*turn)(struct univ_polled *polled);
 	void (*leave)(struct univ_polled *polled);
 };

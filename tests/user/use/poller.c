@@ -160,12 +160,12 @@ static bool soon(bool want)
 }
 
 /* Publish a write of zero bytes without a kick. */
-static void publish_write(void)
+static void publish_write_to(struct raw_qp *qp)
 {
-	struct univ_ring_head *head = env.qp[0].sq.head;
+	struct univ_ring_head *head = qp->sq.head;
 	uint32_t tail = head->user.index;
-	struct univ_send_wr *wr = (void *)((uint8_t *)env.qp[0].sq.slots +
-					   (size_t)(tail & (env.qp[0].sq.count - 1)) * env.qp[0].sq.stride);
+	struct univ_send_wr *wr = (void *)((uint8_t *)qp->sq.slots +
+					   (size_t)(tail & (qp->sq.count - 1)) * qp->sq.stride);
 
 	memset(wr, 0, sizeof(*wr));
 	wr->wr_id = tail;
@@ -173,6 +173,8 @@ static void publish_write(void)
 	wr->flags = UNIV_WR_SIGNALED;
 	__atomic_store_n(&head->user.index, tail + 1, __ATOMIC_RELEASE);
 }
+
+static void publish_write(void) { publish_write_to(&env.qp[0]); }
 
 static bool completes(void)
 {
@@ -225,6 +227,38 @@ static void falls_asleep(void)
 		for (int j = 0; j < (i * 37) % 1500; j++)
 			__asm__ volatile("" ::: "memory");
 	}
+	tear_down();
+}
+
+/*
+ * One ring is in use for so long that the poller looks at all others less often: each
+ * request takes a pass, and POLLER_EMPTY_TURNS of them are enough. Then each of the others
+ * gets a request, without a kick.
+ */
+static void many_rings(void)
+{
+	struct raw_qp others[40];
+
+	set_up(UNIV_POLLER_MAX_IDLE_US);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		raw_qp(env.fd, &others[i], IBV_QPT_RC, env.pd, env.cq.handle, 0);
+		raw_connect(env.fd, &others[i], others[i].qp_num);
+	}
+	NEED_OK(raw_kick(env.fd, env.qp[0].handle, UNIV_KICK_SEND));
+	CHECK(soon(false), "the poller sleeps");
+	for (int i = 0; i < 1200; i++) {
+		publish_write();
+		NEED(completes(), "request %d of the ring in use is lost", i);
+	}
+	for (int round = 0; round < 3; round++) {
+		for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+			publish_write_to(&others[i]);
+			CHECK(completes(), "round %d: the poller does not look at ring %zu", round, i);
+		}
+	}
+	CHECK(!asks_for_kick(), "the poller has slept");
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		raw_unmap(&others[i].map);
 	tear_down();
 }
 
@@ -304,6 +338,7 @@ static const struct test_case cases[] = {
 	{ "no_system_calls", no_system_calls },
 	{ "sleeps_and_wakes", sleeps_and_wakes },
 	{ "falls_asleep", falls_asleep },
+	{ "many_rings", many_rings },
 	{ "ends_with_its_context", ends_with_its_context },
 	{ "too_many", too_many },
 	{ "goes_without", goes_without },
