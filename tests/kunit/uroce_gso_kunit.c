@@ -273,6 +273,36 @@ static void gso_hostile(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seen.received, 0u);
 }
 
+/*
+ * A program on the way has cleared the number of bytes of padding, so they count as payload. The last packet then has as
+ * many fragments as a packet may have, and none is left for its own padding and checksum.
+ */
+static void gso_many_pieces(struct kunit *test)
+{
+	struct sk_buff *skb = headers(UROCE_RC | UROCE_WRITE_ONLY, 0, 0, true);
+	struct uroce_flow flow;
+	struct uroce_run run = {};
+	void *to;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	for (i = 0; i < MAX_SKB_FRAGS - 1; i++) {
+		IN_BOTTOM_HALF(to = uroce_net_more(skb, i ? 10 : PAYLOAD + 6));
+		KUNIT_ASSERT_NOT_NULL(test, to);
+	}
+	KUNIT_ASSERT_TRUE(test, uroce_net_end_pages(skb));
+	/* What was padding. */
+	uroce_net_put(skb, 4 - (MAX_SKB_FRAGS * 10 - 14) % 4);
+	uroce_gso_mark(skb, skb->len - uroce_ops[UROCE_RC | UROCE_WRITE_ONLY].length, PAYLOAD);
+	flow_init(&flow, false);
+	seen.mtu = U16_MAX;
+	KUNIT_EXPECT_EQ(test, uroce_run_add(card(), &flow, &run, skb), 0);
+	KUNIT_EXPECT_EQ(test, uroce_run_send(card(), &run), 0);
+	seen.single = true;
+	arrive(take_sent(), false);
+	KUNIT_EXPECT_EQ(test, seen.received, 0u);
+}
+
 /* UDP and tc mark a packet as one without a checksum. The kernel warns of such a packet once it is cut, but not of this. */
 static void gso_unchecked(struct kunit *test)
 {
@@ -299,6 +329,7 @@ static struct kunit_case gso_cases[] = {
 	KUNIT_CASE(gso_cut_linear),
 	KUNIT_CASE(gso_fits),
 	KUNIT_CASE(gso_hostile),
+	KUNIT_CASE(gso_many_pieces),
 	KUNIT_CASE(gso_unchecked),
 	{}
 };

@@ -119,14 +119,14 @@ void *uroce_net_more(struct sk_buff *skb, u32 len)
 /*
  * The payload lies in pages. Padding and checksum must follow it, so they take
  * the rest of the page fragment that the packet was allocated from. Returns
- * false if there is none.
+ * false if there is none, and if the payload has taken every fragment.
  */
 bool uroce_net_end_pages(struct sk_buff *skb)
 {
 	void *tail = skb_end_pointer(skb) + with_info(0);
 	struct page *page;
 
-	if (!skb->head_frag)
+	if (!skb->head_frag || skb_shinfo(skb)->nr_frags >= MAX_SKB_FRAGS)
 		return false;
 	page = virt_to_head_page(tail);
 	get_page(page);
