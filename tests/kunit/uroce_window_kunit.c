@@ -68,6 +68,27 @@ static void conn_window(struct kunit *test)
 	req->high = req->una;
 }
 
+/* Late signals of congestion, which arrive after the last acknowledgement, count once. */
+static void conn_window_idle(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	struct uroce_requester *req = &w->a.conn.req;
+	u32 before = req->window;
+	int i;
+
+	for (i = 0; i < 7; i++)
+		uroce_window_cut(req);
+	KUNIT_EXPECT_EQ(test, req->window, before / 2);
+	/* The packet that is sent next may meet congestion itself. */
+	req->high = uroce_psn_add(req->una, 20);
+	req->una = uroce_psn_add(req->una, 1);
+	uroce_window_gain(req, 1);
+	before = req->window;
+	uroce_window_cut(req);
+	KUNIT_EXPECT_EQ(test, req->window, before / 2);
+	req->high = req->una;
+}
+
 /* Send all single packets but the last, whose PSN is @psn. Return the PSN at which runs begin. */
 static u32 last_alone(struct kunit *test, struct uroce_care *care, u32 psn)
 {
@@ -227,6 +248,7 @@ static void conn_full_long(struct kunit *test)
 static struct kunit_case window_cases[] = {
 	KUNIT_CASE(conn_congestion),
 	KUNIT_CASE(conn_window),
+	KUNIT_CASE(conn_window_idle),
 	KUNIT_CASE(conn_care),
 	KUNIT_CASE(conn_full),
 	KUNIT_CASE(conn_full_for_ever),

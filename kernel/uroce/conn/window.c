@@ -48,12 +48,16 @@ void uroce_window_gain(struct uroce_requester *req, u32 packets)
 
 /*
  * Packets were lost or met congestion. All losses within one window count once.
+ * Signals that arrive while nothing is in flight are about packets of the past,
+ * and count once until a packet that is sent after them is acknowledged.
  */
 void uroce_window_cut(struct uroce_requester *req)
 {
 	if (uroce_psn_diff(req->una, req->cut) < 0)
 		return;
 	req->cut = req->high;
+	if (req->una == req->high)
+		req->cut = uroce_psn_add(req->high, 1);
 	req->calm = max(req->window / 2, (u32)WINDOW_MIN);
 	req->window = req->calm;
 	req->gained = 0;
