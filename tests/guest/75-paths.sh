@@ -58,7 +58,7 @@ by_copying() {
 # The case that is not run here starts under other conditions with packets: "drains" of lossy.
 states_by_packets() {
 	echo 0 >/sys/module/uroce/parameters/local
-	program api_states sqe_datagram sqe_unreliable sqe_reliable sqe_left_at_once sqd_idle
+	program api_states sqe_datagram sqe_unreliable sqe_reliable sqe_list sqe_left_at_once sqd_idle
 }
 
 # A peer on another host reports only a status; these are checks of the local requests.

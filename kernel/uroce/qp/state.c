@@ -127,6 +127,13 @@ void uroce_qp_fail(struct uroce_qp *qp, u32 event)
 	uroce_send_later(qp);
 }
 
+/* Requests that are posted already are flushed even if no kick follows. */
+static void stop_sending(struct uroce_qp *qp)
+{
+	WRITE_ONCE(qp->state, IB_QPS_SQE);
+	uroce_send_later(qp);
+}
+
 /*
  * A failed request ends a reliable connection. Other queue pairs stop sending
  * until they leave SQE, and still receive. Context: sq.lock.
@@ -137,6 +144,6 @@ void uroce_send_failed(struct uroce_qp *qp, u16 reason)
 	if (uroce_qp_is_reliable(qp) || reason == UNIV_REASON_RING_CORRUPT)
 		uroce_qp_fail(qp, 0);
 	else if (qp->state == IB_QPS_RTS || qp->state == IB_QPS_SQD)
-		WRITE_ONCE(qp->state, IB_QPS_SQE);
+		stop_sending(qp);
 	spin_unlock(&qp->resp.lock);
 }

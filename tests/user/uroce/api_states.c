@@ -81,6 +81,33 @@ static void sqe_reliable(void)
 	pair_close(&p);
 }
 
+/*
+ * Requests behind a failed one that were posted by the same call are flushed. The program makes
+ * no other call: each one would have the device look at the queue once more.
+ */
+static void sqe_list(void)
+{
+	struct pair_want want = { .type = IBV_QPT_UC };
+	struct ibv_send_wr wr[3], *bad;
+	struct ibv_sge sge[2];
+	struct ibv_wc wc;
+
+	pair_open(&p, &want);
+	sge[0] = sge[1] = pair_sge(&p, 0, 0, 100);
+	sge[0].lkey ^= 0x5a;
+	for (int i = 0; i < 3; i++)
+		wr[i] = (struct ibv_send_wr){
+			.wr_id = i, .sg_list = &sge[!!i], .num_sge = 1, .opcode = IBV_WR_SEND,
+			.send_flags = IBV_SEND_SIGNALED, .next = i < 2 ? &wr[i + 1] : NULL,
+		};
+	CHECK_ERR(ibv_post_send(p.qp[0], wr, &bad), 0);
+	WANT_WC(p.cq[0], &wc, IBV_WC_LOC_PROT_ERR);
+	WANT_WC(p.cq[0], &wc, IBV_WC_WR_FLUSH_ERR);
+	WANT_WC(p.cq[0], &wc, IBV_WC_WR_FLUSH_ERR);
+	CHECK(wc.wr_id == 2, "wr_id %" PRIu64, wc.wr_id);
+	pair_close(&p);
+}
+
 #define MANY 4000
 
 /*
@@ -254,6 +281,7 @@ static const struct test_case cases[] = {
 	{ "sqe_datagram", sqe_datagram },
 	{ "sqe_unreliable", sqe_unreliable },
 	{ "sqe_reliable", sqe_reliable },
+	{ "sqe_list", sqe_list },
 	{ "sqe_left_at_once", sqe_left_at_once },
 	{ "sqd", sqd },
 	{ "sqd_idle", sqd_idle },
