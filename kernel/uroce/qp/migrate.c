@@ -244,6 +244,19 @@ static bool is_connected_to(const struct uroce_qp *peer,
 	       uroce_pkeys_meet(peer->pkey, READ_ONCE(qp->pkey));
 }
 
+/*
+ * A kick that found sq.lock taken has set sq.again and returned. The queue is
+ * scheduled behind the unlock: a task that found the lock taken as well would
+ * return likewise.
+ */
+static void peer_goes_on(struct uroce_qp *peer)
+{
+	spin_lock_bh(&peer->resp.lock);
+	if (!peer->resp.dead)
+		uroce_send_later(peer);
+	spin_unlock_bh(&peer->resp.lock);
+}
+
 /* Returns true if @qp is armed. */
 static bool peer_hears(struct uroce_qp *peer, const struct uroce_qp *qp,
 		       enum ib_mig_state state)
@@ -252,11 +265,7 @@ static bool peer_hears(struct uroce_qp *peer, const struct uroce_qp *qp,
 
 	spin_lock_bh(&peer->sq.lock);
 	spin_lock(&peer->resp.lock);
-	if (peer->resp.dead)
-		goto unlock;
-	/* A kick that found sq.lock taken has set sq.again and returned. */
-	uroce_send_later(peer);
-	if (!is_connected_to(peer, qp))
+	if (peer->resp.dead || !is_connected_to(peer, qp))
 		goto unlock;
 	if (state == IB_MIG_REARM && peer->mig != IB_MIG_MIGRATED) {
 		WRITE_ONCE(peer->mig, IB_MIG_ARMED);
@@ -268,6 +277,7 @@ static bool peer_hears(struct uroce_qp *peer, const struct uroce_qp *qp,
 unlock:
 	spin_unlock(&peer->resp.lock);
 	spin_unlock_bh(&peer->sq.lock);
+	peer_goes_on(peer);
 	return arms;
 }
 
