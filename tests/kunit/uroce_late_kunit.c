@@ -305,6 +305,29 @@ static void late_and_due(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)sq->rnr_left, 2);
 }
 
+/* The callback of a former wait is late, and sets @due after this wait has started the timer again. */
+static void late_callback(struct kunit *test)
+{
+	struct host *h = test->priv;
+	struct uroce_sendq *sq;
+
+	host_again(test, IB_QPT_RC, 2);
+	wait_long(&h->b);
+	sq = &h->a.qp.qp->sq;
+	begin_wait(test, &h->a);
+	hrtimer_start(&sq->timer, ktime_set(1000, 0), HRTIMER_MODE_REL_SOFT);
+	WRITE_ONCE(sq->due, true);
+	uroce_send_run(h->a.qp.qp);
+	KUNIT_EXPECT_EQ(test, (int)sq->wait, (int)UROCE_WAIT_RNR);
+	KUNIT_EXPECT_EQ(test, (int)sq->rnr_left, 1);
+	hrtimer_cancel(&sq->timer);
+	uroce_send_run(h->a.qp.qp);
+	hrtimer_cancel(&sq->timer);
+	KUNIT_EXPECT_EQ(test, (int)sq->rnr_left, 0);
+	KUNIT_ASSERT_EQ(test, receive(&h->b, 0), 0);
+	expect_wc(test, &h->a, IB_WC_SUCCESS);
+}
+
 static struct kunit_case late_cases[] = {
 	KUNIT_CASE(late_own),
 	KUNIT_CASE(late_shared),
@@ -314,6 +337,7 @@ static struct kunit_case late_cases[] = {
 	KUNIT_CASE(late_resized),
 	KUNIT_CASE(late_retries),
 	KUNIT_CASE(late_and_due),
+	KUNIT_CASE(late_callback),
 	{}
 };
 

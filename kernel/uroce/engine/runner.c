@@ -115,12 +115,23 @@ void uroce_send_flush(struct uroce_qp *qp, u32 tail)
 }
 
 /*
+ * Has the timer of this wait fired? The callback of a former wait may have set
+ * @due after this wait had started the timer again. The end of a wait for the
+ * rate does not depend on the timer alone, see qp_rate().
+ */
+static bool send_is_due(struct uroce_sendq *sq)
+{
+	return READ_ONCE(sq->due) && (sq->wait == UROCE_WAIT_PACE ||
+				      !hrtimer_is_queued(&sq->timer));
+}
+
+/*
  * Is the wait over? A receive request of the peer (@word) ends it before the
  * timer fires, and the timer keeps running.
  */
 static bool send_may_go_on(struct uroce_sendq *sq)
 {
-	bool due = READ_ONCE(sq->due);
+	bool due = send_is_due(sq);
 
 	if (!due && !(sq->wait == UROCE_WAIT_RNR && READ_ONCE(sq->word)))
 		return false;
