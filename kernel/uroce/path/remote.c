@@ -529,7 +529,8 @@ void uroce_remote_begin(struct uroce_qp *qp, struct uroce_spare *spare)
 	spin_lock_bh(&qp->sq.lock);
 	spin_lock(&qp->resp.lock);
 	w->conn.pkey = qp->pkey;
-	qp->remote = w;
+	/* Packets are received without a lock. */
+	smp_store_release(&qp->remote, w);
 	spin_unlock(&qp->resp.lock);
 	spin_unlock_bh(&qp->sq.lock);
 }
