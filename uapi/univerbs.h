@@ -1619,6 +1619,23 @@ struct univ_cq_query {
 };
 
 /**
+ * struct univ_cq_notify - raises the event that was requested too late
+ * @hdr: head
+ * @handle: in
+ * @reserved: must be 0
+ *
+ * The process has armed the queue, and has found a completion that it had not
+ * polled. An event follows for a completion that is added after the queue was
+ * armed; this call raises it for the one that is there. It does nothing if the
+ * queue is not armed, and if it is armed for solicited completions only.
+ */
+struct univ_cq_notify {
+	struct univ_hdr hdr;
+	__u32 handle;
+	__u32 reserved;
+};
+
+/**
  * struct univ_srq_create - ibv_create_srq(3), ibv_create_srq_ex(3)
  * @hdr: head
  * @pd: in: handle
@@ -2524,6 +2541,7 @@ struct univ_event {
 #define UNIV_COUNTERS_READ	UNIV_IO(0x76) /* struct univ_counters_read */
 #define UNIV_COUNTERS_ATTACH	UNIV_IO(0x77) /* struct univ_counters_attach */
 #define UNIV_CQ_QUERY		UNIV_IO(0x78)	/* struct univ_cq_query */
+#define UNIV_CQ_NOTIFY		UNIV_IO(0x7b)	/* struct univ_cq_notify */
 #define UNIV_AH_MODIFY		UNIV_IO(0x79)	/* struct univ_ah_modify */
 #define UNIV_MR_SHARE		UNIV_IO(0x7a)	/* struct univ_mr_share */
 #define UNIV_FLOW_CREATE	UNIV_IO(0x60)	/* struct univ_flow_create */

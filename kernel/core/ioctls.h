@@ -99,6 +99,8 @@
 	X(MW_QUERY, mw_query, mw_query, offset, )			\
 	X(AH_QUERY, ah_query, ah_query, attr, )				\
 	X(CQ_QUERY, cq_query, cq_query, overrun, )			\
+	X(CQ_NOTIFY, cq_notify, cq_notify, reserved,			\
+	  R(cq_notify, reserved))					\
 	X(AH_MODIFY, ah_modify, ah_modify, attr,			\
 	  R(ah_modify, reserved) R(ah_modify, attr.reserved))		\
 	X(MR_SHARE, mr_share, mr_share, length, )			\

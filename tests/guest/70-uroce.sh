@@ -127,6 +127,7 @@ user_test wq_flags 200
 user_test api_event 120
 user_test api_rereg 60
 user_test api_states 60
+user_test armed_late 60
 # Datagrams are copied, with the header that a packet would have had.
 within_host() { UNIV_TEST_PEER=u0 program datagrams both_ways source_number; }
 run_test "uroce: datagrams within a host, and the headers that they show" 60 within_host

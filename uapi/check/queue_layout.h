@@ -62,6 +62,10 @@ AT(univ_cq_resize, map_offset, 40);
 AT(univ_cq_resize, map_length, 48);
 AT(univ_cq_resize, ring, 56);
 
+SIZE(univ_cq_notify, 40);
+AT(univ_cq_notify, hdr, 0);
+AT(univ_cq_notify, handle, 32);
+AT(univ_cq_notify, reserved, 36);
 SIZE(univ_cq_query, 64);
 AT(univ_cq_query, hdr, 0);
 AT(univ_cq_query, handle, 32);

@@ -93,11 +93,12 @@ struct univ_cq {
 	struct univ_ring_head *ring;	/* likewise */
 	struct univ_lock lock;
 	bool single_threaded;
-	uint32_t head;
+	uint32_t head;			/* as @cursor */
 	uint32_t mask;
 	/* Programs arm the queue while ibv_start_poll(3) holds @lock for them. */
 	struct univ_lock arm_lock;
 	uint32_t arm;			/* under @arm_lock */
+	uint32_t told;			/* @head when the program read an event */
 	struct univ_cqe *slots;
 	const struct univ_cqe *current;	/* between start_poll and end_poll */
 	struct univ_map map;

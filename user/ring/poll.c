@@ -48,7 +48,7 @@ static void wc_fill(struct ibv_wc *wc, const struct univ_cqe *cqe)
 /* Gives the slots of the completions before @head back to the kernel. */
 static inline void heads_set(struct univ_cq *cq, uint32_t head, univ_cq_cursor cursor)
 {
-	cq->head = head;
+	univ_store_relaxed(&cq->head, head);
 	univ_store_relaxed(&cq->cursor, cursor);
 	univ_cq_ring_consume(cq->ring, head);
 }
@@ -134,7 +134,7 @@ static __attribute__((noinline)) int poll_some(struct univ_cq *cq, int max, stru
 	if (max > 1 && univ_cursor_ready(next))
 		return poll_list(cq, max, wc);
 	wc_fill(wc, cqe);
-	cq->head = head;
+	univ_store_relaxed(&cq->head, head);
 	univ_store_relaxed(&cq->cursor, next);
 	univ_cq_ring_consume(cq->ring, head);
 	if (!cq->single_threaded && univ_unlikely(univ_unlock_quiet(&cq->lock)))
@@ -234,13 +234,60 @@ void univ_cq_forget(struct ibv_cq *ibv, uint32_t qp_num)
 			cqe_move(cq, to, from);
 	}
 	if (to != cq->head) {
-		cq->head = to;
+		univ_store_relaxed(&cq->head, to);
 		univ_store_relaxed(&cq->cursor, univ_cursor_make(cq->slots, cq->mask, to));
 		univ_cq_ring_consume(cq->ring, to);
 		if (cq->current)
-			cq->current = &cq->slots[to & cq->mask];
+			univ_store_relaxed(&cq->current, &cq->slots[to & cq->mask]);
 	}
 	univ_unlock(&cq->lock);
+}
+
+/*
+ * A completion that came between the last poll and the arming causes no event of its own. mlx5
+ * raises one, so some programs do not poll once more after they have armed the queue. A module
+ * that does not know the call leaves it at that.
+ */
+static __attribute__((noinline, cold)) void armed_late(struct univ_cq *cq)
+{
+	struct univ_cq_notify cmd = { .handle = cq->ibv.handle };
+	int before = errno;
+
+	univ_cmd_cq_notify_try(cq->ibv.context->cmd_fd, &cmd);
+	errno = before;
+}
+
+/* Between ibv_start_poll(3) and ibv_end_poll(3) the program has the completion at the cursor. */
+static bool any_waits(const struct univ_cq *cq, uint32_t head)
+{
+	if (univ_likely(!univ_load_relaxed(&cq->current)))
+		return univ_cursor_ready(univ_load_relaxed(&cq->cursor));
+	return univ_cursor_ready(univ_cursor_make(cq->slots, cq->mask, head + 1));
+}
+
+/*
+ * Do completions wait of which the program does not know? An event that it has read since it took
+ * the last one told it of them, and most programs arm the queue before they poll. An event counts
+ * for one arming. The lock for polling is not taken, so a thread that polls meanwhile may cause
+ * one event too many. Context: arm_lock, so that the ring is not replaced.
+ */
+static bool unknown_wait(struct univ_cq *cq)
+{
+	uint32_t head = univ_load_relaxed(&cq->head);
+	bool told = univ_load_relaxed(&cq->told) == head;
+
+	univ_store_relaxed(&cq->told, head - 1);
+	return !told && any_waits(cq, head);
+}
+
+/*
+ * The program has read an event of the queue. If the completions of the event were polled before,
+ * it tells nothing of later ones.
+ */
+void univ_cq_told(struct univ_cq *cq)
+{
+	if (univ_cursor_ready(univ_load_relaxed(&cq->cursor)))
+		univ_store_relaxed(&cq->told, univ_load_relaxed(&cq->head));
 }
 
 /*
@@ -252,12 +299,16 @@ int univ_req_notify_cq(struct ibv_cq *ibv, int solicited_only)
 {
 	struct univ_cq *cq = to_ucq(ibv);
 	uint32_t solicited = !!solicited_only;
+	bool late;
 
 	univ_lock(&cq->arm_lock);
 	if (solicited && !(cq->arm & 1) && univ_cq_ring_armed(cq->ring, cq->arm))
 		solicited = 0;
 	cq->arm = ((cq->arm | 1) + 1) | solicited;
 	univ_cq_ring_arm(cq->ring, cq->arm);
+	late = unknown_wait(cq);
 	univ_unlock(&cq->arm_lock);
+	if (univ_unlikely(late) && !solicited && cq->ibv.channel)
+		armed_late(cq);
 	return 0;
 }

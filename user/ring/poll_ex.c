@@ -15,7 +15,7 @@ static struct univ_cq *from_ex(struct ibv_cq_ex *cq)
 
 static void current_set(struct univ_cq *cq, const struct univ_cqe *cqe)
 {
-	cq->current = cqe;
+	univ_store_relaxed(&cq->current, cqe);
 	cq->ibv.status = (enum ibv_wc_status)cqe->status;
 	cq->ibv.wr_id = cqe->wr_id;
 	if (univ_unlikely(cqe->status != IBV_WC_SUCCESS))
@@ -25,8 +25,8 @@ static void current_set(struct univ_cq *cq, const struct univ_cqe *cqe)
 /* Gives the slot of the current completion back to the kernel. */
 static void current_release(struct univ_cq *cq)
 {
-	cq->current = NULL;
-	cq->head++;
+	univ_store_relaxed(&cq->current, NULL);
+	univ_store_relaxed(&cq->head, cq->head + 1);
 	univ_store_relaxed(&cq->cursor, univ_cursor_make(cq->slots, cq->mask, cq->head));
 	univ_cq_ring_consume(cq->ring, cq->head);
 }

@@ -33,6 +33,7 @@ void univ_cq_ex_init(struct univ_cq *cq);
 /* poll.c */
 int univ_poll_cq(struct ibv_cq *cq, int max, struct ibv_wc *wc);
 int univ_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+void univ_cq_told(struct univ_cq *cq);
 void univ_cq_forget(struct ibv_cq *cq, uint32_t qp_num);
 
 /* post_recv.c: ibv_wq.post_recv. Work queues have no bells. */

@@ -100,7 +100,8 @@
 	TRY(dm_try, UNIV_DM_ALLOC, univ_dm_alloc)						\
 	TRY(dm_export_try, UNIV_DM_EXPORT, univ_dm_export)					\
 	TRY(gid_table_try, UNIV_GID_TABLE, univ_gid_table)					\
-	TRY(async_set_try, UNIV_ASYNC_SET, univ_async_set)
+	TRY(async_set_try, UNIV_ASYNC_SET, univ_async_set)					\
+	TRY(cq_notify_try, UNIV_CQ_NOTIFY, univ_cq_notify)
 
 #define DECLARE(name, request, type, verb) int univ_cmd_##name(int fd, struct type *cmd);
 #define DECLARE_DESTROY(name, request, verb) int univ_cmd_##name(int fd, struct univ_destroy *cmd);

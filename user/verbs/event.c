@@ -82,6 +82,7 @@ UNIV_EXPORT int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq
 	if (event_read("ibv_get_cq_event", channel->fd, &event))
 		return -1;
 	*cq = cookie_object(&event);
+	univ_cq_told(to_ucq(*cq));
 	*cq_context = (*cq)->cq_context;
 	return 0;
 }

@@ -443,6 +443,26 @@ static int cq_moderate(struct univ_cq *cq, u16 count, u16 period)
 	return univ_cq_moderate(cq, count, period);
 }
 
+/* The event is that of a completion which is new for the process. */
+int univ_cq_notify_ioctl(struct univ_call *call, void *arg)
+{
+	struct univ_cq_notify *cmd = arg;
+	unsigned long flags;
+	struct univ_cq *cq;
+
+	cq = univ_cq_get(call->ctx, cmd->handle, &cmd->hdr);
+	if (IS_ERR(cq))
+		return PTR_ERR(cq);
+	spin_lock_irqsave(&cq->lock, flags);
+	if (!cq->closed) {
+		cq->fresh = true;
+		univ_cq_notify(cq);
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+	univ_object_put(&cq->obj);
+	return 0;
+}
+
 int univ_cq_moderate_ioctl(struct univ_call *call, void *arg)
 {
 	struct univ_cq_moderate *cmd = arg;

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Completions that come between the last poll and ibv_req_notify_cq(3) raise an event, as
+ * on mlx5: programs like UCX sleep without another poll.
+ */
+#include "raw.h"
+
+static struct pair p;
+
+static bool readable(int ms)
+{
+	struct pollfd pfd = { .fd = p.ch->fd, .events = POLLIN };
+
+	return poll(&pfd, 1, ms) == 1;
+}
+
+static void want_event(void)
+{
+	struct ibv_cq *cq = NULL;
+	void *context;
+
+	if (!CHECK(readable(WC_TIMEOUT), "no event"))
+		return;
+	NEED_OK(ibv_get_cq_event(p.ch, &cq, &context));
+	CHECK(cq == p.cq[1], "event of another queue");
+	ibv_ack_cq_events(cq, 1);
+}
+
+/* The completion of the send tells that the one of the receive is in its queue. */
+static void receive_one(void)
+{
+	struct ibv_wc wc;
+
+	CHECK_ERR(post_recv_at(&p, 1, 1, 0, 64), 0);
+	CHECK_ERR(post_send_at(&p, 0, 1, 0, 8, IBV_SEND_SIGNALED), 0);
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+}
+
+static void set_up(void)
+{
+	struct pair_want want = { .use_channel = 1 };
+
+	pair_open(&p, &want);
+}
+
+static void before_the_first_arming(void)
+{
+	struct ibv_wc wc;
+
+	set_up();
+	receive_one();
+	CHECK_ERR(ibv_req_notify_cq(p.cq[1], 0), 0);
+	want_event();
+	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	pair_close(&p);
+}
+
+static void after_a_poll(void)
+{
+	struct ibv_wc wc;
+
+	set_up();
+	for (int i = 0; i < 3; i++) {
+		WANT_EMPTY(p.cq[1]);
+		receive_one();
+		CHECK_ERR(ibv_req_notify_cq(p.cq[1], 0), 0);
+		want_event();
+		WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	}
+	CHECK_ERR(ibv_req_notify_cq(p.cq[1], 0), 0);
+	CHECK(!readable(50), "an event of an empty queue");
+	receive_one();
+	want_event();
+	pair_close(&p);
+}
+
+/* Most programs arm again before they poll. A second event would cost them a system call each time. */
+static void after_an_event(void)
+{
+	struct ibv_wc wc;
+
+	set_up();
+	CHECK_ERR(ibv_req_notify_cq(p.cq[1], 0), 0);
+	for (int i = 0; i < 3; i++) {
+		receive_one();
+		want_event();
+		CHECK_ERR(ibv_req_notify_cq(p.cq[1], 0), 0);
+		CHECK(!readable(50), "a second event for a completion");
+		WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	}
+	/* The event counts for one arming. */
+	receive_one();
+	want_event();
+	CHECK_ERR(ibv_req_notify_cq(p.cq[1], 0), 0);
+	CHECK_ERR(ibv_req_notify_cq(p.cq[1], 0), 0);
+	want_event();
+	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	pair_close(&p);
+}
+
+/*
+ * The completion of an event was polled before the event was read, as UCX does: the event tells
+ * nothing of the completion that follows.
+ */
+static void after_a_stale_event(void)
+{
+	struct ibv_wc wc;
+
+	set_up();
+	CHECK_ERR(ibv_req_notify_cq(p.cq[1], 0), 0);
+	for (int i = 0; i < 3; i++) {
+		receive_one();
+		WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+		want_event();
+		WANT_EMPTY(p.cq[1]);
+		receive_one();
+		CHECK_ERR(ibv_req_notify_cq(p.cq[1], 0), 0);
+		want_event();
+		WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+		CHECK_ERR(ibv_req_notify_cq(p.cq[1], 0), 0);
+	}
+	pair_close(&p);
+}
+
+/*
+ * Between ibv_start_poll(3) and ibv_end_poll(3), the program has the current completion already,
+ * but not the one behind it. Within a host, requests complete before they are posted.
+ */
+static void while_reading(void)
+{
+	struct ibv_cq_init_attr_ex init = { .cqe = 16 };
+	struct ibv_poll_cq_attr attr = {};
+	struct ibv_cq *got = NULL;
+	struct ibv_cq_ex *cq;
+	void *context;
+
+	pair_open(&p, &(struct pair_want) { .stay_reset = 1, .use_channel = 1 });
+	init.channel = p.ch;
+	cq = ibv_create_cq_ex(p.dev.ctx, &init);
+	NEED_PTR(cq, "create_cq_ex");
+	pair_replace_cq(&p, ibv_cq_ex_to_cq(cq));
+	CHECK_ERR(post_rdma(&p, 0, 1, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	NEED_OK(ibv_start_poll(cq, &attr));
+	CHECK_ERR(ibv_req_notify_cq(p.cq[0], 0), 0);
+	CHECK(!readable(50), "an event of the completion that is being read");
+	CHECK_ERR(post_rdma(&p, 0, 2, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	NEED(readable(WC_TIMEOUT), "no event of the next completion");
+	CHECK_ERR(post_rdma(&p, 0, 3, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	NEED_OK(ibv_get_cq_event(p.ch, &got, &context));
+	NEED_OK(ibv_next_poll(cq));
+	CHECK_ERR(ibv_req_notify_cq(p.cq[0], 0), 0);
+	CHECK(readable(WC_TIMEOUT), "no event of the completion behind the current one");
+	NEED_OK(ibv_get_cq_event(p.ch, &got, &context));
+	ibv_end_poll(cq);
+	ibv_ack_cq_events(p.cq[0], 2);
+	pair_close(&p);
+}
+
+/* It is not known whether the completion that waits was a solicited one. */
+static void for_solicited(void)
+{
+	struct ibv_wc wc;
+
+	set_up();
+	receive_one();
+	CHECK_ERR(ibv_req_notify_cq(p.cq[1], 1), 0);
+	CHECK(!readable(50), "an event of a completion that was not solicited");
+	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	pair_close(&p);
+}
+
+/* The call itself: the event comes once, and only if the queue is armed. */
+static void call(void)
+{
+	struct univ_cq_notify arg = {};
+	struct ibv_wc wc;
+
+	set_up();
+	arg.handle = p.cq[1]->handle;
+	CHECK_ERR(raw_call(p.dev.ctx->cmd_fd, UNIV_CQ_NOTIFY, &arg), 0);
+	CHECK(!readable(50), "an event of a queue that is not armed");
+	CHECK_ERR(ibv_req_notify_cq(p.cq[1], 0), 0);
+	CHECK_ERR(raw_call(p.dev.ctx->cmd_fd, UNIV_CQ_NOTIFY, &arg), 0);
+	want_event();
+	CHECK_ERR(raw_call(p.dev.ctx->cmd_fd, UNIV_CQ_NOTIFY, &arg), 0);
+	CHECK(!readable(50), "a second event");
+	arg.handle = 12345;
+	CHECK_ERR(raw_call(p.dev.ctx->cmd_fd, UNIV_CQ_NOTIFY, &arg), EINVAL);
+	WANT_EMPTY(p.cq[1]);
+	receive_one();
+	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	pair_close(&p);
+}
+
+static const struct test_case cases[] = {
+	{ "before_the_first_arming", before_the_first_arming },
+	{ "after_a_poll", after_a_poll },
+	{ "after_an_event", after_an_event },
+	{ "after_a_stale_event", after_a_stale_event },
+	{ "while_reading", while_reading },
+	{ "for_solicited", for_solicited },
+	{ "call", call },
+};
+
+TEST_MAIN("armed_late", cases, 60)
