@@ -37,18 +37,25 @@ same_by_both() {
 
 run_test "by copying as by packets: all exchanges" 200 same_by_both
 
-# Both paths use one function to check the rights of a peer, but each calls it in its own way.
-# by_packets PROGRAM...: runs the programs by packets.
-by_packets() {
-	local before after name
+# over_packets COMMAND...: runs it while queue pairs of one host send by packets, which have to be used.
+over_packets() {
+	local before
 	echo 0 >/sys/module/uroce/parameters/local
 	before=$(packets)
+	"$@" || return
+	[ "$before" != "$(packets)" ] || { echo "no packets were used"; return 1; }
+}
+
+programs() {
+	local name
 	for name; do
 		program "$name" || return
 	done
-	after=$(packets)
-	[ "$before" != "$after" ] || { echo "no packets were used"; return 1; }
 }
+
+# Both paths use one function to check the rights of a peer, but each calls it in its own way.
+# by_packets PROGRAM...: runs the programs by packets.
+by_packets() { over_packets programs "$@"; }
 
 by_copying() {
 	echo 1 >/sys/module/uroce/parameters/local
@@ -62,31 +69,13 @@ states_by_packets() {
 }
 
 # A peer on another host reports only a status; these are checks of the local requests.
-own_mistakes_by_packets() {
-	local before
-	echo 0 >/sys/module/uroce/parameters/local
-	before=$(packets)
-	program mistakes_uroce bind_refused bind_unknown_region bind_twice invalidate_region datagram_too_long lost_before || return
-	[ "$before" != "$(packets)" ] || { echo "no packets were used"; return 1; }
+own_mistakes() {
+	program mistakes_uroce bind_refused bind_unknown_region bind_twice invalidate_region datagram_too_long lost_before
 }
 
 # The responder for packets checks keys and lengths, and reports its first message, in code of its own.
-refused_by_packets() {
-	local before
-	echo 0 >/sys/module/uroce/parameters/local
-	before=$(packets)
-	program bad_requests remote_keys remote_rights receive_too_small && program api_event established && program api_rc uc_all ||
-		return
-	[ "$before" != "$(packets)" ] || { echo "no packets were used"; return 1; }
-}
-
-# The sender is the same queue pair, and may be flushed before it learns of a receive ring that is wrong as a whole.
-lying_receive_by_packets() {
-	local before
-	echo 0 >/sys/module/uroce/parameters/local
-	before=$(packets)
-	program ring_lies recv_pieces || return
-	[ "$before" != "$(packets)" ] || { echo "no packets were used"; return 1; }
+refused() {
+	program bad_requests remote_keys remote_rights receive_too_small && program api_event established && program api_rc uc_all
 }
 
 # Requests and responses are lost, and each request is still executed exactly once.
@@ -111,14 +100,15 @@ run_test "by packets: XRC (adv13)" 500 by_packets xrc xrc_ops bad_xrc
 run_test "by packets: resized shared receive queues" 200 by_packets srq_resize
 run_test "by copying: partitions" 100 by_copying pkeys
 run_test "by packets: resized queue pairs" 200 by_packets qp_resize
-run_test "by packets: a receive request with too many pieces" 60 lying_receive_by_packets
+# The sender is the same queue pair, and may be flushed before it learns of a receive ring that is wrong as a whole.
+run_test "by packets: a receive request with too many pieces" 60 over_packets program ring_lies recv_pieces
 run_test "by packets: partitions" 100 by_packets pkeys
 run_test "by packets: completion counters" 100 by_packets api_cntr
 run_test "by packets: time stamps" 150 by_packets api_cq_ex
 run_test "by packets: on-demand paging" 500 by_packets odp odp_advice odp_traffic
 run_test "by packets: SQE" 100 states_by_packets
-run_test "by packets: wrong keys and short receives are refused, and the first message raises an event" 100 refused_by_packets
-run_test "by packets: mistakes of the requester are explained" 60 own_mistakes_by_packets
+run_test "by packets: wrong keys and short receives are refused, and the first message raises an event" 100 over_packets refused
+run_test "by packets: mistakes of the requester are explained" 60 over_packets own_mistakes
 run_test "by packets: atomic writes (adv22)" 100 by_packets atomic_write
 run_test "by packets, some of which are lost: atomic writes" 200 atomic_writes_among_losses
 run_test "by packets: flushes" 100 by_packets flush
