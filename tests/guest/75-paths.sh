@@ -101,7 +101,7 @@ run_test "by packets: resized shared receive queues" 200 by_packets srq_resize
 run_test "by copying: partitions" 100 by_copying pkeys
 run_test "by packets: resized queue pairs" 200 by_packets qp_resize
 # The sender is the same queue pair, and may be flushed before it learns of a receive ring that is wrong as a whole.
-run_test "by packets: a receive request with too many pieces" 60 over_packets program ring_lies recv_pieces
+run_test "by packets: too many pieces of a receive request, and too little room for an atomic" 60 over_packets program ring_lies recv_pieces send_atomic
 run_test "by packets: partitions" 100 by_packets pkeys
 run_test "by packets: completion counters" 100 by_packets api_cntr
 run_test "by packets: time stamps" 150 by_packets api_cq_ex

@@ -129,11 +129,55 @@ static void recv_pieces(void)
 	tear_down();
 }
 
+/*
+ * An atomic returns 8 bytes, and both pieces together have room for less, @first + @second. The
+ * library refuses such a request before it publishes it. A device must change no memory.
+ */
+static void short_atomic(uint8_t opcode, uint32_t first, uint32_t second)
+{
+	struct univ_send_wr *wr;
+	struct univ_cqe cqe;
+
+	set_up();
+	memset(env.mem, 0x5a, PAGE);
+	wr = write_good();
+	wr->opcode = opcode;
+	wr->atomic.compare_add = 0x5a5a5a5a5a5a5a5a;
+	wr->atomic.swap = 1;
+	wr->count = 2;
+	wr->sge[0].length = first;
+	wr->sge[1] = (struct univ_sge){ (uintptr_t)env.mem + PAGE / 4, second, env.mr.lkey };
+	raw_publish(env.fd, &env.qp.sq, env.qp.handle, UNIV_KICK_SEND);
+	if (on_uroce())
+		want_error("too little room", IBV_WC_LOC_LEN_ERR, UNIV_REASON_ATOMIC);
+	else if (CHECK(raw_wait(&env.cq, &cqe, WC_TIMEOUT), "no completion"))
+		CHECK(cqe.status, "an atomic succeeds with too little room");
+	for (uint32_t i = 0; i < PAGE; i++)
+		if (!CHECK(env.mem[i] == 0x5a, "opcode %u, room for %u and %u bytes: byte %u is %#x",
+			   opcode, first, second, i, env.mem[i]))
+			break;
+	tear_down();
+}
+
+static void send_atomic(void)
+{
+	static const uint8_t opcodes[] = {
+		UNIV_WR_ATOMIC_FETCH_AND_ADD, UNIV_WR_ATOMIC_CMP_AND_SWP,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(opcodes); i++) {
+		short_atomic(opcodes[i], 0, 0);
+		short_atomic(opcodes[i], 7, 0);
+		short_atomic(opcodes[i], 3, 4);
+	}
+}
+
 static const struct test_case cases[] = {
 	{ "send_tail", send_tail },
 	{ "send_pieces", send_pieces },
 	{ "send_one_piece_more", send_one_piece_more },
 	{ "send_inline", send_inline },
+	{ "send_atomic", send_atomic },
 	{ "recv_tail", recv_tail },
 	{ "recv_pieces", recv_pieces },
 };
