@@ -207,6 +207,97 @@ static void checksums(void)
 	wire_close(&w);
 }
 
+#define IPV6_PORT 5005
+
+/* A frame with a packet of IPv6 that has @room bytes behind its header, and @pad more bytes. */
+static uint32_t make_ipv6(struct wire *w, uint8_t proto, uint32_t room, uint32_t pad)
+{
+	uint32_t len = HDR + sizeof(struct ip6_hdr) + room + pad;
+	struct ip6_hdr *ip = (void *)(w->frame + HDR);
+	struct udphdr *ports = (void *)(ip + 1);
+
+	make_frame(w->frame, group, w->near.mac, ETH_P_IPV6, len);
+	ip->ip6_flow = htobe32(6u << 28);
+	ip->ip6_plen = htobe16((uint16_t)room);
+	ip->ip6_nxt = proto;
+	ip->ip6_hlim = 9;
+	fill(ip->ip6_src.s6_addr, 16, 1);
+	fill(ip->ip6_dst.s6_addr, 16, 2);
+	fill((uint8_t *)ports, room + pad, room);
+	ports->dest = htobe16(IPV6_PORT);
+	if (proto == IPPROTO_UDP)
+		ports->len = htobe16((uint16_t)room);
+	else
+		((uint8_t *)ports)[12] = 5 << 4;
+	return len;
+}
+
+/* The place of the checksum in the header of TCP or UDP. */
+static uint8_t *sum_of(uint8_t *frame, uint8_t proto)
+{
+	return frame + HDR + sizeof(struct ip6_hdr) + (proto == IPPROTO_TCP ? 16 : 6);
+}
+
+static bool sum_right_ipv6(const uint8_t *frame, uint8_t proto)
+{
+	const struct ip6_hdr *ip = (const void *)(frame + HDR);
+	uint32_t room = be16toh(ip->ip6_plen), pseudo = add_up(proto + room, &ip->ip6_src, 32);
+
+	return add_up(pseudo, ip + 1, room) == 0xffff;
+}
+
+/* Post @len bytes for a checksum. They arrive with the right one, and are otherwise as they were. */
+static void want_sum_ipv6(struct wire *w, struct station *other, uint8_t proto, uint32_t len)
+{
+	uint8_t *sum = sum_of(w->frame, proto), bytes[SLOT];
+	struct got got;
+
+	send_frame_flags(other, w->frame, len, IBV_SEND_IP_CSUM);
+	if (!CHECK(take(&w->near, &got, WC_TIMEOUT) && got.len == len, "protocol %u: %u bytes are lost", proto, len))
+		return;
+	CHECK(got.sums_ok, "protocol %u, %u bytes: the flag is missing", proto, len);
+	CHECK(sum_right_ipv6(got.bytes, proto), "protocol %u, %u bytes: the checksum is wrong", proto, len);
+	memcpy(sum, got.bytes + (sum - w->frame), 2);
+	CHECK(!memcmp(got.bytes, w->frame, len), "protocol %u, %u bytes: other bytes have changed", proto, len);
+	give_back(&w->near, &got);
+	while (recv(w->fd, bytes, sizeof(bytes), 0) > 0)
+		if (!memcmp(bytes, w->frame, HDR + 24))
+			break;
+	CHECK(!memcmp(bytes, w->frame, len), "protocol %u, %u bytes: other bytes on the wire", proto, len);
+}
+
+/* IPv6 has no checksum of its own. UDP over IPv6 must have one, and 0 would mean that it has none. */
+static void checksums_ipv6(void)
+{
+	static const uint8_t protos[] = { IPPROTO_UDP, IPPROTO_TCP };
+	struct flow_attr flow[2];
+	struct ibv_flow *made[2];
+	struct station other;
+	struct wire w;
+	uint32_t len;
+
+	wire_open_flags(&w, 0, ETH_P_IPV6);
+	station_open(&other, 0);
+	for (int i = 0; i < 2; i++) {
+		flow[i] = flow_of(IBV_FLOW_ATTR_NORMAL, 0);
+		spec_port(&flow[i], i ? IBV_FLOW_SPEC_TCP : IBV_FLOW_SPEC_UDP, IPV6_PORT);
+		made[i] = flow_create(&w.near, &flow[i]);
+		for (uint32_t n = 0; n < 4; n++)
+			want_sum_ipv6(&w, &other, protos[i], make_ipv6(&w, protos[i], 20 + n, n));
+	}
+	/* With the checksum of the first packet as payload, the sum of the second one is 0. */
+	len = make_ipv6(&w, IPPROTO_UDP, 20, 0);
+	memset(w.frame + len - 2, 0, 2);
+	want_sum_ipv6(&w, &other, IPPROTO_UDP, len);
+	memcpy(w.frame + len - 2, sum_of(w.frame, IPPROTO_UDP), 2);
+	want_sum_ipv6(&w, &other, IPPROTO_UDP, len);
+	CHECK(!memcmp(sum_of(w.frame, IPPROTO_UDP), "\xff\xff", 2), "the checksum 0 is not sent as 0xffff");
+	for (int i = 0; i < 2; i++)
+		CHECK_ERR(ibv_destroy_flow(made[i]), 0);
+	side_close(&other.s);
+	wire_close(&w);
+}
+
 static void want_super(struct wire *w, uint32_t count)
 {
 	struct got got;
@@ -371,6 +462,7 @@ static const struct test_case cases[] = {
 	{ "specs_empty", specs_empty },
 	{ "vlans", vlans },
 	{ "checksums", checksums },
+	{ "checksums_ipv6", checksums_ipv6 },
 	{ "super_packets", super_packets },
 	{ "lying_sums", lying_sums },
 	{ "sums_beyond", sums_beyond },
