@@ -39,13 +39,18 @@ static void acknowledge(uint32_t psn)
 	packet_send(&p);
 }
 
+static uint64_t repeated_packets(void)
+{
+	return hw_counter(dev_wanted(), "selective_repeat");
+}
+
 /*
  * The peer asks for packets again and again, and claims to hold some that were never sent. It
  * gets a limited number of packets, and nothing completes.
  */
 static void forged_gaps(void)
 {
-	uint64_t before = hw_counter(dev_wanted(), "selective_repeat"), repeated;
+	uint64_t before = repeated_packets(), repeated;
 	struct ibv_wc wc;
 
 	restart();
@@ -57,7 +62,7 @@ static void forged_gaps(void)
 		name_held(1, 0, 4 * (random_next() % 10));
 	}
 	CHECK(wait_wc(env.cq, &wc, 50) == 0, "a completion, %s", ibv_wc_status_str(wc.status));
-	repeated = hw_counter(dev_wanted(), "selective_repeat") - before;
+	repeated = repeated_packets() - before;
 	CHECK(repeated && repeated <= 40, "%llu packets were repeated",
 	      (unsigned long long)repeated);
 	acknowledge(PSN + 3);
@@ -113,9 +118,40 @@ static void behind_a_gap(void)
 	restart();
 }
 
+/*
+ * A NAK whose map is too short or too long is dropped, although its first bits name a packet. A
+ * good NAK is obeyed afterwards.
+ */
+static void wrong_lengths(void)
+{
+	static const uint32_t lengths[] = { 0, 4, 16, 20, 28, 32, 1000 };
+	uint64_t before = repeated_packets(), naks = hw_counter(dev_wanted(), "rcvd_nak");
+	struct ibv_wc wc;
+
+	restart();
+	for (int i = 0; i < 4; i++)
+		ask_send();
+	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
+		name_held(2, 0, lengths[i]);
+		packets_arrived();
+		CHECK(repeated_packets() == before, "a map of %u bytes is obeyed", 8 + lengths[i]);
+	}
+	CHECK(hw_counter(dev_wanted(), "rcvd_nak") == naks, "a map of a wrong length is taken for a NAK");
+	CHECK(!ibv_poll_cq(env.cq, 1, &wc), "a completion, %s", ibv_wc_status_str(wc.status));
+	name_held(2, 0, 24);
+	packets_arrived();
+	CHECK(repeated_packets() == before + 2, "%llu packets were repeated instead of 2",
+	      (unsigned long long)(repeated_packets() - before));
+	acknowledge(PSN + 3);
+	for (int i = 0; i < 4; i++)
+		WANT_WC(env.cq, &wc, IBV_WC_SUCCESS);
+	restart();
+}
+
 static const struct test_case cases[] = {
 	{ "open", open_all },
 	{ "forged_gaps", forged_gaps },
+	{ "wrong_lengths", wrong_lengths },
 	{ "behind_a_gap", behind_a_gap },
 	{ "close", close_all },
 };
