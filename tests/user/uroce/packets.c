@@ -467,6 +467,38 @@ static uint64_t sent_packets(void)
 	return hw_counter(dev_wanted(), "sent_pkts");
 }
 
+/* A read of the first 64 bytes of the room, as @psn. Returns how many packets answer it. */
+static uint64_t answers_to_read(uint32_t psn, uint32_t rkey)
+{
+	uint64_t before = sent_packets();
+	struct packet p;
+
+	packet_begin(&p, READ_REQUEST, psn, 0);
+	packet_reth(&p, (uintptr_t)room(), rkey, 64);
+	packet_send(&p);
+	packets_arrived();
+	return sent_packets() - before;
+}
+
+/*
+ * The peer repeats a read, of which it may have lost the response. It is answered again while the
+ * region is registered, and is ignored afterwards.
+ */
+static void read_of_gone_region(void)
+{
+	struct ibv_mr *mr = ibv_reg_mr(env.pd, room(), ROOM, ALL_ACCESS);
+	uint32_t psn = env.psn++, rkey;
+
+	NEED(mr, "reg_mr: %s", why_text());
+	rkey = mr->rkey;
+	CHECK(answers_to_read(psn, rkey) == 1, "a read is not answered");
+	CHECK(answers_to_read(psn, rkey) == 1, "a repeated read is not answered");
+	CHECK(answers_to_read(psn, rkey ^ 1) == 0, "a repeated read is answered with another key");
+	CHECK_ERR(ibv_dereg_mr(mr), 0);
+	CHECK(answers_to_read(psn, rkey) == 0, "a repeated read is answered without its region");
+	want_ignored("repeated read", 0);
+}
+
 /*
  * The peer reads more than may be under way at once, over a slow network that the script
  * makes. When the queue pair enters the error state, the rest of the response is not sent.
@@ -550,6 +582,7 @@ static const struct test_case cases[] = {
 	{ "wrong_psn", wrong_psn },
 	{ "strangers", strangers },
 	{ "forged_answers", forged_answers },
+	{ "read_of_gone_region", read_of_gone_region },
 	{ "read_ends", read_ends },
 	{ "random_bytes", random_bytes },
 	{ "close", close_all },
