@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <poll.h>
 
+#include <infiniband/univerbs_verbs.h>
+
 #include "testlib.h"
 
 #define ALL "1000000"
@@ -397,6 +399,60 @@ static void each_verb(void)
 	dev_close(&dev);
 }
 
+/* The verbs for datagrams and XRC, and those that resize a queue, fail once and then succeed. */
+static void other_verbs(void)
+{
+	struct ibv_xrcd_init_attr domain = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = -1, .oflags = O_CREAT,
+	};
+	union ibv_gid group = { .raw = { 0xff, 0x0e, [15] = 0x77 } };
+	struct ibv_qp_attr room = { .cap = { .max_send_wr = 500, .max_recv_wr = 500 } };
+	struct ibv_srq_attr longer = { .max_wr = 500 };
+	struct ibv_ah_attr address;
+	struct ibv_xrcd *xrcd;
+	struct pair p, rc;
+	struct ibv_ah *ah;
+
+	pair_open(&p, &(struct pair_want){ .type = IBV_QPT_UD });
+	pair_open(&rc, &(struct pair_want){ .use_srq = 1 });
+	set("verb open_xrcd verb_errno ENFILE");
+	CHECK_NULL(ibv_open_xrcd(p.dev.ctx, &domain), ENFILE);
+	xrcd = ibv_open_xrcd(p.dev.ctx, &domain);
+	NEED_PTR(xrcd, "open_xrcd");
+	ah_attr_to(&p.dev, &address);
+	set("verb create_ah verb_errno EHOSTUNREACH");
+	CHECK_NULL(ibv_create_ah(p.pd, &address), EHOSTUNREACH);
+	ah = ibv_create_ah(p.pd, &address);
+	NEED_PTR(ah, "create_ah");
+	/* The core tries the new address by creating an address handle before it modifies this one. */
+	for (int at = 1; at <= 2; at++) {
+		set("verb create_ah verb_at %d verb_errno EHOSTUNREACH", at);
+		CHECK_ERR(univerbs_modify_ah(ah, &address), EHOSTUNREACH);
+	}
+	CHECK_ERR(univerbs_modify_ah(ah, &address), 0);
+	set("verb attach_mcast verb_errno ENOSPC");
+	CHECK_ERR(ibv_attach_mcast(p.qp[0], &group, 0), ENOSPC);
+	CHECK_ERR(ibv_detach_mcast(p.qp[0], &group, 0), EINVAL);
+	CHECK_ERR(ibv_attach_mcast(p.qp[0], &group, 0), 0);
+	set("verb modify_qp verb_errno EAGAIN");
+	CHECK_ERR(ibv_modify_qp(p.qp[0], &room, IBV_QP_CAP), EAGAIN);
+	CHECK(pair_works(&p), "a queue pair that was not resized");
+	CHECK_ERR(ibv_modify_qp(p.qp[0], &room, IBV_QP_CAP), 0);
+	CHECK(pair_works(&p), "a queue pair that was resized");
+	set("verb modify_srq verb_errno EBUSY");
+	CHECK_ERR(ibv_modify_srq(rc.srq, &longer, IBV_SRQ_MAX_WR), EBUSY);
+	CHECK(pair_works(&rc), "a shared receive queue that was not resized");
+	CHECK_ERR(ibv_modify_srq(rc.srq, &longer, IBV_SRQ_MAX_WR), 0);
+	CHECK(pair_works(&rc), "a shared receive queue that was resized");
+	clear();
+	CHECK_ERR(ibv_detach_mcast(p.qp[0], &group, 0), 0);
+	CHECK_ERR(ibv_destroy_ah(ah), 0);
+	CHECK_ERR(ibv_close_xrcd(xrcd), 0);
+	pair_close(&rc);
+	pair_close(&p);
+}
+
 static const struct test_case cases[] = {
 	{ "rnr", rnr },
 	{ "remote_error", remote_error },
@@ -414,6 +470,7 @@ static const struct test_case cases[] = {
 	{ "numbered_of_one_queue_pair", numbered_of_one_queue_pair },
 	{ "verb_fails", verb_fails },
 	{ "each_verb", each_verb },
+	{ "other_verbs", other_verbs },
 };
 
 TEST_MAIN("faults", cases, 60)
