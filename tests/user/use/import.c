@@ -69,8 +69,11 @@ static struct ibv_context *imported(int sock)
 	return ctx;
 }
 
-/* A port event has no @qp. Other port events may come before it. */
-static void expect_event(struct ibv_context *ctx, enum ibv_event_type type, struct ibv_qp *qp)
+/*
+ * @object: the queue pair or the shared receive queue; a port event has none. Other port events
+ * may come before it.
+ */
+static void expect_event(struct ibv_context *ctx, enum ibv_event_type type, const void *object)
 {
 	struct pollfd pfd = { .fd = ctx->async_fd, .events = POLLIN };
 	struct ibv_async_event event;
@@ -80,7 +83,7 @@ static void expect_event(struct ibv_context *ctx, enum ibv_event_type type, stru
 		ibv_ack_async_event(&event);
 		if (event.event_type != type)
 			continue;
-		CHECK(qp ? event.element.qp == qp : event.element.port_num == PORT,
+		CHECK(object ? event.element.qp == object : event.element.port_num == PORT,
 		      "%s of another object", ibv_event_type_str(type));
 		return;
 	}
@@ -277,6 +280,63 @@ static void domain_first(void)
 	pair_close(&p);
 }
 
+/* Send a message of no bytes from a queue pair to itself. */
+static void send_nothing(struct ibv_qp *qp, struct ibv_cq *cq)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED }, *bad;
+	struct ibv_wc wc;
+
+	NEED_OK(ibv_post_send(qp, &wr, &bad));
+	for (int i = 0; i < 2; i++)
+		WANT_WC(cq, &wc, IBV_WC_SUCCESS);
+}
+
+/*
+ * The limit of a shared receive queue is reported to the context that has created the queue, and
+ * not to the opener.
+ */
+static void srq_limit(void)
+{
+	struct ibv_srq_init_attr srq_init = { .attr = { .max_wr = 8, .max_sge = 1 } };
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .cap = { 4, 0, 1, 0, 0 } };
+	struct ibv_srq_attr limit = { .srq_limit = 2 };
+	struct pollfd readable = { .events = POLLIN };
+	struct ibv_recv_wr recv = { 0 }, *bad;
+	struct test_dev opener, dev;
+	struct ibv_pd *pd;
+
+	dev_open(&opener);
+	dev = opener;
+	dev.ctx = ibv_import_device(dup(opener.ctx->cmd_fd));
+	NEED(dev.ctx, "import_device: %s; %s", err_name(errno), why_text());
+	pd = ibv_alloc_pd(dev.ctx);
+	NEED_PTR(pd, "alloc_pd");
+	init.send_cq = init.recv_cq = ibv_create_cq(dev.ctx, 16, NULL, NULL, 0);
+	NEED_PTR(init.send_cq, "create_cq");
+	init.srq = ibv_create_srq(pd, &srq_init);
+	NEED_PTR(init.srq, "create_srq");
+	struct ibv_qp *qp = ibv_create_qp(pd, &init);
+
+	NEED_PTR(qp, "create_qp");
+	qp_connect(&dev, qp, qp->qp_num, NULL);
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < 2; i++)
+			NEED_OK(ibv_post_srq_recv(init.srq, &recv, &bad));
+		CHECK_ERR(ibv_modify_srq(init.srq, &limit, IBV_SRQ_LIMIT), 0);
+		send_nothing(qp, init.send_cq);
+		expect_event(dev.ctx, IBV_EVENT_SRQ_LIMIT_REACHED, init.srq);
+		send_nothing(qp, init.send_cq);
+	}
+	readable.fd = opener.ctx->async_fd;
+	CHECK(!poll(&readable, 1, 0), "an event of the imported context's queue");
+	CHECK_ERR(ibv_destroy_qp(qp), 0);
+	CHECK_ERR(ibv_destroy_srq(init.srq), 0);
+	CHECK_ERR(ibv_destroy_cq(init.send_cq), 0);
+	CHECK_ERR(ibv_dealloc_pd(pd), 0);
+	CHECK_ERR(ibv_close_device(dev.ctx), 0);
+	dev_close(&opener);
+}
+
 static void link_set(const char *name, bool up)
 {
 	struct ifreq req = { 0 };
@@ -397,6 +457,7 @@ static const struct test_case cases[] = {
 	{ "two_processes", two_processes },
 	{ "mistakes", mistakes },
 	{ "domain_first", domain_first },
+	{ "srq_limit", srq_limit },
 	{ "port_events", port_events },
 	{ "one_reader", one_reader },
 	{ "other_types", other_types },
