@@ -5,6 +5,8 @@
  * counters.
  */
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include "raw.h"
 #include "xrc.h"
 
 #define ROUNDS 24
@@ -222,6 +224,91 @@ static void in_line(void)
 	end_of(pid);
 }
 
+/* Does the thread @tid of the process @pid sleep in an ioctl? */
+static bool sleeps_in_call(pid_t pid, pid_t tid)
+{
+	char path[64];
+	int call = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, tid);
+	f = fopen(path, "r");
+	NEED(f, "%s: %s", path, err_name(errno));
+	/* A thread that runs has the word "running" instead of a number. */
+	if (fscanf(f, "%d", &call) != 1)
+		call = -1;
+	fclose(f);
+	return call == SYS_ioctl;
+}
+
+static pid_t resolver;
+static int resolved;
+
+static void *resolve(void *arg)
+{
+	(void)arg;
+	__atomic_store_n(&resolver, gettid(), __ATOMIC_RELEASE);
+	qp_to_nobody(&line.dev, line.qp[0]);
+	__atomic_store_n(&resolved, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static bool is_resolved(void)
+{
+	return __atomic_load_n(&resolved, __ATOMIC_ACQUIRE);
+}
+
+static void destroyer(void)
+{
+	struct univ_destroy arg = { .handle = line.qp[0]->handle };
+
+	raw_call(line.dev.ctx->cmd_fd, UNIV_QP_DESTROY, &arg);
+}
+
+/* Return false if the other call has ended too early for the test. */
+static bool kill_destroyer(void)
+{
+	struct pair_want want = { .stay_reset = 1 };
+	bool early, in_time;
+	pthread_t t;
+	pid_t pid;
+
+	resolver = resolved = 0;
+	pair_open(&line, &want);
+	NEED_OK(qp_to_init(line.qp[0]));
+	NEED(!pthread_create(&t, NULL, resolve, NULL), "pthread_create");
+	while (!__atomic_load_n(&resolver, __ATOMIC_ACQUIRE) || !sleeps_in_call(getpid(), resolver))
+		if (is_resolved())
+			break;
+	early = is_resolved();
+	pid = begin(destroyer);
+	while (!early && !is_resolved() && !sleeps_in_call(pid, pid))
+		;
+	early |= is_resolved();
+	kill(pid, SIGKILL);
+	NEED(waitpid(pid, NULL, 0) == pid, "waitpid: %s", err_name(errno));
+	in_time = !is_resolved();
+	pthread_join(t, NULL);
+	if (!early) {
+		CHECK(in_time, "the killed process has waited for the call of another one");
+		CHECK_ERR(qp_to_state(line.qp[0], IBV_QPS_RESET), 0);
+		pair_close(&line);
+	}
+	return !early;
+}
+
+/*
+ * A process is killed while it waits to destroy a queue pair that a call of another process holds.
+ * It ends at once, and the queue pair is there again.
+ */
+static void while_destroying(void)
+{
+	for (int i = 0; i < 5; i++)
+		if (kill_destroyer())
+			return;
+	FAIL("the call that holds the queue pair was always too fast");
+}
+
 static void works_after(void)
 {
 	struct pair p;
@@ -237,6 +324,7 @@ static const struct test_case cases[] = {
 	{ "two_at_once", two_at_once },
 	{ "shared_after_fork", shared_after_fork },
 	{ "in_line", in_line },
+	{ "while_destroying", while_destroying },
 	{ "works_after", works_after },
 };
 
