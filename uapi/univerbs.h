@@ -1893,11 +1893,11 @@ struct univ_qp_attr {
 	__u8 sq_draining;
 	__u8 max_rd_atomic;
 	__u8 max_dest_rd_atomic;
-	__u8 min_rnr_timer;
+	__u8 min_rnr_timer;	/* the lower five bits count */
 	__u8 port_num;
 	__u8 timeout;
-	__u8 retry_cnt;
-	__u8 rnr_retry;
+	__u8 retry_cnt;		/* above 7: 7 */
+	__u8 rnr_retry;		/* above 7: 6 */
 	__u8 alt_port_num;
 	__u8 alt_timeout;
 	__u8 reserved[5];

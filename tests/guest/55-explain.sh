@@ -75,7 +75,7 @@ terminal() {
 
 run_test "a missing attribute is explained" 60 explained rc_masks ibv_modify_qp "INIT.*RTR" PATH_MTU
 run_test "an invalid state transition is explained" 60 explained rc_states ibv_modify_qp "RESET" "RTS"
-run_test "a wrong value is explained" 60 explained bad_values ibv_modify_qp RETRY_CNT 8
+run_test "a wrong value is explained" 60 explained bad_values ibv_modify_qp TIMEOUT 32
 run_test "nothing is printed without UNIVERBS_EXPLAIN" 90 silent
 run_test "a failed completion is explained" 40 completion
 user_test mistakes_calls 120

@@ -147,8 +147,8 @@ static void qpstate_explained(struct kunit *test)
 		  IB_QPS_RTS, UNIV_REASON_ATTR_SURPLUS },
 		{ { .attr_mask = IB_QP_CUR_STATE, .cur_qp_state = IB_QPS_RTR },
 		  IB_QPS_RTS, UNIV_REASON_CUR_STATE },
-		{ { .attr_mask = IB_QP_MIN_RNR_TIMER, .min_rnr_timer = 32 },
-		  IB_QPS_RTS, UNIV_REASON_ATTR_VALUE },
+		{ { .attr_mask = IB_QP_TIMEOUT, .timeout = 32 },
+		  IB_QPS_SQD, UNIV_REASON_ATTR_VALUE },
 		{ { .attr_mask = IB_QP_PORT, .port_num = 2 },
 		  IB_QPS_INIT, UNIV_REASON_PORT },
 		{ { .attr_mask = IB_QP_PORT, .port_num = 0 },
@@ -172,6 +172,26 @@ static void qpstate_explained(struct kunit *test)
 				    "case %zu", i);
 	}
 	mutex_unlock(&fake->qp.mutex);
+}
+
+/* Each value of a byte: counts become the highest that is finite, and the timer loses bits. */
+static void qpstate_counts_fit(struct kunit *test)
+{
+	struct univ_qp_attr attr;
+	u32 i;
+
+	for (i = 0; i <= U8_MAX; i++) {
+		memset(&attr, 0, sizeof(attr));
+		attr.retry_cnt = i;
+		attr.rnr_retry = i;
+		attr.min_rnr_timer = i;
+		attr.timeout = i;
+		univ_qp_attr_fit(&attr);
+		KUNIT_EXPECT_EQ(test, (u32)attr.retry_cnt, i < 8 ? i : 7);
+		KUNIT_EXPECT_EQ(test, (u32)attr.rnr_retry, i < 8 ? i : 6);
+		KUNIT_EXPECT_EQ(test, (u32)attr.min_rnr_timer, i % 32);
+		KUNIT_EXPECT_EQ(test, (u32)attr.timeout, i);
+	}
 }
 
 /* A failed request moves a queue pair to SQE without a call, from RTS and from SQD. */
@@ -221,6 +241,7 @@ static struct kunit_case qpstate_cases[] = {
 	KUNIT_CASE(qpstate_around_the_table),
 	KUNIT_CASE(qpstate_random_masks),
 	KUNIT_CASE(qpstate_explained),
+	KUNIT_CASE(qpstate_counts_fit),
 	KUNIT_CASE(qpstate_seen_in_sqe),
 	KUNIT_CASE(qpstate_path_of_another_port),
 	{}

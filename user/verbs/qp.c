@@ -360,6 +360,23 @@ static void attr_to_ibv(struct ibv_qp_attr *to, const struct univ_qp_query *quer
 	univ_ah_attr_to_ibv(&to->alt_ah_attr, &from->alt_ah);
 }
 
+/* The kernel uses other values in place of some that the specification does not have. */
+static void explain_fitted(const struct ibv_qp_attr *attr, int mask)
+{
+	const struct {
+		uint32_t attr, given, used;
+	} fitted[] = {
+		{ IBV_QP_RETRY_CNT, attr->retry_cnt, attr->retry_cnt > 7 ? 7 : attr->retry_cnt },
+		{ IBV_QP_RNR_RETRY, attr->rnr_retry, attr->rnr_retry > 7 ? 6 : attr->rnr_retry },
+		{ IBV_QP_MIN_RNR_TIMER, attr->min_rnr_timer, attr->min_rnr_timer & 31 },
+	};
+
+	for (size_t i = 0; i < sizeof(fitted) / sizeof(fitted[0]); i++)
+		if ((uint32_t)mask & fitted[i].attr && fitted[i].given != fitted[i].used)
+			univ_warn_fitted("ibv_modify_qp", fitted[i].attr, fitted[i].given,
+					 fitted[i].used);
+}
+
 static void forget_completions(const struct univ_qp *qp)
 {
 	for (int i = 0; i < 2; i++)
@@ -385,6 +402,8 @@ UNIV_EXPORT int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int 
 		return err;
 	if (attr_mask & (IBV_QP_STATE | IBV_QP_AV | IBV_QP_DEST_QPN | IBV_QP_TIMEOUT))
 		univ_qp_table_modified(to_ucontext(ibv->context), to_uqp(ibv), attr, attr_mask);
+	if (watch)
+		explain_fitted(attr, attr_mask);
 	if ((attr_mask & IBV_QP_PORT) && watch)
 		watch->port_set(to_uqp(ibv), attr->port_num);
 	if (attr_mask & IBV_QP_STATE)

@@ -367,6 +367,9 @@ void univ_explain_attr_value(struct univ_line *line, const struct univ_failure *
 	else if (f->detail == IBV_QP_AV)
 		univ_say(line, ": ah_attr.port_num is %llu, it must be the queue pair's port, %llu",
 			 (ull)f->value, (ull)f->bound);
+	else if (f->err == ETIME)	/* a warning */
+		univ_say(line, " is %llu, which no queue pair can have; %llu is used instead",
+			 (ull)f->value, (ull)f->bound);
 	else
 		univ_say(line, " is %llu, the highest allowed is %llu", (ull)f->value,
 			 (ull)f->bound);

@@ -112,6 +112,7 @@ static int qp_modify(struct univ_qp *qp, struct univ_call *call, void *arg)
 	if (in->attr_mask & IB_QP_CAP)
 		return univ_qp_resize(qp, call, cmd);
 	in->attr_mask = univ_qp_attr_mask(qp, in->attr_mask);
+	univ_qp_attr_fit(in);
 	ret = univ_qp_check_modify(qp, in, &cmd->hdr);
 	if (ret)
 		return ret;

@@ -21,6 +21,7 @@ int univ_target_destroy(struct univ_qp *qp);
 
 /* qpstate.c */
 u32 univ_qp_attr_mask(const struct univ_qp *qp, u32 mask);
+void univ_qp_attr_fit(struct univ_qp_attr *attr);
 int univ_qp_check_modify(struct univ_qp *qp, const struct univ_qp_attr *attr,
 			 struct univ_hdr *hdr);
 

@@ -10,6 +10,11 @@
 
 #include "qp.h"
 
+/* Retry counts have three bits, and the RNR timer has five. */
+#define MAX_RETRIES 7
+#define MAX_RNR_RETRIES 6	/* An rnr_retry of 7 has no limit. */
+#define RNR_TIMER_MASK 31
+
 /* Controlled Q_Keys have the highest bit set. */
 #define PRIVILEGED_QKEY 0x80000000u
 
@@ -210,9 +215,6 @@ static int qp_check_bounds(struct univ_qp *qp, const struct univ_qp_attr *attr,
 	const struct ib_device_attr *dev = &qp->ib->device->attrs;
 	const struct qp_bound bounds[] = {
 		{ IB_QP_PATH_MTU, attr->path_mtu, IB_MTU_4096, IB_MTU_256 },
-		{ IB_QP_RETRY_CNT, attr->retry_cnt, 7 },
-		{ IB_QP_RNR_RETRY, attr->rnr_retry, 7 },
-		{ IB_QP_MIN_RNR_TIMER, attr->min_rnr_timer, 31 },
 		{ IB_QP_TIMEOUT, attr->timeout, 31 },
 		{ IB_QP_ALT_PATH, attr->alt_timeout, 31 },
 		{ IB_QP_PATH_MIG_STATE, attr->path_mig_state,
@@ -321,6 +323,19 @@ u32 univ_qp_attr_mask(const struct univ_qp *qp, u32 mask)
 		mask &= ~(IB_QP_MAX_QP_RD_ATOMIC | IB_QP_RETRY_CNT |
 			  IB_QP_RNR_RETRY);
 	return mask;
+}
+
+/*
+ * Fits attributes into their fields on the wire, as programs do not expect an
+ * error: mlx5 drops the upper bits, rdma_rxe stores any value. Dropping bits
+ * would make 2 of 10 retries and none of 8, so a count becomes the highest.
+ */
+void univ_qp_attr_fit(struct univ_qp_attr *attr)
+{
+	attr->retry_cnt = min_t(u8, attr->retry_cnt, MAX_RETRIES);
+	if (attr->rnr_retry > MAX_RETRIES)
+		attr->rnr_retry = MAX_RNR_RETRIES;
+	attr->min_rnr_timer &= RNR_TIMER_MASK;
 }
 
 /*

@@ -378,12 +378,9 @@ SPOIL(pkey_far, a->pkey_index = 0xfffe)
 SPOIL(mtu_zero, a->path_mtu = 0)
 SPOIL(mtu_six, a->path_mtu = 6)
 SPOIL(mtu_negative, a->path_mtu = -1)
-SPOIL(rnr_timer, a->min_rnr_timer = 32)
 SPOIL(dest_reads, a->max_dest_rd_atomic = 255)
 SPOIL(reads, a->max_rd_atomic = 255)
 SPOIL(timeout, a->timeout = 32)
-SPOIL(retries, a->retry_cnt = 8)
-SPOIL(rnr_retries, a->rnr_retry = 8)
 SPOIL(no_grh, a->ah_attr.is_global = 0)
 SPOIL(gid_far, a->ah_attr.grh.sgid_index = 255)
 SPOIL(av_port, a->ah_attr.port_num = 3)
@@ -396,8 +393,6 @@ static const struct bad_value values[] = {
 	{ "path_mtu 6", IBV_QPS_INIT, IBV_QPS_RTR, IBV_QP_PATH_MTU, UNIV_REASON_ATTR_VALUE, mtu_six },
 	{ "path_mtu -1", IBV_QPS_INIT, IBV_QPS_RTR, IBV_QP_PATH_MTU, UNIV_REASON_ATTR_VALUE,
 	  mtu_negative },
-	{ "min_rnr_timer", IBV_QPS_INIT, IBV_QPS_RTR, IBV_QP_MIN_RNR_TIMER, UNIV_REASON_ATTR_VALUE,
-	  rnr_timer },
 	{ "max_dest_rd_atomic", IBV_QPS_INIT, IBV_QPS_RTR, IBV_QP_MAX_DEST_RD_ATOMIC,
 	  UNIV_REASON_ATTR_VALUE, dest_reads },
 	{ "is_global 0", IBV_QPS_INIT, IBV_QPS_RTR, 0, UNIV_REASON_NO_GRH, no_grh },
@@ -406,9 +401,6 @@ static const struct bad_value values[] = {
 	{ "max_rd_atomic", IBV_QPS_RTR, IBV_QPS_RTS, IBV_QP_MAX_QP_RD_ATOMIC,
 	  UNIV_REASON_ATTR_VALUE, reads },
 	{ "timeout", IBV_QPS_RTR, IBV_QPS_RTS, IBV_QP_TIMEOUT, UNIV_REASON_ATTR_VALUE, timeout },
-	{ "retry_cnt", IBV_QPS_RTR, IBV_QPS_RTS, IBV_QP_RETRY_CNT, UNIV_REASON_ATTR_VALUE, retries },
-	{ "rnr_retry", IBV_QPS_RTR, IBV_QPS_RTS, IBV_QP_RNR_RETRY, UNIV_REASON_ATTR_VALUE,
-	  rnr_retries },
 };
 
 static int required_of(enum ibv_qp_state from, enum ibv_qp_state to)

@@ -335,6 +335,31 @@ static void wrong_attributes(void)
 	pair_close(&p);
 }
 
+/* The call succeeds with other values. */
+static void high_counts(void)
+{
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_RTS, .sq_psn = 100, .timeout = 14,
+		.retry_cnt = 10, .rnr_retry = 9, .max_rd_atomic = 8, .min_rnr_timer = 33 };
+	struct pair p;
+
+	pair_open(&p, &(struct pair_want) { .stay_reset = 1 });
+	NEED_OK(qp_to_init(p.qp[0]));
+	NEED_OK(qp_to_rtr(&p.dev, p.qp[0], p.qp[1]->qp_num));
+	forget();
+	CHECK_ERR(ibv_modify_qp(p.qp[0], &a, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT |
+				IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC), 0);
+	CHECK(!strcasestr(all_printed(), "MIN_RNR_TIMER"), "printed: %s", all_printed());
+	CHECK(some_line_has((const char *const[]) { "IBV_QP_RETRY_CNT", "10", "; 7 is used", NULL }),
+	      "printed: %s", all_printed());
+	SAYS("ibv_modify_qp", "IBV_QP_RNR_RETRY", "9", "; 6 is used");
+	CHECK_ERR(ibv_modify_qp(p.qp[0], &a, IBV_QP_MIN_RNR_TIMER), 0);
+	SAYS("IBV_QP_MIN_RNR_TIMER", "33", "; 1 is used");
+	a.min_rnr_timer = 31;
+	CHECK_ERR(ibv_modify_qp(p.qp[0], &a, IBV_QP_MIN_RNR_TIMER), 0);
+	CHECK(!*all_printed(), "printed: %s", all_printed());
+	pair_close(&p);
+}
+
 static void av_of_another_port(void)
 {
 	struct ibv_qp_attr a = { .qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024,
@@ -444,6 +469,7 @@ static const struct test_case cases[] = {
 	{ "objects_of_two_contexts", objects_of_two_contexts },
 	{ "objects_of_another_context", objects_of_another_context },
 	{ "wrong_attributes", wrong_attributes },
+	{ "high_counts", high_counts },
 	{ "av_of_another_port", av_of_another_port },
 	{ "no_grh_gid_or_port", no_grh_gid_or_port },
 	{ "no_pkey", no_pkey },

@@ -46,6 +46,51 @@ static void query(void)
 	pair_close(&p);
 }
 
+/*
+ * Programs ask for ten retries. Counts that the fields of the specification cannot hold are
+ * accepted, as by other devices, and become the highest finite ones; the timer has five bits.
+ */
+static void high_counts(void)
+{
+	static const struct {
+		uint8_t retry_cnt, rnr_retry, timer;
+		uint8_t kept_retry_cnt, kept_rnr_retry, kept_timer;
+	} all[] = {
+		{ 7, 6, 31, 7, 6, 31 },
+		{ 10, 10, 32 + 12, 7, 6, 12 },
+		{ 8, 8, 32, 7, 6, 0 },
+		{ 255, 255, 255, 7, 6, 31 },
+		{ 0, 7, 1, 0, 7, 1 },
+	};
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr a;
+	struct pair p;
+
+	pair_open(&p, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		NEED_OK(qp_to_state(p.qp[0], IBV_QPS_RESET));
+		NEED_OK(qp_to_state(p.qp[1], IBV_QPS_RESET));
+		qp_connect(&p.dev, p.qp[1], p.qp[0]->qp_num, NULL);
+		NEED_OK(qp_to_init(p.qp[0]));
+		NEED_OK(qp_to_rtr(&p.dev, p.qp[0], p.qp[1]->qp_num));
+		a = (struct ibv_qp_attr) {
+			.qp_state = IBV_QPS_RTS, .sq_psn = 100, .timeout = 14, .max_rd_atomic = 8,
+			.retry_cnt = all[i].retry_cnt, .rnr_retry = all[i].rnr_retry,
+			.min_rnr_timer = all[i].timer,
+		};
+		CHECK_ERR(ibv_modify_qp(p.qp[0], &a, IBV_QP_STATE | IBV_QP_SQ_PSN |
+					IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+					IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER), 0);
+		CHECK_ERR(ibv_query_qp(p.qp[0], &a, IBV_QP_STATE, &init), 0);
+		CHECK(a.retry_cnt == all[i].kept_retry_cnt &&
+		      a.rnr_retry == all[i].kept_rnr_retry &&
+		      a.min_rnr_timer == all[i].kept_timer, "row %zu: retry %u rnr %u timer %u", i,
+		      a.retry_cnt, a.rnr_retry, a.min_rnr_timer);
+		CHECK(pair_works(&p), "row %zu: the pair does not work", i);
+	}
+	pair_close(&p);
+}
+
 /* Reset and reconnect: no request or completion from before the reset remains. */
 static void reset_and_again(void)
 {
@@ -279,6 +324,7 @@ static void many(void)
 static const struct test_case cases[] = {
 	{ "access_flags", access_flags },
 	{ "query", query },
+	{ "high_counts", high_counts },
 	{ "reset_and_again", reset_and_again },
 	{ "reset_forgets", reset_forgets },
 	{ "destroy_forgets", destroy_forgets },

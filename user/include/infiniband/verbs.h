@@ -1251,8 +1251,8 @@ struct ibv_qp_attr {
 	uint8_t			min_rnr_timer;		/* a code; 1: 0.01 ms, 0: 655.36 ms */
 	uint8_t			port_num;
 	uint8_t			timeout;		/* n: 4.096 us * 2^n; 0: for ever */
-	uint8_t			retry_cnt;		/* 0 to 7 */
-	uint8_t			rnr_retry;		/* 0 to 6; 7: for ever */
+	uint8_t			retry_cnt;		/* 0 to 7; more means 7 */
+	uint8_t			rnr_retry;		/* 0 to 6; 7: for ever; more means 6 */
 	uint8_t			alt_port_num;
 	uint8_t			alt_timeout;
 	uint32_t		rate_limit;		/* kbit/s */

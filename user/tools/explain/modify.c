@@ -99,9 +99,6 @@ static bool explain_bounds(struct ibv_qp *qp, const struct ibv_qp_attr *attr, ui
 	ibv_query_device(qp->context, &device);
 	const struct bound bounds[] = {
 		{ IBV_QP_PATH_MTU, attr->path_mtu, IBV_MTU_4096, IBV_MTU_256 },
-		{ IBV_QP_RETRY_CNT, attr->retry_cnt, 7, 0 },
-		{ IBV_QP_RNR_RETRY, attr->rnr_retry, 7, 0 },
-		{ IBV_QP_MIN_RNR_TIMER, attr->min_rnr_timer, 31, 0 },
 		{ IBV_QP_TIMEOUT, attr->timeout, 31, 0 },
 		{ IBV_QP_ALT_PATH, attr->alt_timeout, 31, 0 },
 		{ IBV_QP_PATH_MIG_STATE, attr->path_mig_state, IBV_MIG_REARM, 0 },
