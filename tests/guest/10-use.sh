@@ -16,6 +16,7 @@ resources_mark
 user_test tutorial 30
 user_test api_device 120
 user_test api_list 120
+user_test no_netlink 120
 user_test api_channel 200
 user_test api_cq 200
 user_test api_cq_ex 120

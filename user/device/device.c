@@ -114,7 +114,8 @@ static struct univ_device *device_new(const struct univ_found *found)
 
 static bool device_is(const struct univ_device *device, const struct univ_found *found)
 {
-	return device->index == found->index && device->guid == htobe64(found->guid) &&
+	return (device->index == found->index || found->index == UNIV_INDEX_UNKNOWN) &&
+	       device->guid == htobe64(found->guid) &&
 	       device->node == found->node && !strcmp(device->ibv.name, found->name) &&
 	       !strcmp(device->ibv.dev_name, found->node_name);
 }
@@ -241,10 +242,32 @@ static struct ibv_device **list_make(int count)
 	return list;
 }
 
+/* Errors of a process that may not use netlink. Other errors say that the kernel has no answer. */
+static bool netlink_is_barred(int err)
+{
+	return err == EAFNOSUPPORT || err == EPERM || err == EACCES || err == ENOSYS;
+}
+
+/* If sysfs cannot be read either, netlink's error is the one to report. */
+static int kernel_ask(struct univ_found **found)
+{
+	int before = errno;
+	int err = univ_netlink_find(found);
+
+	if (!netlink_is_barred(err))
+		return err;
+	univ_found_free(*found);
+	*found = NULL;
+	if (univ_sysfs_find(found))
+		return err;
+	errno = before;
+	return 0;
+}
+
 /* Fills @found and, on success, @list, which stays NULL if memory is missing. */
 static int list_ask(struct univ_found **found, struct ibv_device ***list, int *count)
 {
-	int err = univ_netlink_find(found);
+	int err = kernel_ask(found);
 
 	/* A kernel without RDMA does not know the socket's family. */
 	if (err && err != EPROTONOSUPPORT)
@@ -265,7 +288,7 @@ UNIV_EXPORT struct ibv_device **ibv_get_device_list(int *num_devices)
 
 	if (num_devices)
 		*num_devices = 0;
-	/* Netlink has cancellation points. */
+	/* Netlink and sysfs have cancellation points. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	pthread_mutex_lock(&asking_lock);
 	err = list_ask(&found, &list, &count);
@@ -277,7 +300,7 @@ UNIV_EXPORT struct ibv_device **ibv_get_device_list(int *num_devices)
 		univ_fail_memory(VERB_LIST, sizeof(struct univ_device));
 	else
 		list_explain(found, count);
-	univ_netlink_free(found);
+	univ_found_free(found);
 	if (list && num_devices)
 		*num_devices = count;
 	return list;

@@ -187,7 +187,7 @@ free_session:
 	return err;
 }
 
-void univ_netlink_free(struct univ_found *list)
+void univ_found_free(struct univ_found *list)
 {
 	struct univ_found *next;
 

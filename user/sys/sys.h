@@ -150,10 +150,12 @@ void univ_unmap_shared(struct univ_arenas *arenas, struct univ_map *map);
 /* The context is closed. */
 void univ_arenas_end(struct univ_arenas *arenas);
 
-/* netlink.c: a device and its node, as the kernel's RDMA netlink describes them. */
+/* netlink.c, sysfs_devices.c: a device and its node, as the kernel describes them. */
+#define UNIV_INDEX_UNKNOWN UINT32_MAX
+
 struct univ_found {
 	struct univ_found *next;
-	uint32_t index;
+	uint32_t index;		/* or UNIV_INDEX_UNKNOWN */
 	uint64_t guid;		/* host order */
 	uint8_t node_type;
 	char name[64];
@@ -164,8 +166,9 @@ struct univ_found {
 	int err;		/* the kernel's reason why there is no node */
 };
 
-/* Returns 0 or an errno value; the caller frees the list in either case. */
+/* Both return 0 or an errno value; the caller frees the list in either case. */
 int univ_netlink_find(struct univ_found **list);
-void univ_netlink_free(struct univ_found *list);
+int univ_sysfs_find(struct univ_found **list);
+void univ_found_free(struct univ_found *list);
 
 #endif
