@@ -413,6 +413,9 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t num_buf,
 		if (!inline_append(qp, list[i].addr, list[i].length))
 			return;
 	}
+	/* A read of nothing, for example, is valid; see send_fill_nothing() in post_send.c. */
+	if (!qp->build.slot->count && !(BIT(qp->build.slot->opcode) & UNIV_OPCODES_OUT))
+		qp->build.slot->flags &= (uint8_t)~UNIV_WR_INLINE;
 }
 
 static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)

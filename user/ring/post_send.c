@@ -65,9 +65,7 @@ static __attribute__((cold, noinline)) int send_bad(const struct univ_qp *qp,
 		return univ_fail_batch_only(VERB, opcode);
 	if (opcode > 31 || !(qp->opcodes & BIT(opcode)))
 		return univ_send_impossible(VERB, EINVAL, qp, opcode);
-	if ((unsigned int)wr->num_sge > qp->sq.max_sge)
-		return univ_fail_sges(VERB, (uint32_t)wr->num_sge, qp->sq.max_sge);
-	return univ_fail_inline_read(VERB);
+	return univ_fail_sges(VERB, (uint32_t)wr->num_sge, qp->sq.max_sge);
 }
 
 static __attribute__((noinline)) int send_fill_atomic(struct univ_send_wr *slot,
@@ -143,6 +141,21 @@ static inline int send_copy_inline(const struct univ_qp *qp, struct univ_send_wr
 	return 0;
 }
 
+/*
+ * Some programs set IBV_SEND_INLINE on each small request. The flag has no effect on a request
+ * without data, also if its data would not be sent, as with other libraries.
+ */
+static __attribute__((noinline)) int send_fill_nothing(struct univ_send_wr *slot,
+						       const struct ibv_send_wr *wr)
+{
+	for (int i = 0; i < wr->num_sge; i++)
+		if (wr->sg_list[i].length)
+			return univ_fail_inline_read(VERB);
+	slot->flags &= (uint8_t)~UNIV_WR_INLINE;
+	slot->count = 0;
+	return 0;
+}
+
 static inline __attribute__((always_inline)) int
 send_write(const struct univ_qp *qp, struct univ_send_wr *slot, const struct ibv_send_wr *wr)
 {
@@ -164,7 +177,7 @@ send_write(const struct univ_qp *qp, struct univ_send_wr *slot, const struct ibv
 		return err;
 	if (flags & UNIV_WR_INLINE) {
 		if (univ_unlikely(!(BIT(opcode) & UNIV_OPCODES_OUT)))
-			return send_bad(qp, wr);
+			return send_fill_nothing(slot, wr);
 		return send_copy_inline(qp, slot, wr);
 	}
 	slot->count = (uint16_t)count;

@@ -86,6 +86,31 @@ static void ex_sends(struct pair *p, struct ibv_qp_ex *qp)
 	}
 }
 
+/* Inline data of no bytes is no inline data, so a read may have it. */
+static void ex_inline_nothing(void)
+{
+	struct ibv_qp_ex *qp;
+	struct ibv_wc wc;
+	struct pair p;
+
+	if (!why_known())
+		return;
+	pair_open(&p, &(struct pair_want) { .use_ex = 1 });
+	qp = ibv_qp_to_qp_ex(p.qp[0]);
+	for (size_t count = 0; count < 2; count++) {
+		struct ibv_data_buf empty = {};
+
+		ibv_wr_start(qp);
+		qp->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
+		ibv_wr_rdma_read(qp, p.mr->rkey, (uintptr_t)p.buf[1]);
+		ibv_wr_set_inline_data_list(qp, count, &empty);
+		CHECK_ERR(ibv_wr_complete(qp), 0);
+		WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+		CHECK(wc.opcode == IBV_WC_RDMA_READ, "opcode %d", wc.opcode);
+	}
+	pair_close(&p);
+}
+
 static void ex_abort(struct pair *p, struct ibv_qp_ex *qp)
 {
 	struct ibv_wc wc;
@@ -315,6 +340,7 @@ static void ex_others_asked(void)
 
 static const struct test_case cases[] = {
 	{ "ex_rc", ex_rc },
+	{ "ex_inline_nothing", ex_inline_nothing },
 	{ "ex_ud", ex_ud },
 	{ "ex_ud_unaddressed", ex_ud_unaddressed },
 	{ "ex_not_asked", ex_not_asked },

@@ -243,6 +243,46 @@ static void rc_inline_lengths(void)
 	pair_close(&p);
 }
 
+/*
+ * Programs set IBV_SEND_INLINE on each small request. On a request without data that is sent
+ * the flag has no effect, as with other libraries.
+ */
+static void rc_inline_nothing(void)
+{
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_RDMA_READ,
+		.send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE,
+	};
+	struct ibv_sge sge[2] = {};
+	struct ibv_wc wc;
+	struct pair p;
+
+	pair_open(&p, &(struct pair_want) { .inline_data = 16, .send_sge = 2 });
+	for (int i = 0; i < 2; i++)
+		sge[i] = pair_sge(&p, 0, 0, 0);
+	for (wr.num_sge = 0; wr.num_sge <= 2; wr.num_sge++) {
+		wr.sg_list = wr.num_sge ? sge : NULL;
+		wr.wr.rdma.remote_addr = (uintptr_t)p.buf[1];
+		wr.wr.rdma.rkey = p.mr->rkey;
+		CHECK_ERR(post_one(&p, 0, &wr), 0);
+		WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+		CHECK(wc.opcode == IBV_WC_RDMA_READ, "%d pieces: opcode %d", wr.num_sge,
+		      wc.opcode);
+	}
+	/* Nor does it change that a read of some bytes, and an atomic operation, are refused. */
+	sge[0].length = 1;
+	wr.num_sge = 2;
+	CHECK_ERR(post_one(&p, 0, &wr), EINVAL);
+	sge[0].length = 8;
+	wr.num_sge = 1;
+	wr.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+	wr.wr.atomic.remote_addr = (uintptr_t)p.buf[1];
+	wr.wr.atomic.rkey = p.mr->rkey;
+	CHECK_ERR(post_one(&p, 0, &wr), EINVAL);
+	CHECK(pair_works(&p), "afterwards");
+	pair_close(&p);
+}
+
 static void rc_inline_write(void)
 {
 	uint8_t local[32];
@@ -521,6 +561,7 @@ static const struct test_case cases[] = {
 	{ "rc_atomic_pieces", rc_atomic_pieces },
 	{ "rc_inline", rc_inline },
 	{ "rc_inline_lengths", rc_inline_lengths },
+	{ "rc_inline_nothing", rc_inline_nothing },
 	{ "rc_inline_write", rc_inline_write },
 	{ "rc_sge", rc_sge },
 	{ "rc_beyond", rc_beyond },

@@ -180,6 +180,32 @@ static void in_order(void)
 	tear_down();
 }
 
+/* These requests send no data, so IBV_SEND_INLINE has no effect on them. */
+static void inline_flag(void)
+{
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_LOCAL_INV, .send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE,
+	};
+	struct ibv_send_wr bind;
+	struct ibv_mw *mw;
+	uint32_t key;
+
+	set_up();
+	mw = new_window(p.pd, IBV_MW_TYPE_2);
+	key = ibv_inc_rkey(mw->rkey);
+	bind = bind_wr(mw, key, range(AT, SIZE, READ_WRITE));
+	bind.send_flags |= IBV_SEND_INLINE;
+	CHECK_ERR(post(p.qp[1], &bind), 0);
+	finish(p.qp, 1, IBV_WC_SUCCESS, IBV_WC_BIND_MW);
+	works(key, AT, 1);
+	wr.invalidate_rkey = key;
+	CHECK_ERR(post(p.qp[1], &wr), 0);
+	finish(p.qp, 1, IBV_WC_SUCCESS, IBV_WC_LOCAL_INV);
+	is_shut(key, AT);
+	CHECK_ERR(ibv_dealloc_mw(mw), 0);
+	tear_down();
+}
+
 static void by_wr_calls(void)
 {
 	struct ibv_mw_bind_info info;
@@ -347,6 +373,7 @@ static const struct test_case cases[] = {
 	{ "invalidated_remotely", invalidated_remotely },
 	{ "zero_based", zero_based },
 	{ "in_order", in_order },
+	{ "inline_flag", inline_flag },
 	{ "by_wr_calls", by_wr_calls },
 	{ "unreliable", unreliable },
 	{ "misuse", misuse },
