@@ -64,20 +64,22 @@ static bool mr_is_implicit(const struct ib_device *ib,
 	       ib->attrs.odp_caps.general_caps & IB_ODP_SUPPORT_IMPLICIT;
 }
 
-/* The access flags were checked. */
-int univ_mr_check_range(struct ib_device *ib, struct univ_hdr *hdr,
-			const struct univ_mr_range *range, u32 access)
+/*
+ * Devices that pin by ib_umem_get(), mlx5 and rdma_rxe among them, take a range
+ * of no bytes that begins within a page, and pin this page. No byte of such a
+ * region can be accessed. At the beginning of a page there is no page to pin.
+ */
+static bool mr_is_empty(const struct univ_mr_range *range, u32 access)
+{
+	return !range->length && range->addr & ~PAGE_MASK &&
+	       !(access & IB_ACCESS_ON_DEMAND);
+}
+
+static int mr_check_place(struct ib_device *ib, struct univ_hdr *hdr,
+			  const struct univ_mr_range *range)
 {
 	u64 end;
 
-	if (mr_is_implicit(ib, range, access))
-		return access & IB_ACCESS_HUGETLB ?
-			       univ_explain(hdr, -EINVAL,
-					    UNIV_REASON_ACCESS_FLAGS, 0, access,
-					    0) : 0;
-	if (!range->length)
-		return univ_explain(hdr, -EINVAL, UNIV_REASON_ZERO,
-				    UNIV_LIMIT_MR_LENGTH, 0, 0);
 	/* The end is rounded up to a page, so the sum must stay below 2^64. */
 	if (check_add_overflow(range->addr, range->length, &end) ||
 	    PAGE_ALIGN(end) < end ||
@@ -95,6 +97,21 @@ int univ_mr_check_range(struct ib_device *ib, struct univ_hdr *hdr,
 		return univ_explain(hdr, -EINVAL, UNIV_REASON_ADDRESS, 0,
 				    range->iova, range->length);
 	return 0;
+}
+
+/* The access flags were checked. */
+int univ_mr_check_range(struct ib_device *ib, struct univ_hdr *hdr,
+			const struct univ_mr_range *range, u32 access)
+{
+	if (mr_is_implicit(ib, range, access))
+		return access & IB_ACCESS_HUGETLB ?
+			       univ_explain(hdr, -EINVAL,
+					    UNIV_REASON_ACCESS_FLAGS, 0, access,
+					    0) : 0;
+	if (!range->length)
+		return univ_explain(hdr, -EINVAL, UNIV_REASON_ZERO,
+				    UNIV_LIMIT_MR_LENGTH, 0, 0);
+	return mr_check_place(ib, hdr, range);
 }
 
 /*
@@ -196,8 +213,10 @@ int univ_mr_reg_ioctl(struct univ_call *call, void *arg)
 	ret = univ_mr_check_access(dev->ib, &cmd->hdr, cmd->access,
 				   univ_odp_offered(dev));
 	if (!ret)
-		ret = univ_mr_check_range(dev->ib, &cmd->hdr, &range,
-					  cmd->access);
+		ret = mr_is_empty(&range, cmd->access) ?
+			      mr_check_place(dev->ib, &cmd->hdr, &range) :
+			      univ_mr_check_range(dev->ib, &cmd->hdr, &range,
+						  cmd->access);
 	if (!ret && cmd->dmah)
 		ret = univ_dmah_check_access(&cmd->hdr, cmd->access);
 	if (ret)

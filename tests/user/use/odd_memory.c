@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * adv15. Memory other than plain heap: huge pages, files, the stack, more than 4 GiB in one
- * region. All of it can be registered, and the device reaches it.
+ * region, no bytes. All of it can be registered, and the device reaches it.
  */
 #include "testlib.h"
 
@@ -136,7 +136,74 @@ static void beyond_4_gib(void)
 	write_number("/proc/sys/vm/nr_hugepages", 0);
 }
 
+/* Access @len bytes at @at by the keys of @mr. */
+static void access_empty(const struct ibv_mr *mr, struct pair *p, uint8_t *at, uint32_t len,
+			 bool local, enum ibv_wc_status want)
+{
+	struct ibv_sge sge = pair_sge(p, 0, 0, len);
+	struct ibv_send_wr wr = {
+		.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = { .remote_addr = (uintptr_t)at, .rkey = mr->rkey },
+	};
+	struct ibv_wc wc;
+
+	if (local) {
+		sge.addr = (uintptr_t)at;
+		sge.lkey = mr->lkey;
+		wr.wr.rdma.remote_addr = (uintptr_t)p->buf[1];
+		wr.wr.rdma.rkey = p->mr->rkey;
+	}
+	CHECK_ERR(post_one(p, 0, &wr), 0);
+	WANT_WC(p->cq[0], &wc, want);
+	for (int i = 0; i < 2; i++)
+		NEED_OK(qp_to_state(p->qp[i], IBV_QPS_RESET));
+	while (ibv_poll_cq(p->cq[0], 1, &wc) > 0 || ibv_poll_cq(p->cq[1], 1, &wc) > 0)
+		;
+	for (int i = 0; i < 2; i++)
+		qp_connect(&p->dev, p->qp[i], p->qp[!i]->qp_num, NULL);
+}
+
+/*
+ * A region of no bytes can be registered within a page, as with other libraries, and grants
+ * no byte. The driver siw refuses all of them, and each device one at the beginning of a page.
+ */
+static void no_bytes(void)
+{
+	uint8_t *mem = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_mr *mr;
+	struct pair p;
+
+	NEED(mem != MAP_FAILED, "mmap: %s", err_name(errno));
+	pair_open(&p, NULL);
+	errno = 0;
+	mr = ibv_reg_mr(p.pd, mem, 0, ALL_ACCESS);
+	CHECK(!mr && errno == EINVAL, "at the beginning of a page: %s", err_name(errno));
+	mr = ibv_reg_mr(p.pd, mem + 64, 0, ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
+	CHECK(!mr, "on demand: registered");
+	mr = ibv_reg_mr(p.pd, mem + 64, 0, ALL_ACCESS);
+	if (!mr && !on_uroce() && !on_rxe()) {
+		CHECK(errno == EINVAL, "%s", err_name(errno));
+		goto out;
+	}
+	NEED(mr, "reg_mr: %s; %s", err_name(errno), why_text());
+	CHECK(mr->addr == mem + 64 && !mr->length, "%zu bytes at %p", mr->length, mr->addr);
+	access_empty(mr, &p, mem + 64, 0, false, IBV_WC_SUCCESS);
+	access_empty(mr, &p, mem + 64, 0, true, IBV_WC_SUCCESS);
+	access_empty(mr, &p, mem + 64, 1, false, IBV_WC_REM_ACCESS_ERR);
+	access_empty(mr, &p, mem + 63, 1, false, IBV_WC_REM_ACCESS_ERR);
+	if (!later_rxe())
+		access_empty(mr, &p, mem + 64, 1, true, IBV_WC_LOC_PROT_ERR);
+	CHECK(all_zero(mem, 4096), "the page was written");
+	CHECK_ERR(ibv_dereg_mr(mr), 0);
+out:
+	CHECK(pair_works(&p), "afterwards");
+	pair_close(&p);
+	munmap(mem, 4096);
+}
+
 static const struct test_case cases[] = {
+	{ "no_bytes", no_bytes },
 	{ "huge_pages", huge_pages },
 	{ "memory_file", memory_file },
 	{ "stack", stack },
