@@ -18,6 +18,8 @@
 #include <linux/iommu.h>
 #include <linux/mm.h>
 #include <linux/netdevice.h>
+#include <linux/shrinker.h>
+#include <linux/slab.h>
 #include <linux/timer.h>
 #include <net/gro.h>
 #include <net/udp_tunnel.h>
@@ -96,6 +98,46 @@ static inline bool univ_dma_need_sync(struct device *dev, dma_addr_t addr)
 #else
 #define univ_move_notify	move_notify
 #endif
+
+/* 6.7 allocates shrinkers itself. */
+static inline struct shrinker *
+univ_shrinker_add(const char *name,
+		  unsigned long (*count)(struct shrinker *,
+					 struct shrink_control *),
+		  unsigned long (*scan)(struct shrinker *,
+					struct shrink_control *))
+{
+#ifdef UNIV_HAS_SHRINKER_ALLOC
+	struct shrinker *shrinker = shrinker_alloc(0, "%s", name);
+#else
+	struct shrinker *shrinker = kzalloc(sizeof(*shrinker), GFP_KERNEL);
+#endif
+
+	if (!shrinker)
+		return NULL;
+	shrinker->count_objects = count;
+	shrinker->scan_objects = scan;
+	shrinker->seeks = DEFAULT_SEEKS;
+#ifdef UNIV_HAS_SHRINKER_ALLOC
+	shrinker_register(shrinker);
+#else
+	if (register_shrinker(shrinker, "%s", name)) {
+		kfree(shrinker);
+		return NULL;
+	}
+#endif
+	return shrinker;
+}
+
+static inline void univ_shrinker_remove(struct shrinker *shrinker)
+{
+#ifdef UNIV_HAS_SHRINKER_ALLOC
+	shrinker_free(shrinker);
+#else
+	unregister_shrinker(shrinker);
+	kfree(shrinker);
+#endif
+}
 
 /* Verbs */
 

@@ -142,6 +142,7 @@ user_test extend 200
 user_test queries 100
 user_test modify_ah 100
 user_test share 200
+user_test pin_cache 200
 user_test dmabuf 300
 user_test pacing 400
 run_test "uroce: rdma link del under traffic (adv07)" 90 unlinked_under_traffic

@@ -12,6 +12,7 @@
 #include <net/addrconf.h>
 #include <rdma/rdma_netlink.h>
 
+#include "../mem/mr.h"
 #include "control.h"
 #include "version.h"
 
@@ -283,9 +284,12 @@ static int __init uroce_init(void)
 
 	if (ret)
 		return ret;
-	ret = uroce_queue_start();
+	ret = uroce_cache_init();
 	if (ret)
 		goto exit_odp;
+	ret = uroce_queue_start();
+	if (ret)
+		goto exit_cache;
 	ret = uroce_net_init(&uroce_input_ops);
 	if (ret)
 		goto stop_queue;
@@ -315,6 +319,8 @@ exit_net:
 	uroce_net_exit();
 stop_queue:
 	uroce_queue_stop();
+exit_cache:
+	uroce_cache_exit();
 exit_odp:
 	uroce_odp_exit();
 	return ret;
@@ -334,6 +340,7 @@ static void __exit uroce_exit(void)
 	/* Queue pairs and regions wait for the end of a grace period. */
 	rcu_barrier();
 	uroce_queue_stop();
+	uroce_cache_exit();
 	uroce_odp_exit();
 	uroce_qp_exit();
 	uroce_xrc_exit();

@@ -8,10 +8,6 @@
 #include "../mem/mr.h"
 #include "control.h"
 
-struct uroce_pd {
-	struct ib_pd ib;
-};
-
 struct uroce_table {
 	struct ib_rwq_ind_table ib;
 };
@@ -161,7 +157,6 @@ static int port_immutable(struct ib_device *ib, u32 port,
 	return ret;
 }
 
-/* Protection domains are compared by their address. */
 static int pd_alloc(struct ib_pd *pd, struct ib_udata *udata)
 {
 	return uroce_fault_verb(to_udev(pd->device), UROCE_VERB_ALLOC_PD);
@@ -169,6 +164,7 @@ static int pd_alloc(struct ib_pd *pd, struct ib_udata *udata)
 
 static int pd_dealloc(struct ib_pd *pd, struct ib_udata *udata)
 {
+	uroce_cache_close(pd);
 	return 0;
 }
 

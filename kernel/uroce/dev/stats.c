@@ -29,6 +29,7 @@ static const struct rdma_stat_desc descs[UROCE_COUNTERS] = {
 	[UROCE_CNT_RECV_SHORT].name = "resp_local_length_error",
 	[UROCE_CNT_TOO_LONG].name = "rcvd_too_long",
 	[UROCE_CNT_PAGE_FAULTS].name = "page_faults",
+	[UROCE_CNT_PINS_REUSED].name = "pins_reused",
 	[UROCE_CNT_FAULT_DROP].name = "fault_drop",
 	[UROCE_CNT_FAULT_DUPLICATE].name = "fault_duplicate",
 	[UROCE_CNT_FAULT_CORRUPT].name = "fault_corrupt",

@@ -160,7 +160,7 @@ void uroce_mr_free(struct uroce_mr *mr)
 {
 	if (mr->odp)
 		uroce_odp_end(mr->odp);
-	uroce_pin_put(mr->pin);
+	uroce_pin_put(mr);
 	if (mr->dmabuf)
 		uroce_dmabuf_close(mr->dmabuf);
 	kvfree(mr->pages);

@@ -6,6 +6,24 @@
 #include "mem.h"
 
 struct dma_buf;
+struct uroce_cache;
+
+/**
+ * struct uroce_pd - a protection domain
+ * @ib: first member. Domains are compared by their address
+ * @cache: pinned pages that wait to be registered again; NULL until a process
+ *	has deregistered a region. Set once
+ */
+struct uroce_pd {
+	struct ib_pd ib;
+	struct uroce_cache *cache;
+};
+
+static inline struct uroce_pd *to_upd(struct ib_pd *ib)
+{
+	return container_of(ib, struct uroce_pd, ib);
+}
+
 
 /* mr.c, pin.c, rereg.c, memory.c, advise.c */
 struct ib_mr *uroce_mr_reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
@@ -28,5 +46,20 @@ struct ib_mr *uroce_mr_memory(struct ib_pd *pd, void *memory, u64 length,
 			      int access);
 struct ib_mr *uroce_mr_dmabuf(struct ib_pd *pd, struct dma_buf *buf, u64 offset,
 			      u64 length, u64 iova, int access);
+
+/* cache.c */
+#ifdef CONFIG_MMU_NOTIFIER
+void uroce_cache_close(struct ib_pd *pd);
+int uroce_cache_init(void);
+void uroce_cache_exit(void);
+#else
+static inline void uroce_cache_close(struct ib_pd *pd) {}
+static inline int uroce_cache_init(void)
+{
+	return 0;
+}
+
+static inline void uroce_cache_exit(void) {}
+#endif
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "../dev/dev.h"
 #include "queue.h"
+#include "cache.h"
 #include "mr.h"
 #include "odp.h"
 #include "pin.h"
@@ -21,6 +22,23 @@
 #ifdef CONFIG_HIGHMEM
 #error "every page must have an address"
 #endif
+
+/*
+ * Pages that wait to be registered again are charged to the process, and a
+ * process without them could pin this memory. So they are unpinned before the
+ * call fails.
+ */
+static struct ib_umem *umem_get(const struct uroce_mr *mr, u64 start,
+				u64 length)
+{
+	struct ib_umem *umem;
+
+	umem = ib_umem_get_va(mr->ib.device, start, length, mr->access);
+	if (umem == ERR_PTR(-ENOMEM) && uroce_cache_empty())
+		umem = ib_umem_get_va(mr->ib.device, start, length,
+				      mr->access);
+	return umem;
+}
 
 /* Takes over the caller's reference to @before if it succeeds. */
 static struct uroce_pin *pin_new(const struct uroce_mr *mr, u64 start,
@@ -31,9 +49,12 @@ static struct uroce_pin *pin_new(const struct uroce_mr *mr, u64 start,
 
 	if (!pin)
 		return ERR_PTR(-ENOMEM);
-	pin->umem = ib_umem_get_va(mr->ib.device, start, length, mr->access);
+	if (!before)
+		pin->watch = uroce_cache_watch(mr, start, length);
+	pin->umem = umem_get(mr, start, length);
 	if (IS_ERR(pin->umem)) {
 		ret = PTR_ERR(pin->umem);
+		uroce_watch_end(pin->watch);
 		kfree(pin);
 		return ERR_PTR(ret);
 	}
@@ -48,20 +69,28 @@ static struct uroce_pin *pin_new(const struct uroce_mr *mr, u64 start,
 	return pin;
 }
 
-static void pin_free(struct uroce_pin *pin)
+/* Unpins the pages. May sleep. */
+void uroce_pin_free(struct uroce_pin *pin)
 {
+	uroce_watch_end(pin->watch);
 	ib_umem_release(pin->umem);
 	kfree(pin);
 }
 
-/* Unpins the parts that no other region has. @pin may be NULL. */
-void uroce_pin_put(struct uroce_pin *pin)
+/*
+ * Drops the reference of a region that is being freed to its pages, if it has
+ * any. The parts that no other region has are unpinned, or kept for a further
+ * registration together with the table of their addresses.
+ */
+void uroce_pin_put(struct uroce_mr *mr)
 {
-	struct uroce_pin *before;
+	struct uroce_pin *pin = mr->pin, *before;
 
 	while (pin && refcount_dec_and_test(&pin->ref)) {
+		if (pin == mr->pin && uroce_cache_keep(mr, pin))
+			return;
 		before = pin->before;
-		pin_free(pin);
+		uroce_pin_free(pin);
 		pin = before;
 		/* A region may have been extended many times. */
 		cond_resched();
@@ -86,14 +115,33 @@ static int list_pages(struct ib_umem *umem, void **pages, u32 count)
 	return n == count ? 0 : -EINVAL;
 }
 
+/* A region without a complete table must have none: see uroce_cache_keep(). */
+static int table_fill(struct uroce_mr *mr)
+{
+	int ret = -ENOMEM;
+
+	mr->pages = kvmalloc_array(mr->room, sizeof(*mr->pages),
+				   GFP_KERNEL_ACCOUNT);
+	if (mr->pages)
+		ret = list_pages(mr->pin->umem, mr->pages, mr->npages);
+	if (ret) {
+		kvfree(mr->pages);
+		mr->pages = NULL;
+	}
+	return ret;
+}
+
 /*
  * Pins the pages of a region that is not published. uroce_mr_free() unpins
  * them.
  */
 int uroce_pin_region(struct uroce_mr *mr, u64 start, u64 length)
 {
-	struct uroce_pin *pin = pin_new(mr, start, length, NULL);
+	struct uroce_pin *pin;
 
+	if (uroce_cache_take(mr, start, length))
+		return 0;
+	pin = pin_new(mr, start, length, NULL);
 	if (IS_ERR(pin))
 		return PTR_ERR(pin);
 	mr->pin = pin;
@@ -101,11 +149,7 @@ int uroce_pin_region(struct uroce_mr *mr, u64 start, u64 length)
 	mr->offset = offset_in_page(start);
 	mr->npages = ib_umem_num_pages(pin->umem);
 	mr->room = mr->npages;
-	mr->pages = kvmalloc_array(mr->room, sizeof(*mr->pages),
-				   GFP_KERNEL_ACCOUNT);
-	if (!mr->pages)
-		return -ENOMEM;
-	return list_pages(pin->umem, mr->pages, mr->npages);
+	return table_fill(mr);
 }
 
 /*
@@ -173,7 +217,7 @@ static int pin_more(struct uroce_mr *mr, u64 start, u64 length)
 	if (!ret)
 		ret = list_pages(pin->umem, mr->pages + mr->npages, more);
 	if (ret) {
-		pin_free(pin);
+		uroce_pin_free(pin);
 		return ret;
 	}
 	mr->pin = pin;
@@ -183,7 +227,8 @@ static int pin_more(struct uroce_mr *mr, u64 start, u64 length)
 
 static int extend_pinned(struct uroce_mr *mr, u64 length)
 {
-	u64 start = mr->umem->address;
+	/* The first registration of these pages may have begun elsewhere. */
+	u64 start = mr->start;
 	u64 from = PAGE_ALIGN(start + mr->length), end = start + length;
 
 	if (mr->umem->owning_mm != current->mm)

@@ -1,0 +1,511 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Pinned pages that are registered again.
+ *
+ * Pinning the pages of a region costs more than everything else that a
+ * registration does. So pages whose last region was deregistered may stay
+ * pinned and charged, until the process registers the same pages in the same
+ * protection domain again. Only the pages and the table of their addresses are
+ * used again. The region and its keys are new.
+ *
+ * Such pages are idle. An interval notifier of the kernel watches their range
+ * of addresses since before they were pinned, and is called before the page
+ * tables of the range lose a page or a right: by munmap(2), mremap(2),
+ * mprotect(2), madvise(2), truncate(2), fork(2), a page fault that copies, or
+ * the end of the process. Idle pages are then stale at once, and a work item
+ * unpins them: the notifier must not sleep. Pages that are in use become stale
+ * as well, and are unpinned with their last region. So after such a system call
+ * has returned, no registration gets the former pages.
+ *
+ * The notifier and idle pages cost programs that register memory only once. A
+ * range is therefore watched from the second registration on, and its pages are
+ * first used again by the third one.
+ *
+ * Locks: uroce_cache.lock and caches_lock are taken inside all other locks, and
+ * neither inside the other. Reclaim and the notifier take uroce_cache.lock, so
+ * no memory is allocated under it. A notifier is removed and pages are unpinned
+ * without a lock of this file: both sleep.
+ */
+#include <linux/capability.h>
+#include <linux/module.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/wait_bit.h>
+#include <rdma/ib_umem.h>
+
+#include "../dev/dev.h"
+#include "cache.h"
+#include "pin.h"
+
+/* Bounds the time that a search takes. */
+#define IDLE_MAX	256
+
+static struct workqueue_struct *cache_wq;
+static struct shrinker *cache_shrinker;
+/* Caches by address space: changed under caches_lock, read under RCU */
+static DEFINE_HASHTABLE(caches, 6);
+static DEFINE_SPINLOCK(caches_lock);
+/* Idle pages of all caches */
+static atomic_long_t idle_pages = ATOMIC_LONG_INIT(0);
+
+static unsigned int pin_cache_mib = 64;
+
+/* The maximum number of idle pages of a cache. */
+static u64 cache_limit(void)
+{
+	return (u64)READ_ONCE(pin_cache_mib) << (20 - PAGE_SHIFT);
+}
+
+/* ---- caches -------------------------------------------------------------- */
+
+void uroce_cache_put(struct uroce_cache *cache)
+{
+	if (refcount_dec_and_test(&cache->ref))
+		kfree_rcu(cache, rcu);
+}
+
+/*
+ * The cache for the calling process, or NULL. A process that has inherited the
+ * domain by fork(2) has none.
+ */
+static struct uroce_cache *cache_of(const struct uroce_mr *mr)
+{
+	struct uroce_pd *pd = to_upd(mr->ib.pd);
+	/* Pairs with the cmpxchg() in cache_create(). */
+	struct uroce_cache *cache = smp_load_acquire(&pd->cache);
+
+	return cache && cache->mm == current->mm ? cache : NULL;
+}
+
+static void watch_unlist(struct uroce_watch *watch)
+{
+	struct uroce_cache *cache = watch->cache;
+
+	lockdep_assert_held(&cache->lock);
+	watch->idle = false;
+	list_del(&watch->link);
+	hash_del(&watch->node);
+	cache->count--;
+	cache->npages -= watch->npages;
+	atomic_long_sub(watch->npages, &idle_pages);
+}
+
+static void watch_list(struct uroce_watch *watch)
+{
+	struct uroce_cache *cache = watch->cache;
+
+	lockdep_assert_held(&cache->lock);
+	watch->idle = true;
+	list_add_tail(&watch->link, &cache->idle);
+	hash_add(cache->by_range, &watch->node, watch->first);
+	cache->count++;
+	cache->npages += watch->npages;
+	atomic_long_add(watch->npages, &idle_pages);
+}
+
+/* No registration finds these pages any more. The caller has them unpinned. */
+static void watch_retire(struct uroce_watch *watch)
+{
+	watch_unlist(watch);
+	list_add_tail(&watch->link, &watch->cache->stale);
+}
+
+/* Retires idle pages and has them unpinned. Context: the cache's lock. */
+void uroce_cache_retire(struct uroce_watch *watch)
+{
+	watch_retire(watch);
+	queue_work(cache_wq, &watch->cache->work);
+}
+
+/* Retires the oldest pages while there are more than @npages, or more parts. */
+static void cache_trim(struct uroce_cache *cache, u64 npages)
+{
+	lockdep_assert_held(&cache->lock);
+	while (cache->npages > npages || cache->count > IDLE_MAX)
+		watch_retire(list_first_entry(&cache->idle, struct uroce_watch,
+					      link));
+}
+
+static struct uroce_watch *stale_take(struct uroce_cache *cache)
+{
+	struct uroce_watch *watch;
+
+	spin_lock(&cache->lock);
+	watch = list_first_entry_or_null(&cache->stale, struct uroce_watch,
+					 link);
+	if (watch) {
+		list_del(&watch->link);
+		cache->releasing++;
+	}
+	spin_unlock(&cache->lock);
+	return watch;
+}
+
+static void stale_done(struct uroce_cache *cache)
+{
+	spin_lock(&cache->lock);
+	cache->releasing--;
+	spin_unlock(&cache->lock);
+	/* Orders @releasing before the look for a waiter. */
+	smp_mb();
+	wake_up_var(&cache->releasing);
+}
+
+/*
+ * Unpins stale pages, one part at a time, so that several tasks can do so. The
+ * caller has a reference to the cache. Returns whether there were any.
+ */
+static bool cache_release(struct uroce_cache *cache)
+{
+	struct uroce_watch *watch;
+	bool any = false;
+
+	while ((watch = stale_take(cache))) {
+		uroce_pin_free(watch->pin);
+		stale_done(cache);
+		any = true;
+		cond_resched();
+	}
+	return any;
+}
+
+static void cache_work(struct work_struct *work)
+{
+	cache_release(container_of(work, struct uroce_cache, work));
+}
+
+/* Another thread may have made one meanwhile. The next region uses that one. */
+static struct uroce_cache *cache_create(const struct uroce_mr *mr)
+{
+	struct uroce_pd *pd = to_upd(mr->ib.pd);
+	struct uroce_cache *cache;
+
+	if (READ_ONCE(pd->cache))
+		return NULL;
+	cache = kzalloc(sizeof(*cache), GFP_KERNEL_ACCOUNT);
+	if (!cache)
+		return NULL;
+	refcount_set(&cache->ref, 1);
+	cache->mm = current->mm;
+	spin_lock_init(&cache->lock);
+	INIT_LIST_HEAD(&cache->idle);
+	hash_init(cache->by_range);
+	INIT_LIST_HEAD(&cache->stale);
+	INIT_WORK(&cache->work, cache_work);
+	if (cmpxchg(&pd->cache, NULL, cache)) {
+		kfree(cache);
+		return NULL;
+	}
+	spin_lock(&caches_lock);
+	hash_add_rcu(caches, &cache->node, (unsigned long)cache->mm);
+	spin_unlock(&caches_lock);
+	return cache;
+}
+
+/*
+ * The domain has no regions any more. Regions that have left it may still have
+ * pages that are watched: these are unpinned with their last region. On return
+ * nothing unpins pages of this cache, so the device may be freed.
+ */
+void uroce_cache_close(struct ib_pd *pd)
+{
+	struct uroce_cache *cache = to_upd(pd)->cache;
+
+	if (!cache)
+		return;
+	spin_lock(&caches_lock);
+	hash_del_rcu(&cache->node);
+	spin_unlock(&caches_lock);
+	spin_lock(&cache->lock);
+	cache->closed = true;
+	cache_trim(cache, 0);
+	spin_unlock(&cache->lock);
+	/* The work item is queued under the lock, for pages that were idle. */
+	cancel_work_sync(&cache->work);
+	cache_release(cache);
+	wait_var_event(&cache->releasing, !READ_ONCE(cache->releasing));
+	uroce_cache_put(cache);
+}
+
+/* ---- registrations ------------------------------------------------------- */
+
+/*
+ * Idle pages of the range that were pinned for @writable. A region that only
+ * reads must not get pages that were pinned for writing: another process that
+ * has the domain could give it the right to write.
+ */
+static struct uroce_watch *watch_find(struct uroce_cache *cache,
+				      unsigned long first, u32 npages,
+				      bool writable)
+{
+	struct uroce_watch *watch;
+
+	lockdep_assert_held(&cache->lock);
+	hash_for_each_possible(cache->by_range, watch, node, first)
+		if (watch->first == first && watch->npages == npages &&
+		    watch->pin->writable == writable)
+			return watch;
+	return NULL;
+}
+
+/* The limit may have become lower than what the process has pinned. */
+static bool may_pin(void)
+{
+	return atomic64_read(&current->mm->pinned_vm) <=
+		       rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT ||
+	       capable(CAP_IPC_LOCK);
+}
+
+static void region_use(struct uroce_mr *mr, struct uroce_watch *watch,
+		       u64 start)
+{
+	refcount_set(&watch->pin->ref, 1);
+	mr->pin = watch->pin;
+	mr->umem = watch->pin->umem;
+	mr->offset = offset_in_page(start);
+	mr->npages = watch->npages;
+	mr->room = watch->npages;
+	mr->pages = watch->pages;
+	watch->pages = NULL;
+	uroce_count(to_udev(mr->ib.device), UROCE_CNT_PINS_REUSED);
+}
+
+/*
+ * Gives a region that is not published idle pages of its range. Returns false
+ * if there are none.
+ */
+bool uroce_cache_take(struct uroce_mr *mr, u64 start, u64 length)
+{
+	struct uroce_cache *cache = cache_of(mr);
+	struct uroce_watch *watch;
+
+	if (!cache)
+		return false;
+	/* Other processes may keep the work items busy. */
+	if (!list_empty_careful(&cache->stale))
+		cache_release(cache);
+	if (!READ_ONCE(cache->count) || !may_pin())
+		return false;
+	spin_lock(&cache->lock);
+	watch = watch_find(cache, start & PAGE_MASK,
+			   uroce_range_pages(start, length),
+			   ib_access_writable(mr->access));
+	if (watch)
+		watch_unlist(watch);
+	spin_unlock(&cache->lock);
+	if (!watch)
+		return false;
+	region_use(mr, watch, start);
+	return true;
+}
+
+/*
+ * Before the pages of a new region are pinned: watches them, if they are to be
+ * kept after it. Returns NULL otherwise, also if memory is short.
+ */
+struct uroce_watch *uroce_cache_watch(const struct uroce_mr *mr, u64 start,
+				      u64 length)
+{
+	struct uroce_cache *cache = cache_of(mr);
+
+	if (!cache || uroce_range_pages(start, length) > cache_limit())
+		return NULL;
+	return uroce_watch_create(cache, start, length);
+}
+
+/*
+ * Keeps pages unless they are stale, or others of the same range are kept.
+ * Pairs with mmu_interval_read_begin() in watch_insert().
+ */
+static bool watch_keep(struct uroce_watch *watch, struct uroce_mr *mr)
+{
+	struct uroce_cache *cache = watch->cache;
+	u64 limit = cache_limit();
+
+	lockdep_assert_held(&cache->lock);
+	if (cache->closed || watch->npages > limit ||
+	    mmu_interval_read_retry(&watch->notifier, watch->seq) ||
+	    watch_find(cache, watch->first, watch->npages,
+		       mr->pin->writable))
+		return false;
+	watch->pin = mr->pin;
+	watch->pages = mr->pages;
+	mr->pages = NULL;
+	watch_list(watch);
+	cache_trim(cache, limit);
+	return true;
+}
+
+static bool region_keep(struct uroce_mr *mr, struct uroce_watch *watch)
+{
+	struct uroce_cache *cache = watch->cache;
+	bool kept;
+
+	/* The caller has no reference to the cache once others find it. */
+	refcount_inc(&cache->ref);
+	spin_lock(&cache->lock);
+	kept = watch_keep(watch, mr);
+	spin_unlock(&cache->lock);
+	if (kept)
+		cache_release(cache);
+	uroce_cache_put(cache);
+	return kept;
+}
+
+/*
+ * The last region of these pages, which is being freed, gives them up. Returns
+ * true if they are kept. A region that was extended has another table, one that
+ * could not be made has none, and a process that ends would have them unpinned
+ * right away.
+ */
+bool uroce_cache_keep(struct uroce_mr *mr, struct uroce_pin *pin)
+{
+	struct uroce_watch *watch = pin->watch;
+	struct uroce_cache *cache;
+
+	if (pin->before || pin->umem->owning_mm != current->mm ||
+	    current->flags & PF_EXITING || !mr->pages || !cache_limit())
+		return false;
+	if (watch && watch->npages == mr->npages && region_keep(mr, watch))
+		return true;
+	cache = cache_of(mr) ?: cache_create(mr);
+	if (cache)
+		uroce_watch_note(cache, mr->umem->address & PAGE_MASK,
+				 mr->npages);
+	return false;
+}
+
+/* ---- release ------------------------------------------------------------- */
+
+/*
+ * Unpins the idle pages of a cache, and waits for other tasks that unpin some:
+ * they are charged until then. Returns whether there were any.
+ */
+static bool cache_empty(struct uroce_cache *cache)
+{
+	bool any;
+
+	spin_lock(&cache->lock);
+	any = cache->releasing;
+	cache_trim(cache, 0);
+	spin_unlock(&cache->lock);
+	any |= cache_release(cache);
+	wait_var_event_killable(&cache->releasing,
+				!READ_ONCE(cache->releasing));
+	return any;
+}
+
+/*
+ * Unpins the idle pages of the calling process, in all of its protection
+ * domains. Returns whether there were any. If a domain ends meanwhile, the walk
+ * begins again.
+ */
+bool uroce_cache_empty(void)
+{
+	const struct mm_struct *mm = current->mm;
+	struct uroce_cache *cache;
+	bool any = false, gone;
+
+	rcu_read_lock();
+again:
+	hash_for_each_possible_rcu(caches, cache, node, (unsigned long)mm) {
+		if (cache->mm != mm || !refcount_inc_not_zero(&cache->ref))
+			continue;
+		rcu_read_unlock();
+		any |= cache_empty(cache);
+		rcu_read_lock();
+		gone = hlist_unhashed(&cache->node);
+		uroce_cache_put(cache);
+		if (gone)
+			goto again;
+	}
+	rcu_read_unlock();
+	return any;
+}
+
+static unsigned long shrink_count(struct shrinker *shrinker,
+				  struct shrink_control *sc)
+{
+	return atomic_long_read(&idle_pages) ?: SHRINK_EMPTY;
+}
+
+/* Retires the oldest pages of a cache. Returns their number. */
+static u64 cache_shrink(struct uroce_cache *cache, u64 npages)
+{
+	u64 before, after;
+
+	spin_lock(&cache->lock);
+	before = cache->npages;
+	cache_trim(cache, before - min(before, npages));
+	after = cache->npages;
+	/* Nothing is idle once the cache is closed. */
+	if (after != before)
+		queue_work(cache_wq, &cache->work);
+	spin_unlock(&cache->lock);
+	return before - after;
+}
+
+/*
+ * Has up to @npages unpinned, and some more if a part has more. The work items
+ * unpin them, since that may wait for a lock of a page that the caller holds.
+ */
+static u64 caches_shrink(u64 npages)
+{
+	struct uroce_cache *cache;
+	u64 done = 0;
+	int i;
+
+	rcu_read_lock();
+	hash_for_each_rcu(caches, i, cache, node)
+		if (done < npages)
+			done += cache_shrink(cache, npages - done);
+	rcu_read_unlock();
+	return done;
+}
+
+static unsigned long shrink_scan(struct shrinker *shrinker,
+				 struct shrink_control *sc)
+{
+	sc->nr_scanned = caches_shrink(sc->nr_to_scan);
+	return sc->nr_scanned ?: SHRINK_STOP;
+}
+
+/* Idle pages that are there already are unpinned, whatever the new limit. */
+static int limit_set(const char *text, const struct kernel_param *kp)
+{
+	int ret = param_set_uint(text, kp);
+
+	if (!ret)
+		caches_shrink(U64_MAX);
+	return ret;
+}
+
+static const struct kernel_param_ops limit_ops = {
+	.set = limit_set,
+	.get = param_get_uint,
+};
+module_param_cb(pin_cache_mib, &limit_ops, &pin_cache_mib, 0644);
+MODULE_PARM_DESC(pin_cache_mib,
+		 "MiB of each protection domain that stay pinned to be registered again (0: none)");
+
+int uroce_cache_init(void)
+{
+	/* Unbound: one item that waits for a page delays no other one. */
+	cache_wq = alloc_workqueue("uroce_cache", WQ_UNBOUND | WQ_MEM_RECLAIM,
+				   WQ_MAX_ACTIVE);
+	if (!cache_wq)
+		return -ENOMEM;
+	cache_shrinker = univ_shrinker_add("uroce-cache", shrink_count,
+					   shrink_scan);
+	if (cache_shrinker)
+		return 0;
+	destroy_workqueue(cache_wq);
+	return -ENOMEM;
+}
+
+/* Every domain is gone, and its work item with it. */
+void uroce_cache_exit(void)
+{
+	univ_shrinker_remove(cache_shrinker);
+	destroy_workqueue(cache_wq);
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Notifiers of pinned pages, for cache.c: which ranges have one, and when their
+ * pages become stale.
+ */
+#include <linux/hash.h>
+#include <linux/mm.h>
+#include <linux/pkeys.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "cache.h"
+
+/*
+ * The page tables of the range are about to change. Called with locks of memory
+ * management held, by reclaim too. Every event counts, since a hit that was
+ * lost only costs time.
+ */
+static bool invalidate(struct mmu_interval_notifier *notifier,
+		       const struct mmu_notifier_range *range,
+		       unsigned long seq)
+{
+	struct uroce_watch *watch =
+		container_of(notifier, struct uroce_watch, notifier);
+	struct uroce_cache *cache = watch->cache;
+
+	spin_lock(&cache->lock);
+	mmu_interval_set_seq(notifier, seq);
+	if (watch->idle)
+		uroce_cache_retire(watch);
+	spin_unlock(&cache->lock);
+	return true;
+}
+
+static const struct mmu_interval_notifier_ops notifier_ops = {
+	.invalidate = invalidate,
+};
+
+static struct uroce_seen *seen_slot(struct uroce_cache *cache,
+				    unsigned long first)
+{
+	return &cache->seen[hash_long(first >> PAGE_SHIFT, SEEN_BITS)];
+}
+
+/*
+ * Was the range deregistered before? It is then forgotten until it is
+ * deregistered once more without being kept. So a program that maps other
+ * memory at the same address each time pays for every second notifier only.
+ */
+static bool range_seen(struct uroce_cache *cache, unsigned long first,
+		       u32 npages)
+{
+	struct uroce_seen *seen = seen_slot(cache, first);
+	bool found;
+
+	spin_lock(&cache->lock);
+	found = seen->first == first && seen->npages == npages;
+	if (found)
+		seen->npages = 0;
+	spin_unlock(&cache->lock);
+	return found;
+}
+
+void uroce_watch_note(struct uroce_cache *cache, unsigned long first,
+		      u32 npages)
+{
+	struct uroce_seen *seen = seen_slot(cache, first);
+
+	spin_lock(&cache->lock);
+	seen->first = first;
+	seen->npages = npages;
+	spin_unlock(&cache->lock);
+}
+
+/*
+ * A thread can withdraw its rights to memory with a protection key without a
+ * system call, and then must not register it. Nothing tells the notifier.
+ */
+static bool range_has_keys(struct mm_struct *mm, unsigned long first,
+			   u32 npages)
+{
+	unsigned long at = first, end = first + npages * PAGE_SIZE;
+	struct vm_area_struct *vma;
+	bool found = false;
+
+	mmap_read_lock(mm);
+	while (at < end && !found) {
+		vma = find_vma(mm, at);
+		if (!vma)
+			break;
+		found = vma_pkey(vma);
+		at = vma->vm_end;
+	}
+	mmap_read_unlock(mm);
+	return found;
+}
+
+static struct uroce_watch *watch_insert(struct uroce_cache *cache,
+					unsigned long first, u32 npages)
+{
+	struct uroce_watch *watch = kzalloc(sizeof(*watch), GFP_KERNEL_ACCOUNT);
+
+	if (!watch)
+		return NULL;
+	watch->cache = cache;
+	watch->first = first;
+	watch->npages = npages;
+	if (mmu_interval_notifier_insert(&watch->notifier, current->mm, first,
+					 npages * PAGE_SIZE, &notifier_ops)) {
+		kfree(watch);
+		return NULL;
+	}
+	refcount_inc(&cache->ref);
+	/* Pairs with mmu_interval_read_retry() in watch_keep(). */
+	watch->seq = mmu_interval_read_begin(&watch->notifier);
+	return watch;
+}
+
+/*
+ * Watches a range that was registered before, and whose pages will be pinned.
+ * Returns NULL for another range, or if memory is short.
+ */
+struct uroce_watch *uroce_watch_create(struct uroce_cache *cache, u64 start,
+				       u64 length)
+{
+	u32 npages = uroce_range_pages(start, length);
+
+	start &= PAGE_MASK;
+	if (!range_seen(cache, start, npages) ||
+	    range_has_keys(current->mm, start, npages))
+		return NULL;
+	return watch_insert(cache, start, npages);
+}
+
+/* @watch may be NULL. Waits for notifiers that run. */
+void uroce_watch_end(struct uroce_watch *watch)
+{
+	if (!watch)
+		return;
+	mmu_interval_notifier_remove(&watch->notifier);
+	uroce_cache_put(watch->cache);
+	kvfree(watch->pages);
+	kfree(watch);
+}
