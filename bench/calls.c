@@ -95,29 +95,60 @@ static void domains(void)
 	report("dealloc_pd", &b, 1);
 }
 
-static void regions(const char *name, size_t length, int times)
+static void report_regions(const char *name, const char *which)
 {
 	double both;
 	char line[64];
-	char *mem = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	NEED(mem != MAP_FAILED, "mmap");
-	/* The number of huge pages that fit depends on the address of the memory. */
+	snprintf(line, sizeof(line), "reg_mr %s%s", name, which);
+	both = report(line, &a, 1);
+	snprintf(line, sizeof(line), "dereg_mr %s%s", name, which);
+	both += report(line, &b, 1);
+	printf("reg_mr + dereg_mr %s%s\t%.1f\n", name, which, both);
+}
+
+static void region(char *mem, size_t length)
+{
+	struct ibv_mr *mr;
+
+	TIME(&a, mr = ibv_reg_mr(pd, mem, length, ALL_ACCESS));
+	NEED_PTR(mr, "reg_mr");
+	TIME(&b, ibv_dereg_mr(mr));
+}
+
+/* Present memory at an address. The number of huge pages that fit would depend on it. */
+static char *memory_at(char *at, size_t length)
+{
+	char *mem = mmap(at, length, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+
+	NEED(mem == at, "mmap");
 	madvise(mem, length, MADV_NOHUGEPAGE);
 	memset(mem, 1, length);
-	for (int i = 0; i < times; i++) {
-		struct ibv_mr *mr;
+	return mem;
+}
 
-		TIME(&a, mr = ibv_reg_mr(pd, mem, length, ALL_ACCESS));
-		NEED_PTR(mr, "reg_mr");
-		TIME(&b, ibv_dereg_mr(mr));
+/*
+ * Memory at an address that was not registered before, and the same memory again. The kernel
+ * marks each page dirty when it is unpinned for the first time.
+ */
+static void regions(const char *name, size_t length, int times)
+{
+	char *space = mmap(NULL, times * length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *mem;
+
+	NEED(space != MAP_FAILED, "mmap");
+	for (int i = 0; i < times; i++) {
+		mem = memory_at(space + i * length, length);
+		region(mem, length);
+		munmap(mem, length);
 	}
-	munmap(mem, length);
-	snprintf(line, sizeof(line), "reg_mr %s", name);
-	both = report(line, &a, 1);
-	snprintf(line, sizeof(line), "dereg_mr %s", name);
-	both += report(line, &b, 1);
-	printf("reg_mr + dereg_mr %s\t%.1f\n", name, both);
+	report_regions(name, "");
+	mem = memory_at(space, length);
+	for (int i = 0; i < times; i++)
+		region(mem, length);
+	munmap(space, times * length);
+	report_regions(name, " again");
 }
 
 static void queues(void)
