@@ -153,20 +153,17 @@ static void stale_done(struct uroce_cache *cache)
 
 /*
  * Unpins stale pages, one part at a time, so that several tasks can do so. The
- * caller has a reference to the cache. Returns whether there were any.
+ * caller has a reference to the cache.
  */
-static bool cache_release(struct uroce_cache *cache)
+static void cache_release(struct uroce_cache *cache)
 {
 	struct uroce_watch *watch;
-	bool any = false;
 
 	while ((watch = stale_take(cache))) {
 		uroce_pin_free(watch->pin);
 		stale_done(cache);
-		any = true;
 		cond_resched();
 	}
-	return any;
 }
 
 static void cache_work(struct work_struct *work)
@@ -379,25 +376,22 @@ bool uroce_cache_keep(struct uroce_mr *mr, struct uroce_pin *pin)
 
 /*
  * Unpins the idle pages of a cache, and waits for other tasks that unpin some:
- * they are charged until then. Returns whether there were any.
+ * they are charged until then.
  */
-static bool cache_empty(struct uroce_cache *cache)
+static void cache_empty(struct uroce_cache *cache)
 {
-	bool any;
-
 	spin_lock(&cache->lock);
-	any = cache->releasing;
 	cache_trim(cache, 0);
 	spin_unlock(&cache->lock);
-	any |= cache_release(cache);
+	cache_release(cache);
 	wait_var_event_killable(&cache->releasing,
 				!READ_ONCE(cache->releasing));
-	return any;
 }
 
 /*
  * Unpins the idle pages of the calling process, in all of its protection
- * domains. Returns whether there were any. If a domain ends meanwhile, the walk
+ * domains. Returns whether there may have been any: the last ones may have been
+ * unpinned after the caller has failed. If a domain ends meanwhile, the walk
  * begins again.
  */
 bool uroce_cache_empty(void)
@@ -412,7 +406,8 @@ again:
 		if (cache->mm != mm || !refcount_inc_not_zero(&cache->ref))
 			continue;
 		rcu_read_unlock();
-		any |= cache_empty(cache);
+		cache_empty(cache);
+		any = true;
 		rcu_read_lock();
 		gone = hlist_unhashed(&cache->node);
 		uroce_cache_put(cache);

@@ -444,6 +444,56 @@ static void domain_ends(void)
 	tear_down();
 }
 
+/* Pages of all processes that are pinned, as the kernel counts them. */
+static long pins_alive(void)
+{
+	long acquired = 0, released = 0;
+	char line[128];
+	FILE *f = fopen("/proc/sys/vm/stat_refresh", "r");
+
+	/* Adds up what each processor has counted. */
+	if (f) {
+		while (fgets(line, sizeof(line), f))
+			;
+		fclose(f);
+	}
+	f = fopen("/proc/vmstat", "r");
+	while (f && fgets(line, sizeof(line), f)) {
+		sscanf(line, "nr_foll_pin_acquired %ld", &acquired);
+		sscanf(line, "nr_foll_pin_released %ld", &released);
+	}
+	if (f)
+		fclose(f);
+	return acquired - released;
+}
+
+/* A process ends, or executes another program, with idle pages. */
+static void process_ends(void)
+{
+	uint64_t end = deadline_ms(10000 * test_slowness());
+	long alive = pins_alive();
+	int status;
+	pid_t pid;
+
+	for (int i = 0; i < 2; i++) {
+		fflush(stdout);
+		pid = fork();
+		if (!pid) {
+			test_failures = 0;
+			set_up();
+			make_idle(ALL_ACCESS);
+			if (i && !test_failures)
+				execl("/bin/true", "true", (char *)NULL);
+			_exit(!!test_failures);
+		}
+		NEED(waitpid(pid, &status, 0) == pid, "waitpid");
+		CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "the child: status %#x", status);
+		while (pins_alive() > alive && now_ns() < end)
+			sleep_ms(10);
+		CHECK(pins_alive() <= alive, "%ld pages more are pinned", pins_alive() - alive);
+	}
+}
+
 static volatile bool ended;
 
 static void *registers(void *arg)
@@ -508,6 +558,7 @@ static const struct test_case cases[] = {
 	{ "off", off },
 	{ "pressure", pressure },
 	{ "domain_ends", domain_ends },
+	{ "process_ends", process_ends },
 	{ "threads", threads },
 };
 
