@@ -48,7 +48,8 @@ static DEFINE_SPINLOCK(caches_lock);
 /* Idle pages of all caches */
 static atomic_long_t idle_pages = ATOMIC_LONG_INIT(0);
 
-static unsigned int pin_cache_mib = 64;
+/* Off unless the administrator wants it. */
+static unsigned int pin_cache_mib;
 
 /* The maximum number of idle pages of a cache. */
 static u64 cache_limit(void)

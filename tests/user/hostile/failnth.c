@@ -125,17 +125,6 @@ static long pinned_kib(void)
 	return at ? strtol(at + 6, NULL, 10) : -1;
 }
 
-/* Has uroce unpin what it keeps for another registration; it does so a little later. */
-static void drop_kept(void)
-{
-	int fd = open("/sys/module/uroce/parameters/pin_cache_mib", O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	NEED(write(fd, "64", 2) == 2, "pin_cache_mib: %s", err_name(errno));
-	close(fd);
-}
-
 static void state_now(struct state *s)
 {
 	memset(s, 0, sizeof(*s));
@@ -148,15 +137,9 @@ static void state_now(struct state *s)
 
 static bool state_same(const struct state *was, const char *call, unsigned int n)
 {
-	uint64_t end = deadline_ms(WC_TIMEOUT);
 	struct state now;
 
 	state_now(&now);
-	while (now.pinned > was->pinned && now_ns() < end) {
-		drop_kept();
-		sleep_ms(1);
-		state_now(&now);
-	}
 	return CHECK(!strcmp(was->charges, now.charges), "%s, fault %u: charges were %s are %s",
 		     call, n, was->charges, now.charges) &
 	       CHECK(was->pinned == now.pinned, "%s, fault %u: %ld KiB were pinned, now %ld",

@@ -78,13 +78,12 @@ static bool big_round(int fd, uint32_t pd)
 	int err = big_reg(fd, pd, mem, &handle);
 
 	CHECK(!err || err == EINTR, "a registration under signals: %s", err_name(err));
-	if (!err)
+	if (!err) {
 		CHECK(pinned_kib() >= (long)(BIG >> 10), "%ld KiB are pinned", pinned_kib());
-	/* Pages that are unmapped are not kept for another registration. */
-	munmap(mem, BIG);
-	if (!err)
 		CHECK_ERR(raw_destroy(fd, UNIV_MR_DEREG, handle), 0);
+	}
 	CHECK(!pinned_kib(), "%ld KiB are still pinned", pinned_kib());
+	munmap(mem, BIG);
 	return err == EINTR;
 }
 

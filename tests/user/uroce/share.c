@@ -107,8 +107,6 @@ static void lives(void)
 		third = share(p.pd, (uintptr_t)mem, ALL_ACCESS);
 		CHECK_ERR(ibv_dereg_mr(mr), 0);
 		writes(third->rkey, (uintptr_t)mem + 5 * PAGE - 9, 5 * PAGE - 9, 5);
-		/* So that they are not kept for a further registration (pin_cache.c). */
-		NEED_OK(madvise(mem, SPACE, MADV_DONTNEED));
 		CHECK_ERR(ibv_dereg_mr(third), 0);
 		CHECK(locked_kb() == before, "%ld KiB are still pinned", locked_kb() - before);
 	}
