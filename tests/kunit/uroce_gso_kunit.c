@@ -291,7 +291,7 @@ static void gso_many_pieces(struct kunit *test)
 		KUNIT_ASSERT_NOT_NULL(test, to);
 	}
 	KUNIT_ASSERT_TRUE(test, uroce_net_end_pages(skb));
-	/* What was padding. */
+	/* These bytes were the padding. */
 	uroce_net_put(skb, 4 - (MAX_SKB_FRAGS * 10 - 14) % 4);
 	uroce_gso_mark(skb, skb->len - uroce_ops[UROCE_RC | UROCE_WRITE_ONLY].length, PAYLOAD);
 	flow_init(&flow, false);

@@ -281,8 +281,8 @@ static void late_retries(struct kunit *test)
 	}
 }
 
-/* The timer fires while a try that the receiver has caused finds no request. */
-static void late_and_due(struct kunit *test)
+/* The first side has begun its first of two waits. Returns its send queue. */
+static struct uroce_sendq *begin_first_wait(struct kunit *test)
 {
 	struct host *h = test->priv;
 	struct uroce_sendq *sq;
@@ -292,6 +292,15 @@ static void late_and_due(struct kunit *test)
 	sq = &h->a.qp.qp->sq;
 	begin_wait(test, &h->a);
 	KUNIT_EXPECT_EQ(test, (int)sq->rnr_left, 1);
+	return sq;
+}
+
+/* The timer fires while a try that the receiver has caused finds no request. */
+static void late_and_due(struct kunit *test)
+{
+	struct uroce_sendq *sq = begin_first_wait(test);
+	struct host *h = test->priv;
+
 	WRITE_ONCE(sq->word, true);
 	uroce_send_run(h->a.qp.qp);
 	KUNIT_EXPECT_EQ(test, (int)sq->wait, (int)UROCE_WAIT_RNR);
@@ -308,13 +317,9 @@ static void late_and_due(struct kunit *test)
 /* The callback of a former wait is late, and sets @due after this wait has started the timer again. */
 static void late_callback(struct kunit *test)
 {
+	struct uroce_sendq *sq = begin_first_wait(test);
 	struct host *h = test->priv;
-	struct uroce_sendq *sq;
 
-	host_again(test, IB_QPT_RC, 2);
-	wait_long(&h->b);
-	sq = &h->a.qp.qp->sq;
-	begin_wait(test, &h->a);
 	hrtimer_start(&sq->timer, ktime_set(1000, 0), HRTIMER_MODE_REL_SOFT);
 	WRITE_ONCE(sq->due, true);
 	uroce_send_run(h->a.qp.qp);

@@ -51,7 +51,7 @@ static void in_child(int err, void (*run)(int err))
 	CHECK(!status, "with %s: status %#x", err_name(err), status);
 }
 
-/* What a program sees of a device. */
+/* The properties of a device that a program sees. */
 struct seen {
 	char name[64], dev_name[64], dev_path[256], ibdev_path[256];
 	__be64 guid;
