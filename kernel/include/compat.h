@@ -14,6 +14,7 @@
 #include <linux/device.h>
 #include <linux/dma-buf.h>
 #include <linux/dma-map-ops.h>
+#include <linux/hmm.h>
 #include <linux/hrtimer.h>
 #include <linux/iommu.h>
 #include <linux/mm.h>
@@ -147,17 +148,25 @@ static inline void univ_shrinker_remove(struct shrinker *shrinker)
 #endif
 
 /*
- * 6.17 keeps the page frames of on-demand paging in a member of their own, and
- * their access in the flags of HMM.
+ * 7.3. The newer function lets go of the mmap_lock for handlers of
+ * userfaultfd(2).
  */
-#ifdef UNIV_HAS_ODP_MAP
-#define univ_odp_pfns(umem)	((umem)->map.pfn_list)
-#define UNIV_ODP_READ		0
-#define UNIV_ODP_WRITE		HMM_PFN_WRITE
-#else
-#define univ_odp_pfns(umem)	((umem)->pfn_list)
-#define UNIV_ODP_READ		ODP_READ_ALLOWED_BIT
-#define UNIV_ODP_WRITE		(ODP_READ_ALLOWED_BIT | ODP_WRITE_ALLOWED_BIT)
+#ifndef UNIV_HAS_HMM_UNLOCKED
+static inline int hmm_range_fault_unlocked_timeout(struct hmm_range *range,
+						   unsigned long timeout)
+{
+	struct mm_struct *mm = range->notifier->mm;
+	unsigned long end = jiffies + timeout;
+	int ret;
+
+	do {
+		range->notifier_seq = mmu_interval_read_begin(range->notifier);
+		mmap_read_lock(mm);
+		ret = hmm_range_fault(range);
+		mmap_read_unlock(mm);
+	} while (ret == -EBUSY && time_before(jiffies, end));
+	return ret;
+}
 #endif
 
 /* Timers */

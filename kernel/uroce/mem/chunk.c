@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The pages of on-demand paging that are present, in chunks of the address
- * space. Each chunk is a umem of the RDMA core. For the locks see odp.c.
+ * space. For the locks see odp.c.
+ *
+ * The umems of the RDMA core for on-demand paging were rejected: they take two
+ * more lists of the pages, and charge none of them.
  */
 #include <linux/hmm.h>
+#include <linux/memcontrol.h>
 #include <linux/mm.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
-#include <rdma/ib_umem_odp.h>
 
+#include "compat.h"
 #include "odp.h"
 
+/* How long a fault is repeated while the page tables keep changing. */
+#define FAULT_TIME	msecs_to_jiffies(HMM_RANGE_DEFAULT_TIMEOUT)
+
 /*
- * The maximum number of chunks of a region. With pages of 4 KiB they take three
- * pages each, which are charged to no process, and list 256 MiB. The oldest
- * chunk gives way to a new one.
+ * The maximum number of chunks of a region. With pages of 4 KiB they list 256
+ * MiB. The oldest chunk gives way to a new one.
  */
 #define CHUNKS_MAX	128
 
@@ -30,7 +37,12 @@ static atomic_long_t chunks;
 
 static bool too_many(void)
 {
-	return atomic_long_read(&chunks) > totalram_pages() / 3 / CHUNKS_PART;
+	return atomic_long_read(&chunks) > totalram_pages() / CHUNKS_PART;
+}
+
+static unsigned long chunk_end(const struct uroce_chunk *c)
+{
+	return c->start + CHUNK_SIZE;
 }
 
 static bool chunk_has(struct uroce_chunk *c, unsigned long from,
@@ -63,40 +75,30 @@ static void chunk_unlist(struct uroce_chunk *c, unsigned long from,
 	}
 }
 
-/*
- * Removes pages. On return no copy uses them. Pages behind one that was refused
- * are mapped and not listed: see chunk_list().
- */
+/* Removes pages. On return no copy uses them. */
 static void chunk_forget(struct uroce_chunk *c, unsigned long from,
 			 unsigned long to)
 {
-	lockdep_assert_held(&c->umem->umem_mutex);
+	lockdep_assert_held(&c->lock);
 	if (chunk_has(c, from, to))
 		chunk_unlist(c, from, to);
-	ib_umem_odp_unmap_dma_pages(c->umem, from, to);
 }
 
-/*
- * The process's page tables are about to lose pages, or their write access. May
- * be called before @private is set; then no page is listed.
- */
+/* The process's page tables are about to lose pages, or their write access. */
 static bool invalidate(struct mmu_interval_notifier *notifier,
 		       const struct mmu_notifier_range *range,
 		       unsigned long seq)
 {
-	struct ib_umem_odp *umem =
-		container_of(notifier, struct ib_umem_odp, notifier);
-	struct uroce_chunk *c;
+	struct uroce_chunk *c =
+		container_of(notifier, struct uroce_chunk, notifier);
 
 	if (!mmu_notifier_range_blockable(range))
 		return false;
-	mutex_lock(&umem->umem_mutex);
+	mutex_lock(&c->lock);
 	mmu_interval_set_seq(notifier, seq);
-	c = READ_ONCE(umem->private);
-	if (c)
-		chunk_forget(c, max(range->start, ib_umem_start(umem)),
-			     min(range->end, ib_umem_end(umem)));
-	mutex_unlock(&umem->umem_mutex);
+	chunk_forget(c, max(range->start, c->start),
+		     min(range->end, chunk_end(c)));
+	mutex_unlock(&c->lock);
 	return true;
 }
 
@@ -117,42 +119,37 @@ void uroce_chunk_release(struct uroce_chunk *c)
 
 	list_del(&c->link);
 	odp->count--;
-	mutex_lock(&c->umem->umem_mutex);
+	mutex_lock(&c->lock);
 	/* A copy that has found the pages looks the chunk up again. */
 	write_lock_bh(&odp->lock);
-	xa_erase_bh(&odp->chunks, ib_umem_start(c->umem) / CHUNK_SIZE);
+	xa_erase_bh(&odp->chunks, c->start / CHUNK_SIZE);
 	write_unlock_bh(&odp->lock);
-	chunk_forget(c, ib_umem_start(c->umem), ib_umem_end(c->umem));
-	mutex_unlock(&c->umem->umem_mutex);
-	ib_umem_odp_release(c->umem);
+	chunk_forget(c, c->start, chunk_end(c));
+	mutex_unlock(&c->lock);
+	mmu_interval_notifier_remove(&c->notifier);
 	chunk_free(c);
 }
 
 static struct uroce_chunk *chunk_alloc(struct uroce_odp *odp,
-				       unsigned long addr)
+				       unsigned long start)
 {
-	struct uroce_chunk *c = kzalloc(sizeof(*c), GFP_KERNEL);
+	struct uroce_chunk *c = kzalloc(sizeof(*c), GFP_KERNEL_ACCOUNT);
+	int ret = -ENOMEM;
 
 	if (!c)
-		return ERR_PTR(-ENOMEM);
+		return ERR_PTR(ret);
 	atomic_long_inc(&chunks);
 	c->odp = odp;
-	c->entries = (void *)get_zeroed_page(GFP_KERNEL);
-	if (!c->entries) {
-		chunk_free(c);
-		return ERR_PTR(-ENOMEM);
-	}
-	c->umem = ib_umem_odp_alloc_child(odp->root,
-					  ALIGN_DOWN(addr, CHUNK_SIZE),
-					  CHUNK_SIZE, &notifier_ops);
-	if (IS_ERR(c->umem)) {
-		int ret = PTR_ERR(c->umem);
-
-		chunk_free(c);
-		return ERR_PTR(ret);
-	}
-	WRITE_ONCE(c->umem->private, c);
-	return c;
+	c->start = start;
+	mutex_init(&c->lock);
+	c->entries = (void *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
+	if (c->entries)
+		ret = mmu_interval_notifier_insert(&c->notifier, odp->mm, start,
+						   CHUNK_SIZE, &notifier_ops);
+	if (!ret)
+		return c;
+	chunk_free(c);
+	return ERR_PTR(ret);
 }
 
 static struct uroce_chunk *chunk_get(struct uroce_odp *odp, unsigned long addr)
@@ -166,13 +163,13 @@ static struct uroce_chunk *chunk_get(struct uroce_odp *odp, unsigned long addr)
 	    (odp->count >= CHUNKS_MIN && too_many()))
 		uroce_chunk_release(list_first_entry(&odp->order,
 						     struct uroce_chunk, link));
-	c = chunk_alloc(odp, addr);
+	c = chunk_alloc(odp, ALIGN_DOWN(addr, CHUNK_SIZE));
 	if (IS_ERR(c))
 		return c;
 	ret = xa_err(xa_store_bh(&odp->chunks, addr / CHUNK_SIZE, c,
 				 GFP_KERNEL));
 	if (ret) {
-		ib_umem_odp_release(c->umem);
+		mmu_interval_notifier_remove(&c->notifier);
 		chunk_free(c);
 		return ERR_PTR(ret);
 	}
@@ -197,60 +194,120 @@ static bool page_is_fit(const struct uroce_odp *odp, unsigned long pfn)
  * that the kernel itself cannot reach (memfd_secret(2)) is refused: its address
  * stays unmapped as long as it is that page.
  */
-static int chunk_list(struct uroce_chunk *c, unsigned long addr,
-		      unsigned long len, bool write)
+static int chunk_list(struct uroce_chunk *c, const struct hmm_range *range,
+		      bool write)
 {
-	const unsigned long *pfns = univ_odp_pfns(c->umem);
-	unsigned long at = addr & PAGE_MASK, *entry, pfn;
-	unsigned long flags = ENTRY_VALID | (write ? ENTRY_WRITE : 0);
+	const unsigned long *pfn = range->hmm_pfns;
+	unsigned long at, *entry, flags;
 	void *page;
 	u8 byte;
 
-	lockdep_assert_held(&c->umem->umem_mutex);
-	for (; at < addr + len; at += PAGE_SIZE) {
-		entry = chunk_entry(c, at);
-		pfn = pfns[entry - c->entries];
+	lockdep_assert_held(&c->lock);
+	for (at = range->start; at < range->end; at += PAGE_SIZE, pfn++) {
 		/* Nothing was faulted in, and the page is not there. */
-		if (!(pfn & HMM_PFN_VALID))
+		if (!(*pfn & HMM_PFN_VALID))
 			continue;
-		page = page_address(hmm_pfn_to_page(pfn));
-		if (!page_is_fit(c->odp, pfn) ||
+		page = page_address(hmm_pfn_to_page(*pfn));
+		if (!page_is_fit(c->odp, *pfn) ||
 		    copy_from_kernel_nofault(&byte, page, sizeof(byte)))
 			return -EFAULT;
+		flags = ENTRY_VALID;
+		if (write && *pfn & HMM_PFN_WRITE)
+			flags |= ENTRY_WRITE;
+		entry = chunk_entry(c, at);
 		WRITE_ONCE(*entry, (unsigned long)page | flags |
 			   (*entry & ENTRY_WRITE));
 	}
 	return 0;
 }
 
+/*
+ * Finds the pages of a range in the page tables. On success the caller unlocks
+ * the chunk: until then the pages belong to the process.
+ */
+static int pages_lock(struct uroce_chunk *c, struct hmm_range *range)
+{
+	unsigned long end = jiffies + FAULT_TIME;
+	int ret;
+
+	do {
+		ret = hmm_range_fault_unlocked_timeout(range, FAULT_TIME);
+		if (ret)
+			return ret;
+		mutex_lock(&c->lock);
+		if (!mmu_interval_read_retry(&c->notifier, range->notifier_seq))
+			return 0;
+		mutex_unlock(&c->lock);
+	} while (time_before(jiffies, end));
+	return -EBUSY;
+}
+
+static int chunk_fill(struct uroce_chunk *c, unsigned long addr,
+		      unsigned long len, bool write, bool fault)
+{
+	struct hmm_range range = {
+		.notifier = &c->notifier,
+		.start = addr & PAGE_MASK,
+		.end = PAGE_ALIGN(addr + len),
+	};
+	int ret;
+
+	if (fault)
+		range.default_flags = HMM_PFN_REQ_FAULT |
+				      (write ? HMM_PFN_REQ_WRITE : 0);
+	range.hmm_pfns = kcalloc((range.end - range.start) >> PAGE_SHIFT,
+				 sizeof(*range.hmm_pfns), GFP_KERNEL_ACCOUNT);
+	if (!range.hmm_pfns)
+		return -ENOMEM;
+	ret = pages_lock(c, &range);
+	if (!ret) {
+		ret = chunk_list(c, &range, write);
+		mutex_unlock(&c->lock);
+	}
+	kfree(range.hmm_pfns);
+	return ret;
+}
+
 /* A chunk that lists nothing is not kept: addresses alone cost no memory. */
 static void chunk_drop_empty(struct uroce_chunk *c)
 {
-	if (!chunk_has(c, ib_umem_start(c->umem), ib_umem_end(c->umem)))
+	if (!chunk_has(c, c->start, chunk_end(c)))
 		uroce_chunk_release(c);
 }
 
-/*
- * Lists pages, and faults them in if @fault is set. -EAGAIN: try again;
- * -EFAULT: the process has no such memory.
- */
-int uroce_chunk_fault(struct uroce_odp *odp, unsigned long addr,
-		      unsigned long len, bool write, bool fault)
+static int chunk_fault(struct uroce_odp *odp, unsigned long addr,
+		       unsigned long len, bool write, bool fault)
 {
 	struct uroce_chunk *c = chunk_get(odp, addr);
 	int ret;
 
 	if (IS_ERR(c))
-		return PTR_ERR(c) == -ENOMEM ? -EAGAIN : -EFAULT;
-	ret = ib_umem_odp_map_dma_and_lock(c->umem, addr, len,
-					   write ? UNIV_ODP_WRITE :
-						   UNIV_ODP_READ, fault);
-	if (ret >= 0) {
-		ret = chunk_list(c, addr, len, write);
-		mutex_unlock(&c->umem->umem_mutex);
-	}
+		return PTR_ERR(c);
+	ret = chunk_fill(c, addr, len, write, fault);
 	if (ret || !fault)
 		chunk_drop_empty(c);
+	return ret;
+}
+
+/*
+ * Lists pages, and faults them in if @fault is set. The chunks and the page
+ * tables are charged to the process. -EAGAIN: try again; -EFAULT: the process
+ * has no such memory.
+ */
+int uroce_chunk_fault(struct uroce_odp *odp, unsigned long addr,
+		      unsigned long len, bool write, bool fault)
+{
+	struct mem_cgroup *memcg, *former;
+	int ret;
+
+	if (!mmget_not_zero(odp->mm))
+		return -EFAULT;
+	memcg = get_mem_cgroup_from_mm(odp->mm);
+	former = set_active_memcg(memcg);
+	ret = chunk_fault(odp, addr, len, write, fault);
+	set_active_memcg(former);
+	mem_cgroup_put(memcg);
+	mmput_async(odp->mm);
 	if (!ret)
 		return 0;
 	return ret == -EBUSY || ret == -ENOMEM ? -EAGAIN : -EFAULT;

@@ -3,12 +3,12 @@
  * On-demand paging: regions whose pages are not pinned.
  *
  * A region lists the pages that copies may use now, in chunks of the process's
- * address space; each chunk is a umem of the RDMA core. When the process's page
- * tables lose a page, invalidate() removes it from its chunk before the kernel
- * uses the page for something else. A copy holds the region's lock for reading,
- * so invalidate(), which takes it for writing, waits until no copy uses the
- * page. The lock is only tried by copies: they run with bottom halves off, and
- * one request may use a region twice.
+ * address space; each chunk has a notifier. When the process's page tables lose
+ * a page, invalidate() removes it from its chunk before the kernel uses the
+ * page for something else. A copy holds the region's lock for reading, so
+ * invalidate(), which takes it for writing, waits until no copy uses the page.
+ * The lock is only tried by copies: they run with bottom halves off, and one
+ * request may use a region twice.
  *
  * A copy that misses a page cannot wait for it, because a page fault sleeps. It
  * asks for the pages and its request is tried again: by the timer of the send
@@ -18,14 +18,13 @@
  * without a limit, and it refers to the region's paging state alone, which may
  * outlive the region, its queue pairs and its device.
  *
- * Order of locks: umem_mutex, uroce_odp.lock. No memory is allocated under
- * either, since reclaim calls invalidate().
+ * Order of locks: uroce_chunk.lock, uroce_odp.lock. No memory is allocated
+ * under either, since reclaim calls invalidate().
  */
 #include <linux/module.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
-#include <rdma/ib_umem_odp.h>
 
 #include "../dev/dev.h"
 #include "odp.h"
@@ -137,9 +136,7 @@ static void odp_free(struct uroce_odp *odp)
 	list_for_each_entry_safe(c, next, &odp->order, link)
 		uroce_chunk_release(c);
 	xa_destroy(&odp->chunks);
-	ib_umem_odp_release(odp->root);
 	mmdrop(odp->mm);
-	put_device(&odp->ib->dev);
 	kfree(odp);
 }
 
@@ -478,11 +475,7 @@ void uroce_ask_drop(struct uroce_ask **slot)
 
 /* ---- regions ------------------------------------------------------------- */
 
-/*
- * Nothing is pinned or charged, and the length does not matter. The RDMA core
- * refuses an implicit umem of huge pages; the entries of a chunk are pages of
- * the usual size.
- */
+/* Nothing is pinned, and the length does not matter. */
 struct uroce_odp *uroce_odp_create(struct ib_device *ib, u64 start, int access)
 {
 	struct uroce_odp *odp = kzalloc(sizeof(*odp), GFP_KERNEL_ACCOUNT);
@@ -490,24 +483,14 @@ struct uroce_odp *uroce_odp_create(struct ib_device *ib, u64 start, int access)
 	if (!odp)
 		return ERR_PTR(-ENOMEM);
 	odp->huge = access & IB_ACCESS_HUGETLB;
-	access &= ~IB_ACCESS_HUGETLB;
-	odp->root = ib_umem_odp_alloc_implicit(ib, access);
-	if (IS_ERR(odp->root)) {
-		int ret = PTR_ERR(odp->root);
-
-		kfree(odp);
-		return ERR_PTR(ret);
-	}
 	refcount_set(&odp->ref, 1);
 	odp->id = atomic64_inc_return(&last_id);
 	odp->ib = ib;
-	get_device(&ib->dev);
-	/* The root refers to the address space without a reference. */
 	odp->mm = current->mm;
 	mmgrab(odp->mm);
 	odp->start = start;
 	rwlock_init(&odp->lock);
-	xa_init_flags(&odp->chunks, XA_FLAGS_LOCK_BH);
+	xa_init_flags(&odp->chunks, XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
 	INIT_LIST_HEAD(&odp->order);
 	spin_lock_init(&odp->asks_lock);
 	INIT_LIST_HEAD(&odp->asks);

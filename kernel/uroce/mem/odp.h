@@ -8,6 +8,8 @@
 #define UROCE_ODP_H
 
 #include <linux/list.h>
+#include <linux/mmu_notifier.h>
+#include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -24,16 +26,20 @@
 
 /**
  * struct uroce_chunk - pages of one part of the address space
+ * @notifier: tells when the process's page tables lose such pages
  * @odp: the region
- * @umem: the RDMA core's state of these pages
+ * @start: address of the first page
  * @link: in uroce_odp.order
- * @entries: the address of each page, and flags; changed under
- *	umem->umem_mutex, and an entry becomes invalid under uroce_odp.lock
+ * @lock: protects @entries, and the notifier's sequence number
+ * @entries: the address of each page, and flags; an entry becomes invalid under
+ *	uroce_odp.lock as well
  */
 struct uroce_chunk {
+	struct mmu_interval_notifier notifier;
 	struct uroce_odp *odp;
-	struct ib_umem_odp *umem;
+	unsigned long start;
 	struct list_head link;
+	struct mutex lock;
 	unsigned long *entries;
 };
 
@@ -41,9 +47,8 @@ struct uroce_chunk {
  * struct uroce_odp - the paging state of a region
  * @ref: references: one of the region, and one while @running
  * @id: never used again, unlike the address of the struct
- * @ib: device, whose memory stays as long as this struct
+ * @ib: device; only to be used as long as the region exists
  * @mm: address space of the process that registered the region
- * @root: the RDMA core's parent of all chunks
  * @start: address of the region's first byte in the process
  * @huge: a page that is not huge cannot be faulted in
  * @lock: see the head of odp.c; also for chunks leaving @chunks
@@ -64,7 +69,6 @@ struct uroce_odp {
 	u64 id;
 	struct ib_device *ib;
 	struct mm_struct *mm;
-	struct ib_umem_odp *root;
 	u64 start;
 	bool huge;
 	rwlock_t lock;

@@ -4,12 +4,14 @@
  * It holds PRESSURE_MIB of them, or less if the cgroup allows less, until its standard
  * input ends. A call that is refused fails with ENOMEM.
  */
-#include "testlib.h"
+#include "odp.h"
 
 #define MIB	(1u << 20)
 #define CQE	64u		/* Minimum size of a completion in bytes. */
 #define MOST	4096
 #define ENTRIES	16000		/* Of a queue, about 1 MiB. */
+#define PART	(2u * MIB)	/* Of the memory of a region, and has a list of one page. */
+#define PARTS	8		/* A region may always have so many lists. */
 
 static size_t wanted(void)
 {
@@ -71,6 +73,48 @@ static void regions(void)
 	dev_close(&dev);
 }
 
+/* Returns whether the kernel has a list for each part of the region. */
+static bool list_parts(const struct pair *p, const struct odp *o)
+{
+	struct ibv_sge sge;
+	int i, err = 0;
+
+	for (i = 0; i < PARTS && !err; i++) {
+		sge = sge_of(o, (size_t)i * PART, 1);
+		err = ibv_advise_mr(p->pd, IBV_ADVISE_MR_ADVICE_PREFETCH,
+				    IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1);
+	}
+	CHECK(!err || err == EAGAIN, "advise_mr: %s", err_name(err));
+	return !err;
+}
+
+/* Regions of on-demand paging. All have the same memory, of which few pages are used. */
+static void paging(void)
+{
+	static struct odp region[MOST];
+	size_t bytes = 0;
+	struct pair p;
+	uint8_t *mem;
+	int n;
+
+	start(&p, NULL);
+	/* The first page of each part is that of the address. */
+	mem = map((PARTS + 1) * PART, -1);
+	mem += PART - (uintptr_t)mem % PART;
+	for (n = 0; n < PARTS; n++)
+		mem[n * PART] = 1;
+	for (n = 0; n < MOST && bytes < wanted(); n++) {
+		region[n] = odp_of(&p, mem, PARTS * PART);
+		if (!list_parts(&p, &region[n]))
+			break;
+		bytes += PARTS * PAGE;
+	}
+	hold(bytes);
+	for (n = 0; n < MOST && region[n].mr; n++)
+		CHECK_ERR(ibv_dereg_mr(region[n].mr), 0);
+	pair_close(&p);
+}
+
 /* Send messages in a process that uses more and more memory until it is killed. */
 static void traffic(void)
 {
@@ -88,6 +132,7 @@ static void traffic(void)
 static const struct test_case cases[] = {
 	{ "rings", rings },
 	{ "regions", regions },
+	{ "paging", paging },
 	{ "traffic", traffic },
 };
 
