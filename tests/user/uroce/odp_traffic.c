@@ -4,6 +4,7 @@
  * evicts pages and deregisters regions, while a peer writes to them.
  */
 #include "odp.h"
+#include "random.h"
 
 static volatile bool stop;
 
@@ -81,6 +82,53 @@ static void dropped_under_traffic(void)
 	post(&p, IBV_WR_RDMA_WRITE, &a, 0, &b, 0, 16 * PAGE);
 	done(&p, IBV_WC_SUCCESS);
 	CHECK_BYTES(b.mem, 16 * PAGE, 4, "the last write");
+	odp_close(&a);
+	odp_close(&b);
+	pair_close(&p);
+}
+
+/* Asks for a page to be faulted in, and waits for it and for earlier ones if told. */
+static void prefetch(const struct pair *p, const struct odp *o, size_t off, uint32_t flags)
+{
+	struct ibv_sge sge = sge_of(o, off, PAGE);
+
+	CHECK_ERR(ibv_advise_mr(p->pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, flags, &sge, 1), 0);
+}
+
+/* The nanoseconds that it takes to fault a page in. */
+static uint64_t prefetch_time(const struct pair *p, const struct odp *o)
+{
+	uint64_t begin = now_ns();
+
+	prefetch(p, o, 0, IBV_ADVISE_MR_FLAG_FLUSH);
+	return now_ns() - begin;
+}
+
+/* The process gives a page back while the kernel faults it in, and uses another one there. */
+static void dropped_while_faulted(void)
+{
+	uint64_t random = rnd_seed(), time, end;
+	struct odp a, b;
+	struct pair p;
+
+	start(&p, NULL);
+	a = odp_open(&p, PAGE);
+	b = odp_open(&p, 2 * PAGE);
+	time = prefetch_time(&p, &b);
+	for (int i = 0; i < test_rounds(200) && !test_failures; i++) {
+		fill(a.mem, PAGE, i);
+		madvise(b.mem, PAGE, MADV_DONTNEED);
+		prefetch(&p, &b, 0, 0);
+		end = now_ns() + rnd(&random) % (2 * time);
+		while (now_ns() < end)
+			;
+		madvise(b.mem, PAGE, MADV_DONTNEED);
+		prefetch(&p, &b, PAGE, IBV_ADVISE_MR_FLAG_FLUSH);
+		b.mem[0] = 0;
+		post(&p, IBV_WR_RDMA_WRITE, &a, 0, &b, 0, PAGE);
+		done(&p, IBV_WC_SUCCESS);
+		CHECK_BYTES(b.mem, PAGE, i, "the page of this round");
+	}
 	odp_close(&a);
 	odp_close(&b);
 	pair_close(&p);
@@ -268,6 +316,7 @@ static void ended_under_traffic(void)
 
 static const struct test_case cases[] = {
 	{ "dropped", dropped_under_traffic },
+	{ "dropped_while_faulted", dropped_while_faulted },
 	{ "forked", forked_under_traffic },
 	{ "truncated", truncated_under_traffic },
 	{ "evicted", evicted_under_traffic },
