@@ -47,6 +47,8 @@ static DEFINE_HASHTABLE(caches, 6);
 static DEFINE_SPINLOCK(caches_lock);
 /* Idle pages of all caches */
 static atomic_long_t idle_pages = ATOMIC_LONG_INIT(0);
+/* There was a cache since the module was loaded. */
+static bool caches_used;
 
 /* Off unless the administrator wants it. */
 static unsigned int pin_cache_mib;
@@ -180,6 +182,7 @@ static struct uroce_cache *cache_create(const struct uroce_mr *mr)
 
 	if (READ_ONCE(pd->cache))
 		return NULL;
+	WRITE_ONCE(caches_used, true);
 	cache = kzalloc(sizeof(*cache), GFP_KERNEL_ACCOUNT);
 	if (!cache)
 		return NULL;
@@ -211,9 +214,6 @@ void uroce_cache_close(struct ib_pd *pd)
 
 	if (!cache)
 		return;
-	spin_lock(&caches_lock);
-	hash_del_rcu(&cache->node);
-	spin_unlock(&caches_lock);
 	spin_lock(&cache->lock);
 	cache->closed = true;
 	cache_trim(cache, 0);
@@ -222,6 +222,10 @@ void uroce_cache_close(struct ib_pd *pd)
 	cancel_work_sync(&cache->work);
 	cache_release(cache);
 	wait_var_event(&cache->releasing, !READ_ONCE(cache->releasing));
+	/* Its pages were charged until now: see uroce_cache_empty(). */
+	spin_lock(&caches_lock);
+	hash_del_rcu(&cache->node);
+	spin_unlock(&caches_lock);
 	uroce_cache_put(cache);
 }
 
@@ -390,16 +394,14 @@ static void cache_empty(struct uroce_cache *cache)
 }
 
 /*
- * Unpins the idle pages of the calling process, in all of its protection
- * domains. Returns whether there may have been any: the last ones may have been
- * unpinned after the caller has failed. If a domain ends meanwhile, the walk
- * begins again.
+ * Empties the caches of an address space. If a domain ends meanwhile, the walk
+ * begins again. The cache of a domain that is ending is found until its pages
+ * are unpinned; nothing becomes idle in it.
  */
-bool uroce_cache_empty(void)
+static void caches_empty(const struct mm_struct *mm)
 {
-	const struct mm_struct *mm = current->mm;
 	struct uroce_cache *cache;
-	bool any = false, gone;
+	bool gone;
 
 	rcu_read_lock();
 again:
@@ -408,15 +410,26 @@ again:
 			continue;
 		rcu_read_unlock();
 		cache_empty(cache);
-		any = true;
 		rcu_read_lock();
-		gone = hlist_unhashed(&cache->node);
+		gone = hlist_unhashed_lockless(&cache->node);
 		uroce_cache_put(cache);
 		if (gone)
 			goto again;
 	}
 	rcu_read_unlock();
-	return any;
+}
+
+/*
+ * Unpins the idle pages of the calling process, in all of its protection
+ * domains. Returns whether there may have been any when the caller failed: they
+ * may have been unpinned since, and their domain may have ended.
+ */
+bool uroce_cache_empty(void)
+{
+	if (!READ_ONCE(caches_used))
+		return false;
+	caches_empty(current->mm);
+	return true;
 }
 
 static unsigned long shrink_count(struct shrinker *shrinker,
