@@ -27,6 +27,7 @@
  * without a lock of this file: both sleep.
  */
 #include <linux/capability.h>
+#include <linux/hash.h>
 #include <linux/module.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -39,6 +40,7 @@
 
 /* Bounds the time that a search takes. */
 #define IDLE_MAX	256
+#define RETRY_BITS	6
 
 static struct workqueue_struct *cache_wq;
 static struct shrinker *cache_shrinker;
@@ -49,6 +51,11 @@ static DEFINE_SPINLOCK(caches_lock);
 static atomic_long_t idle_pages = ATOMIC_LONG_INIT(0);
 /* There was a cache since the module was loaded. */
 static bool caches_used;
+/*
+ * Registrations that are being tried again, by address space. Two may share a
+ * counter, which only costs time.
+ */
+static atomic_t retries[1 << RETRY_BITS];
 
 /* Off unless the administrator wants it. */
 static unsigned int pin_cache_mib;
@@ -57,6 +64,11 @@ static unsigned int pin_cache_mib;
 static u64 cache_limit(void)
 {
 	return (u64)READ_ONCE(pin_cache_mib) << (20 - PAGE_SHIFT);
+}
+
+static atomic_t *retries_of(const struct mm_struct *mm)
+{
+	return &retries[hash_ptr(mm, RETRY_BITS)];
 }
 
 /* ---- caches -------------------------------------------------------------- */
@@ -316,8 +328,9 @@ struct uroce_watch *uroce_cache_watch(const struct uroce_mr *mr, u64 start,
 }
 
 /*
- * Keeps pages unless they are stale, or others of the same range are kept.
- * Pairs with mmu_interval_read_begin() in watch_insert().
+ * Keeps pages unless they are stale, others of the same range are kept, or the
+ * process needs the charge. Pairs with mmu_interval_read_begin() in
+ * watch_insert().
  */
 static bool watch_keep(struct uroce_watch *watch, struct uroce_mr *mr)
 {
@@ -326,6 +339,7 @@ static bool watch_keep(struct uroce_watch *watch, struct uroce_mr *mr)
 
 	lockdep_assert_held(&cache->lock);
 	if (cache->closed || watch->npages > limit ||
+	    atomic_read(retries_of(cache->mm)) ||
 	    mmu_interval_read_retry(&watch->notifier, watch->seq) ||
 	    watch_find(cache, watch->first, watch->npages,
 		       mr->pin->writable))
@@ -422,14 +436,23 @@ again:
 /*
  * Unpins the idle pages of the calling process, in all of its protection
  * domains. Returns whether there may have been any when the caller failed: they
- * may have been unpinned since, and their domain may have ended.
+ * may have been unpinned since, and their domain may have ended. The caller
+ * then tries again and calls uroce_cache_resume(). No pages become idle until
+ * then, since those of other threads could be too many again. The lock of each
+ * cache orders the counter before its look in watch_keep().
  */
 bool uroce_cache_empty(void)
 {
 	if (!READ_ONCE(caches_used))
 		return false;
+	atomic_inc(retries_of(current->mm));
 	caches_empty(current->mm);
 	return true;
+}
+
+void uroce_cache_resume(void)
+{
+	atomic_dec(retries_of(current->mm));
 }
 
 static unsigned long shrink_count(struct shrinker *shrinker,

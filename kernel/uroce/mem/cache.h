@@ -112,6 +112,7 @@ struct uroce_watch *uroce_cache_watch(const struct uroce_mr *mr, u64 start,
 				      u64 length);
 bool uroce_cache_keep(struct uroce_mr *mr, struct uroce_pin *pin);
 bool uroce_cache_empty(void);
+void uroce_cache_resume(void);
 #else
 static inline bool uroce_cache_take(struct uroce_mr *mr, u64 start, u64 length)
 {
@@ -134,6 +135,8 @@ static inline bool uroce_cache_empty(void)
 {
 	return false;
 }
+
+static inline void uroce_cache_resume(void) {}
 #endif
 
 #endif

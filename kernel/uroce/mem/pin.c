@@ -34,9 +34,10 @@ static struct ib_umem *umem_get(const struct uroce_mr *mr, u64 start,
 	struct ib_umem *umem;
 
 	umem = ib_umem_get_va(mr->ib.device, start, length, mr->access);
-	if (umem == ERR_PTR(-ENOMEM) && uroce_cache_empty())
-		umem = ib_umem_get_va(mr->ib.device, start, length,
-				      mr->access);
+	if (umem != ERR_PTR(-ENOMEM) || !uroce_cache_empty())
+		return umem;
+	umem = ib_umem_get_va(mr->ib.device, start, length, mr->access);
+	uroce_cache_resume();
 	return umem;
 }
 

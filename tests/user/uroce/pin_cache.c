@@ -369,6 +369,51 @@ static void memlock(void)
 	in_child(makes_way);
 }
 
+/*
+ * Each thread registers memory of its own, in a domain that ends meanwhile or in one that all
+ * share. The limit is what they have registered at the same time, so none of them fails.
+ */
+#define RACERS 4
+
+static volatile bool ended;
+
+static void *fills(void *arg)
+{
+	uint8_t *own = map_at(NULL);
+	struct ibv_pd *pd = p.pd;
+
+	for (int i = 0; !ended; i++) {
+		if (arg && i % 4 == 0) {
+			pd = ibv_alloc_pd(p.dev.ctx);
+			NEED_PTR(pd, "alloc_pd");
+		}
+		again_in(pd, own, LEN - i / 2 % 3 * PAGE, ALL_ACCESS);
+		if (arg && i % 4 == 3)
+			CHECK_ERR(ibv_dealloc_pd(pd), 0);
+	}
+	return NULL;
+}
+
+static void fill_up(void)
+{
+	pthread_t t[RACERS];
+
+	set_up();
+	drop_ipc_lock();
+	set_limit((before + RACERS * KIB) * 1024);
+	for (long i = 0; i < RACERS; i++)
+		NEED_OK(pthread_create(&t[i], NULL, fills, i & 1 ? &t[i] : NULL));
+	sleep_ms(5000);
+	ended = true;
+	for (int i = 0; i < RACERS; i++)
+		pthread_join(t[i], NULL);
+}
+
+static void crowded(void)
+{
+	in_child(fill_up);
+}
+
 static void bounded(void)
 {
 	size_t part = 512 << 10;
@@ -494,8 +539,6 @@ static void process_ends(void)
 	}
 }
 
-static volatile bool ended;
-
 static void *registers(void *arg)
 {
 	struct ibv_mr *mr;
@@ -554,6 +597,7 @@ static const struct test_case cases[] = {
 	{ "protected", protected },
 	{ "forked", forked },
 	{ "memlock", memlock },
+	{ "crowded", crowded },
 	{ "bounded", bounded },
 	{ "off", off },
 	{ "pressure", pressure },
