@@ -86,7 +86,7 @@ void uroce_cache_put(struct uroce_cache *cache)
 static struct uroce_cache *cache_of(const struct uroce_mr *mr)
 {
 	struct uroce_pd *pd = to_upd(mr->ib.pd);
-	/* Pairs with the cmpxchg() in cache_create(). */
+	/* Pairs with the release in cache_publish(). */
 	struct uroce_cache *cache = smp_load_acquire(&pd->cache);
 
 	return cache && cache->mm == current->mm ? cache : NULL;
@@ -186,6 +186,25 @@ static void cache_work(struct work_struct *work)
 	cache_release(container_of(work, struct uroce_cache, work));
 }
 
+/*
+ * The table has a cache before the domain does, so uroce_cache_empty() finds
+ * every cache with idle pages. Returns false if another thread was faster.
+ */
+static bool cache_publish(struct uroce_pd *pd, struct uroce_cache *cache)
+{
+	bool first;
+
+	spin_lock(&caches_lock);
+	first = !pd->cache;
+	if (first) {
+		hash_add_rcu(caches, &cache->node, (unsigned long)cache->mm);
+		/* Pairs with the acquire in cache_of(). */
+		smp_store_release(&pd->cache, cache);
+	}
+	spin_unlock(&caches_lock);
+	return first;
+}
+
 /* Another thread may have made one meanwhile. The next region uses that one. */
 static struct uroce_cache *cache_create(const struct uroce_mr *mr)
 {
@@ -205,14 +224,10 @@ static struct uroce_cache *cache_create(const struct uroce_mr *mr)
 	hash_init(cache->by_range);
 	INIT_LIST_HEAD(&cache->stale);
 	INIT_WORK(&cache->work, cache_work);
-	if (cmpxchg(&pd->cache, NULL, cache)) {
-		kfree(cache);
-		return NULL;
-	}
-	spin_lock(&caches_lock);
-	hash_add_rcu(caches, &cache->node, (unsigned long)cache->mm);
-	spin_unlock(&caches_lock);
-	return cache;
+	if (cache_publish(pd, cache))
+		return cache;
+	kfree(cache);
+	return NULL;
 }
 
 /*
