@@ -92,6 +92,15 @@ static struct uroce_cache *cache_of(const struct uroce_mr *mr)
 	return cache && cache->mm == current->mm ? cache : NULL;
 }
 
+/* The numbers are read without the lock too. */
+static void cache_count(struct uroce_cache *cache, int count, long npages)
+{
+	lockdep_assert_held(&cache->lock);
+	WRITE_ONCE(cache->count, cache->count + count);
+	WRITE_ONCE(cache->npages, cache->npages + npages);
+	atomic_long_add(npages, &idle_pages);
+}
+
 static void watch_unlist(struct uroce_watch *watch)
 {
 	struct uroce_cache *cache = watch->cache;
@@ -100,9 +109,7 @@ static void watch_unlist(struct uroce_watch *watch)
 	watch->idle = false;
 	list_del(&watch->link);
 	hash_del(&watch->node);
-	cache->count--;
-	cache->npages -= watch->npages;
-	atomic_long_sub(watch->npages, &idle_pages);
+	cache_count(cache, -1, -(long)watch->npages);
 }
 
 static void watch_list(struct uroce_watch *watch)
@@ -113,9 +120,7 @@ static void watch_list(struct uroce_watch *watch)
 	watch->idle = true;
 	list_add_tail(&watch->link, &cache->idle);
 	hash_add(cache->by_range, &watch->node, watch->first);
-	cache->count++;
-	cache->npages += watch->npages;
-	atomic_long_add(watch->npages, &idle_pages);
+	cache_count(cache, 1, watch->npages);
 }
 
 /* No registration finds these pages any more. The caller has them unpinned. */
@@ -150,7 +155,7 @@ static struct uroce_watch *stale_take(struct uroce_cache *cache)
 					 link);
 	if (watch) {
 		list_del(&watch->link);
-		cache->releasing++;
+		WRITE_ONCE(cache->releasing, cache->releasing + 1);
 	}
 	spin_unlock(&cache->lock);
 	return watch;
@@ -159,7 +164,7 @@ static struct uroce_watch *stale_take(struct uroce_cache *cache)
 static void stale_done(struct uroce_cache *cache)
 {
 	spin_lock(&cache->lock);
-	cache->releasing--;
+	WRITE_ONCE(cache->releasing, cache->releasing - 1);
 	spin_unlock(&cache->lock);
 	/* Orders @releasing before the look for a waiter. */
 	smp_mb();
@@ -495,6 +500,7 @@ static u64 cache_shrink(struct uroce_cache *cache, u64 npages)
 /*
  * Has up to @npages unpinned, and some more if a part has more. The work items
  * unpin them, since that may wait for a lock of a page that the caller holds.
+ * There may be very many caches, most of them without pages.
  */
 static u64 caches_shrink(u64 npages)
 {
@@ -503,11 +509,29 @@ static u64 caches_shrink(u64 npages)
 	int i;
 
 	rcu_read_lock();
-	hash_for_each_rcu(caches, i, cache, node)
-		if (done < npages)
+	hash_for_each_rcu(caches, i, cache, node) {
+		if (done >= npages)
+			break;
+		if (READ_ONCE(cache->npages))
 			done += cache_shrink(cache, npages - done);
+	}
 	rcu_read_unlock();
 	return done;
+}
+
+/*
+ * Has all idle pages unpinned. Takes the lock of caches without pages too: a
+ * region that is being kept there may have read the former limit.
+ */
+static void caches_drain(void)
+{
+	struct uroce_cache *cache;
+	int i;
+
+	rcu_read_lock();
+	hash_for_each_rcu(caches, i, cache, node)
+		cache_shrink(cache, U64_MAX);
+	rcu_read_unlock();
 }
 
 static unsigned long shrink_scan(struct shrinker *shrinker,
@@ -523,7 +547,7 @@ static int limit_set(const char *text, const struct kernel_param *kp)
 	int ret = param_set_uint(text, kp);
 
 	if (!ret)
-		caches_shrink(U64_MAX);
+		caches_drain();
 	return ret;
 }
 
