@@ -100,6 +100,7 @@ static inline u32 uroce_range_pages(u64 start, u64 length)
 /* watch.c */
 struct uroce_watch *uroce_watch_create(struct uroce_cache *cache, u64 start,
 				       u64 length);
+struct uroce_watch *uroce_watch_check(struct uroce_watch *watch);
 void uroce_watch_end(struct uroce_watch *watch);
 void uroce_watch_note(struct uroce_cache *cache, unsigned long first,
 		      u32 npages);
@@ -121,6 +122,11 @@ static inline bool uroce_cache_take(struct uroce_mr *mr, u64 start, u64 length)
 
 static inline struct uroce_watch *
 uroce_cache_watch(const struct uroce_mr *mr, u64 start, u64 length)
+{
+	return NULL;
+}
+
+static inline struct uroce_watch *uroce_watch_check(struct uroce_watch *watch)
 {
 	return NULL;
 }

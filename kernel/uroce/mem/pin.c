@@ -59,6 +59,7 @@ static struct uroce_pin *pin_new(const struct uroce_mr *mr, u64 start,
 		kfree(pin);
 		return ERR_PTR(ret);
 	}
+	pin->watch = uroce_watch_check(pin->watch);
 	refcount_set(&pin->ref, 1);
 	pin->before = before;
 	pin->depth = before ? before->depth + 1 : 1;

@@ -72,29 +72,6 @@ void uroce_watch_note(struct uroce_cache *cache, unsigned long first,
 	spin_unlock(&cache->lock);
 }
 
-/*
- * A thread can withdraw its rights to memory with a protection key without a
- * system call, and then must not register it. Nothing tells the notifier.
- */
-static bool range_has_keys(struct mm_struct *mm, unsigned long first,
-			   u32 npages)
-{
-	unsigned long at = first, end = first + npages * PAGE_SIZE;
-	struct vm_area_struct *vma;
-	bool found = false;
-
-	mmap_read_lock(mm);
-	while (at < end && !found) {
-		vma = find_vma(mm, at);
-		if (!vma)
-			break;
-		found = vma_pkey(vma);
-		at = vma->vm_end;
-	}
-	mmap_read_unlock(mm);
-	return found;
-}
-
 static struct uroce_watch *watch_insert(struct uroce_cache *cache,
 					unsigned long first, u32 npages)
 {
@@ -126,10 +103,47 @@ struct uroce_watch *uroce_watch_create(struct uroce_cache *cache, u64 start,
 	u32 npages = uroce_range_pages(start, length);
 
 	start &= PAGE_MASK;
-	if (!range_seen(cache, start, npages) ||
-	    range_has_keys(current->mm, start, npages))
-		return NULL;
-	return watch_insert(cache, start, npages);
+	return range_seen(cache, start, npages) ?
+		       watch_insert(cache, start, npages) :
+		       NULL;
+}
+
+/*
+ * A thread can withdraw its rights to memory with a protection key without a
+ * system call, and then must not register it. Nothing tells the notifier.
+ */
+static bool range_has_keys(struct mm_struct *mm, unsigned long first,
+			   u32 npages)
+{
+	unsigned long at = first, end = first + npages * PAGE_SIZE;
+	struct vm_area_struct *vma;
+	bool found = false;
+
+	mmap_read_lock(mm);
+	while (at < end && !found) {
+		vma = find_vma(mm, at);
+		if (!vma)
+			break;
+		found = vma_pkey(vma);
+		at = vma->vm_end;
+	}
+	mmap_read_unlock(mm);
+	return found;
+}
+
+/*
+ * The pages of @watch, which may be NULL, were pinned. Returns NULL, and ends
+ * the watch, if the notifier would not tell everything about them. From now on
+ * it does: pkey_mprotect(2) calls it like mprotect(2), but both only for parts
+ * that have page tables, which a range need not have before it is pinned.
+ */
+struct uroce_watch *uroce_watch_check(struct uroce_watch *watch)
+{
+	if (!watch ||
+	    !range_has_keys(current->mm, watch->first, watch->npages))
+		return watch;
+	uroce_watch_end(watch);
+	return NULL;
 }
 
 /* @watch may be NULL. Waits for notifiers that run. */

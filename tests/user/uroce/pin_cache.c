@@ -283,6 +283,39 @@ static void protected(void)
 	tear_down();
 }
 
+/* Memory with a protection key is not kept, not even if it gets the key while it is idle. */
+static void keyed(void)
+{
+	int key = pkey_alloc(0, 0);
+	struct ibv_mr *mr;
+
+	if (key < 0) {
+		printf("note: no protection keys: %s\n", err_name(errno));
+		return;
+	}
+	set_up();
+	make_idle(ALL_ACCESS);
+	NEED_OK(pkey_mprotect(mem, LEN, PROT_READ | PROT_WRITE, key));
+	is_new("pkey_mprotect");
+	unpinned_soon("pkey_mprotect");
+	for (int i = 0; i < 4; i++) {
+		again_in(p.pd, mem, LEN, ALL_ACCESS);
+		CHECK(locked_kb() == before, "memory with a key is idle");
+	}
+	pkey_set(key, PKEY_DISABLE_ACCESS);
+	CHECK_NULL(ibv_reg_mr(p.pd, mem, LEN, ALL_ACCESS), EFAULT);
+	pkey_set(key, 0);
+	/* The key comes while a region uses the pages, which are then not kept. */
+	NEED_OK(pkey_mprotect(mem, LEN, PROT_READ | PROT_WRITE, 0));
+	again_in(p.pd, mem, LEN, ALL_ACCESS);
+	mr = reg(ALL_ACCESS);
+	NEED_OK(pkey_mprotect(mem, LEN, PROT_READ | PROT_WRITE, key));
+	CHECK_ERR(ibv_dereg_mr(mr), 0);
+	CHECK(locked_kb() == before, "memory that got a key is idle");
+	tear_down();
+	pkey_free(key);
+}
+
 static int child(uint8_t *own)
 {
 	long had = locked_kb();
@@ -595,6 +628,7 @@ static const struct test_case cases[] = {
 	{ "changed_in_use", changed_in_use },
 	{ "truncated", truncated },
 	{ "protected", protected },
+	{ "keyed", keyed },
 	{ "forked", forked },
 	{ "memlock", memlock },
 	{ "crowded", crowded },
