@@ -109,26 +109,26 @@ struct uroce_watch *uroce_watch_create(struct uroce_cache *cache, u64 start,
 }
 
 /*
- * A thread can withdraw its rights to memory with a protection key without a
- * system call, and then must not register it. Nothing tells the notifier.
+ * Does the notifier tell everything about the range? A thread can withdraw its
+ * rights to memory with a protection key without a system call, and then must
+ * not register it. A tagged address (TBI of arm64, LAM of x86) lies in no area,
+ * and the kernel's notifications have none.
  */
-static bool range_has_keys(struct mm_struct *mm, unsigned long first,
-			   u32 npages)
+static bool range_is_told(struct mm_struct *mm, unsigned long first,
+			  u32 npages)
 {
 	unsigned long at = first, end = first + npages * PAGE_SIZE;
 	struct vm_area_struct *vma;
-	bool found = false;
 
 	mmap_read_lock(mm);
-	while (at < end && !found) {
+	while (at < end) {
 		vma = find_vma(mm, at);
-		if (!vma)
+		if (!vma || vma->vm_start > at || vma_pkey(vma))
 			break;
-		found = vma_pkey(vma);
 		at = vma->vm_end;
 	}
 	mmap_read_unlock(mm);
-	return found;
+	return at >= end;
 }
 
 /*
@@ -139,8 +139,7 @@ static bool range_has_keys(struct mm_struct *mm, unsigned long first,
  */
 struct uroce_watch *uroce_watch_check(struct uroce_watch *watch)
 {
-	if (!watch ||
-	    !range_has_keys(current->mm, watch->first, watch->npages))
+	if (!watch || range_is_told(current->mm, watch->first, watch->npages))
 		return watch;
 	uroce_watch_end(watch);
 	return NULL;

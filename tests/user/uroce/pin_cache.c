@@ -316,6 +316,25 @@ static void keyed(void)
 	pkey_free(key);
 }
 
+/* Where a tagged address can be registered (arm64), the kernel tells nothing about it. */
+static void tagged(void)
+{
+	struct ibv_mr *mr;
+	uint8_t *at;
+
+	set_up();
+	at = (uint8_t *)((uintptr_t)mem | 1ull << 56);
+	mr = ibv_reg_mr(p.pd, at, LEN, ALL_ACCESS);
+	for (int i = 0; i < 4 && mr; i++) {
+		CHECK_ERR(ibv_dereg_mr(mr), 0);
+		CHECK(locked_kb() == before, "memory with a tagged address is idle");
+		mr = reg_in(p.pd, at, LEN, ALL_ACCESS);
+	}
+	if (mr)
+		CHECK_ERR(ibv_dereg_mr(mr), 0);
+	tear_down();
+}
+
 static int child(uint8_t *own)
 {
 	long had = locked_kb();
@@ -629,6 +648,7 @@ static const struct test_case cases[] = {
 	{ "truncated", truncated },
 	{ "protected", protected },
 	{ "keyed", keyed },
+	{ "tagged", tagged },
 	{ "forked", forked },
 	{ "memlock", memlock },
 	{ "crowded", crowded },
