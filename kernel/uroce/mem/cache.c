@@ -21,6 +21,10 @@
  * range is therefore watched from the second registration on, and its pages are
  * first used again by the third one.
  *
+ * No work item waits for a file system: pages of files that are written back do
+ * not become idle if they were pinned for writing. So the work items of one
+ * process cannot keep those of others from running for long.
+ *
  * Locks: uroce_cache.lock and caches_lock are taken inside all other locks, and
  * neither inside the other. Reclaim and the notifier take uroce_cache.lock, so
  * no memory is allocated under it. A notifier is removed and pages are unpinned
@@ -561,7 +565,7 @@ MODULE_PARM_DESC(pin_cache_mib,
 
 int uroce_cache_init(void)
 {
-	/* Unbound: one item that waits for a page delays no other one. */
+	/* Unbound: one item with many pages delays no other one. */
 	cache_wq = alloc_workqueue("uroce_cache", WQ_UNBOUND | WQ_MEM_RECLAIM,
 				   WQ_MAX_ACTIVE);
 	if (!cache_wq)

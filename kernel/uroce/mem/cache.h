@@ -100,7 +100,7 @@ static inline u32 uroce_range_pages(u64 start, u64 length)
 /* watch.c */
 struct uroce_watch *uroce_watch_create(struct uroce_cache *cache, u64 start,
 				       u64 length);
-struct uroce_watch *uroce_watch_check(struct uroce_watch *watch);
+struct uroce_watch *uroce_watch_check(struct uroce_watch *watch, bool writable);
 void uroce_watch_end(struct uroce_watch *watch);
 void uroce_watch_note(struct uroce_cache *cache, unsigned long first,
 		      u32 npages);
@@ -126,7 +126,8 @@ uroce_cache_watch(const struct uroce_mr *mr, u64 start, u64 length)
 	return NULL;
 }
 
-static inline struct uroce_watch *uroce_watch_check(struct uroce_watch *watch)
+static inline struct uroce_watch *uroce_watch_check(struct uroce_watch *watch,
+						    bool writable)
 {
 	return NULL;
 }

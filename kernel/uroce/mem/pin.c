@@ -59,7 +59,6 @@ static struct uroce_pin *pin_new(const struct uroce_mr *mr, u64 start,
 		kfree(pin);
 		return ERR_PTR(ret);
 	}
-	pin->watch = uroce_watch_check(pin->watch);
 	refcount_set(&pin->ref, 1);
 	pin->before = before;
 	pin->depth = before ? before->depth + 1 : 1;
@@ -68,6 +67,7 @@ static struct uroce_pin *pin_new(const struct uroce_mr *mr, u64 start,
 	 * only: with its rights it got all of its pages pinned again.
 	 */
 	pin->writable = pin->umem->writable;
+	pin->watch = uroce_watch_check(pin->watch, pin->writable);
 	return pin;
 }
 

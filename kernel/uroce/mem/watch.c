@@ -3,6 +3,8 @@
  * Notifiers of pinned pages, for cache.c: which ranges have one, and when their
  * pages become stale.
  */
+#include <linux/backing-dev.h>
+#include <linux/fs.h>
 #include <linux/hash.h>
 #include <linux/mm.h>
 #include <linux/pkeys.h>
@@ -109,21 +111,35 @@ struct uroce_watch *uroce_watch_create(struct uroce_cache *cache, u64 start,
 }
 
 /*
- * Does the notifier tell everything about the range? A thread can withdraw its
- * rights to memory with a protection key without a system call, and then must
- * not register it. A tagged address (TBI of arm64, LAM of x86) lies in no area,
- * and the kernel's notifications have none.
+ * A thread can withdraw its rights to memory with a protection key without a
+ * system call, and then must not register it. Nothing tells the notifier. And
+ * unpinning a page of a file that was written waits for the lock of the page,
+ * which a file system that does not answer may hold, FUSE for example. Many
+ * such pages could take all work items from other processes. Since Linux 6.5
+ * pages of such files cannot be pinned for writing.
  */
-static bool range_is_told(struct mm_struct *mm, unsigned long first,
-			  u32 npages)
+static bool area_fits(struct vm_area_struct *vma, bool writable)
 {
-	unsigned long at = first, end = first + npages * PAGE_SIZE;
+	if (vma_pkey(vma))
+		return false;
+	return !writable || !vma->vm_file || !(vma->vm_flags & VM_SHARED) ||
+	       !mapping_can_writeback(vma->vm_file->f_mapping);
+}
+
+/*
+ * A tagged address (TBI of arm64, LAM of x86) lies in no area. The addresses of
+ * which the kernel tells the notifier have no tags.
+ */
+static bool range_fits(struct mm_struct *mm, const struct uroce_watch *watch,
+		       bool writable)
+{
+	unsigned long at = watch->first, end = at + watch->npages * PAGE_SIZE;
 	struct vm_area_struct *vma;
 
 	mmap_read_lock(mm);
 	while (at < end) {
 		vma = find_vma(mm, at);
-		if (!vma || vma->vm_start > at || vma_pkey(vma))
+		if (!vma || vma->vm_start > at || !area_fits(vma, writable))
 			break;
 		at = vma->vm_end;
 	}
@@ -133,13 +149,14 @@ static bool range_is_told(struct mm_struct *mm, unsigned long first,
 
 /*
  * The pages of @watch, which may be NULL, were pinned. Returns NULL, and ends
- * the watch, if the notifier would not tell everything about them. From now on
- * it does: pkey_mprotect(2) calls it like mprotect(2), but both only for parts
- * that have page tables, which a range need not have before it is pinned.
+ * the watch, if they must not become idle. Whatever would change that later
+ * calls the notifier: pkey_mprotect(2) does so like mprotect(2), but both only
+ * for parts that have page tables, which a range need not have before it is
+ * pinned.
  */
-struct uroce_watch *uroce_watch_check(struct uroce_watch *watch)
+struct uroce_watch *uroce_watch_check(struct uroce_watch *watch, bool writable)
 {
-	if (!watch || range_is_told(current->mm, watch->first, watch->npages))
+	if (!watch || range_fits(current->mm, watch, writable))
 		return watch;
 	uroce_watch_end(watch);
 	return NULL;

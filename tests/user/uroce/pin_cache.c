@@ -4,6 +4,8 @@
  * again, unless its pages are no longer those of the process: each case changes the memory
  * while its pages are idle, and the device must then see the new memory.
  */
+#include <sys/ioctl.h>
+#include <linux/loop.h>
 #include <infiniband/univerbs_verbs.h>
 
 #include "memlock.h"
@@ -267,6 +269,53 @@ static void truncated(void)
 	unpinned_soon("ftruncate");
 	close(fd);
 	tear_down();
+}
+
+/* The memory of a loop device is written back like that of a file on a disk. */
+static int open_disk(char *path, size_t size)
+{
+	int control, number = -1, fd = memfd_create("disk", 0), disk;
+
+	NEED(fd >= 0 && !ftruncate(fd, LEN), "memfd_create");
+	if (system("modprobe loop 2>/dev/null"))
+		printf("note: no module of loop devices\n");
+	control = open("/dev/loop-control", O_RDWR);
+	if (control >= 0)
+		number = ioctl(control, LOOP_CTL_GET_FREE);
+	snprintf(path, size, "/dev/loop%d", number);
+	disk = number < 0 ? -1 : open(path, O_RDWR);
+	if (disk >= 0)
+		NEED_OK(ioctl(disk, LOOP_SET_FD, fd));
+	close(control);
+	close(fd);
+	return disk;
+}
+
+static void on_disk(void)
+{
+	char path[32];
+	int disk = open_disk(path, sizeof(path));
+	struct ibv_mr *mr;
+
+	if (disk < 0) {
+		printf("note: no loop device: %s\n", err_name(errno));
+		return;
+	}
+	set_up();
+	NEED(mmap(mem, LEN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, disk, 0) == mem, "mmap");
+	mr = ibv_reg_mr(p.pd, mem, LEN, ALL_ACCESS);
+	/* Since Linux 6.5 it cannot be registered. */
+	for (int i = 0; i < 4 && mr; i++) {
+		CHECK_ERR(ibv_dereg_mr(mr), 0);
+		CHECK(locked_kb() == before, "memory of a disk is idle");
+		mr = reg(ALL_ACCESS);
+	}
+	if (mr)
+		CHECK_ERR(ibv_dereg_mr(mr), 0);
+	make_idle(READ);
+	tear_down();
+	NEED_OK(ioctl(disk, LOOP_CLR_FD, 0));
+	close(disk);
 }
 
 static void protected(void)
@@ -646,6 +695,7 @@ static const struct test_case cases[] = {
 	{ "dropped", dropped },
 	{ "changed_in_use", changed_in_use },
 	{ "truncated", truncated },
+	{ "on_disk", on_disk },
 	{ "protected", protected },
 	{ "keyed", keyed },
 	{ "tagged", tagged },
