@@ -143,6 +143,7 @@ user_test queries 100
 user_test modify_ah 100
 user_test share 200
 user_test pin_cache 200
+user_test pin_limits 200
 # It is off by default.
 echo 0 >/sys/module/uroce/parameters/pin_cache_mib
 user_test dmabuf 300
