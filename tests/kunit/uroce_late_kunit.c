@@ -154,7 +154,7 @@ static void late_shared(struct kunit *test)
 	end_shared(test, l, SENDERS);
 }
 
-/* More senders wait than one run of the task serves, and all requests are there at once. */
+/* More senders wait than one run serves, and all requests are there at once. */
 static void late_at_once(struct kunit *test)
 {
 	struct late *l = shared(test, SENDERS);
@@ -162,10 +162,11 @@ static void late_at_once(struct kunit *test)
 
 	for (i = 0; i < SENDERS; i++)
 		begin_wait(test, &l->from[i]);
-	tasklet_disable(&l->srq.task);
+	/* The work item waits for this lock, and posting does not take it. */
+	spin_lock_bh(&l->srq.rq.lock);
 	for (i = 0; i < SENDERS; i++)
 		KUNIT_EXPECT_EQ(test, receive(&l->to[i], 0), 0);
-	tasklet_enable(&l->srq.task);
+	spin_unlock_bh(&l->srq.rq.lock);
 	for (i = 0; i < SENDERS; i++)
 		expect_wc(test, &l->from[i], IB_WC_SUCCESS);
 	end_shared(test, l, SENDERS);

@@ -92,7 +92,7 @@ int uroce_srq_destroy(struct ib_srq *ib, struct ib_udata *udata)
 {
 	if (ib->srq_type == IB_SRQT_XRC)
 		uroce_xrc_srq_remove(to_usrq(ib));
-	tasklet_kill(&to_usrq(ib)->task);
+	cancel_work_sync(&to_usrq(ib)->rest);
 	kvfree(to_usrq(ib)->rq.memory);
 	return 0;
 }

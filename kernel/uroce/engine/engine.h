@@ -28,6 +28,7 @@ void uroce_send_flush(struct uroce_qp *qp, u32 tail);
 void uroce_recv_posted(struct uroce_qp *qp);
 void uroce_srq_init(struct uroce_srq *srq);
 void uroce_srq_posted(struct uroce_srq *srq);
+void uroce_srq_later(struct uroce_srq *srq);
 
 /* post.c */
 int uroce_queue_private(struct uroce_qp *qp);

@@ -297,6 +297,6 @@ int uroce_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 	/* Pairs with the fence in uroce_recv_want(). */
 	smp_mb();
 	if (!list_empty(&srq->waiters))
-		tasklet_schedule(&srq->task);
+		uroce_srq_later(srq);
 	return ret;
 }

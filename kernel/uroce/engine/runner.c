@@ -16,18 +16,17 @@
 #define TURNS		16
 #define TASK_TURNS	4
 /*
- * The maximum number of waiting peers that one call of uroce_srq_posted(), and
- * one call of srq_task(), runs. Each peer may copy 256 KiB in each of
- * TASK_TURNS.
+ * The maximum number of waiting peers that one call of srq_run() runs. Each of
+ * them may copy 256 KiB in each of TASK_TURNS.
  */
 #define WAITERS		4
-#define TASK_WAITERS	1
 
 /*
  * A processor runs all tasklets that wait there, one after another, and a
  * process may have any number of queue pairs whose tasklets wait. So they may
- * use half of the time of a processor, and the other queues continue in their
- * work items, which the scheduler can preempt.
+ * use half of the time of a processor. Beyond that they leave flushes and
+ * messages to the work items of their queue pairs, which the scheduler can
+ * preempt.
  */
 #define TASK_WINDOW_NS	(8 * NSEC_PER_MSEC)
 
@@ -301,46 +300,25 @@ void uroce_send_run(struct uroce_qp *qp)
 	send_run(qp, TASK_TURNS, false);
 }
 
-/* As uroce_send_run(), by the tasklet of a queue pair. */
-static void task_run(struct uroce_qp *qp)
+/* Have the tasklets of this processor used up their time? */
+static bool task_is_late(u64 now)
 {
 	struct task_time *time = this_cpu_ptr(&task_time);
-	u64 now = local_clock();
 
 	if (now - time->window >= TASK_WINDOW_NS)
 		*time = (struct task_time){ .window = now };
-	if (time->spent > TASK_WINDOW_NS / 2) {
-		uroce_send_rest(qp);
-		return;
-	}
-	uroce_send_run(qp);
-	time->spent += local_clock() - now;
+	return time->spent > TASK_WINDOW_NS / 2;
+}
+
+static void task_ran(u64 since)
+{
+	this_cpu_add(task_time.spent, local_clock() - since);
 }
 
 /* As uroce_send_run(). Context: may sleep. */
 void uroce_send_kick(struct uroce_qp *qp)
 {
 	send_run(qp, TURNS, true);
-}
-
-/*
- * uroce_send_rest() queues this work under the lock and does not check @again
- * afterwards. So this function waits for the lock: if it only tried, the work
- * could be lost.
- */
-static void send_work(struct work_struct *work)
-{
-	struct uroce_qp *qp = container_of(work, struct uroce_qp, sq.rest);
-
-	spin_lock_bh(&qp->sq.lock);
-	send_piece(qp, true);
-	spin_unlock_bh(&qp->sq.lock);
-	/*
-	 * Pairs with the fence in send_run(), as the one in send_turn() does.
-	 */
-	smp_mb();
-	if (READ_ONCE(qp->sq.again))
-		send_more(qp, TURNS, true);
 }
 
 static void raise_events(struct uroce_qp *qp, unsigned long events)
@@ -375,7 +353,12 @@ static struct uroce_qp *recv_wanted(struct uroce_qp *qp)
 	return peer;
 }
 
-static void recv_posted(struct uroce_qp *qp, void (*run)(struct uroce_qp *qp))
+/*
+ * Messages take receive requests by themselves. A post is notified only in the
+ * error state, in which no message takes it, or if a peer waits for it: the
+ * posting thread then delivers the peer's message. Context: no lock of uroce.
+ */
+void uroce_recv_posted(struct uroce_qp *qp)
 {
 	struct uroce_qp *peer = NULL;
 
@@ -387,18 +370,8 @@ static void recv_posted(struct uroce_qp *qp, void (*run)(struct uroce_qp *qp))
 		peer = recv_wanted(qp);
 	spin_unlock_bh(&qp->resp.lock);
 	if (peer)
-		run(peer);
+		uroce_send_run(peer);
 	rcu_read_unlock();
-}
-
-/*
- * Messages take receive requests by themselves. A post is notified only in the
- * error state, in which no message takes it, or if a peer waits for it: the
- * posting thread then delivers the peer's message. Context: no lock of uroce.
- */
-void uroce_recv_posted(struct uroce_qp *qp)
-{
-	recv_posted(qp, uroce_send_run);
 }
 
 /*
@@ -407,66 +380,108 @@ void uroce_recv_posted(struct uroce_qp *qp)
  * one peer and not all of them. A peer that does not take the request, since it
  * was reset or destroyed, leaves it for the next one.
  */
-static void srq_run(struct uroce_srq *srq, int waiters)
+static void srq_run(struct uroce_srq *srq)
 {
 	struct uroce_qp *peer;
 	int n;
 
 	rcu_read_lock();
-	for (n = 0; n < waiters; n++) {
+	for (n = 0; n < WAITERS; n++) {
 		peer = uroce_srq_next(srq);
 		if (!peer)
 			break;
 		uroce_send_run(peer);
 	}
 	rcu_read_unlock();
-	if (n == waiters)
-		tasklet_schedule(&srq->task);
+	if (n == WAITERS)
+		uroce_srq_later(srq);
+}
+
+/* As uroce_srq_posted(), by a work item. Context: any. */
+void uroce_srq_later(struct uroce_srq *srq)
+{
+	queue_work(send_wq, &srq->rest);
 }
 
 /* Context: no lock of uroce. */
 void uroce_srq_posted(struct uroce_srq *srq)
 {
-	srq_run(srq, WAITERS);
+	srq_run(srq);
 }
 
-static void srq_task(struct tasklet_struct *task)
+static void srq_work(struct work_struct *work)
 {
-	struct uroce_srq *srq = from_tasklet(srq, task, task);
-
-	srq_run(srq, TASK_WAITERS);
+	srq_run(container_of(work, struct uroce_srq, rest));
 }
 
 /* Called before the shared receive queue can be used. */
 void uroce_srq_init(struct uroce_srq *srq)
 {
-	tasklet_setup(&srq->task, srq_task);
+	INIT_WORK(&srq->rest, srq_work);
 }
 
 /*
- * Handles events that were found under locks. Events are taken under the lock
- * that fails a queue pair, after the flush, so that
- * IB_EVENT_QP_LAST_WQE_REACHED follows the completion of the last request of a
- * shared receive queue, even if another thread fails the queue pair meanwhile.
+ * Handles events that were found under locks, and nothing else does, so they
+ * keep their order. Events are taken under the lock that fails a queue pair,
+ * after the flush, so that IB_EVENT_QP_LAST_WQE_REACHED follows the completion
+ * of the last request of a shared receive queue, even if another thread fails
+ * the queue pair meanwhile. @late: the flush of an own receive queue is left to
+ * the work item.
  */
-static void send_task(struct tasklet_struct *task)
+static void task_attend(struct uroce_qp *qp, bool late)
 {
-	struct uroce_qp *qp = from_tasklet(qp, task, sq.task);
 	unsigned long events;
 
 	spin_lock_bh(&qp->resp.lock);
 	if (!qp->resp.dead && READ_ONCE(qp->lost) &&
 	    qp->state != IB_QPS_RESET)
 		uroce_qp_fail(qp, IB_EVENT_QP_FATAL);
-	if (!qp->resp.dead && qp->state == IB_QPS_ERR)
+	if (!qp->resp.dead && qp->state == IB_QPS_ERR && (!late || qp->srq))
 		uroce_recv_flush(qp);
 	events = xchg(&qp->events, 0);
 	spin_unlock_bh(&qp->resp.lock);
 	if (events)
 		raise_events(qp, events);
+}
+
+static void send_task(struct tasklet_struct *task)
+{
+	struct uroce_qp *qp = from_tasklet(qp, task, sq.task);
+	u64 now = local_clock();
+	bool late = task_is_late(now);
+
+	task_attend(qp, late);
+	if (late) {
+		uroce_send_rest(qp);
+		return;
+	}
 	if (READ_ONCE(qp->resp.wanted))
-		recv_posted(qp, task_run);
-	task_run(qp);
+		uroce_recv_posted(qp);
+	uroce_send_run(qp);
+	task_ran(now);
+}
+
+/*
+ * Continues a queue pair whose thread or tasklet has used up its turns or its
+ * time. uroce_send_rest() queues this work under the lock and does not check
+ * @again afterwards. So this function waits for the lock: if it only tried, the
+ * work could be lost.
+ */
+static void send_work(struct work_struct *work)
+{
+	struct uroce_qp *qp = container_of(work, struct uroce_qp, sq.rest);
+
+	if (READ_ONCE(qp->state) == IB_QPS_ERR || READ_ONCE(qp->resp.wanted))
+		uroce_recv_posted(qp);
+	spin_lock_bh(&qp->sq.lock);
+	send_piece(qp, true);
+	spin_unlock_bh(&qp->sq.lock);
+	/*
+	 * Pairs with the fence in send_run(), as the one in send_turn() does.
+	 */
+	smp_mb();
+	if (READ_ONCE(qp->sq.again))
+		send_more(qp, TURNS, true);
 }
 
 static enum hrtimer_restart send_timer(struct hrtimer *timer)

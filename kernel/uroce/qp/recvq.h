@@ -46,7 +46,7 @@ struct uroce_srq {
 	 * the order in which they began; linked by uroce_qp.waiter.
 	 */
 	struct list_head waiters;
-	struct tasklet_struct task;	/* runs the peers of @waiters */
+	struct work_struct rest;	/* runs further peers of @waiters */
 };
 
 /**

@@ -2,12 +2,15 @@
 /*
  * Long messages between queue pairs of one host are copied by the process that posted them,
  * or by a kernel thread, but not in softirqs: the scheduler does not account softirqs to a
- * thread, and they delay all other work of the processor.
+ * thread, and they delay all other work of the processor. Softirqs flush receive requests,
+ * and threads continue when that has taken too long.
  */
 #include "testlib.h"
 
 #define LENGTH	(32u << 20)
 #define WRITES	16
+#define PAIRS	8
+#define RECVS	8192		/* Of a queue pair that is flushed. */
 
 struct times {
 	unsigned long system, softirq;
@@ -65,8 +68,42 @@ static void long_messages(void)
 	pair_close(&p);
 }
 
+static void fail_and_post(const struct pair *p)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	static struct ibv_recv_wr wr[RECVS];
+	struct ibv_recv_wr *bad;
+
+	NEED_OK(ibv_modify_qp(p->qp[1], &attr, IBV_QP_STATE));
+	for (int n = 0; n < RECVS; n++)
+		wr[n] = (struct ibv_recv_wr){ .wr_id = n, .next = n + 1 < RECVS ? &wr[n + 1] : NULL };
+	CHECK_ERR(ibv_post_recv(p->qp[1], wr, &bad), 0);
+}
+
+/* All of these requests together take longer than softirqs may. */
+static void flushed(void)
+{
+	struct pair_want want = { .recv_wr = RECVS, .cqe = RECVS };
+	static struct pair p[PAIRS];
+	struct ibv_wc wc;
+
+	for (int i = 0; i < PAIRS; i++)
+		pair_open(&p[i], &want);
+	for (int i = 0; i < PAIRS; i++)
+		fail_and_post(&p[i]);
+	for (int i = 0; i < PAIRS; i++)
+		for (int n = 0; n < RECVS; n++)
+			if (!WANT_WC(p[i].cq[1], &wc, IBV_WC_WR_FLUSH_ERR) ||
+			    !CHECK(wc.wr_id == (uint64_t)n, "request %d: %llu", n,
+				   (unsigned long long)wc.wr_id))
+				break;
+	for (int i = 0; i < PAIRS; i++)
+		pair_close(&p[i]);
+}
+
 static const struct test_case cases[] = {
 	{ "long_messages", long_messages },
+	{ "flushed", flushed },
 };
 
 TEST_MAIN("softirq", cases, 120)
