@@ -18,6 +18,7 @@
 #include <linux/hrtimer.h>
 #include <linux/iommu.h>
 #include <linux/mm.h>
+#include <linux/mmu_notifier.h>
 #include <linux/netdevice.h>
 #include <linux/shrinker.h>
 #include <linux/slab.h>
@@ -151,7 +152,7 @@ static inline void univ_shrinker_remove(struct shrinker *shrinker)
  * 7.3. The newer function lets go of the mmap_lock for handlers of
  * userfaultfd(2).
  */
-#ifndef UNIV_HAS_HMM_UNLOCKED
+#if defined(CONFIG_HMM_MIRROR) && !defined(UNIV_HAS_HMM_UNLOCKED)
 static inline int hmm_range_fault_unlocked_timeout(struct hmm_range *range,
 						   unsigned long timeout)
 {

@@ -290,23 +290,39 @@ static int chunk_fault(struct uroce_odp *odp, unsigned long addr,
 }
 
 /*
- * Lists pages, and faults them in if @fault is set. The chunks and the page
- * tables are charged to the process. -EAGAIN: try again; -EFAULT: the process
- * has no such memory.
+ * Is no task left to be charged? Another work item, whose fault does not end,
+ * may keep the memory of a process that has ended.
+ */
+static bool mm_is_left(const struct mm_struct *mm)
+{
+#ifdef CONFIG_MEMCG
+	return !rcu_access_pointer(mm->owner);
+#else
+	return false;
+#endif
+}
+
+/*
+ * Lists pages of one chunk, and faults them in if @fault is set. The chunks and
+ * the page tables are charged to the process. -EAGAIN: try again; -EFAULT: the
+ * process has no such memory.
  */
 int uroce_chunk_fault(struct uroce_odp *odp, unsigned long addr,
 		      unsigned long len, bool write, bool fault)
 {
 	struct mem_cgroup *memcg, *former;
-	int ret;
+	int ret = -ESRCH;
 
 	if (!mmget_not_zero(odp->mm))
 		return -EFAULT;
+	if (mm_is_left(odp->mm))
+		goto put_mm;
 	memcg = get_mem_cgroup_from_mm(odp->mm);
 	former = set_active_memcg(memcg);
 	ret = chunk_fault(odp, addr, len, write, fault);
 	set_active_memcg(former);
 	mem_cgroup_put(memcg);
+put_mm:
 	mmput_async(odp->mm);
 	if (!ret)
 		return 0;

@@ -43,6 +43,13 @@
 /* How often a copy tries the lock of a region before it gives up for now. */
 #define TRIES		100
 
+/*
+ * The maximum number of bytes that are faulted in by one call of the kernel. It
+ * may hold the mmap_lock meanwhile and begins again if a page is lost, so all of
+ * them must find room in a memory cgroup.
+ */
+#define PIECE		(64u << 10)
+
 /* The maximum number of bytes that are faulted in ahead of a copy. */
 #define AHEAD_MAX	(256u << 10)
 
@@ -90,7 +97,7 @@ static int list_pages(struct uroce_odp *odp, u64 addr, u64 len, bool write,
 	for (; len; len -= n, addr += n) {
 		if (READ_ONCE(odp->ended))
 			return -EFAULT;
-		n = min_t(u64, len, CHUNK_SIZE - addr % CHUNK_SIZE);
+		n = min_t(u64, len, PIECE - addr % PIECE);
 		ret = uroce_chunk_fault(odp, addr, n, write, fault);
 		if (ret)
 			return ret;
