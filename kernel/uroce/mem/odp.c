@@ -45,8 +45,8 @@
 
 /*
  * The maximum number of bytes that are faulted in by one call of the kernel. It
- * may hold the mmap_lock meanwhile and begins again if a page is lost, so all of
- * them must find room in a memory cgroup.
+ * may hold the mmap_lock meanwhile and begins again if a page is lost, so all
+ * of them must find room in a memory cgroup.
  */
 #define PIECE		(64u << 10)
 
