@@ -22,8 +22,10 @@
  * first used again by the third one.
  *
  * No work item waits for a file system: pages of files that are written back do
- * not become idle if they were pinned for writing. So the work items of one
- * process cannot keep those of others from running for long.
+ * not become idle if they were pinned for writing. The end of a watch waits
+ * until no thread of the process changes its page tables, so a process with
+ * hundreds of domains whose threads do nothing else delays the work items of
+ * other processes. Their pages are then unpinned when they register again.
  *
  * Locks: uroce_cache.lock and caches_lock are taken inside all other locks, and
  * neither inside the other. Reclaim and the notifier take uroce_cache.lock, so
@@ -470,6 +472,8 @@ bool uroce_cache_empty(void)
 	if (!READ_ONCE(caches_used))
 		return false;
 	atomic_inc(retries_of(current->mm));
+	/* Before the look for caches; a new one looks at the counter. */
+	smp_mb__after_atomic();
 	caches_empty(current->mm);
 	return true;
 }
