@@ -8,7 +8,7 @@
 
 static volatile bool stop;
 
-/* Writes a region to another one until @stop; the status of the last request. */
+/* Writes a region to another one until @stop, at least once; the status of the last request. */
 struct traffic {
 	struct pair *p;
 	struct odp *from, *to;
@@ -22,7 +22,7 @@ static void *send_on(void *arg)
 	struct traffic *t = arg;
 	struct ibv_wc wc;
 
-	while (!stop && !t->status) {
+	do {
 		post(t->p, IBV_WR_RDMA_WRITE, t->from, 0, t->to, 0, t->to->len);
 		if (wait_wc(t->p->cq[0], &wc, WC_TIMEOUT) != 1) {
 			FAIL("no completion");
@@ -30,7 +30,7 @@ static void *send_on(void *arg)
 		}
 		t->status = wc.status;
 		t->count++;
-	}
+	} while (!stop && !t->status);
 	return NULL;
 }
 
