@@ -290,15 +290,15 @@ static int chunk_fault(struct uroce_odp *odp, unsigned long addr,
 }
 
 /*
- * Is no task left to be charged? Another work item, whose fault does not end,
+ * Is there a task to be charged? Another work item, whose fault does not end,
  * may keep the memory of a process that has ended.
  */
-static bool mm_is_left(const struct mm_struct *mm)
+static bool mm_has_owner(const struct mm_struct *mm)
 {
 #ifdef CONFIG_MEMCG
-	return !rcu_access_pointer(mm->owner);
+	return rcu_access_pointer(mm->owner);
 #else
-	return false;
+	return true;
 #endif
 }
 
@@ -315,7 +315,7 @@ int uroce_chunk_fault(struct uroce_odp *odp, unsigned long addr,
 
 	if (!mmget_not_zero(odp->mm))
 		return -EFAULT;
-	if (mm_is_left(odp->mm))
+	if (!mm_has_owner(odp->mm))
 		goto put_mm;
 	memcg = get_mem_cgroup_from_mm(odp->mm);
 	former = set_active_memcg(memcg);

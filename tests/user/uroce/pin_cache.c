@@ -149,18 +149,19 @@ static void truncated(void)
 /* The memory of a loop device is written back like that of a file on a disk. */
 static int open_disk(char *path, size_t size)
 {
-	int control, number = -1, fd = memfd_create("disk", 0), disk;
+	int control, number, fd = memfd_create("disk", 0), disk;
 
 	NEED(fd >= 0 && !ftruncate(fd, LEN), "memfd_create");
-	if (system("modprobe loop 2>/dev/null"))
-		printf("note: no module of loop devices\n");
+	/* A kernel may have it built in. */
+	if (system("modprobe -q loop"))
+		printf("no module of loop devices\n");
 	control = open("/dev/loop-control", O_RDWR);
-	if (control >= 0)
-		number = ioctl(control, LOOP_CTL_GET_FREE);
+	NEED(control >= 0, "loop-control: %s", err_name(errno));
+	number = ioctl(control, LOOP_CTL_GET_FREE);
 	snprintf(path, size, "/dev/loop%d", number);
-	disk = number < 0 ? -1 : open(path, O_RDWR);
-	if (disk >= 0)
-		NEED_OK(ioctl(disk, LOOP_SET_FD, fd));
+	disk = open(path, O_RDWR);
+	NEED(disk >= 0, "%s: %s", path, err_name(errno));
+	NEED_OK(ioctl(disk, LOOP_SET_FD, fd));
 	close(control);
 	close(fd);
 	return disk;
@@ -172,10 +173,6 @@ static void on_disk(void)
 	int disk = open_disk(path, sizeof(path));
 	struct ibv_mr *mr;
 
-	if (disk < 0) {
-		printf("note: no loop device: %s\n", err_name(errno));
-		return;
-	}
 	set_up();
 	NEED(mmap(mem, LEN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, disk, 0) == mem, "mmap");
 	mr = ibv_reg_mr(p.pd, mem, LEN, ALL_ACCESS);
@@ -214,7 +211,8 @@ static void keyed(void)
 	struct ibv_mr *mr;
 
 	if (key < 0) {
-		printf("note: no protection keys: %s\n", err_name(errno));
+		CHECK(system("grep -qw ospke /proc/cpuinfo"), "pkey_alloc: %s", err_name(errno));
+		printf("the processor has no protection keys\n");
 		return;
 	}
 	set_up();
