@@ -128,9 +128,20 @@ static char *memory_at(char *at, size_t length)
 	return mem;
 }
 
+/* uroce keeps pages for another registration; by default it does not. */
+static void keep_pages(const char *mib)
+{
+	FILE *f;
+
+	if (strncmp(ibv_get_device_name(dev.ctx->device), "uroce", 5))
+		return;
+	f = fopen("/sys/module/uroce/parameters/pin_cache_mib", "w");
+	NEED(f && fputs(mib, f) >= 0 && !fclose(f), "pin_cache_mib");
+}
+
 /*
- * Memory at an address that was not registered before, and the same memory again. The kernel
- * marks each page dirty when it is unpinned for the first time.
+ * Memory at an address that was not registered before, and the same memory again, which uroce
+ * keeps pinned. The kernel marks each page dirty when it is unpinned for the first time.
  */
 static void regions(const char *name, size_t length, int times)
 {
@@ -145,8 +156,10 @@ static void regions(const char *name, size_t length, int times)
 	}
 	report_regions(name, "");
 	mem = memory_at(space, length);
+	keep_pages("64");
 	for (int i = 0; i < times; i++)
 		region(mem, length);
+	keep_pages("0");
 	munmap(space, times * length);
 	report_regions(name, " again");
 }
