@@ -103,7 +103,6 @@ run_test "uroce: a netdev has one device, which is removed with it (adv07)" 30 n
 port_flags() { univ ibv_devinfo -v -d u0 | grep 'port_cap_flags:.*0x04010000'; }
 run_test "uroce: flags of the port" 20 port_flags
 run_test "uroce: a namespace ends (adv25)" 30 namespace_goes
-run_test "uroce: ib_write_bw, every size" 120 pair 110 18515 ib_write_bw -d u0 -x 1 -a -n 5
 run_test "uroce: memory of a queue pair" 60 qp_memory
 run_test "uroce: memory of a queue pair that uses packets" 120 wire_memory
 user_test tutorial 30
@@ -125,6 +124,7 @@ user_test rss 120
 user_test rss_qp 120
 user_test wq_flags 200
 user_test api_event 120
+user_test api_cntr 150
 user_test api_rereg 60
 user_test api_states 60
 user_test armed_late 60

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Packets that uroce should not get: forged ones, wrong ones, and each packet twice. Two devices are in two namespaces.
+# Packets that uroce should not get: forged ones and wrong ones. Two devices are in two namespaces. 72-packets-more.sh has XRC,
+# path migration, and each packet twice.
 #
 # needs: uroce
 # runs in: test-kernel-uroce coverage-uroce test-kernel-networks
@@ -17,24 +18,11 @@ need_far_and_near || exit 1
 run_test "uroce packets: RC (adv21)" 300 program packets
 run_test "uroce packets: gaps (adv21)" 100 program packets_gaps
 run_test "uroce packets: UD (adv21)" 150 program packets_ud
-run_test "uroce packets: XRC (adv21)" 300 program packets_xrc
-# A response is sent again while the first one may still be queued, and one skb cannot be queued twice.
-twice() {
-	local status
-	"$UNIV_LIBDIR/uroce-fault" set w-near duplicate 100% || return
-	program packets open forged_answers close && program lossy reads atomics answers_in_error
-	status=$?
-	"$UNIV_LIBDIR/uroce-fault" clear w-near && return $status
-}
-run_test "uroce packets: each packet arrives twice (faults)" 100 twice
 # The delay is longer than the test takes to notice that a read has begun, so most of the read is still to be sent.
 network delay 300ms
 run_test "uroce packets: in the error state no response is sent" 60 program packets open read_ends close
 network
 
-run_test "uroce packets: a second address for each device" 30 second_addresses
-run_test "uroce packets: path migration (adv21)" 100 program packets_mig
-run_test "uroce packets: connections migrate to another path" 200 migrate migration
 run_test "uroce packets: nothing is left behind" 20 resources_unchanged
 run_test "uroce packets: both devices are removed" 20 far_gone
 run_test "uroce packets: the modules unload" 30 rmmod uroce

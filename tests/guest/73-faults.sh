@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# uroce for tests of applications: fault injection, counters, and tracepoints.
+# uroce for tests of applications: fault injection, counters, and tracepoints. 73-fault-scripts.sh has faults that change while
+# programs of others run, and the faults of one host once more by packets.
 #
 # needs: uroce
 # runs in: guest coverage-uroce coverage-library test-kernel-networks
@@ -9,38 +10,10 @@
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
 
-export UNIV_LINK=uroce
-rm -f "$UNIV_STATE/rxe.f0"
-setup_device f0 || exit 1
-mountpoint -q /sys/kernel/debug || mount -t debugfs none /sys/kernel/debug || exit 1
-export UNIV_TEST_DEVICE=f0 FAULT_DIR=/sys/kernel/debug/uroce/f0
-resources_mark
+# shellcheck source=tests/user/faults.sh
+. "$UNIV_REPO/tests/user/faults.sh"
 
-# counted_fault NAME COUNTER...: runs a case of the program; each counter must increase.
-counted_fault() {
-	local case=$1 name before=() i=0
-	shift
-	for name; do
-		before+=("$(hw_counter f0 "$name")")
-	done
-	program faults "$case" || return
-	for name; do
-		[ "$(hw_counter f0 "$name")" -gt "${before[i++]}" ] || { echo "$name did not move"; return 1; }
-	done
-}
-
-faults_over() {
-	run_test "$1: not ready" 60 counted_fault rnr fault_rnr rcvd_rnr_err
-	run_test "$1: error of the peer" 60 counted_fault remote_error fault_remote_error
-	run_test "$1: completion in error" 60 counted_fault completion_error fault_completion_error
-	run_test "$1: delayed" 60 counted_fault delay fault_delay
-	run_test "$1: port down" 60 counted_fault port_down fault_port_down
-	run_test "$1: one completion with a chosen status" 60 counted_fault third fault_completion_error
-	run_test "$1: cases by number" 60 program faults numbered
-	run_test "$1: cases by a seed" 60 program faults seeded
-	run_test "$1: of one queue pair" 60 counted_fault one_queue_pair fault_remote_error
-	run_test "$1: by number, of one queue pair" 60 counted_fault numbered_of_one_queue_pair fault_completion_error
-}
+need_f0 || exit 1
 
 faults_over "faults, one host"
 run_test "faults, one host: there are no packets to drop" 60 counted_fault drop local_msgs local_bytes
@@ -49,7 +22,6 @@ run_test "faults: each verb fails" 60 program faults each_verb other_verbs
 
 echo 0 >/sys/module/uroce/parameters/local
 export FAULT_WIRE=1
-faults_over "faults, packets"
 run_test "faults, packets: packets are lost" 60 counted_fault drop fault_drop retry_exceeded_err sent_pkts sent_bytes
 run_test "faults, packets: packets are damaged" 60 counted_fault corrupt fault_corrupt rcvd_icrc_err
 run_test "faults, packets: packets are duplicated" 60 counted_fault duplicate fault_duplicate duplicate_request rcvd_pkts rcvd_bytes
@@ -70,7 +42,6 @@ knobs_go() {
 # ---- the same knobs over netlink
 
 knob() { cat "$FAULT_DIR/$1"; }
-fault_tool() { "$UNIV_LIBDIR/uroce-fault" "$@"; }
 
 # refused WORDS COMMAND...: COMMAND fails and prints WORDS.
 refused() {
@@ -94,8 +65,6 @@ netlink_knobs() {
 	fault_tool clear f0 && [ "$(knob drop_ppm) $(knob rnr_ppm) $(knob port_down)" = "0 0 0" ] &&
 		grep -q ACTIVE /sys/class/infiniband/f0/ports/1/state
 }
-
-quiet="drop 0 duplicate 0 corrupt 0 delay 0 rnr 0 remote_error 0 completion_error 0 delay_us 1000 port_down 0"
 
 # Values that are not rates; "clear" keeps the mirror, which is not a fault.
 netlink_words() {
@@ -124,45 +93,6 @@ assert f0["verb"] == "reg_mr" and f0["verb_errno"] == "ENOMEM" and f0["status"] 
 }
 
 # ---- scripts
-
-# An unmodified program writes while a script takes the port down for 200 ms, and does not notice: its requests are
-# repeated. ibv_asyncwatch sees each change of the port.
-port_flaps() {
-	local events=$UNIV_LOGDIR/flaps watcher status
-	univ stdbuf -oL ibv_asyncwatch -d f0 >"$events" 2>&1 &
-	watcher=$!
-	univ ib_write_bw -d f0 -x 1 -D 6 -u 14 >"$UNIV_LOGDIR/flaps-server" 2>&1 &
-	wait_until 20 tcp_listens 18515 || return
-	printf '%s\n' '# down for 200 ms, twice' '1s set port_down 1' '1200ms set port_down 0' '2s set port_down 1' \
-		'2.2s set port_down 0' '2300ms set rnr #1' '2.5s run echo "the script ran a command"' '3s clear' |
-		fault_tool script f0 >"$UNIV_LOGDIR/flaps-script" 2>&1 &
-	univ ib_write_bw -d f0 -x 1 -D 6 -u 14 127.0.0.1 >"$UNIV_LOGDIR/flaps-client" 2>&1
-	status=$?
-	kill $watcher
-	wait
-	[ $status -eq 0 ] || { cat "$UNIV_LOGDIR/flaps-client"; return 1; }
-	cat "$UNIV_LOGDIR/flaps-script" "$events"
-	grep -q 'the script ran a command' "$UNIV_LOGDIR/flaps-script" && [ "$(grep -c IBV_EVENT_PORT_ERR "$events")" -eq 2 ] &&
-		[ "$(grep -c IBV_EVENT_PORT_ACTIVE "$events")" -eq 2 ] && [ "$(fault_tool show f0)" = "f0 $quiet" ]
-}
-
-# A script silences the peer of a running program, whose requests fail after their retries. Later a new connection works.
-peer_goes_silent() {
-	local server status
-	univ ib_write_bw -d f0 -x 1 -D 20 -u 14 >"$UNIV_LOGDIR/silent-server" 2>&1 &
-	server=$!
-	wait_until 20 tcp_listens 18515 || return
-	echo '1s set drop 100%' | fault_tool script f0 &
-	univ ib_write_bw -d f0 -x 1 -D 20 -u 14 127.0.0.1 >"$UNIV_LOGDIR/silent-client" 2>&1
-	status=$?
-	kill $server
-	wait
-	fault_tool clear f0
-	# The status of a completion whose retries are used up is 12.
-	[ $status -ne 0 ] && grep -q 'status 12' "$UNIV_LOGDIR/silent-client" ||
-		{ echo "status $status"; cat "$UNIV_LOGDIR/silent-client"; return 1; }
-	still_works
-}
 
 changes_seen() { [ "$(grep -c IBV_EVENT_GID_CHANGE "$1")" -ge 2 ]; }
 
@@ -195,31 +125,6 @@ script_refused() {
 	[ "$(fault_tool show f0)" = "f0 $quiet" ]
 }
 
-rping_listens() { rdma resource show cm_id | grep -q 'LISTEN.*rping'; }
-port_active() { grep -q ACTIVE "/sys/class/infiniband/$1/ports/1/state" && gid_ready "$1"; }
-
-# Failover: rping over a device whose peer went silent fails in bounded time, and its caller reaches the server over the
-# second device. Then the first device is reachable again.
-failover() {
-	local address other path=()
-	setup_device f1 || return
-	address=$(ip -4 -o addr show dev f0-net | awk '{ sub("/.*", "", $4); print $4 }')
-	other=$(ip -4 -o addr show dev f1-net | awk '{ sub("/.*", "", $4); print $4 }')
-	univ rping -s -P -a 0.0.0.0 >"$UNIV_LOGDIR/failover-server" 2>&1 &
-	local server=$!
-	reach() { univ timeout $((8 * ${UNIV_SLOW:-1})) rping -c -C 3 -a "$1" >>"$UNIV_LOGDIR/failover-client" 2>&1; }
-	wait_until 20 rping_listens && reach "$address" || { cat "$UNIV_LOGDIR/failover-client"; return 1; }
-	fault_tool set f0 port_down 1 || return
-	for path in "$address" "$other"; do
-		reach "$path" && break
-	done
-	[ "$path" = "$other" ] || { echo "the first device was reachable, or no device was"; return 1; }
-	fault_tool set f0 port_down 0 && wait_until 20 port_active f0 && reach "$address" || return
-	kill $server
-	wait $server 2>/dev/null
-	remove_device f1
-}
-
 # A request sets either all of its values or none, and a refusal names the reason.
 netlink_refuses() {
 	refused "out of range" fault_tool set f0 rnr 5 drop 1000001 &&
@@ -242,32 +147,13 @@ netlink_permits() {
 		refused CAP_NET_ADMIN unshare -rn "$UNIV_LIBDIR/uroce-fault" set f0 drop 1 && [ "$(knob drop_ppm)" = 0 ]
 }
 
-# Devices are created, removed and renamed while the tool lists them.
-netlink_races() {
-	local n=0 asking
-	{ while :; do fault_tool; fault_tool set f8 drop 5; fault_tool set f7 port_down 1; done; } >/dev/null 2>&1 &
-	asking=$!
-	while ((n++ < 8)); do
-		setup_device f8 && rdma dev set f8 name f7 && rdma link del f7 || return
-	done
-	kill $asking
-	wait $asking 2>/dev/null
-	ip link del f8-net && fault_tool show f0
-}
-
 run_test "faults over netlink: values are set and shown" 60 netlink_knobs
 run_test "faults over netlink: numbers, seed, status, verbs" 60 netlink_words
 run_test "faults over netlink: JSON" 60 netlink_json
 run_test "faults over netlink: invalid requests are refused" 60 netlink_refuses
 run_test "faults over netlink: permissions" 60 netlink_permits
-run_test "faults over netlink: devices are created and removed meanwhile" 90 netlink_races
-run_test "faults: a script takes the port down under ib_write_bw" 120 port_flaps
-echo 0 >/sys/module/uroce/parameters/local
-run_test "faults: a script makes the peer silent under ib_write_bw" 120 peer_goes_silent
-echo 1 >/sys/module/uroce/parameters/local
 run_test "faults: a script moves a GID" 60 gid_moves
 run_test "faults: a wrong script is refused" 60 script_refused
-run_test "faults: failover from a device to another" 180 failover
 
 # Tracepoints report the objects of a program, and the state changes of its queue pair.
 traced() {

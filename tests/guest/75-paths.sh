@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 #
 # Queue pairs of one host send by copying, or by packets if uroce is told to, and a program must not see a difference.
-# tests/user/tools/seen.c prints everything that a program sees, and the script compares both outputs.
+# tests/user/tools/seen.c prints everything that a program sees, and the script compares both outputs. 75-by-packets.sh runs
+# more programs by packets.
 #
 # needs: uroce
 # runs in: guest coverage-uroce coverage-library test-kernel-networks
@@ -10,11 +11,10 @@
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
 
-UNIV_LINK=uroce setup_device both && load_driver uroce || exit 1
-export UNIV_TEST_DEVICE=both
-resources_mark
+# shellcheck source=tests/user/packets.sh
+. "$UNIV_REPO/tests/user/packets.sh"
 
-packets() { hw_counter both sent_pkts; }
+need_both || exit 1
 
 # see WHICH: prints the results of all exchanges by copying (1) or by packets (0).
 see() {
@@ -36,26 +36,6 @@ same_by_both() {
 }
 
 run_test "by copying as by packets: all exchanges" 200 same_by_both
-
-# over_packets COMMAND...: runs it while queue pairs of one host send by packets, which have to be used.
-over_packets() {
-	local before
-	echo 0 >/sys/module/uroce/parameters/local
-	before=$(packets)
-	"$@" || return
-	[ "$before" != "$(packets)" ] || { echo "no packets were used"; return 1; }
-}
-
-programs() {
-	local name
-	for name; do
-		program "$name" || return
-	done
-}
-
-# Both paths use one function to check the rights of a peer, but each calls it in its own way.
-# by_packets PROGRAM...: runs the programs by packets.
-by_packets() { over_packets programs "$@"; }
 
 by_copying() {
 	echo 1 >/sys/module/uroce/parameters/local
@@ -96,25 +76,16 @@ atomic_writes_among_losses() {
 }
 
 run_test "by packets: windows (adv23)" 300 by_packets windows bad_windows
-run_test "by packets: XRC (adv13)" 500 by_packets xrc xrc_ops bad_xrc
-run_test "by packets: resized shared receive queues" 200 by_packets srq_resize
 run_test "by copying: partitions" 100 by_copying pkeys
-run_test "by packets: resized queue pairs" 200 by_packets qp_resize
 # The sender is the same queue pair, and may be flushed before it learns of a receive ring that is wrong as a whole.
 run_test "by packets: too many pieces of a receive request, and too little room for an atomic" 60 over_packets program ring_lies recv_pieces send_atomic
 run_test "by packets: partitions" 100 by_packets pkeys
-run_test "by packets: completion counters" 100 by_packets api_cntr
-run_test "by packets: time stamps" 150 by_packets api_cq_ex
-run_test "by packets: on-demand paging" 500 by_packets odp odp_advice odp_traffic
 run_test "by packets: SQE" 100 states_by_packets
 run_test "by packets: wrong keys and short receives are refused, and the first message raises an event" 100 over_packets refused
 run_test "by packets: mistakes of the requester are explained" 60 over_packets own_mistakes
 run_test "by packets: atomic writes (adv22)" 100 by_packets atomic_write
 run_test "by packets, some of which are lost: atomic writes" 200 atomic_writes_among_losses
 run_test "by packets: flushes" 100 by_packets flush
-run_test "by packets: extended and shared regions (adv14)" 300 by_packets extend share
-run_test "by packets: modified address handles" 100 by_packets modify_ah
 run_test "by packets, some of which are lost: flushes" 200 among_losses 30000 flush completes in_order granted_later
 run_test "paths: nothing is left behind" 20 resources_unchanged
-echo 1 >/sys/module/uroce/parameters/local
-remove_device both
+both_gone

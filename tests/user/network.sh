@@ -217,3 +217,30 @@ share_link() {
 	echo "$((after[0] - before[0])) packets were dropped, $((after[1] - before[1])) were marked"
 	[ $status -eq 0 ] && [ "${after[0]}" -eq "${before[0]}" ] && [ "${after[1]}" -gt "${before[1]}" ]
 }
+
+# while_changing WHAT CASE...: checks every byte of the traffic while WHAT runs again and again. On a slow machine one
+# run of WHAT takes nearly as long as the traffic, which is repeated then.
+while_changing() {
+	local what=$1 traffic changes=0
+	shift
+	while [ $changes -lt 3 ]; do
+		LOSSY_MESSAGES=1500 program lossy "$@" &
+		traffic=$!
+		until group_leader_gone $traffic; do
+			$what || { kill $traffic; return 1; }
+			changes=$((changes + 1))
+		done
+		wait $traffic || return
+	done
+}
+
+# both_mtus MTU: a command that sets the MTU of both net devices
+both_mtus() { echo "ip link set w-near mtu $1 && ip -n w-far link set w-far mtu $1"; }
+
+# with_mtu_1500 COMMAND...: on net devices of the MTU that nearly every network has
+with_mtu_1500() {
+	local status
+	bash -c "$(both_mtus 1500)" && "$@"
+	status=$?
+	bash -c "$(both_mtus 4200)" && return $status
+}
