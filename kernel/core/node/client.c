@@ -183,8 +183,8 @@ static void client_remove(struct ib_device *ib, void *client_data)
 	univ_chardev_remove(dev);
 	mutex_lock(&dev->lock);
 	/*
-	 * univ_call_lock() reads it without the lock, and waiting calls give
-	 * up.
+	 * Calls read it without the lock: those that wait give up, and no
+	 * further ones begin.
 	 */
 	WRITE_ONCE(dev->dead, true);
 	mutex_unlock(&dev->lock);

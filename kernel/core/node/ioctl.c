@@ -178,8 +178,15 @@ static int call_locked(const struct univ_ioctl *row, struct univ_call *call)
 	 */
 	if (down_read_killable(&ctx->live))
 		return -EINTR;
+	/*
+	 * A removal ends contexts one after another. It would wait for a call
+	 * in each of them if those that it has not ended yet began new calls.
+	 */
 	if (ctx->dead)
 		ret = call_dead(row, call);
+	else if (READ_ONCE(ctx->dev->dead) && !row->destroys)
+		ret = univ_explain(call->hdr, -ENODEV,
+				   UNIV_REASON_DEVICE_GONE, 0, 0, 0);
 	else
 		ret = row->handler(call, call->hdr);
 	up_read(&ctx->live);

@@ -4,7 +4,7 @@
  * a request and its kick, between the reading of an event and its acknowledgement, or while calls
  * wait for a lock; or its driver reports that the device has gone, and it has not. The first
  * argument is the command that removes the device.
- *   unplug_late 'rdma link del rxe8' send|recv|batch|events|line|refused
+ *   unplug_late 'rdma link del rxe8' send|recv|batch|events|line|contexts|refused
  */
 #include <sys/syscall.h>
 
@@ -205,6 +205,47 @@ static void late_line(void)
 		pthread_join(thread[i], NULL);
 }
 
+#define CONTEXTS 64
+
+/* Resolve an address that nobody has, which takes a second each time, until the device has gone. */
+static void *resolve(void *arg)
+{
+	struct test_dev *dev = arg;
+	struct ibv_pd *pd = ibv_alloc_pd(dev->ctx);
+	struct ibv_ah_attr attr;
+	struct ibv_ah *ah;
+
+	NEED_PTR(pd, "alloc_pd");
+	ah_attr_to(dev, &attr);
+	attr.grh.dgid.raw[15] = 254;
+	do {
+		ah = ibv_create_ah(pd, &attr);
+		CHECK(!ah, "found nobody");
+	} while (!ah && errno != ENODEV);
+	__atomic_add_fetch(&left, 1, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+/* Contexts that always have a call under way do not delay the removal, each by the length of a call. */
+static void late_contexts(void)
+{
+	static struct test_dev dev[CONTEXTS];
+	pthread_t thread[CONTEXTS];
+	uint64_t start;
+
+	for (int i = 0; i < CONTEXTS; i++) {
+		dev_open(&dev[i]);
+		NEED(!pthread_create(&thread[i], NULL, resolve, &dev[i]), "pthread_create");
+	}
+	sleep_ms(500 * test_slowness());
+	CHECK(!__atomic_load_n(&left, __ATOMIC_RELAXED), "%d threads have ended already", left);
+	start = now_ns();
+	take_away();
+	CHECK(now_ns() - start < 15 * 1000000000ull, "it took %" PRIu64 " ms", (now_ns() - start) / 1000000);
+	for (int i = 0; i < CONTEXTS; i++)
+		pthread_join(thread[i], NULL);
+}
+
 static int refusal = -1;
 
 static void *destroy_refused(void *arg)
@@ -244,6 +285,7 @@ static const struct test_case cases[] = {
 	{ "batch", late_batch },
 	{ "events", late_events },
 	{ "line", late_line },
+	{ "contexts", late_contexts },
 	{ "refused", late_refused },
 };
 
