@@ -525,6 +525,8 @@ enum univ_path_mig_cause {
  * @UNIV_LIMIT_COUNTERS_POINTS: Points of flow counters, and of a flow.
  * @UNIV_LIMIT_TSO_HEADER: Bytes of the header of a segmentation request
  *	(%UNIV_WR_TSO).
+ * @UNIV_LIMIT_TARGET_HANDLES: Handles of an XRC receive queue pair, in all
+ *	processes.
  * @UNIV_LIMIT_COUNT: Number of limits; not a limit.
  */
 enum univ_limit {
@@ -557,6 +559,7 @@ enum univ_limit {
 	UNIV_LIMIT_COUNTERS_INDEX,
 	UNIV_LIMIT_COUNTERS_POINTS,
 	UNIV_LIMIT_TSO_HEADER,
+	UNIV_LIMIT_TARGET_HANDLES,
 	UNIV_LIMIT_COUNT
 };
 

@@ -156,6 +156,7 @@ const char *univ_limit_name(uint32_t limit)
 		[UNIV_LIMIT_COUNTERS_INDEX] = "as the index of a value of flow counters",
 		[UNIV_LIMIT_COUNTERS_POINTS] = "points of flow counters or of a flow",
 		[UNIV_LIMIT_TSO_HEADER] = "bytes of a TSO header (max_tso_header)",
+		[UNIV_LIMIT_TARGET_HANDLES] = "handles of an XRC receive queue pair",
 	};
 
 	return pick(names, UNIV_COUNT(names), limit, "units");

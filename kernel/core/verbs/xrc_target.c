@@ -146,6 +146,24 @@ int univ_target_create(struct univ_call *call, struct univ_qp_create *cmd)
 	return target_finish(qp, call, &cmd->handle);
 }
 
+/*
+ * The RDMA core raises an event of a target for each of its handles, in all
+ * processes, with interrupts off, and other targets of the device wait.
+ */
+#define TARGET_HANDLES 4096
+
+static struct ib_qp *target_bound(struct univ_qp *qp, struct ib_qp *ib,
+				  struct univ_hdr *hdr)
+{
+	if (atomic_read(&ib->real_qp->usecnt) <= TARGET_HANDLES)
+		return ib;
+	qp->ib = ib;
+	target_close(qp);
+	return ERR_PTR(univ_explain(hdr, -ENOMEM, UNIV_REASON_LIMIT,
+				    UNIV_LIMIT_TARGET_HANDLES,
+				    TARGET_HANDLES + 1, TARGET_HANDLES));
+}
+
 static struct ib_qp *target_open(struct univ_qp *qp, struct univ_qp_open *cmd)
 {
 	struct ib_qp_open_attr attr = {
@@ -156,7 +174,9 @@ static struct ib_qp *target_open(struct univ_qp *qp, struct univ_qp_open *cmd)
 	};
 	struct ib_qp *ib = ib_open_qp(qp->xrcd->domain->ib, &attr);
 
-	if (IS_ERR(ib) && PTR_ERR(ib) == -EINVAL)
+	if (!IS_ERR(ib))
+		return target_bound(qp, ib, &cmd->hdr);
+	if (PTR_ERR(ib) == -EINVAL)
 		univ_explain(&cmd->hdr, -EINVAL, UNIV_REASON_XRC_QPN, 0,
 			     cmd->qp_num, 0);
 	return ib;

@@ -273,6 +273,30 @@ static void made_wrongly(void)
 	xrc_close(&x);
 }
 
+/* An event goes to each handle of a target, so there is a limit. */
+static void many_handles(void)
+{
+	enum { HANDLES = 4096 };
+	static struct ibv_qp *handle[HANDLES];
+	struct xrc x;
+
+	xrc_open(&x, -1);
+	/* The creation of the target made the first handle. */
+	for (int i = 1; i < HANDLES; i++) {
+		handle[i] = target_opened(x.dev.ctx, x.xrcd, x.tgt->qp_num, NULL);
+		NEED(handle[i], "handle %d: %s", i, why_text());
+	}
+	CHECK_NULL(target_opened(x.dev.ctx, x.xrcd, x.tgt->qp_num, NULL), ENOMEM);
+	CHECK(why_reason() == UNIV_REASON_LIMIT && why_bound() == HANDLES, "explained as: %s", why_text());
+	CHECK_ERR(ibv_destroy_qp(handle[1]), 0);
+	handle[1] = target_opened(x.dev.ctx, x.xrcd, x.tgt->qp_num, NULL);
+	CHECK(handle[1], "a handle in the place of another: %s", why_text());
+	for (int i = 1; i < HANDLES; i++)
+		CHECK_ERR(ibv_destroy_qp(handle[i]), 0);
+	sends(&x, 0, 100, 3);
+	xrc_close(&x);
+}
+
 /* ---- Objects destroyed in the middle of messages ------------------------------- */
 
 /* Send long messages to queue 1 until it is destroyed. */
@@ -448,6 +472,7 @@ static const struct test_case cases[] = {
 	{ "dependants", dependants },
 	{ "wrong_side", wrong_side },
 	{ "made_wrongly", made_wrongly },
+	{ "many_handles", many_handles },
 	{ "windows_of_initiator", windows_of_initiator },
 	{ "queue_goes", queue_goes },
 	{ "target_goes", target_goes },
