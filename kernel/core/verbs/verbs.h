@@ -82,8 +82,8 @@ struct univ_table {
 struct univ_domain {
 	struct rb_node node;		/* univ_device.domains */
 	struct ib_xrcd *ib;
-	struct inode *inode;		/* NULL for none; held by @path */
-	struct path path;
+	struct inode *inode;		/* NULL for none; held by @file */
+	struct file *file;
 	u32 users;
 	struct mutex lock;		/* the objects that are built on @ib */
 };

@@ -30,8 +30,32 @@ struct univ_xrcd *univ_xrcd_get(struct univ_context *ctx, u32 handle,
 /*
  * A domain holds the path of its file, so that the file system stays mounted
  * and the inode stays the same. It does not hold the file, which may be the
- * node of the context itself.
+ * node of the context itself, but one that was opened for its path alone. So
+ * the path is dropped after the locks are: a file that was deleted may wait for
+ * a file system in user space then.
  */
+static struct file *file_of_path(struct file *file)
+{
+	return dentry_open(&file->f_path, O_PATH, current_cred());
+}
+
+static int domain_make(struct univ_domain *domain, struct univ_device *dev,
+		       struct file *file)
+{
+	if (file) {
+		domain->file = file_of_path(file);
+		if (IS_ERR(domain->file))
+			return PTR_ERR(domain->file);
+		domain->inode = file_inode(file);
+	}
+	domain->ib = ib_alloc_xrcd_user(dev->ib, domain->inode, NULL);
+	if (!IS_ERR(domain->ib))
+		return 0;
+	if (file)
+		fput(domain->file);
+	return PTR_ERR(domain->ib);
+}
+
 static struct univ_domain *domain_new(struct univ_device *dev,
 				      struct file *file)
 {
@@ -42,17 +66,11 @@ static struct univ_domain *domain_new(struct univ_device *dev,
 	if (!domain)
 		return ERR_PTR(-ENOMEM);
 	domain->users = 1;
-	domain->inode = file ? file_inode(file) : NULL;
 	mutex_init(&domain->lock);
-	domain->ib = ib_alloc_xrcd_user(dev->ib, domain->inode, NULL);
-	if (IS_ERR(domain->ib)) {
-		ret = PTR_ERR(domain->ib);
+	ret = domain_make(domain, dev, file);
+	if (ret) {
 		kfree(domain);
 		return ERR_PTR(ret);
-	}
-	if (file) {
-		domain->path = file->f_path;
-		path_get(&domain->path);
 	}
 	return domain;
 }
@@ -73,8 +91,8 @@ static int domain_put(struct univ_device *dev, struct univ_domain *domain)
 	mutex_unlock(&dev->domains_lock);
 	if (ret || !domain)
 		return ret;
-	if (domain->inode)
-		path_put(&domain->path);
+	if (domain->file)
+		fput(domain->file);
 	kfree(domain);
 	return 0;
 }
