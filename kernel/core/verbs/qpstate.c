@@ -14,6 +14,7 @@
 #define MAX_RETRIES 7
 #define MAX_RNR_RETRIES 6	/* An rnr_retry of 7 has no limit. */
 #define RNR_TIMER_MASK 31
+#define PSN_MASK 0xffffff
 
 /* Controlled Q_Keys have the highest bit set. */
 #define PRIVILEGED_QKEY 0x80000000u
@@ -328,7 +329,9 @@ u32 univ_qp_attr_mask(const struct univ_qp *qp, u32 mask)
 /*
  * Fits attributes into their fields on the wire, as programs do not expect an
  * error: mlx5 drops the upper bits, rdma_rxe stores any value. Dropping bits
- * would make 2 of 10 retries and none of 8, so a count becomes the highest.
+ * would make 2 of 10 retries and none of 8, so a count becomes the highest. The
+ * RDMA core drops the upper bits of a PSN itself, but warns each time in the
+ * log of the kernel.
  */
 void univ_qp_attr_fit(struct univ_qp_attr *attr)
 {
@@ -336,6 +339,8 @@ void univ_qp_attr_fit(struct univ_qp_attr *attr)
 	if (attr->rnr_retry > MAX_RETRIES)
 		attr->rnr_retry = MAX_RNR_RETRIES;
 	attr->min_rnr_timer &= RNR_TIMER_MASK;
+	attr->rq_psn &= PSN_MASK;
+	attr->sq_psn &= PSN_MASK;
 }
 
 /*

@@ -4,6 +4,8 @@
  * required attribute left out, each attribute added where it is not allowed, and each with
  * an invalid value. Every refusal must name the attribute.
  */
+#include <fcntl.h>
+
 #include "random.h"
 #include "testlib.h"
 #include <univerbs.h>
@@ -434,6 +436,48 @@ static void bad_values(void)
 	pair_close(&pair);
 }
 
+/* Opened at the end of the kernel's log */
+static int log_open(void)
+{
+	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
+
+	NEED(fd >= 0 && lseek(fd, 0, SEEK_END) >= 0, "/dev/kmsg: %s", err_name(errno));
+	return fd;
+}
+
+/* Return whether a line that was added has the text. */
+static bool log_has(int fd, const char *text)
+{
+	char line[1024];
+	ssize_t n;
+
+	while ((n = read(fd, line, sizeof(line) - 1)) > 0 || (n < 0 && errno == EPIPE)) {
+		line[n > 0 ? n : 0] = 0;
+		if (strstr(line, text))
+			return true;
+	}
+	return false;
+}
+
+/* A PSN has 24 bits. Programs pass random numbers of 32 bits, and the kernel's log must not say so each time. */
+static void long_psn(void)
+{
+	struct ibv_qp_attr a;
+	int fd = log_open();
+
+	open_pair(IBV_QPT_RC);
+	good_values(&a, IBV_QPS_INIT, IBV_QPS_RTR);
+	a.rq_psn = 0x7000005;
+	NEED_OK(bring_to(IBV_QPS_INIT));
+	CHECK_ERR(ibv_modify_qp(pair.qp[0], &a, IBV_QP_STATE | RTR_RC), 0);
+	good_values(&a, IBV_QPS_RTR, IBV_QPS_RTS);
+	a.sq_psn = 0x80000006;
+	CHECK_ERR(ibv_modify_qp(pair.qp[0], &a, IBV_QP_STATE | RTS_RC), 0);
+	CHECK(!log_has(fd, "24 bits"), "the kernel has logged a PSN");
+	close(fd);
+	pair_close(&pair);
+}
+
 static void unknown_mask(void)
 {
 	struct ibv_qp_attr a;
@@ -490,6 +534,7 @@ static const struct test_case cases[] = {
 	{ "no_such_state", no_such_state },
 	{ "wrong_current_state", wrong_current_state },
 	{ "bad_values", bad_values },
+	{ "long_psn", long_psn },
 	{ "unknown_mask", unknown_mask },
 	{ "random_masks", random_masks },
 };
