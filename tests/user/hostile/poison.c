@@ -49,7 +49,7 @@ static void begin(void)
 }
 
 /* Of a mapping that several queue pairs use, the rings of this one, which lie beside each other. */
-static struct raw_map own_rings(const struct raw_qp *qp)
+static struct raw_map own_rings(struct raw_qp *qp)
 {
 	struct raw_map own = qp->map;
 
