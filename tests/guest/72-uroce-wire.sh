@@ -54,6 +54,12 @@ repeats_missing() {
 	back=$((sent - least))
 	losing 1 2% && [ "$repeated" -gt 10 ] && [ $((2 * (sent - least))) -lt "$back" ] && [ "$needless" -lt "$repeated" ]
 }
+# A program in the other namespace holds packets until their sender has used the buffers again.
+later_contents() {
+	SNIFF_SECRET=183 univ ip netns exec w-far "$TEST_BIN/sniff" ip netns exec w-near "$TEST_BIN/lossy" reused
+}
+network
+run_test "uroce wire: packets that are held do not show later contents of a buffer" 60 later_contents
 run_test "uroce wire: only missing packets are repeated" 200 repeats_missing
 network
 over "uroce wire: attributes change while drained (SQD)" 60 -- changed

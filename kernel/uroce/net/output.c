@@ -92,10 +92,27 @@ struct sk_buff *uroce_net_alloc(unsigned int len, bool pages)
 	return skb;
 }
 
-/* Would the device below copy a packet of pages into one piece anyway? */
+/*
+ * A virtual device passes packets on to other code of this host, for example to
+ * a packet socket in another namespace, which may hold them for as long as it
+ * likes. A card has read a packet once and frees it.
+ */
+static bool is_card(const struct net_device *dev)
+{
+	while (is_vlan_dev(dev))
+		dev = vlan_dev_real_dev((struct net_device *)dev);
+	return dev->dev.parent;
+}
+
+/*
+ * May a packet have pages of a process? The process writes to them again when
+ * the peer has acknowledged the packet, and nobody may read that. A device
+ * without NETIF_F_SG would have them copied into one piece anyway.
+ */
 bool uroce_net_takes_pages(const struct uroce_flow *flow)
 {
-	return flow->route && flow->route->dev->features & NETIF_F_SG;
+	return flow->route && flow->route->dev->features & NETIF_F_SG &&
+	       is_card(flow->route->dev);
 }
 
 /*

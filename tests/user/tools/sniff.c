@@ -3,7 +3,9 @@
  * While a command runs, keep a packet socket open for all packets of its namespace, and never read
  * from it, so that the kernel keeps every packet.
  *   sniff COMMAND [ARG]...
- * The number of packets goes to standard error. Exit: COMMAND's status, 1 if no packet was kept.
+ * The number of packets goes to standard error. Exit: COMMAND's status, 1 if no packet was kept. With SNIFF_SECRET=BYTE
+ * the packets are read at the end, and 1 is also the exit status if one has many such bytes: COMMAND has put them into
+ * memory that it had sent before.
  */
 #include "testlib.h"
 #include <arpa/inet.h>
@@ -14,11 +16,24 @@
 
 #define MEMORY	(64 << 20)	/* Far more than uroce has under way. */
 
+static bool shows(int sock, int secret)
+{
+	static uint8_t packet[1 << 17], want[64];
+	bool found = false;
+	ssize_t n;
+
+	memset(want, secret, sizeof(want));
+	while ((n = recv(sock, packet, sizeof(packet), MSG_DONTWAIT)) > 0)
+		found |= !!memmem(packet, n, want, sizeof(want));
+	return found;
+}
+
 int main(int argc, char **argv)
 {
 	struct tpacket_stats stats = { 0 };
 	socklen_t len = sizeof(stats);
 	int sock, status, size = MEMORY;
+	const char *secret = getenv("SNIFF_SECRET");
 	pid_t pid;
 
 	test_program = "sniff";
@@ -42,5 +57,9 @@ int main(int argc, char **argv)
 		stats.tp_packets);
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
 		return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+	if (secret && shows(sock, atoi(secret))) {
+		fprintf(stderr, "sniff: a packet has bytes that were written later\n");
+		return 1;
+	}
 	return stats.tp_packets > stats.tp_drops ? 0 : 1;
 }

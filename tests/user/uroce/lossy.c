@@ -517,6 +517,23 @@ static void answers_in_error(void)
 		link_close(&ended[i]);
 }
 
+/* The buffers of finished writes get bytes that a program which holds packets looks for: see tools/sniff.c. */
+static void reused(void)
+{
+	struct link l = {};
+	struct ibv_wc wc;
+
+	link_open(&l, patience(), 7, 7);
+	link_connect(&l);
+	for (uint32_t n = 0; n < DEPTH; n++) {
+		NEED_OK(side_post(&l, n, IBV_WR_RDMA_WRITE, 65536));
+		if (!side_done(&l.side[0], n, &wc))
+			break;
+	}
+	memset(l.side[0].buf, atoi(getenv("SNIFF_SECRET")), SIZE);
+	link_close(&l);
+}
+
 static const struct test_case cases[] = {
 	{ "sends", sends },
 	{ "writes", writes },
@@ -529,6 +546,7 @@ static const struct test_case cases[] = {
 	{ "changed", changed },
 	{ "more_atomics", more_atomics },
 	{ "answers_in_error", answers_in_error },
+	{ "reused", reused },
 };
 
 TEST_MAIN("lossy (adv19 adv20)", cases, 120)
