@@ -62,6 +62,8 @@ static void cq_task(struct tasklet_struct *task)
 {
 	struct uroce_cq *cq = from_tasklet(cq, task, task);
 
+	if (READ_ONCE(cq->dead))
+		return;
 	if (READ_ONCE(cq->overrun))
 		cq_event(cq);
 	if (cq->ib.comp_handler)
@@ -113,11 +115,19 @@ int uroce_cq_private(struct uroce_cq *cq)
 	return 0;
 }
 
+/*
+ * ib_free_cq() cancels the work item that polls before it calls this, and the
+ * handler of a message that came since then would queue it again: MADs come
+ * until their queue pair is gone.
+ */
 int uroce_cq_destroy(struct ib_cq *ib, struct ib_udata *udata)
 {
 	struct uroce_cq *cq = to_ucq(ib);
 
+	WRITE_ONCE(cq->dead, true);
 	tasklet_kill(&cq->task);
+	if (ib->comp_wq)
+		cancel_work_sync(&ib->work);
 	kvfree(cq->cqes);
 	kvfree(cq->qps);
 	return 0;
