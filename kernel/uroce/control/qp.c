@@ -456,11 +456,12 @@ int uroce_qp_destroy(struct ib_qp *ib, struct ib_udata *udata)
 	rcu_read_unlock();
 	uroce_remote_end(qp);
 	hrtimer_cancel(&qp->sq.timer);
+	/* A queue of the domain that is destroyed may wake a target up. */
+	if (qp->xrcd)
+		uroce_target_remove(qp);
 	tasklet_kill(&qp->sq.task);
 	cancel_work_sync(&qp->sq.rest);
 	uroce_mw_qp_gone(qp);
-	if (qp->xrcd)
-		uroce_target_remove(qp);
 	uroce_flow_release(&qp->av.flow);
 	uroce_queue_free(qp);
 	kfree_rcu(qp->rss, rcu);

@@ -425,8 +425,8 @@ void uroce_srq_init(struct uroce_srq *srq)
  * keep their order. Events are taken under the lock that fails a queue pair,
  * after the flush, so that IB_EVENT_QP_LAST_WQE_REACHED follows the completion
  * of the last request of a shared receive queue, even if another thread fails
- * the queue pair meanwhile. @late: the flush of an own receive queue is left to
- * the work item.
+ * the queue pair meanwhile; a target of XRC has one at most. @late: the flush
+ * of an own receive queue is left to the work item.
  */
 static void task_attend(struct uroce_qp *qp, bool late)
 {
@@ -436,7 +436,8 @@ static void task_attend(struct uroce_qp *qp, bool late)
 	if (!qp->resp.dead && READ_ONCE(qp->lost) &&
 	    qp->state != IB_QPS_RESET)
 		uroce_qp_fail(qp, IB_EVENT_QP_FATAL);
-	if (!qp->resp.dead && qp->state == IB_QPS_ERR && (!late || qp->srq))
+	if (!qp->resp.dead && qp->state == IB_QPS_ERR &&
+	    (!late || qp->srq || qp->xrcd))
 		uroce_recv_flush(qp);
 	events = xchg(&qp->events, 0);
 	spin_unlock_bh(&qp->resp.lock);
