@@ -319,6 +319,18 @@ static void gso_unchecked(struct kunit *test)
 	kfree_skb_list(segs);
 }
 
+/* A virtual machine wants a packet to be cut into IP fragments. It may want 64 k of them. */
+static void gso_fragments(struct kunit *test)
+{
+	struct sk_buff *skb = sent_gso(test, false, UROCE_RC | UROCE_SEND_ONLY);
+
+	skb_shinfo(skb)->gso_type = SKB_GSO_UDP | SKB_GSO_DODGY;
+	skb_shinfo(skb)->gso_size = PAYLOAD;
+	arrive(skb, false);
+	KUNIT_EXPECT_EQ(test, seen.received, 0u);
+	KUNIT_EXPECT_EQ(test, seen.damaged, 0u);
+}
+
 static struct kunit_case gso_cases[] = {
 	KUNIT_CASE(gso_whole_ipv4),
 	KUNIT_CASE(gso_whole_ipv6),
@@ -329,6 +341,7 @@ static struct kunit_case gso_cases[] = {
 	KUNIT_CASE(gso_cut_linear),
 	KUNIT_CASE(gso_fits),
 	KUNIT_CASE(gso_hostile),
+	KUNIT_CASE(gso_fragments),
 	KUNIT_CASE(gso_many_pieces),
 	KUNIT_CASE(gso_unchecked),
 	{}

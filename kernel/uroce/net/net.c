@@ -243,7 +243,12 @@ static void receive_many(const struct uroce_family *f, struct uroce_dev *dev,
 		return;
 	}
 	if (!(skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST)) {
-		receive_list(f, dev, first, cut(skb));
+		/*
+		 * Other types are IP fragments, of a length that a virtual
+		 * machine may choose; a single byte makes 64 k packets.
+		 */
+		if (skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4)
+			receive_list(f, dev, first, cut(skb));
 		return;
 	}
 	list = take_list(f, skb);

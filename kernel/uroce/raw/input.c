@@ -39,6 +39,12 @@ static struct sk_buff *clone_whole(const struct sk_buff *skb)
 }
 
 /*
+ * A virtual machine chooses the length of the pieces by itself, and a single
+ * byte would make 64 k frames.
+ */
+#define PIECES 1024
+
+/*
  * The kernel has put frames of a connection together, or a host on the same
  * machine has not taken them apart yet. A queue pair gets the frames as they
  * are on a wire, with their checksums.
@@ -46,9 +52,11 @@ static struct sk_buff *clone_whole(const struct sk_buff *skb)
 static u32 input_pieces(struct uroce_dev *dev, const struct sk_buff *skb,
 			bool verified, const struct uroce_qp *from)
 {
-	struct sk_buff *whole = clone_whole(skb), *pieces = NULL, *next;
+	struct sk_buff *whole = NULL, *pieces = NULL, *next;
 	u32 copies = 0;
 
+	if (skb->len / PIECES <= skb_shinfo(skb)->gso_size)
+		whole = clone_whole(skb);
 	if (whole)
 		pieces = __skb_gso_segment(whole, 0, false);
 	if (IS_ERR_OR_NULL(pieces)) {
