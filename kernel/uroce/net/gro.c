@@ -77,24 +77,6 @@ static struct sk_buff *gro_find(struct list_head *head,
 }
 
 /*
- * A packet that arrived by a veth is still charged to the sender's socket, by
- * its truesize. gro_append() adds the truesize of @skb to that of @p. If both
- * are charged to one socket, the charge of @p then covers both, so that of @skb
- * is not released on its own. Otherwise both packets are uncharged.
- */
-static void gro_charge(struct sk_buff *p, struct sk_buff *skb)
-{
-	if (skb->sk && skb->sk == p->sk && skb->destructor == sock_wfree &&
-	    p->destructor == sock_wfree) {
-		skb->destructor = NULL;
-		skb->sk = NULL;
-		return;
-	}
-	skb_orphan(p);
-	skb_orphan(skb);
-}
-
-/*
  * Do both packets have the same TTL and DSCP? A firewall checks these fields in
  * the first packet only. ECN bits may differ: each packet keeps its own.
  */
@@ -127,7 +109,13 @@ static bool gro_append(struct sk_buff *p, struct sk_buff *skb)
 				 skb->len)))
 		return false;
 	__skb_pull(skb, head);
-	gro_charge(p, skb);
+	/*
+	 * A packet that arrived by a veth is still charged to the sender's
+	 * socket, by its truesize, which changes here, and again in some
+	 * kernels when the list is taken apart.
+	 */
+	skb_orphan(p);
+	skb_orphan(skb);
 	if (NAPI_GRO_CB(p)->last == p)
 		skb_shinfo(p)->frag_list = skb;
 	else
