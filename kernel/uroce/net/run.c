@@ -142,8 +142,12 @@ bool uroce_run_untouched(struct sk_buff *skb)
 void uroce_output_exit(void)
 {
 	wait_event(all_sealed, !atomic_read(&unsealed));
-	/* The last destructor may not have returned from this module yet. */
+	/*
+	 * The last destructor may not have returned from this module yet. It
+	 * may have been preempted behind the wake-up.
+	 */
 	synchronize_rcu();
+	synchronize_rcu_tasks();
 }
 
 /* ---- runs ---------------------------------------------------------------- */
