@@ -19,16 +19,18 @@ static void count_call(struct ib_cq *cq, void *context)
 	WRITE_ONCE(*calls, *calls + 1);
 }
 
-/* The tasklet is scheduled here, and cannot run until bottom halves are enabled. */
+/* The tasklet is scheduled here, and cannot run until bottom halves are enabled, after the destruction has begun. */
 static int add_late(void *arg)
 {
 	struct uroce_batch batch = { .count = 1 };
 	struct ended *e = arg;
+	int ms;
 
 	local_bh_disable();
 	uroce_cq_add_private(&e->cq, e->qp, &batch);
 	complete(&e->added);
-	mdelay(20);
+	for (ms = 0; ms < 5000 && !READ_ONCE(e->cq.dead); ms++)
+		mdelay(1);
 	local_bh_enable();
 	return 0;
 }

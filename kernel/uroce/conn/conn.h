@@ -31,8 +31,9 @@ struct uroce_conn;
  *	complete
  * @gather: copy payload of a request into a buffer; -EAGAIN: pages are being
  *	faulted in, try again later
- * @attach: add payload of a request to a packet as pages; -EOPNOTSUPP if that
- *	is impossible, and then the packet has to be freed
+ * @attach: add payload of a request to a packet as pages, those of the process
+ *	or copies; -EOPNOTSUPP if that is impossible, and then the packet has to
+ *	be freed; -EAGAIN as @gather
  * @together: the maximum number of packets that a GSO packet may stand for (a
  *	request or a response); 0: none can be sent
  * @scatter: copy a packet's payload into the memory that a read or atomic

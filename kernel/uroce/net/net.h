@@ -203,6 +203,7 @@ __le32 uroce_net_fcs(const void *head, u32 head_len, const struct sk_buff *skb,
 
 /* output.c */
 struct sk_buff *uroce_net_alloc(unsigned int len, bool pages);
+bool uroce_net_gathers(const struct uroce_flow *flow);
 bool uroce_net_takes_pages(const struct uroce_flow *flow);
 void *uroce_net_more(struct sk_buff *skb, u32 len);
 bool uroce_net_end_pages(struct sk_buff *skb);

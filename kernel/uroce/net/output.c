@@ -104,15 +104,19 @@ static bool is_card(const struct net_device *dev)
 	return dev->dev.parent;
 }
 
+/* Does the device below take a packet that is not in one piece as it is? */
+bool uroce_net_gathers(const struct uroce_flow *flow)
+{
+	return flow->route && flow->route->dev->features & NETIF_F_SG;
+}
+
 /*
  * May a packet have pages of a process? The process writes to them again when
- * the peer has acknowledged the packet, and nobody may read that. A device
- * without NETIF_F_SG would have them copied into one piece anyway.
+ * the peer has acknowledged the packet, and nobody may read that.
  */
 bool uroce_net_takes_pages(const struct uroce_flow *flow)
 {
-	return flow->route && flow->route->dev->features & NETIF_F_SG &&
-	       is_card(flow->route->dev);
+	return flow->route && is_card(flow->route->dev);
 }
 
 /*

@@ -90,6 +90,36 @@ static int op_gather(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
 	return 0;
 }
 
+/* Copies bytes into pages of the packet. */
+static int fill(const struct uroce_vec *vec, u32 offset, struct sk_buff *skb,
+		u32 len)
+{
+	u32 done, run;
+	void *to;
+
+	for (done = 0; done < len; done += run) {
+		run = min_t(u32, len - done, UROCE_NET_PIECE);
+		to = uroce_net_more(skb, run);
+		if (!to)
+			return -ENOMEM;
+		uroce_vec_read(vec, offset + done, to, run);
+	}
+	return uroce_net_end_pages(skb) ? 0 : -ENOMEM;
+}
+
+static int op_copy(struct uroce_remote *w, u32 offset, struct sk_buff *skb,
+		   u32 len)
+{
+	int status = uroce_vec_enter(&w->vec, offset, len, false,
+				     &w->qp->sq.ask);
+
+	if (unlikely(status))
+		return own_absent(status);
+	status = fill(&w->vec, offset, skb, len);
+	uroce_vec_leave(&w->vec);
+	return status ? -EOPNOTSUPP : 0;
+}
+
 static int op_attach(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
 		     struct sk_buff *skb, u32 len)
 {
@@ -101,11 +131,13 @@ static int op_attach(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset,
 	 * may be sent again.
 	 */
 	if (wqe_of(msg)->flags & UNIV_WR_INLINE ||
-	    !uroce_net_takes_pages(&w->req_flow))
+	    !uroce_net_gathers(&w->req_flow))
 		return -EOPNOTSUPP;
 	status = map(w, msg);
 	if (status)
 		return status;
+	if (!uroce_net_takes_pages(&w->req_flow))
+		return op_copy(w, offset, skb, len);
 	return uroce_vec_attach(&w->vec, offset, len, skb) &&
 	       uroce_net_end_pages(skb) ? 0 : -EOPNOTSUPP;
 }
@@ -375,21 +407,6 @@ static int op_read(struct uroce_conn *conn, u32 rkey, u64 va, void *to, u32 len)
 	return 0;
 }
 
-static int fill(const struct uroce_vec *vec, struct sk_buff *skb)
-{
-	u32 done, run;
-	void *to;
-
-	for (done = 0; done < vec->len; done += run) {
-		run = min_t(u32, vec->len - done, UROCE_NET_PIECE);
-		to = uroce_net_more(skb, run);
-		if (!to)
-			return -ENOMEM;
-		uroce_vec_read(vec, done, to, run);
-	}
-	return uroce_net_end_pages(skb) ? 0 : -ENOMEM;
-}
-
 /*
  * The payload is copied, although a packet could hold the owner's pages: what
  * the peer reads is the contents at this time, also if another program keeps
@@ -404,7 +421,7 @@ static int op_fill(struct uroce_conn *conn, u32 rkey, u64 va,
 
 	if (ret)
 		return ret;
-	ret = fill(&vec, skb);
+	ret = fill(&vec, 0, skb, len);
 	remote_leave(&vec);
 	return ret;
 }
