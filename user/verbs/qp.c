@@ -320,11 +320,10 @@ static void attr_from_ibv(struct univ_qp_attr *to, const struct ibv_qp_attr *fro
 		univ_ah_attr_from_ibv(&to->alt_ah, &from->alt_ah_attr);
 }
 
-static void attr_to_ibv(struct ibv_qp_attr *to, const struct univ_qp_query *query)
+static struct ibv_qp_attr attr_to_ibv(const struct univ_qp_query *query)
 {
 	const struct univ_qp_attr *from = &query->attr;
-
-	*to = (struct ibv_qp_attr) {
+	struct ibv_qp_attr to = {
 		.qp_state = (enum ibv_qp_state)from->qp_state,
 		.cur_qp_state = (enum ibv_qp_state)from->cur_qp_state,
 		.path_mtu = (enum ibv_mtu)from->path_mtu,
@@ -354,10 +353,24 @@ static void attr_to_ibv(struct ibv_qp_attr *to, const struct univ_qp_query *quer
 		.rnr_retry = from->rnr_retry,
 		.alt_port_num = from->alt_port_num,
 		.alt_timeout = from->alt_timeout,
-		.rate_limit = from->rate_limit,
 	};
-	univ_ah_attr_to_ibv(&to->ah_attr, &from->ah);
-	univ_ah_attr_to_ibv(&to->alt_ah_attr, &from->alt_ah);
+
+	univ_ah_attr_to_ibv(&to.ah_attr, &from->ah);
+	univ_ah_attr_to_ibv(&to.alt_ah_attr, &from->alt_ah);
+	return to;
+}
+
+/*
+ * The struct of a program that was built before rdma-core 13 ends before the rate, although the
+ * symbol is the same. Only a program that knows the rate asks for it.
+ */
+static void attr_give(struct ibv_qp_attr *to, const struct univ_qp_query *query)
+{
+	const struct ibv_qp_attr attr = attr_to_ibv(query);
+
+	memcpy(to, &attr, offsetof(struct ibv_qp_attr, rate_limit));
+	if (query->attr_mask & IBV_QP_RATE_LIMIT)
+		to->rate_limit = query->attr.rate_limit;
 }
 
 /* The kernel uses other values in place of some that the specification does not have. */
@@ -451,7 +464,7 @@ UNIV_EXPORT int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int a
 
 	if (err)
 		return err;
-	attr_to_ibv(attr, &cmd);
+	attr_give(attr, &cmd);
 	*init_attr = (struct ibv_qp_init_attr) {
 		.qp_context = ibv->qp_context,
 		.send_cq = ibv->send_cq,

@@ -47,6 +47,37 @@ static void query(void)
 }
 
 /*
+ * Programs that were built before rdma-core 13 pass a struct that ends before rate_limit, by the
+ * same symbol. What lies behind it, as on their stack, is left alone.
+ */
+static void query_old_struct(void)
+{
+	static const int masks[] = { IBV_QP_STATE | IBV_QP_CAP | IBV_QP_AV, 0 };
+	struct {
+		uint8_t attr[offsetof(struct ibv_qp_attr, rate_limit)]
+			__attribute__((aligned(__alignof__(struct ibv_qp_attr))));
+		uint8_t behind[64];
+	} old;
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct pair p;
+
+	_Static_assert(sizeof(void *) != 8 || sizeof(old.attr) == 136, "the struct of old programs");
+	pair_open(&p, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(masks); i++) {
+		memset(&old, 0xa5, sizeof(old));
+		CHECK_ERR(ibv_query_qp(p.qp[0], (void *)old.attr, masks[i], &init), 0);
+		for (size_t n = 0; n < sizeof(old.behind); n++)
+			CHECK(old.behind[n] == 0xa5, "mask %#x: byte %zu behind the struct is %#x",
+			      masks[i], n, old.behind[n]);
+		memcpy(&attr, old.attr, sizeof(old.attr));
+		CHECK(!masks[i] || (attr.qp_state == IBV_QPS_RTS && attr.cap.max_send_wr >= 64),
+		      "state %d, %u requests", attr.qp_state, attr.cap.max_send_wr);
+	}
+	pair_close(&p);
+}
+
+/*
  * Programs ask for ten retries. Counts that the fields of the specification cannot hold are
  * accepted, as by other devices, and become the highest finite ones; the timer has five bits.
  */
@@ -324,6 +355,7 @@ static void many(void)
 static const struct test_case cases[] = {
 	{ "access_flags", access_flags },
 	{ "query", query },
+	{ "query_old_struct", query_old_struct },
 	{ "high_counts", high_counts },
 	{ "reset_and_again", reset_and_again },
 	{ "reset_forgets", reset_forgets },
