@@ -142,7 +142,7 @@ static __attribute__((noinline)) int poll_some(struct univ_cq *cq, int max, stru
 	return 1;
 }
 
-__thread uint8_t univ_empty_polls __attribute__((tls_model("initial-exec")));
+__thread uint8_t univ_empty_polls UNIV_TLS_QUICK;
 
 __attribute__((noinline, cold)) void univ_poll_give_way(const struct univ_cq *cq)
 {

@@ -50,6 +50,16 @@ int univ_wr_complete(struct ibv_qp_ex *ex);
 int univ_wr_complete_bell(struct ibv_qp_ex *ex);
 
 /*
+ * A thread-local word that is read without a call. glibc reserves room for a few such words in
+ * libraries that dlopen(3) loads. musl has none, and refuses such a library.
+ */
+#ifdef __GLIBC__
+#define UNIV_TLS_QUICK __attribute__((tls_model("initial-exec")))
+#else
+#define UNIV_TLS_QUICK
+#endif
+
+/*
  * A thread that polls an empty queue all the time may occupy the processor that the completion
  * needs: the peer's process may wait for it, or the kernel's thread that runs the device's
  * tasklets. So the thread gives way at each 256th poll that finds nothing: the count of these
@@ -58,7 +68,7 @@ int univ_wr_complete_bell(struct ibv_qp_ex *ex);
  * polls without system calls over a device with bells, which works by itself, and with a poller
  * (UNIVERBS_POLL).
  */
-extern __thread uint8_t univ_empty_polls __attribute__((tls_model("initial-exec")));
+extern __thread uint8_t univ_empty_polls UNIV_TLS_QUICK;
 
 /* poll.c */
 void univ_poll_give_way(const struct univ_cq *cq);
