@@ -79,14 +79,11 @@ static void poller_start(struct univ_context *ctx, int fd)
 		ctx->gives_way = false;
 }
 
-/* The macros of the public header hide the exported functions. */
-#undef ibv_query_port
+/* The macro of the public header hides the exported function. */
 #undef ibv_get_device_list
 
 static void direct_ops_set(struct ibv_context_ops *ops, const struct univ_post_ops *post)
 {
-	ops->_compat_query_device = ibv_query_device;
-	ops->_compat_query_port = ibv_query_port;
 	ops->poll_cq = univ_poll_cq;
 	ops->req_notify_cq = univ_req_notify_cq;
 	ops->post_send = post->send;
@@ -113,6 +110,7 @@ static void flow_ops_set(struct verbs_context *vctx)
 static void ops_set(struct verbs_context *vctx, const struct univ_post_ops *post)
 {
 	univ_unsupported_ops(vctx);
+	univ_compat_ops(&vctx->context.ops);
 	direct_ops_set(&vctx->context.ops, post);
 	flow_ops_set(vctx);
 	vctx->query_port = univ_query_port;

@@ -30,4 +30,7 @@ static inline struct univ_device *to_udevice(struct ibv_device *device)
 void univ_device_get(struct univ_device *device);
 void univ_device_put(struct univ_device *device);
 
+/* compat.c: the operations that only older programs look for */
+void univ_compat_ops(struct ibv_context_ops *ops);
+
 #endif

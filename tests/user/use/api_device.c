@@ -377,6 +377,54 @@ static void not_there(void)
 	pair_close(&p);
 }
 
+/* Two of them have other parameters than the verbs. */
+static void old_operations_work(struct ibv_context *ctx)
+{
+	struct ibv_cq *(*create_cq)(struct ibv_context *context, int cqe,
+				    struct ibv_comp_channel *channel, int comp_vector);
+	struct ibv_mr *(*reg_mr)(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+				 int access);
+	struct ibv_comp_channel *ch = ibv_create_comp_channel(ctx);
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	static char memory[64] __attribute__((aligned(4096)));
+	struct ibv_mr *mr;
+	struct ibv_cq *cq;
+
+	NEED(ch && pd, "a channel and a domain");
+	create_cq = (__typeof__(create_cq))(void (*)(void))ctx->ops._compat_create_cq;
+	cq = create_cq(ctx, 4, ch, 0);
+	NEED(cq, "create_cq");
+	CHECK(cq->channel == ch && cq->cqe >= 4, "%d entries, or another channel", cq->cqe);
+	reg_mr = (__typeof__(reg_mr))(void (*)(void))ctx->ops._compat_reg_mr;
+	mr = reg_mr(pd, memory, sizeof(memory), 0x1000, IBV_ACCESS_LOCAL_WRITE);
+	NEED(mr, "reg_mr");
+	CHECK(mr->addr == memory && mr->length == sizeof(memory), "a region of %zu bytes at %p",
+	      mr->length, mr->addr);
+	NEED_OK(ibv_dereg_mr(mr));
+	NEED_OK(ibv_destroy_cq(cq));
+	NEED_OK(ibv_dealloc_pd(pd));
+	NEED_OK(ibv_destroy_comp_channel(ch));
+}
+
+/*
+ * rdma-core sets all operations of a context, also those that its inline functions do not call any
+ * more.
+ */
+static void old_operations(void)
+{
+	struct test_dev d;
+	void (**op)(void);
+	bool all = true;
+
+	dev_open(&d);
+	op = (void (**)(void))&d.ctx->ops;
+	for (size_t i = 0; i < sizeof(d.ctx->ops) / sizeof(*op); i++)
+		all &= CHECK(op[i], "operation %zu of the context is NULL", i);
+	if (all && why_known())
+		old_operations_work(d.ctx);
+	dev_close(&d);
+}
+
 /*
  * Software copies the bytes of a message in any order, so a program must wait for the completion.
  * Neither an operation that has no such order nor an unknown flag is an error.
@@ -473,6 +521,7 @@ static const struct test_case cases[] = {
 	{ "memory_iova", memory_iova },
 	{ "addresses", addresses },
 	{ "not_there", not_there },
+	{ "old_operations", old_operations },
 	{ "data_in_order", data_in_order },
 	{ "hardware_only", hardware_only },
 };

@@ -1689,7 +1689,7 @@ enum ibv_read_counters_flags {
 /* ibv_port_attr before link_layer and the members behind it were added. */
 struct _compat_ibv_port_attr;
 
-/* The functions that programs call through pointers; the other slots only keep the layout. */
+/* The functions that programs call through pointers; the others are for older programs. */
 struct ibv_context_ops {
 	int		(*_compat_query_device)(struct ibv_context *context,
 						struct ibv_device_attr *device_attr);
