@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # Builds and runs the tests of the library that need no device: its helper functions,
-# compared with the stock library's, and the inline functions of its header, as C and as C++.
+# compared with the stock library's, the inline functions of its header, as C and as C++, and
+# what an event tells of a queue that another thread polls.
 #
 # Exits 0, 1 with what failed, or 77 if a compiler is missing and nothing failed.
 
@@ -56,6 +57,17 @@ test_inlines()
 	fi
 }
 
+# The linker leaves out the functions that the test does not call, and so the rooms that those need.
+test_told()
+{
+	if compile "$1" -std=gnu11 -I"$top/uapi" -ffunction-sections -Wl,--gc-sections "$host/told.c" \
+			"$top/user/ring/poll.c" "$top/user/base/lock.c"; then
+		run
+	else
+		failed=1
+	fi
+}
+
 for cc in gcc clang; do
 	if ! command -v $cc > /dev/null; then
 		missing="$missing $cc"
@@ -63,6 +75,7 @@ for cc in gcc clang; do
 	fi
 	test_helpers $cc
 	test_inlines $cc -std=gnu11
+	test_told $cc
 done
 for cxx in g++ clang++; do
 	if ! command -v $cxx > /dev/null; then

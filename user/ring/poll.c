@@ -282,12 +282,20 @@ static bool unknown_wait(struct univ_cq *cq)
 
 /*
  * The program has read an event of the queue. If the completions of the event were polled before,
- * it tells nothing of later ones.
+ * it tells nothing of later ones. A thread that polls meanwhile stores the head and the cursor one
+ * after the other, so the slot is found by the head that is noted: with the cursor, the completion
+ * that this thread has just taken would count for the next one. The lock keeps the ring, and is
+ * not that of polling, which the program may hold.
  */
 void univ_cq_told(struct univ_cq *cq)
 {
-	if (univ_cursor_ready(univ_load_relaxed(&cq->cursor)))
-		univ_store_relaxed(&cq->told, univ_load_relaxed(&cq->head));
+	uint32_t head;
+
+	univ_lock(&cq->arm_lock);
+	head = univ_load_relaxed(&cq->head);
+	if (univ_cursor_ready(univ_cursor_make(cq->slots, cq->mask, head)))
+		univ_store_relaxed(&cq->told, head);
+	univ_unlock(&cq->arm_lock);
 }
 
 /*
