@@ -105,6 +105,7 @@ struct univ_cq {
 	struct univ_cq_past *past;	/* rings from before ibv_resize_cq(3) */
 	struct univ_cq *next;		/* univ_context.channel_cqs */
 	struct ibv_pd *pd;		/* the parent domain, or NULL */
+	uint32_t refs;			/* the program's, and one of each queue that it serves */
 	uint32_t idle_since;		/* watch: 0 when the queue is not idle */
 };
 
@@ -166,7 +167,7 @@ struct univ_qp {
 	struct ibv_qp_cap cap;
 	/*
 	 * The completion queues that the kernel keeps as long as the queue pair is there, or NULL.
-	 * A program may destroy any other that the creation named.
+	 * A program may destroy any other that the creation named. Each has a reference.
 	 */
 	struct ibv_cq *kept_cq[2];
 

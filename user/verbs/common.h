@@ -60,6 +60,10 @@ static inline bool univ_pd_same(const struct ibv_pd *pd, const struct ibv_pd *ot
 	return pd->context == other->context && pd->handle == other->handle;
 }
 
+/* cq.c: keep and give up the memory of a queue that univ_cq_forget() will be called for. */
+void univ_cq_get(struct ibv_cq *cq);
+void univ_cq_put(struct ibv_cq *cq);
+
 /* mr.c: a new region, which is freed again if its creation fails with @err. */
 struct ibv_mr *univ_mr_new(const char *verb, struct ibv_pd *pd);
 struct ibv_mr *univ_mr_finish(struct ibv_mr *mr, int err);

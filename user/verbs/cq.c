@@ -74,6 +74,7 @@ static void cq_init(struct univ_cq *cq, struct ibv_context *context,
 	ibv->context = context;
 	ibv->channel = attr->channel;
 	ibv->cq_context = attr->cq_context;
+	cq->refs = 1;
 	pthread_mutex_init(&ibv->mutex, NULL);
 	pthread_cond_init(&ibv->cond, NULL);
 }
@@ -260,11 +261,24 @@ static void cq_free(struct univ_cq *cq)
 		free(past);
 	}
 	univ_unmap_ring(&cq->map);
-	if (cq->pd)
-		univ_pd_release(cq->pd);
 	pthread_mutex_destroy(&cq->ibv.mutex);
 	pthread_cond_destroy(&cq->ibv.cond);
 	free(cq);
+}
+
+/*
+ * The kernel lets a completion queue go when it has destroyed the last queue that it serves. The
+ * thread that destroys that one still has to look for its completions.
+ */
+void univ_cq_get(struct ibv_cq *ibv)
+{
+	__atomic_add_fetch(&to_ucq(ibv)->refs, 1, __ATOMIC_RELAXED);
+}
+
+void univ_cq_put(struct ibv_cq *ibv)
+{
+	if (!__atomic_sub_fetch(&to_ucq(ibv)->refs, 1, __ATOMIC_ACQ_REL))
+		cq_free(to_ucq(ibv));
 }
 
 UNIV_EXPORT int ibv_destroy_cq(struct ibv_cq *ibv)
@@ -281,7 +295,10 @@ UNIV_EXPORT int ibv_destroy_cq(struct ibv_cq *ibv)
 	univ_acks_wait(&acks, &ibv->comp_events_completed, cmd.comp_events);
 	univ_acks_wait(&acks, &ibv->async_events_completed,
 		       cmd.async_events);
-	cq_free(to_ucq(ibv));
+	/* The program may end the domain now, even if another thread still keeps the queue. */
+	if (to_ucq(ibv)->pd)
+		univ_pd_release(to_ucq(ibv)->pd);
+	univ_cq_put(ibv);
 	return 0;
 }
 

@@ -112,6 +112,16 @@ static void keep_queues(struct univ_qp *qp, const struct univ_qp_create *cmd)
 	if (!cmd->table && qp->ibv.qp_type != IBV_QPT_XRC_SEND &&
 	    qp->ibv.recv_cq != qp->ibv.send_cq)
 		qp->kept_cq[1] = qp->ibv.recv_cq;
+	for (int i = 0; i < 2; i++)
+		if (qp->kept_cq[i])
+			univ_cq_get(qp->kept_cq[i]);
+}
+
+static void leave_queues(const struct univ_qp *qp)
+{
+	for (int i = 0; i < 2; i++)
+		if (qp->kept_cq[i])
+			univ_cq_put(qp->kept_cq[i]);
 }
 
 static int qp_create_kernel(struct univ_qp *qp, const struct ibv_qp_init_attr_ex *attr)
@@ -503,12 +513,9 @@ UNIV_EXPORT int ibv_destroy_qp(struct ibv_qp *ibv)
 		return err;
 	/* Explanations look at the rings, whose place another queue pair may have now. */
 	univ_qp_table_remove(to_ucontext(ibv->context), qp);
-	/*
-	 * The wr_id of a completion may point to what the program frees with the queue pair. After
-	 * the removal of the device the kernel keeps no completion queue.
-	 */
-	if (cmd.hdr.reason != UNIV_REASON_DEVICE_GONE)
-		forget_completions(qp);
+	/* The wr_id of a completion may point to what the program frees with the queue pair. */
+	forget_completions(qp);
+	leave_queues(qp);
 	univ_acks_wait(&acks, &ibv->events_completed,
 		       cmd.async_events);
 	if (ibv->pd)

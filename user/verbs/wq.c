@@ -105,6 +105,7 @@ struct ibv_wq *univ_create_wq(struct ibv_context *context, struct ibv_wq_init_at
 		return NULL;
 	}
 	univ_pd_hold(attr->pd);
+	univ_cq_get(attr->cq);
 	return &wq->ibv;
 }
 
@@ -140,9 +141,8 @@ int univ_destroy_wq(struct ibv_wq *wq)
 
 	if (err)
 		return err;
-	/* After the removal of the device the kernel does not keep the completion queue. */
-	if (cmd.hdr.reason != UNIV_REASON_DEVICE_GONE)
-		univ_cq_forget(wq->cq, wq->wq_num);
+	univ_cq_forget(wq->cq, wq->wq_num);
+	univ_cq_put(wq->cq);
 	univ_acks_wait(&acks, &wq->events_completed, cmd.async_events);
 	univ_unmap_ring(&to_uwq(wq)->map);
 	univ_pd_release(wq->pd);

@@ -3,6 +3,7 @@
  * Receive work queues and receive indirection tables without frames: states, flushes, limits,
  * objects in use, and handles and rings that lie. rss.c sends frames to them.
  */
+#include "cq_ender.h"
 #include "raw.h"
 
 #define MAX_WR 16
@@ -513,6 +514,43 @@ static void left_behind(void)
 	}
 }
 
+/* So many that the removal of the completions takes longer than the end of the queue. */
+#define FLUSHED 4000
+
+/*
+ * The kernel lets the completion queue go before the thread that destroys the work queue has
+ * removed its completions.
+ */
+static void queues_end(void)
+{
+	struct ibv_wq_init_attr attr;
+	struct cq_ender ender;
+	struct ibv_cq *first;
+	struct ibv_wq *wq;
+	struct ibv_wc wc;
+
+	set_up();
+	first = cq;
+	for (int k = 0; k < test_rounds(60); k++) {
+		cq = ibv_create_cq(dev.ctx, 2 * FLUSHED, NULL, NULL, 0);
+		NEED_PTR(cq, "create_cq");
+		attr = wq_attr();
+		attr.max_wr = FLUSHED;
+		wq = ibv_create_wq(dev.ctx, &attr);
+		NEED_PTR(wq, "create_wq");
+		CHECK_ERR(change(wq, IBV_WQS_RDY), 0);
+		for (int i = 0; i < FLUSHED; i++)
+			NEED_OK(post(wq, i));
+		CHECK_ERR(change(wq, IBV_WQS_ERR), 0);
+		WANT_WC(cq, &wc, IBV_WC_WR_FLUSH_ERR);
+		cq_ender_start(&ender, cq);
+		CHECK_ERR(ibv_destroy_wq(wq), 0);
+		cq_ender_join(&ender);
+	}
+	cq = first;
+	tear_down();
+}
+
 static const struct test_case cases[] = {
 	{ "create", create },
 	{ "states", states },
@@ -527,6 +565,7 @@ static const struct test_case cases[] = {
 	{ "hostile_handles", hostile_handles },
 	{ "hostile_ring", hostile_ring },
 	{ "left_behind", left_behind },
+	{ "queues_end", queues_end },
 };
 
 TEST_MAIN("wq", cases, 60)

@@ -3,7 +3,7 @@
  * Verbs may be called by any thread on the same object: several threads post to one queue
  * pair and poll one completion queue, and each completion is returned exactly once.
  */
-#include "testlib.h"
+#include "cq_ender.h"
 
 #define POSTERS 3
 #define POLLERS 2
@@ -252,12 +252,59 @@ static void asked(void)
 	pair_close(&s.p);
 }
 
+/* ---- A completion queue that ends with its last queue pair --------------------- */
+
+/* So many that the removal of the completions takes longer than the end of the queue. */
+#define FLUSHED 4000
+
+/* A queue pair whose receives wait in the queue as completions. */
+static struct ibv_qp *qp_flushed(struct pair *p, struct ibv_cq *cq)
+{
+	struct ibv_qp_init_attr init = { .send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC,
+					 .cap = { 1, FLUSHED, 1, 1, 0 } };
+	struct ibv_qp *qp = ibv_create_qp(p->pd, &init);
+	struct ibv_recv_wr wr = { 0 }, *bad;
+	struct ibv_wc wc;
+
+	NEED(qp, "create_qp: %s", why_text());
+	NEED_OK(qp_to_init(qp));
+	for (int i = 0; i < FLUSHED; i++)
+		NEED_OK(ibv_post_recv(qp, &wr, &bad));
+	NEED_OK(qp_to_state(qp, IBV_QPS_ERR));
+	WANT_WC(cq, &wc, IBV_WC_WR_FLUSH_ERR);
+	return qp;
+}
+
+/*
+ * The kernel lets the completion queue go before the thread that destroys the queue pair has
+ * removed its completions.
+ */
+static void queues_end(void)
+{
+	struct cq_ender ender;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct pair p;
+
+	pair_open(&p, NULL);
+	for (int k = 0; k < test_rounds(60); k++) {
+		cq = ibv_create_cq(p.dev.ctx, 2 * FLUSHED, NULL, NULL, 0);
+		NEED_PTR(cq, "create_cq");
+		qp = qp_flushed(&p, cq);
+		cq_ender_start(&ender, cq);
+		CHECK_ERR(ibv_destroy_qp(qp), 0);
+		cq_ender_join(&ender);
+	}
+	pair_close(&p);
+}
+
 static const struct test_case cases[] = {
 	{ "writes", writes },
 	{ "sends", sends },
 	{ "objects", objects },
 	{ "contexts", contexts },
 	{ "asked", asked },
+	{ "queues_end", queues_end },
 };
 
 TEST_MAIN("threads", cases, 60)
