@@ -100,17 +100,58 @@ static void region_wrong_mmaps(struct kunit *test)
 		if (!IS_ERR_VALUE(addr))
 			fixture_unmap(f, addr, wrong[i].length);
 	}
-	/*
-	 * Test numbers above the largest region number, up to the largest offset that
-	 * mmap() accepts.
-	 */
-	for (i = 56; i < 63; i++)
+	/* Test the numbers of arenas and larger ones, up to the largest offset that mmap() accepts. */
+	for (i = 43; i < 63; i++)
 		KUNIT_EXPECT_TRUE(test,
 				  IS_ERR_VALUE(fixture_map(f, 1ull << i, PAGE_SIZE, RW,
 						   MAP_SHARED)));
 	univ_region_destroy(f->ctx, region);
 	KUNIT_EXPECT_EQ(test, (long)fixture_map(f, at, 2 * PAGE_SIZE, RW, MAP_SHARED),
 			(long)-EINVAL);
+}
+
+/* The numbers that a context with so many rings uses up; nothing is at the entries. */
+static void numbers_take(struct kunit *test, u32 count)
+{
+	struct fixture *f = test->priv;
+	u32 id;
+
+	for (id = 1; id <= count; id++)
+		KUNIT_ASSERT_EQ(test, xa_insert(&f->ctx->regions, id,
+						xa_mk_value(id), GFP_KERNEL), 0);
+}
+
+static void numbers_give(struct fixture *f, u32 count)
+{
+	u32 id;
+
+	for (id = 1; id <= count; id++)
+		xa_erase(&f->ctx->regions, id);
+}
+
+/* mmap2(2) of a 32-bit process reaches 44 bits. Only arenas lie beyond, which such a process gets none of. */
+static void region_offsets_in_reach(struct kunit *test)
+{
+	struct univ_region last = { .id = (u32)(UNIV_MAP_SHARED >> 32) - 1 };
+	const u32 many = 5000;
+	struct fixture *f = test->priv;
+	struct univ_region *region;
+	struct univ_hdr hdr = {};
+	unsigned long addr;
+
+	numbers_take(test, many);
+	region = univ_region_create(f->ctx, PAGE_SIZE, &hdr);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(region));
+	KUNIT_EXPECT_EQ(test, region->id, many + 1);
+	KUNIT_EXPECT_LE(test, univ_region_offset(region) >> 12, U32_MAX);
+	KUNIT_EXPECT_LE(test, univ_region_offset(&last) >> 12, U32_MAX);
+	*(u32 *)region->vaddr = 44;
+	addr = fixture_map(f, univ_region_offset(region), PAGE_SIZE, RW, MAP_SHARED);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_VALUE(addr));
+	KUNIT_EXPECT_EQ(test, fixture_peek(f, addr), 44);
+	fixture_unmap(f, addr, PAGE_SIZE);
+	univ_region_destroy(f->ctx, region);
+	numbers_give(f, many);
 }
 
 static void region_doorbell(struct kunit *test)
@@ -246,6 +287,9 @@ static void region_arena_shared(struct kunit *test)
 	}
 	length = univ_region_length(parts[0]);
 	KUNIT_EXPECT_TRUE(test, univ_region_offset(parts[0]) & UNIV_MAP_SHARED);
+	/* The number of an arena in the offset of a region of its own names nothing. */
+	KUNIT_EXPECT_EQ(test, (long)fixture_map(f, univ_region_offset(parts[0]) >> 12, length, RW,
+						MAP_SHARED), (long)-EINVAL);
 	addr = fixture_map(f, univ_region_offset(parts[0]), length, RW,
 			   MAP_SHARED);
 	KUNIT_ASSERT_FALSE(test, IS_ERR_VALUE(addr));
@@ -417,6 +461,7 @@ static void region_arena_own(struct kunit *test)
 
 static struct kunit_case region_cases[] = {
 	KUNIT_CASE(region_offsets_unique),
+	KUNIT_CASE(region_offsets_in_reach),
 	KUNIT_CASE(region_shared_memory),
 	KUNIT_CASE(region_wrong_mmaps),
 	KUNIT_CASE(region_doorbell),

@@ -10,10 +10,10 @@ struct univ_context;
 struct univ_queue_page;
 
 /*
- * The mmap() offset. It lies behind the doorbell page and before all regions,
- * where mmap2(2) of a 32-bit process reaches it.
+ * The mmap() offset. It lies behind all regions that a 32-bit process may map,
+ * and where such a process reaches it. region.c asserts both.
  */
-#define UNIV_BELL_OFFSET	(1ull << 31)
+#define UNIV_BELL_OFFSET	(3ull << 42)
 
 int univ_bell_open(struct univ_context *ctx);
 void univ_bell_revoke(struct univ_context *ctx);

@@ -14,21 +14,31 @@
 #include "univerbs_ring.h"
 
 /*
- * An mmap offset is id << 32; id 0 is the doorbell page, and the bell page lies
- * behind it.
+ * An mmap offset is the number of the region, shifted so that a 32-bit process
+ * can map each region. Number 0 is the doorbell page, and the bell page lies
+ * behind all regions. Regions that are larger than the distance of two offsets
+ * reach over the offsets of others, which matters to no mapping: only a whole
+ * region can be mapped.
  */
-#define REGION_PGOFF_SHIFT	(32 - PAGE_SHIFT)
-#define REGION_MAX_ID		((1u << 24) - 1)
+#define REGION_SHIFT		20
 
 /*
- * The upper half of the numbers, with UNIV_MAP_SHARED in the offset, is for
- * arenas. It is used in turn: the library must not take a new arena for one
- * that it has not unmapped yet.
+ * The upper half of the numbers is for arenas. Their offsets have
+ * UNIV_MAP_SHARED. These numbers are used in turn: the library must not take a
+ * new arena for one that it has not unmapped yet.
  */
-#define REGION_FIRST_ARENA	((u32)(UNIV_MAP_SHARED >> 32))
+#define REGION_ARENA_SHIFT	32
+#define REGION_FIRST_ARENA	((u32)(UNIV_MAP_SHARED >> REGION_ARENA_SHIFT))
+#define REGION_MAX_ID		(2 * REGION_FIRST_ARENA - 1)
 
 /* The maximum size of a region: offsets in it fit the ABI's 32 bits. */
 #define REGION_MAX_SIZE		(1ul << 30)
+
+/* unmap_mapping_range() of the bell page must not meet a ring. */
+static_assert(((u64)REGION_FIRST_ARENA << REGION_SHIFT) + REGION_MAX_SIZE <=
+	      UNIV_BELL_OFFSET);
+static_assert(UNIV_BELL_OFFSET + PAGE_SIZE <= UNIV_REGION_REACH_32);
+static_assert(REGION_SHIFT >= PAGE_SHIFT);
 
 /* The maximum size of a row of contiguous pages that is asked for. */
 #define REGION_MAX_ROW		(8 * PAGE_SIZE)
@@ -237,7 +247,9 @@ void univ_region_ring(struct univ_region *region, struct univ_ring *ring,
 
 u64 univ_region_offset(const struct univ_region *region)
 {
-	return (u64)region->id << 32;
+	if (region->id < REGION_FIRST_ARENA)
+		return (u64)region->id << REGION_SHIFT;
+	return (u64)region->id << REGION_ARENA_SHIFT;
 }
 
 /*
@@ -369,7 +381,7 @@ static const struct vm_operations_struct region_vm_ops = {
 
 static int region_check(struct univ_region *region, struct vm_area_struct *vma)
 {
-	if (vma->vm_pgoff & ((1ul << REGION_PGOFF_SHIFT) - 1))
+	if (vma->vm_pgoff != univ_region_offset(region) >> PAGE_SHIFT)
 		return -EINVAL;
 	if (!(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
@@ -382,6 +394,14 @@ static int region_check(struct univ_region *region, struct vm_area_struct *vma)
 	return 0;
 }
 
+/* The number in an offset. region_check() compares the rest of the offset. */
+static unsigned long pgoff_id(unsigned long pgoff)
+{
+	if (pgoff & (UNIV_MAP_SHARED >> PAGE_SHIFT))
+		return pgoff >> (REGION_ARENA_SHIFT - PAGE_SHIFT);
+	return pgoff >> (REGION_SHIFT - PAGE_SHIFT);
+}
+
 /*
  * mmap(2) of the node: maps the whole of one region, shared. Returns -EINVAL
  * for anything else, and -EPERM for a protection that the region does not
@@ -390,7 +410,7 @@ static int region_check(struct univ_region *region, struct vm_area_struct *vma)
  */
 int univ_region_mmap(struct univ_context *ctx, struct vm_area_struct *vma)
 {
-	unsigned long id = vma->vm_pgoff >> REGION_PGOFF_SHIFT;
+	unsigned long id = pgoff_id(vma->vm_pgoff);
 	struct univ_region *region;
 	int ret = -EINVAL;
 

@@ -9,6 +9,12 @@
 
 #include "ring.h"
 
+/*
+ * mmap2(2) takes the number of a page of 4 KiB that has 32 bits, so offsets
+ * below this one are within reach of a 32-bit process.
+ */
+#define UNIV_REGION_REACH_32	(1ull << 44)
+
 struct ib_device;
 struct univ_arena;
 struct univ_context;

@@ -105,7 +105,7 @@ static void use_something(uint64_t *s)
 		break;
 	default:
 		at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-			  (uint64_t)(rnd(s) % 200) << 32);
+			  (uint64_t)(rnd(s) % 200) << 20);
 		if (at != MAP_FAILED) {
 			memset(at, rnd(s), 64);
 			munmap(at, PAGE);
