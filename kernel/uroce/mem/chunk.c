@@ -84,6 +84,18 @@ static void chunk_forget(struct uroce_chunk *c, unsigned long from,
 		chunk_unlist(c, from, to);
 }
 
+/*
+ * The OOM reaper must not wait, and skips an area of which one notifier
+ * refuses. The lock is held only briefly, and the reaper tries again.
+ */
+static bool chunk_lock(struct uroce_chunk *c, bool wait)
+{
+	if (!wait)
+		return mutex_trylock(&c->lock);
+	mutex_lock(&c->lock);
+	return true;
+}
+
 /* The process's page tables are about to lose pages, or their write access. */
 static bool invalidate(struct mmu_interval_notifier *notifier,
 		       const struct mmu_notifier_range *range,
@@ -92,9 +104,8 @@ static bool invalidate(struct mmu_interval_notifier *notifier,
 	struct uroce_chunk *c =
 		container_of(notifier, struct uroce_chunk, notifier);
 
-	if (!mmu_notifier_range_blockable(range))
+	if (!chunk_lock(c, mmu_notifier_range_blockable(range)))
 		return false;
-	mutex_lock(&c->lock);
 	mmu_interval_set_seq(notifier, seq);
 	chunk_forget(c, max(range->start, c->start),
 		     min(range->end, chunk_end(c)));

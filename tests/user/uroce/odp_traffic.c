@@ -3,6 +3,9 @@
  * On-demand paging under traffic: the process gives pages back, forks, truncates files,
  * evicts pages and deregisters regions, while a peer writes to them.
  */
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
 #include "odp.h"
 #include "random.h"
 
@@ -235,6 +238,66 @@ static void evicted_under_traffic(void)
 	close(fd);
 }
 
+/* A process whose region lists all pages of its memory. Returns after the parent has seen it. */
+static void listed_in_child(int ready)
+{
+	struct ibv_sge sge;
+	struct pair p;
+	struct odp o;
+
+	start(&p, NULL);
+	o = odp_open(&p, BIG);
+	sge = sge_of(&o, 0, BIG);
+	NEED_OK(ibv_advise_mr(p.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, IBV_ADVISE_MR_FLAG_FLUSH,
+			      &sge, 1));
+	NEED(write(ready, "", 1) == 1, "write: %s", err_name(errno));
+	pause();
+}
+
+/* Stops @child in its exit, before it gives its memory back. */
+static void stop_in_exit(pid_t child)
+{
+	int status;
+
+	NEED(!ptrace(PTRACE_SEIZE, child, NULL, PTRACE_O_TRACEEXIT), "ptrace: %s", err_name(errno));
+	kill(child, SIGKILL);
+	NEED(waitpid(child, &status, 0) == child, "waitpid");
+	NEED(status >> 8 == (SIGTRAP | PTRACE_EVENT_EXIT << 8), "the child ended with %#x", status);
+}
+
+/*
+ * The OOM reaper takes the memory of a process that has been killed and does not end. It must not
+ * wait. process_mrelease(2) does the same.
+ */
+static void reaped(void)
+{
+	int ready[2], fd, status;
+	pid_t child;
+	char byte;
+
+	NEED_OK(pipe(ready));
+	child = fork();
+	if (!child) {
+		close(ready[0]);
+		listed_in_child(ready[1]);
+	}
+	close(ready[1]);
+	if (read(ready[0], &byte, 1) != 1) {
+		NEED(waitpid(child, &status, 0) == child, "waitpid");
+		if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SKIP)
+			SKIP("skipped");
+		NEED(false, "the child ended with %#x", status);
+	}
+	stop_in_exit(child);
+	fd = syscall(SYS_pidfd_open, child, 0);
+	NEED(fd >= 0, "pidfd_open: %s", err_name(errno));
+	CHECK(!syscall(SYS_process_mrelease, fd, 0), "process_mrelease: %s", err_name(errno));
+	close(fd);
+	close(ready[0]);
+	NEED(!ptrace(PTRACE_DETACH, child, NULL, NULL), "ptrace: %s", err_name(errno));
+	NEED(waitpid(child, &status, 0) == child, "waitpid");
+}
+
 /* ---- more memory than the kernel lists ------------------------------------------------------ */
 
 #define PART (2ul << 20)
@@ -328,6 +391,7 @@ static const struct test_case cases[] = {
 	{ "truncated", truncated_under_traffic },
 	{ "evicted", evicted_under_traffic },
 	{ "ended", ended_under_traffic },
+	{ "reaped", reaped },
 	{ "recycled", recycled },
 };
 TEST_MAIN("odp_traffic", cases, 60)
