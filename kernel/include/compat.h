@@ -73,6 +73,11 @@ static inline void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set,
 }
 #endif
 
+/* 6.6 */
+#ifndef VM_SHADOW_STACK
+#define VM_SHADOW_STACK	VM_NONE
+#endif
+
 /*
  * Behind an IOMMU that translates, dma_need_sync() is true for every device
  * before 6.10, and from 6.10 on for a device that has not set its mask or of

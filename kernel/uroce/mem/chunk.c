@@ -233,10 +233,37 @@ static int chunk_list(struct uroce_chunk *c, const struct hmm_range *range,
 }
 
 /*
- * Finds the pages of a range in the page tables. On success the caller unlocks
- * the chunk: until then the pages belong to the process.
+ * Only the processor writes to a shadow stack, although its pages count as
+ * writable. A process cannot write there, nor have it pinned for writing.
  */
-static int pages_lock(struct uroce_chunk *c, struct hmm_range *range)
+static bool has_shadow_stack(struct mm_struct *mm,
+			     const struct hmm_range *range)
+{
+	unsigned long at = range->start;
+	struct vm_area_struct *vma;
+	bool found = false;
+
+	if (!VM_SHADOW_STACK)
+		return false;
+	mmap_read_lock(mm);
+	while (!found && at < range->end) {
+		vma = find_vma(mm, at);
+		if (!vma || vma->vm_start >= range->end)
+			break;
+		found = vma->vm_flags & VM_SHADOW_STACK;
+		at = vma->vm_end;
+	}
+	mmap_read_unlock(mm);
+	return found;
+}
+
+/*
+ * Finds the pages of a range in the page tables. On success the caller unlocks
+ * the chunk: until then the pages belong to the process. A mapping that changes
+ * after the look at the areas changes the notifier's sequence number as well.
+ */
+static int pages_lock(struct uroce_chunk *c, struct hmm_range *range,
+		      bool write)
 {
 	unsigned long end = jiffies + FAULT_TIME;
 	int ret;
@@ -245,6 +272,8 @@ static int pages_lock(struct uroce_chunk *c, struct hmm_range *range)
 		ret = hmm_range_fault_unlocked_timeout(range, FAULT_TIME);
 		if (ret)
 			return ret;
+		if (write && has_shadow_stack(c->odp->mm, range))
+			return -EFAULT;
 		mutex_lock(&c->lock);
 		if (!mmu_interval_read_retry(&c->notifier, range->notifier_seq))
 			return 0;
@@ -270,7 +299,7 @@ static int chunk_fill(struct uroce_chunk *c, unsigned long addr,
 				 sizeof(*range.hmm_pfns), GFP_KERNEL_ACCOUNT);
 	if (!range.hmm_pfns)
 		return -ENOMEM;
-	ret = pages_lock(c, &range);
+	ret = pages_lock(c, &range, write);
 	if (!ret) {
 		ret = chunk_list(c, &range, write);
 		mutex_unlock(&c->lock);

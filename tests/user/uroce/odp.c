@@ -502,6 +502,46 @@ static void secret(void)
 	close(fd);
 }
 
+/* linux/mman.h has these names since Linux 6.6 and 6.10. */
+#define MAP_SHADOW_STACK_NR 453
+#define TOKEN 1
+
+/* A shadow stack can be read, but not written, by the address of a region of any kind. */
+static void shadow_stack(void)
+{
+	struct odp ok, all;
+	struct pair p;
+	long at;
+
+	at = syscall(MAP_SHADOW_STACK_NR, 0, 4 * PAGE, TOKEN);
+	if (at == -1) {
+		CHECK(system("grep -qw user_shstk /proc/cpuinfo"), "map_shadow_stack: %s",
+		      err_name(errno));
+		printf("the kernel or the processor has no shadow stacks, as any that QEMU emulates\n");
+		return;
+	}
+	for (int i = 0; i < 3; i++) {
+		start(&p, NULL);
+		ok = odp_open(&p, PAGE);
+		fill(ok.mem, PAGE, i);
+		all = (struct odp){ (uint8_t *)at + 3 * PAGE, PAGE };
+		all.mr = i ? ibv_reg_mr(p.pd, all.mem, PAGE, ODP) :
+			     ibv_reg_mr(p.pd, NULL, SIZE_MAX, ODP);
+		NEED_PTR(all.mr, "reg_mr");
+		CHECK_NULL(ibv_reg_mr(p.pd, all.mem, PAGE, ALL_ACCESS), EFAULT);
+		post(&p, IBV_WR_RDMA_READ, &ok, 0, &all, 0, PAGE);
+		done(&p, IBV_WC_SUCCESS);
+		if (i < 2)
+			refused(IBV_WR_RDMA_WRITE, &ok, &all, &p, IBV_WC_REM_ACCESS_ERR, "write");
+		else
+			refused(IBV_WR_RDMA_READ, &all, &ok, &p, IBV_WC_LOC_PROT_ERR, "scatter");
+		CHECK_ERR(ibv_dereg_mr(all.mr), 0);
+		odp_close(&ok);
+		pair_close(&p);
+	}
+	munmap((void *)at, 4 * PAGE);
+}
+
 /* A second use of the pages faults nothing in. */
 static void faults_once(void)
 {
@@ -542,5 +582,6 @@ static const struct test_case cases[] = {
 	{ "faults_once", faults_once },
 	{ "nobody_answers", nobody_answers },
 	{ "secret", secret },
+	{ "shadow_stack", shadow_stack },
 };
 TEST_MAIN("odp", cases, 40)
