@@ -98,6 +98,12 @@ done
 run_test "rdma link del before events are acknowledged (adv07)" 60 gone rxe8 "rdma link del rxe8" events
 run_test "rdma link del while calls wait for a lock (adv07)" 60 gone rxe8 "rdma link del rxe8" line
 run_test "rdma link del while calls of many contexts wait for a neighbour (adv07)" 90 gone rxe8 "rdma link del rxe8" contexts
+if [ "$UNIV_LINK" = uroce ]; then
+	for memory in paging pins; do
+		run_test "rdma link del while page tables change, $memory (adv07)" 90 \
+			gone rxe8 "rdma link del rxe8" $memory
+	done
+fi
 run_test "a driver's ENODEV does not count as a removed device (adv07)" 60 gone rxe8 "rdma link del rxe8" refused
 run_test "the net device is deleted under traffic (adv07)" 90 gone rxe8 "ip link del rxe8-net; sleep 1"
 # An rxe or uroce device belongs to a namespace, so it is removed when its net device leaves.

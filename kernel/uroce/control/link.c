@@ -280,10 +280,13 @@ static struct rdma_link_ops link_ops = {
 
 static int __init uroce_init(void)
 {
-	int ret = uroce_odp_init();
+	int ret = uroce_removal_init();
 
 	if (ret)
 		return ret;
+	ret = uroce_odp_init();
+	if (ret)
+		goto exit_removal;
 	ret = uroce_cache_init();
 	if (ret)
 		goto exit_odp;
@@ -323,6 +326,8 @@ exit_cache:
 	uroce_cache_exit();
 exit_odp:
 	uroce_odp_exit();
+exit_removal:
+	uroce_removal_exit();
 	return ret;
 }
 
@@ -342,6 +347,7 @@ static void __exit uroce_exit(void)
 	uroce_queue_stop();
 	uroce_cache_exit();
 	uroce_odp_exit();
+	uroce_removal_exit();
 	uroce_qp_exit();
 	uroce_xrc_exit();
 }

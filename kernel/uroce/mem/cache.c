@@ -22,15 +22,13 @@
  * first used again by the third one.
  *
  * No work item waits for a file system: pages of files that are written back do
- * not become idle if they were pinned for writing. The end of a watch waits
- * until no thread of the process changes its page tables, so a process with
- * hundreds of domains whose threads do nothing else delays the work items of
- * other processes. Their pages are then unpinned when they register again.
+ * not become idle if they were pinned for writing. Nor does it wait until no
+ * thread of the process changes its page tables: see removal.c.
  *
  * Locks: uroce_cache.lock and caches_lock are taken inside all other locks, and
  * neither inside the other. Reclaim and the notifier take uroce_cache.lock, so
- * no memory is allocated under it. A notifier is removed and pages are unpinned
- * without a lock of this file: both sleep.
+ * no memory is allocated under it. Pages are unpinned without a lock of this
+ * file, because that sleeps.
  */
 #include <linux/capability.h>
 #include <linux/hash.h>

@@ -11,6 +11,7 @@
 #include <linux/workqueue.h>
 
 #include "mr.h"
+#include "removal.h"
 
 struct uroce_pin;
 struct uroce_watch;
@@ -73,6 +74,7 @@ struct uroce_cache {
  * @cache: where they may become idle
  * @first: address of the first page
  * @npages: number of pages
+ * @removal: removes the notifier, with the last region of the pages
  * @idle: the members below are in use
  * @pin: the pages
  * @pages: uroce_mr.pages of the last region
@@ -85,6 +87,7 @@ struct uroce_watch {
 	struct uroce_cache *cache;
 	unsigned long first;
 	u32 npages;
+	struct uroce_removal removal;
 	bool idle;
 	struct uroce_pin *pin;
 	void **pages;

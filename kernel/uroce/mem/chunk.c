@@ -80,7 +80,8 @@ static void chunk_forget(struct uroce_chunk *c, unsigned long from,
 			 unsigned long to)
 {
 	lockdep_assert_held(&c->lock);
-	if (chunk_has(c, from, to))
+	/* The region may be gone once the list is. */
+	if (c->entries && chunk_has(c, from, to))
 		chunk_unlist(c, from, to);
 }
 
@@ -117,14 +118,15 @@ static const struct mmu_interval_notifier_ops notifier_ops = {
 	.invalidate = invalidate,
 };
 
-static void chunk_free(struct uroce_chunk *c)
+static void entries_free(struct uroce_chunk *c)
 {
 	free_page((unsigned long)c->entries);
-	kfree(c);
+	c->entries = NULL;
 	atomic_long_dec(&chunks);
 }
 
-void uroce_chunk_release(struct uroce_chunk *c)
+/* No copy uses its pages on return, and the notifier finds none any more. */
+static void chunk_empty(struct uroce_chunk *c)
 {
 	struct uroce_odp *odp = c->odp;
 
@@ -136,9 +138,28 @@ void uroce_chunk_release(struct uroce_chunk *c)
 	xa_erase_bh(&odp->chunks, c->start / CHUNK_SIZE);
 	write_unlock_bh(&odp->lock);
 	chunk_forget(c, c->start, chunk_end(c));
+	entries_free(c);
 	mutex_unlock(&c->lock);
+}
+
+/* Waits for as long as threads of the process change its page tables. */
+static void chunk_release(struct uroce_chunk *c)
+{
+	chunk_empty(c);
 	mmu_interval_notifier_remove(&c->notifier);
-	chunk_free(c);
+	kfree(c);
+}
+
+static void removal_free(struct uroce_removal *removal)
+{
+	kfree(container_of(removal, struct uroce_chunk, removal));
+}
+
+/* The region is gone. Does not wait. */
+void uroce_chunk_end(struct uroce_chunk *c)
+{
+	chunk_empty(c);
+	uroce_removal_begin(&c->removal, &c->notifier, removal_free);
 }
 
 static struct uroce_chunk *chunk_alloc(struct uroce_odp *odp,
@@ -159,7 +180,8 @@ static struct uroce_chunk *chunk_alloc(struct uroce_odp *odp,
 						   CHUNK_SIZE, &notifier_ops);
 	if (!ret)
 		return c;
-	chunk_free(c);
+	entries_free(c);
+	kfree(c);
 	return ERR_PTR(ret);
 }
 
@@ -172,7 +194,7 @@ static struct uroce_chunk *chunk_get(struct uroce_odp *odp, unsigned long addr)
 		return c;
 	if (odp->count == CHUNKS_MAX ||
 	    (odp->count >= CHUNKS_MIN && too_many()))
-		uroce_chunk_release(list_first_entry(&odp->order,
+		chunk_release(list_first_entry(&odp->order,
 						     struct uroce_chunk, link));
 	c = chunk_alloc(odp, ALIGN_DOWN(addr, CHUNK_SIZE));
 	if (IS_ERR(c))
@@ -181,7 +203,8 @@ static struct uroce_chunk *chunk_get(struct uroce_odp *odp, unsigned long addr)
 				 GFP_KERNEL));
 	if (ret) {
 		mmu_interval_notifier_remove(&c->notifier);
-		chunk_free(c);
+		entries_free(c);
+		kfree(c);
 		return ERR_PTR(ret);
 	}
 	list_add_tail(&c->link, &odp->order);
@@ -312,7 +335,7 @@ static int chunk_fill(struct uroce_chunk *c, unsigned long addr,
 static void chunk_drop_empty(struct uroce_chunk *c)
 {
 	if (!chunk_has(c, c->start, chunk_end(c)))
-		uroce_chunk_release(c);
+		chunk_release(c);
 }
 
 static int chunk_fault(struct uroce_odp *odp, unsigned long addr,

@@ -47,12 +47,20 @@ struct ib_mr *uroce_mr_memory(struct ib_pd *pd, void *memory, u64 length,
 struct ib_mr *uroce_mr_dmabuf(struct ib_pd *pd, struct dma_buf *buf, u64 offset,
 			      u64 length, u64 iova, int access);
 
-/* cache.c */
+/* removal.c, cache.c */
 #ifdef CONFIG_MMU_NOTIFIER
+int uroce_removal_init(void);
+void uroce_removal_exit(void);
 void uroce_cache_close(struct ib_pd *pd);
 int uroce_cache_init(void);
 void uroce_cache_exit(void);
 #else
+static inline int uroce_removal_init(void)
+{
+	return 0;
+}
+
+static inline void uroce_removal_exit(void) {}
 static inline void uroce_cache_close(struct ib_pd *pd) {}
 static inline int uroce_cache_init(void)
 {

@@ -135,13 +135,16 @@ static void ask_end(struct uroce_ask *ask, int ret)
 	ask_put(ask);
 }
 
-/* Nothing refers to the state any more, and no work item runs. */
+/*
+ * Nothing refers to the state any more, and no work item runs. Does not wait:
+ * a device may be being removed.
+ */
 static void odp_free(struct uroce_odp *odp)
 {
 	struct uroce_chunk *c, *next;
 
 	list_for_each_entry_safe(c, next, &odp->order, link)
-		uroce_chunk_release(c);
+		uroce_chunk_end(c);
 	xa_destroy(&odp->chunks);
 	mmdrop(odp->mm);
 	kfree(odp);

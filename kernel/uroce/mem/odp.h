@@ -15,6 +15,7 @@
 #include <linux/xarray.h>
 
 #include "mem.h"
+#include "removal.h"
 
 /* The list of a chunk's pages is one page. */
 #define CHUNK_PAGES	(PAGE_SIZE / sizeof(unsigned long))
@@ -27,12 +28,13 @@
 /**
  * struct uroce_chunk - pages of one part of the address space
  * @notifier: tells when the process's page tables lose such pages
- * @odp: the region
+ * @odp: the region; only as long as there are @entries
  * @start: address of the first page
  * @link: in uroce_odp.order
  * @lock: protects @entries, and the notifier's sequence number
  * @entries: the address of each page, and flags; an entry becomes invalid under
- *	uroce_odp.lock as well
+ *	uroce_odp.lock as well. NULL: the notifier is being removed
+ * @removal: removes the notifier when the region is gone
  */
 struct uroce_chunk {
 	struct mmu_interval_notifier notifier;
@@ -41,6 +43,7 @@ struct uroce_chunk {
 	struct list_head link;
 	struct mutex lock;
 	unsigned long *entries;
+	struct uroce_removal removal;
 };
 
 /**
@@ -102,6 +105,6 @@ static inline unsigned long odp_entry(struct uroce_odp *odp, unsigned long addr)
 /* chunk.c. Context: the work item of the region, or nothing uses it any more */
 int uroce_chunk_fault(struct uroce_odp *odp, unsigned long addr,
 		      unsigned long len, bool write, bool fault);
-void uroce_chunk_release(struct uroce_chunk *c);
+void uroce_chunk_end(struct uroce_chunk *c);
 
 #endif

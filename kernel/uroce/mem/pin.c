@@ -71,10 +71,7 @@ static struct uroce_pin *pin_new(const struct uroce_mr *mr, u64 start,
 	return pin;
 }
 
-/*
- * Unpins the pages. The end of the watch may wait for as long as other threads
- * of the process keep changing its page tables, so it comes last. May sleep.
- */
+/* Unpins the pages. May sleep. */
 void uroce_pin_free(struct uroce_pin *pin)
 {
 	ib_umem_release(pin->umem);

@@ -162,13 +162,20 @@ struct uroce_watch *uroce_watch_check(struct uroce_watch *watch, bool writable)
 	return NULL;
 }
 
-/* @watch may be NULL. Waits for notifiers that run. */
+static void watch_free(struct uroce_removal *removal)
+{
+	struct uroce_watch *watch =
+		container_of(removal, struct uroce_watch, removal);
+
+	uroce_cache_put(watch->cache);
+	kfree(watch);
+}
+
+/* @watch may be NULL. Does not wait: a device may be being removed. */
 void uroce_watch_end(struct uroce_watch *watch)
 {
 	if (!watch)
 		return;
-	mmu_interval_notifier_remove(&watch->notifier);
-	uroce_cache_put(watch->cache);
 	kvfree(watch->pages);
-	kfree(watch);
+	uroce_removal_begin(&watch->removal, &watch->notifier, watch_free);
 }

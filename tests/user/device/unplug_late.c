@@ -2,13 +2,14 @@
 /*
  * adv07. The device is removed at a moment that a program cannot choose: between the publication of
  * a request and its kick, between the reading of an event and its acknowledgement, or while calls
- * wait for a lock; or its driver reports that the device has gone, and it has not. The first
- * argument is the command that removes the device.
- *   unplug_late 'rdma link del rxe8' send|recv|batch|events|line|contexts|refused
+ * wait for a lock, or while the process changes its page tables all the time; or its driver reports
+ * that the device has gone, and it has not. The first argument is the command that removes the
+ * device.
+ *   unplug_late 'rdma link del rxe8' send|recv|batch|events|line|contexts|paging|pins|refused
  */
 #include <sys/syscall.h>
 
-#include "testlib.h"
+#include "odp.h"
 #include "univerbs.h"
 
 static const char *command;
@@ -246,6 +247,84 @@ static void late_contexts(void)
 		pthread_join(thread[i], NULL);
 }
 
+#define POPULATED (512ul << 20)
+#define CHANGING 16
+
+/* Several such threads leave no moment at which the page tables of this memory do not change. */
+static void *changes(void *arg)
+{
+	while (!madvise(arg, POPULATED, MADV_FREE))
+		__atomic_add_fetch(&left, 1, __ATOMIC_RELAXED);
+	FAIL("madvise: %s", err_name(errno));
+	return NULL;
+}
+
+static void removed_while_changing(void *mem)
+{
+	uint64_t start, end = deadline_ms(WC_TIMEOUT);
+	pthread_t thread;
+
+	for (int i = 0; i < CHANGING; i++)
+		NEED(!pthread_create(&thread, NULL, changes, mem), "pthread_create");
+	while (__atomic_load_n(&left, __ATOMIC_RELAXED) < CHANGING && now_ns() < end)
+		sleep_ms(10);
+	start = now_ns();
+	take_away();
+	CHECK(now_ns() - start < 20 * 1000000000ull, "it took %" PRIu64 " ms",
+	      (now_ns() - start) / 1000000);
+	printf("changed %d times in %" PRIu64 " ms\n", left, (now_ns() - start) / 1000000);
+}
+
+static void *populated(void)
+{
+	void *mem = map(POPULATED, -1);
+
+	madvise(mem, POPULATED, MADV_NOHUGEPAGE);
+	memset(mem, 1, POPULATED);
+	return mem;
+}
+
+/* The removal does not wait until the pages of a region of on-demand paging do not change. */
+static void late_paging(void)
+{
+	struct ibv_sge sge;
+	struct odp o;
+	struct pair p;
+
+	start(&p, NULL);
+	o = odp_of(&p, populated(), POPULATED);
+	sge = sge_of(&o, POPULATED / 2, 16 * PAGE);
+	NEED_OK(ibv_advise_mr(p.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, IBV_ADVISE_MR_FLAG_FLUSH,
+			      &sge, 1));
+	removed_while_changing(o.mem);
+}
+
+static void set_limit(const char *mib)
+{
+	FILE *f = fopen("/sys/module/uroce/parameters/pin_cache_mib", "w");
+
+	NEED(f && fputs(mib, f) >= 0 && !fclose(f), "pin_cache_mib: %s", err_name(errno));
+}
+
+/* Nor until pages that could have been registered again do not change. */
+static void late_pins(void)
+{
+	uint8_t *mem = populated();
+	struct ibv_mr *mr;
+	struct pair p;
+
+	pair_open(&p, NULL);
+	set_limit("64");
+	for (int i = 0; i < 2; i++) {
+		mr = ibv_reg_mr(p.pd, mem + POPULATED / 2, 16 * PAGE, ALL_ACCESS);
+		NEED_PTR(mr, "reg_mr");
+		if (!i)
+			CHECK_ERR(ibv_dereg_mr(mr), 0);
+	}
+	set_limit("0");
+	removed_while_changing(mem);
+}
+
 static int refusal = -1;
 
 static void *destroy_refused(void *arg)
@@ -286,6 +365,8 @@ static const struct test_case cases[] = {
 	{ "events", late_events },
 	{ "line", late_line },
 	{ "contexts", late_contexts },
+	{ "paging", late_paging },
+	{ "pins", late_pins },
 	{ "refused", late_refused },
 };
 
