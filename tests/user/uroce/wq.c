@@ -529,6 +529,8 @@ static void queues_end(void)
 	struct ibv_wq *wq;
 	struct ibv_wc wc;
 
+	if (!offered())
+		return;
 	set_up();
 	first = cq;
 	for (int k = 0; k < test_rounds(60); k++) {
