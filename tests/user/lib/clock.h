@@ -4,6 +4,7 @@
 #define CLOCK_H
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
@@ -34,6 +35,15 @@ static MAYBE_UNUSED uint64_t now_ns(void)
 static MAYBE_UNUSED uint64_t deadline_ms(unsigned int ms)
 {
 	return now_ns() + ms * 1000000ull;
+}
+
+/*
+ * A race goes on until @end. If it has not @met what it is about, because the threads did not run
+ * beside each other, it goes on for some time longer.
+ */
+static MAYBE_UNUSED bool race_goes_on(uint64_t end, bool met)
+{
+	return now_ns() < end + (met ? 0 : 20000000000ull * test_slowness());
 }
 
 static MAYBE_UNUSED void sleep_ms(unsigned int ms)

@@ -209,7 +209,8 @@ static void *changer(void *arg)
 	int *rounds = arg;
 
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
-		uint8_t *to = mem[++*rounds & 1];
+		int n = __atomic_add_fetch(rounds, 1, __ATOMIC_RELAXED);
+		uint8_t *to = mem[n & 1];
 
 		if (ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, to, REGION, 0))
 			break;
@@ -217,7 +218,7 @@ static void *changer(void *arg)
 		 * The device no longer uses these pages. Fresh zero pages would show any
 		 * late copy.
 		 */
-		madvise(mem[!(*rounds & 1)], REGION, MADV_DONTNEED);
+		madvise(mem[!(n & 1)], REGION, MADV_DONTNEED);
 	}
 	return NULL;
 }
@@ -242,7 +243,8 @@ static void traffic(void)
 	wr.wr.rdma.rkey = mr->rkey;
 	stop = false;
 	NEED(!pthread_create(&thread, NULL, changer, &rounds), "pthread_create");
-	for (end = deadline_ms(3000); now_ns() < end;) {
+	end = deadline_ms(3000);
+	while (race_goes_on(end, __atomic_load_n(&rounds, __ATOMIC_RELAXED) > 3)) {
 		wr.wr.rdma.remote_addr = (uintptr_t)mem[done++ & 1];
 		CHECK_ERR(post_one(&p, 0, &wr), 0);
 		if (!CHECK(wait_wc(p.cq[0], &wc, WC_TIMEOUT) == 1, "no completion"))
@@ -272,28 +274,29 @@ static void *rival(void *arg)
 			continue;
 		if (!CHECK(errno == EBUSY, "a change beside another: %s", err_name(errno)))
 			break;
-		++*busy;
+		__atomic_add_fetch(busy, 1, __ATOMIC_RELAXED);
 	}
 	return NULL;
 }
 
 static void at_once(void)
 {
-	int busy[3] = { 0 };
+	int busy = 0;
 	pthread_t thread[3];
 	uint64_t end;
 
 	set_up(ALL_ACCESS);
 	stop = false;
 	for (int i = 0; i < 3; i++)
-		NEED(!pthread_create(&thread[i], NULL, rival, &busy[i]), "pthread_create");
-	for (end = deadline_ms(1500); now_ns() < end;)
+		NEED(!pthread_create(&thread[i], NULL, rival, &busy), "pthread_create");
+	end = deadline_ms(1500);
+	while (race_goes_on(end, __atomic_load_n(&busy, __ATOMIC_RELAXED)))
 		sleep_ms(20);
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
 	for (int i = 0; i < 3; i++)
 		pthread_join(thread[i], NULL);
 	/* Each change waits for a grace period, so other threads call while it waits. */
-	CHECK(busy[0] + busy[1] + busy[2], "nobody was told that somebody else is at it");
+	CHECK(busy, "no call was told that the region is busy");
 	write_to(mem[0], 1, IBV_WC_SUCCESS);
 	tear_down();
 }
