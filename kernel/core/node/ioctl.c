@@ -182,11 +182,8 @@ static int call_locked(const struct univ_ioctl *row, struct univ_call *call)
 	 * A removal ends contexts one after another. It would wait for a call
 	 * in each of them if those that it has not ended yet began new calls.
 	 */
-	if (ctx->dead)
+	if (ctx->dead || (READ_ONCE(ctx->dev->dead) && !row->destroys))
 		ret = call_dead(row, call);
-	else if (READ_ONCE(ctx->dev->dead) && !row->destroys)
-		ret = univ_explain(call->hdr, -ENODEV,
-				   UNIV_REASON_DEVICE_GONE, 0, 0, 0);
 	else
 		ret = row->handler(call, call->hdr);
 	up_read(&ctx->live);
