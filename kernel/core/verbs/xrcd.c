@@ -34,16 +34,12 @@ struct univ_xrcd *univ_xrcd_get(struct univ_context *ctx, u32 handle,
  * the path is dropped after the locks are: a file that was deleted may wait for
  * a file system in user space then.
  */
-static struct file *file_of_path(struct file *file)
-{
-	return dentry_open(&file->f_path, O_PATH, current_cred());
-}
-
 static int domain_make(struct univ_domain *domain, struct univ_device *dev,
 		       struct file *file)
 {
 	if (file) {
-		domain->file = file_of_path(file);
+		domain->file = dentry_open(&file->f_path, O_PATH,
+					   current_cred());
 		if (IS_ERR(domain->file))
 			return PTR_ERR(domain->file);
 		domain->inode = file_inode(file);
