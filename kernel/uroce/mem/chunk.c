@@ -150,7 +150,7 @@ static void chunk_release(struct uroce_chunk *c)
 	kfree(c);
 }
 
-static void removal_free(struct uroce_removal *removal)
+static void chunk_free(struct uroce_removal *removal)
 {
 	kfree(container_of(removal, struct uroce_chunk, removal));
 }
@@ -159,7 +159,7 @@ static void removal_free(struct uroce_removal *removal)
 void uroce_chunk_end(struct uroce_chunk *c)
 {
 	chunk_empty(c);
-	uroce_removal_begin(&c->removal, &c->notifier, removal_free);
+	uroce_removal_begin(&c->removal, &c->notifier, chunk_free);
 }
 
 static struct uroce_chunk *chunk_alloc(struct uroce_odp *odp,
@@ -194,8 +194,8 @@ static struct uroce_chunk *chunk_get(struct uroce_odp *odp, unsigned long addr)
 		return c;
 	if (odp->count == CHUNKS_MAX ||
 	    (odp->count >= CHUNKS_MIN && too_many()))
-		chunk_release(list_first_entry(&odp->order,
-						     struct uroce_chunk, link));
+		chunk_release(list_first_entry(&odp->order, struct uroce_chunk,
+					       link));
 	c = chunk_alloc(odp, ALIGN_DOWN(addr, CHUNK_SIZE));
 	if (IS_ERR(c))
 		return c;

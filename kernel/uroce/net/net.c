@@ -244,8 +244,9 @@ static void receive_many(const struct uroce_family *f, struct uroce_dev *dev,
 	}
 	if (!(skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST)) {
 		/*
-		 * Other types are IP fragments, of a length that a virtual
-		 * machine may choose; a single byte makes 64 k packets.
+		 * The kernel can cut a packet of another type, which is to
+		 * become IP fragments. A virtual machine chooses their length,
+		 * and may want 64 k fragments of a byte.
 		 */
 		if (skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4)
 			receive_list(f, dev, first, cut(skb));
