@@ -319,16 +319,25 @@ static void gso_unchecked(struct kunit *test)
 	kfree_skb_list(segs);
 }
 
-/* A virtual machine wants a packet to be cut into IP fragments. It may want 64 k of them. */
+/*
+ * A virtual machine wants a packet to be cut into IP fragments. It may want 64 k of them. The kernel would compute the
+ * checksum of UDP first.
+ */
 static void gso_fragments(struct kunit *test)
 {
-	struct sk_buff *skb = sent_gso(test, false, UROCE_RC | UROCE_SEND_ONLY);
+	struct uroce_flow flow;
+	struct sk_buff *skb;
 
-	skb_shinfo(skb)->gso_type = SKB_GSO_UDP | SKB_GSO_DODGY;
+	flow_init(&flow, false);
+	KUNIT_ASSERT_EQ(test, uroce_net_xmit(card(), &flow, packet(0, 4 * PAYLOAD)), 0);
+	skb = skb_get(take_sent());
+	skb_shinfo(skb)->gso_type = SKB_GSO_UDP;
 	skb_shinfo(skb)->gso_size = PAYLOAD;
+	skb_shinfo(skb)->gso_segs = 4;
 	arrive(skb, false);
 	KUNIT_EXPECT_EQ(test, seen.received, 0u);
-	KUNIT_EXPECT_EQ(test, seen.damaged, 0u);
+	KUNIT_EXPECT_EQ(test, udp_hdr(skb)->check, (__sum16)0);
+	kfree_skb(skb);
 }
 
 static struct kunit_case gso_cases[] = {
