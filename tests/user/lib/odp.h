@@ -65,6 +65,15 @@ static MAYBE_UNUSED struct ibv_sge sge_of(const struct odp *o, size_t off, uint3
 	return (struct ibv_sge){ (uintptr_t)o->mem + off, len, o->mr->lkey };
 }
 
+/* Ask for pages to be faulted in for writing. With IBV_ADVISE_MR_FLAG_FLUSH, wait for them and for earlier ones. */
+static MAYBE_UNUSED void prefetch(const struct pair *p, const struct odp *o, size_t off, uint32_t len,
+				  uint32_t flags)
+{
+	struct ibv_sge sge = sge_of(o, off, len);
+
+	CHECK_ERR(ibv_advise_mr(p->pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, flags, &sge, 1), 0);
+}
+
 /* Post an operation of the first side from @from at @off to or from @to at @there. */
 static MAYBE_UNUSED void post(const struct pair *p, enum ibv_wr_opcode op, const struct odp *from, size_t off,
 		 const struct odp *to, size_t there, uint32_t len)

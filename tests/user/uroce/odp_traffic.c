@@ -90,14 +90,6 @@ static void dropped_under_traffic(void)
 	pair_close(&p);
 }
 
-/* Asks for a page to be faulted in, and waits for it and for earlier ones if told. */
-static void prefetch(const struct pair *p, const struct odp *o, size_t off, uint32_t flags)
-{
-	struct ibv_sge sge = sge_of(o, off, PAGE);
-
-	CHECK_ERR(ibv_advise_mr(p->pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, flags, &sge, 1), 0);
-}
-
 /* The nanoseconds that it takes to fault a page in, on a host that does nothing else. */
 static uint64_t prefetch_time(const struct pair *p, const struct odp *o)
 {
@@ -106,7 +98,7 @@ static uint64_t prefetch_time(const struct pair *p, const struct odp *o)
 	for (int i = 0; i < 10; i++) {
 		madvise(o->mem, PAGE, MADV_DONTNEED);
 		begin = now_ns();
-		prefetch(p, o, 0, IBV_ADVISE_MR_FLAG_FLUSH);
+		prefetch(p, o, 0, PAGE, IBV_ADVISE_MR_FLAG_FLUSH);
 		took = now_ns() - begin;
 		least = took < least ? took : least;
 	}
@@ -128,12 +120,12 @@ static void dropped_while_faulted(void)
 			time = prefetch_time(&p, &b);
 		fill(a.mem, PAGE, i);
 		madvise(b.mem, PAGE, MADV_DONTNEED);
-		prefetch(&p, &b, 0, 0);
+		prefetch(&p, &b, 0, PAGE, 0);
 		end = now_ns() + time / 2 + rnd(&random) % time;
 		while (now_ns() < end)
 			;
 		madvise(b.mem, PAGE, MADV_DONTNEED);
-		prefetch(&p, &b, PAGE, IBV_ADVISE_MR_FLAG_FLUSH);
+		prefetch(&p, &b, PAGE, PAGE, IBV_ADVISE_MR_FLAG_FLUSH);
 		b.mem[0] = 0;
 		post(&p, IBV_WR_RDMA_WRITE, &a, 0, &b, 0, PAGE);
 		done(&p, IBV_WC_SUCCESS);
