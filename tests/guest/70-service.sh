@@ -29,7 +29,7 @@ net_device() {
 }
 
 starts() {
-	serve ExecStart sv0 && link_over sv0 && wait_until 5 gid_ready uroce_sv0 && UNIV_TEST_DEVICE=uroce_sv0 program tutorial
+	serve ExecStart sv0 && link_over sv0 && wait_until 30 gid_ready uroce_sv0 && UNIV_TEST_DEVICE=uroce_sv0 program tutorial
 }
 
 # A start after a device was made by hand, or a second start, is no error, and keeps the device and its users.

@@ -20,7 +20,7 @@ hca() {
 		ip addr add "10.88.$2.1/24" dev "$1-net" &&
 		ip link set "$1-net" up &&
 		rdma link add "$1" type uroce netdev "$1-net" &&
-		wait_until 5 gid_ready "$1"
+		wait_until 30 gid_ready "$1"
 }
 
 hca u0 0 || exit 1
@@ -33,7 +33,7 @@ pair() {
 	shift 2
 	univ timeout "$limit" "$@" >"$UNIV_STATE/server.out" 2>&1 &
 	server=$!
-	wait_until 10 tcp_listens "$port" || { cat "$UNIV_STATE/server.out"; return 1; }
+	wait_until 30 tcp_listens "$port" || { cat "$UNIV_STATE/server.out"; return 1; }
 	univ timeout "$limit" "$@" "${peer:-10.88.0.1}"
 	status=$?
 	wait $server || { status=1; cat "$UNIV_STATE/server.out"; }
@@ -41,8 +41,8 @@ pair() {
 }
 
 over_lo() {
-	rdma link add u-lo type uroce netdev lo &&
-		wait_until 5 test -e /sys/class/infiniband/u-lo/ports/1/gid_attrs/types/1 &&
+	{ [ -e /sys/class/infiniband/u-lo ] || rdma link add u-lo type uroce netdev lo; } &&
+		wait_until 30 test -e /sys/class/infiniband/u-lo/ports/1/gid_attrs/types/1 &&
 		univ ibv_devinfo -d u-lo | grep -q PORT_ACTIVE &&
 		peer=127.0.0.1 pair 50 18515 ib_write_bw -d u-lo -s 65536 -n 500 &&
 		rdma link del u-lo
@@ -51,7 +51,7 @@ over_lo() {
 # A second device on the same netdev is refused, and removing the netdev removes its device.
 netdev_goes() {
 	! rdma link add u1 type uroce netdev u0-net 2>/dev/null || return
-	hca u1 1 && ip link del u1-net && wait_until 10 test ! -e /sys/class/infiniband/u1
+	hca u1 1 && ip link del u1-net && wait_until 20 test ! -e /sys/class/infiniband/u1
 }
 
 namespace_goes() {
@@ -59,7 +59,7 @@ namespace_goes() {
 	ip netns exec away rdma link add u2 type uroce netdev gone || return
 	test -e /sys/class/infiniband/u2 || return
 	ip netns del away
-	wait_until 10 test ! -e /sys/class/infiniband/u2
+	wait_until 20 test ! -e /sys/class/infiniband/u2
 }
 
 has_traffic() { [ "$(hw_counter "$1" local_msgs)" -gt 100 ]; }
@@ -70,7 +70,7 @@ unlinked_under_traffic() {
 	hca u3 3 || return
 	univ timeout 60 ib_write_bw -d u3 -x 1 -s 4096 -D 30 >/dev/null 2>&1 &
 	server=$!
-	wait_until 10 tcp_listens 18515 || return
+	wait_until 30 tcp_listens 18515 || return
 	univ timeout 60 ib_write_bw -d u3 -x 1 -s 4096 -D 30 10.88.3.1 >/dev/null 2>&1 &
 	client=$!
 	wait_until 20 has_traffic u3 || { echo "there is no traffic"; return 1; }
@@ -97,7 +97,7 @@ wire_memory() {
 	return $status
 }
 
-run_test "uroce works on lo" 30 over_lo
+run_test "uroce works on lo" 120 over_lo
 run_test "uroce: a netdev has one device, which is removed with it (adv07)" 30 netdev_goes
 # The flags are IBV_PORT_CM_SUP and IBV_PORT_IP_BASED_GIDS.
 port_flags() { univ ibv_devinfo -v -d u0 | grep 'port_cap_flags:.*0x04010000'; }

@@ -90,7 +90,7 @@ gid_is_ipv6() { ip netns exec "$1" cat "/sys/class/infiniband/$1/ports/1/gids/2"
 pingpong_ipv6() { between timeout "$1" ibv_rc_pingpong -g 2 -n 10 2>&1; }
 nothing_leaves() {
 	local status=0
-	wait_until 5 gid_is_ipv6 w-near && wait_until 5 gid_is_ipv6 w-far && pingpong_ipv6 50 || return
+	wait_until 30 gid_is_ipv6 w-near && wait_until 30 gid_is_ipv6 w-far && pingpong_ipv6 50 || return
 	ip -n w-near xfrm policy add dir out src fd89::1 dst fd89::2 proto udp dport 4791 action block || return
 	! pingpong_ipv6 10 || { echo "packets left against the policy"; status=1; }
 	ip -n w-near xfrm policy flush && return $status
@@ -113,7 +113,7 @@ tracked() {
 			}
 		}
 	RULE
-	ip netns exec w-far rdma link add w-far type uroce netdev w-far && wait_until 5 gid_ready w-far || return
+	ip netns exec w-far rdma link add w-far type uroce netdev w-far && wait_until 30 gid_ready w-far || return
 	program lossy writes && ip netns exec w-far nft list table inet tracked | grep -E 'counter packets [1-9]'
 	status=$?
 	ip netns exec w-far nft delete table inet tracked && return $status

@@ -123,7 +123,7 @@ goes_while_sniffed() {
 	sniffed bash -c '"$1" writes reads && rdma link del w-far && rdma link del w-near && rmmod uroce' - "$TEST_BIN/lossy" ||
 		return
 	load_link && ip netns exec w-far rdma link add w-far type uroce netdev w-far &&
-		rdma link add w-near type uroce netdev w-near && wait_until 5 gid_ready w-near && wait_until 5 gid_ready w-far
+		rdma link add w-near type uroce netdev w-near && wait_until 30 gid_ready w-near && wait_until 30 gid_ready w-far
 }
 
 # Removing the device drops the packets for it that are still held, and they do not delay the removal.

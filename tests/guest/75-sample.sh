@@ -16,7 +16,7 @@ sample_ko=$UNIV_REPO/samples/loop/univ_loop.ko
 [ "$UNIV_KO" = "$UNIV_REPO/kernel/core/univerbs.ko" ] || sample_ko=${UNIV_KO%/kernel/core/*}/samples/loop/univ_loop.ko
 
 sample_loads() {
-	insmod "$sample_ko" && [ -e /sys/class/infiniband/loop0 ] && wait_until 5 test -e /dev/infiniband/univerbs0 &&
+	insmod "$sample_ko" && [ -e /sys/class/infiniband/loop0 ] && wait_until 30 test -e /dev/infiniband/univerbs0 &&
 		univ ibv_devinfo -d loop0 | grep -q PORT_ACTIVE
 }
 
@@ -25,7 +25,7 @@ loop_pair() {
 	local server status
 	univ timeout $((50 * ${UNIV_SLOW:-1})) ibv_rc_pingpong -d loop0 -c "$@" >"$UNIV_STATE/server.out" 2>&1 &
 	server=$!
-	wait_until 10 tcp_listens 18515 || { cat "$UNIV_STATE/server.out"; return 1; }
+	wait_until 30 tcp_listens 18515 || { cat "$UNIV_STATE/server.out"; return 1; }
 	univ timeout $((50 * ${UNIV_SLOW:-1})) ibv_rc_pingpong -d loop0 -c "$@" 127.0.0.1
 	status=$?
 	wait $server || { status=1; cat "$UNIV_STATE/server.out"; }
@@ -36,7 +36,7 @@ loop_pair() {
 sample_goes() {
 	local program
 	univ timeout $((50 * ${UNIV_SLOW:-1})) ibv_rc_pingpong -d loop0 -n 100000000 >"$UNIV_STATE/server.out" 2>&1 &
-	wait_until 10 tcp_listens 18515 || return
+	wait_until 30 tcp_listens 18515 || return
 	univ timeout $((50 * ${UNIV_SLOW:-1})) ibv_rc_pingpong -d loop0 -n 100000000 127.0.0.1 >"$UNIV_STATE/client.out" 2>&1 &
 	program=$!
 	sleep 1

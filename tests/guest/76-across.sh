@@ -19,7 +19,7 @@ end() {
 	ip -n "$1" addr add "10.90.0.$3/24" dev "$2" &&
 		ip -n "$1" link set "$2" up &&
 		ip netns exec "$1" rdma link add "$2" type uroce netdev "$2" &&
-		wait_until 5 gid_ready "$2"
+		wait_until 30 gid_ready "$2"
 }
 
 two_namespaces() {
@@ -95,7 +95,7 @@ another_pair() {
 }
 
 forbidden_again() {
-	forbid_pair && by_packets ib_write_bw -x 1 -F -s 4096 -n 100
+	{ no_pairs || forbid_pair; } && by_packets ib_write_bw -x 1 -F -s 4096 -n 100
 }
 
 run_test "two namespaces: by packets" 60 by_packets ib_write_bw -x 1 -F -s 4096 -n 100

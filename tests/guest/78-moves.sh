@@ -141,7 +141,7 @@ unloaded_on_the_way() {
 	local n
 	n=$(rounds 4)
 	while ((n-- > 0)); do
-		ip link set m0-net netns blue && unload_univerbs && wait_until 5 has_none m0 || return
+		ip link set m0-net netns blue && unload_univerbs && wait_until 30 has_none m0 || return
 		ip -n blue link del m0-net
 		setup_device m0 && load_univerbs || return
 	done

@@ -18,7 +18,7 @@ gone() {
 	local name=unplug
 	[ $# -eq 2 ] || name=unplug_late
 	setup_device "$1" || return 1
-	wait_until 5 test_device_listed "$1" || { echo "$1 is not listed"; return 1; }
+	wait_until 30 test_device_listed "$1" || { echo "$1 is not listed"; return 1; }
 	UNIV_TEST_DEVICE=$1 program "$name" "${@:2}" || return 1
 	# A namespace is destroyed asynchronously.
 	wait_until 30 test_device_gone "$1" || { echo "$1 is still there"; return 1; }
@@ -43,7 +43,7 @@ node_comes_and_goes() {
 	local before with
 	before=$(nodes)
 	setup_device rxe7 || return 1
-	wait_until 5 test_device_listed rxe7
+	wait_until 30 test_device_listed rxe7
 	with=$(nodes)
 	[ "$with" != "$before" ] || { echo "no node for a second device: $with"; return 1; }
 	grep -qx rxe7 /sys/class/univerbs/*/ibdev || { echo "no node says that it is rxe7's"; return 1; }

@@ -30,7 +30,7 @@ two_kinds() {
 	ip netns attach n-rxe 1 && ip netns add n-uroce &&
 		ip link add n-rxe mtu 4200 type veth peer name n-uroce mtu 4200 netns n-uroce &&
 		card n-rxe n-rxe rxe 1 && card n-uroce n-uroce uroce 2 &&
-		wait_until 5 gid_ready n-rxe && wait_until 5 gid_ready n-uroce
+		wait_until 30 gid_ready n-rxe && wait_until 30 gid_ready n-uroce
 }
 
 # enter_trixie: gives the other root what its processes need.

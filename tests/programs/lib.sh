@@ -70,7 +70,7 @@ local_serve() {
 	server_out=$pairs_dir/server.out
 	on_stack "$STACK" exec_server "$@" >"$server_out" 2>&1 &
 	server_pid=$!
-	wait_until 20 server_ready "$how" "$what" || { echo "server is not ready"; cat "$server_out"; return 1; }
+	wait_until 60 server_ready "$how" "$what" || { echo "server is not ready"; cat "$server_out"; return 1; }
 	if group_leader_gone "$server_pid"; then
 		echo "the server ended at once"
 		cat "$server_out"
@@ -86,7 +86,7 @@ exec_server() { exec stdbuf -oL "$@"; }
 local_served() {
 	local status
 	[ "${1:-}" != kill ] || kill -KILL "$server_pid" 2>/dev/null
-	if ! WAIT_STEP=0.1 wait_until 10 group_leader_gone "$server_pid"; then
+	if ! WAIT_STEP=0.1 wait_until 30 group_leader_gone "$server_pid"; then
 		echo "the server does not end"
 		kill -KILL "$server_pid"
 	fi

@@ -17,6 +17,8 @@ perftest() {
 	# With -R and -z both sides connect through the connection manager.
 	case " $* " in *" -R "*|*" -z "*) how=cm ;; esac
 	common=(-d "$DEVICE" -x 1 -F -p "$port" "$@")
+	# A guest has one processor here, and its host may stop that for longer than perftest's own timeout.
+	in_one_guest || common+=(-u 20)
 	pair $how "$port" "$program" "${common[@]}" -- "$program" "${common[@]}" "$SERVER" || return
 	case $expected in
 	*" sizes") expect_sizes "${expected% sizes}" ;;

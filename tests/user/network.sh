@@ -17,7 +17,7 @@ far_and_near() {
 	ip netns add w-far && ip netns attach w-near 1 &&
 		ip link add w-near mtu 4200 type veth peer name w-far mtu 4200 netns w-far &&
 		card w-near w-near 1 && card w-far w-far 2 &&
-		wait_until 5 gid_ready w-near && wait_until 5 gid_ready w-far && wait_until 20 resolved 10.89.0.2
+		wait_until 30 gid_ready w-near && wait_until 30 gid_ready w-far && wait_until 20 resolved 10.89.0.2
 }
 
 # need_far_and_near: modules and both devices, which programs of tests/user find
@@ -191,7 +191,7 @@ far_behind_slow_link() {
 		ip -n w-link link add router type bridge && ip -n w-link link set router up &&
 		slow_port near && slow_port far && segmentation off &&
 		card w-near w-near 1 && card w-far w-far 2 &&
-		wait_until 5 gid_ready w-near && wait_until 5 gid_ready w-far && wait_until 20 resolved 10.89.0.2 || return 1
+		wait_until 30 gid_ready w-near && wait_until 30 gid_ready w-far && wait_until 20 resolved 10.89.0.2 || return 1
 	export UNIV_TEST_DEVICE=w-near UNIV_TEST_PEER=w-far
 }
 

@@ -109,7 +109,7 @@ setup_device() {
 		ip link set "$dev" up || return
 	fi
 	rdma link add "$name" type "$UNIV_LINK" netdev "$dev" || return
-	wait_until 5 gid_ready "$name" || { note "$name: GID 1 is not an IPv4 address"; return 1; }
+	wait_until 30 gid_ready "$name" || { note "$name: GID 1 is not an IPv4 address"; return 1; }
 }
 
 # setup_card DEVICE IPV4 IPV6: creates a device over the card that connects this guest to others. The IPv4 address is
@@ -117,7 +117,7 @@ setup_device() {
 # waited while the other guest had no processor, and unreliable connections do not repeat them.
 setup_card() {
 	modprobe virtio_net || return
-	wait_until 5 test -e /sys/class/net/eth0 || return
+	wait_until 30 test -e /sys/class/net/eth0 || return
 	ip addr add "$2/24" dev eth0 &&
 		ip -6 addr add "$3/64" dev eth0 nodad &&
 		ip link set eth0 up &&

@@ -50,7 +50,7 @@ static void tear_down(void)
 static void wait_for_error_state(void)
 {
 	struct univ_qp_query q = { .handle = env.qp.handle, .attr_mask = IBV_QP_STATE };
-	uint64_t end = deadline_ms(2000);
+	uint64_t end = deadline_ms(WC_TIMEOUT);
 
 	do {
 		NEED_OK(raw_call(env.fd, UNIV_QP_QUERY, &q));

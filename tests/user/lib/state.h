@@ -138,7 +138,7 @@ static MAYBE_UNUSED enum ibv_qp_state qp_state_now(struct ibv_qp *qp)
  */
 static MAYBE_UNUSED enum ibv_qp_state qp_state_after_error(struct ibv_qp *qp)
 {
-	uint64_t end = deadline_ms(2000 * test_slowness());
+	uint64_t end = deadline_ms(WC_TIMEOUT);
 	enum ibv_qp_state state;
 
 	do

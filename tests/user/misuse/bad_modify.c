@@ -122,7 +122,7 @@ static void good_values(struct ibv_qp_attr *a, enum ibv_qp_state from, enum ibv_
 /* rdma_rxe refuses to leave SQD before its send queue has drained, which takes a moment. */
 static int reset(struct ibv_qp *qp)
 {
-	uint64_t end = deadline_ms(2000);
+	uint64_t end = deadline_ms(WC_TIMEOUT);
 	int err;
 
 	do {

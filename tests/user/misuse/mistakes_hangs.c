@@ -265,7 +265,7 @@ static void interrupted(void)
 	struct pair p;
 
 	waiter_open(&w, &p, 0);
-	if (!CHECK(set_within(&w.back, 5000 * test_slowness()), "the signal was swallowed"))
+	if (!CHECK(set_within(&w.back, WC_TIMEOUT), "the signal was swallowed"))
 		pthread_kill(w.thread, SIGUSR1);
 	pthread_join(w.thread, NULL);
 	CHECK(w.ret == -1 && w.err == EINTR, "gave %d and %s", w.ret, err_name(w.err));
@@ -467,7 +467,7 @@ static void nobody_reads(void)
 	CHECK(!poller_is_back, "the line found room");
 	pthread_cancel(first);
 	pthread_create(&second, NULL, poll_stuck, NULL);
-	for (uint64_t end = deadline_ms(5000); !poller_is_back && now_ns() < end;)
+	for (uint64_t end = deadline_ms(WC_TIMEOUT); !poller_is_back && now_ns() < end;)
 		sleep_ms(10);
 	CHECK(poller_is_back, "a thread that polls waits for one that prints");
 	stderr_go();
@@ -519,7 +519,7 @@ static pthread_t not_held_up(void *(*run)(void *), void *arg)
 
 	done = 0;
 	pthread_create(&thread, NULL, run, arg);
-	CHECK(set_within(&done, 5000 * test_slowness()), "held up by a thread that prints");
+	CHECK(set_within(&done, WC_TIMEOUT), "held up by a thread that prints");
 	return thread;
 }
 

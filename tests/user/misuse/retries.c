@@ -93,7 +93,7 @@ static void for_ever(bool nobody, bool shared)
 	sleep_ms(100);
 	start = now_ns();
 	CHECK_ERR(ibv_destroy_qp(p.qp[0]), 0);
-	CHECK(now_ns() - start < 3000000000ull * test_slowness(), "destroy_qp took %" PRIu64 " ms",
+	CHECK(now_ns() - start < 20000000000ull * test_slowness(), "destroy_qp took %" PRIu64 " ms",
 	      (now_ns() - start) / 1000000);
 	p.qp[0] = NULL;
 	pair_close(&p);

@@ -308,7 +308,7 @@ static void destroyed(void)
 		start = now_ns();
 		CHECK_ERR(ibv_destroy_qp(victim->qp), 0);
 		victim->qp = NULL;
-		CHECK(now_ns() - start < 3000000000ull * test_slowness(), "destroy_qp took %" PRIu64 " ms",
+		CHECK(now_ns() - start < 20000000000ull * test_slowness(), "destroy_qp took %" PRIu64 " ms",
 		      (now_ns() - start) / 1000000);
 		link_close(&l);
 	}

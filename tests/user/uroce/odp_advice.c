@@ -23,7 +23,7 @@ static int advise(const struct pair *p, const struct odp *o, enum ibv_advise_mr_
 
 static void prefetched(void)
 {
-	uint64_t before;
+	uint64_t before, end;
 	struct odp a, b;
 	struct pair p;
 
@@ -34,7 +34,8 @@ static void prefetched(void)
 			 IBV_ADVISE_MR_FLAG_FLUSH), 0);
 	CHECK(!present(&a), "pages were faulted in");
 	CHECK_ERR(advise(&p, &a, IBV_ADVISE_MR_ADVICE_PREFETCH, 0), 0);
-	for (int i = 0; i < 1000 && !present(&a); i++)
+	end = deadline_ms(WC_TIMEOUT);
+	while (!present(&a) && now_ns() < end)
 		sleep_ms(1);
 	CHECK(present(&a), "nothing was faulted in");
 	CHECK_ERR(advise(&p, &a, IBV_ADVISE_MR_ADVICE_PREFETCH, IBV_ADVISE_MR_FLAG_FLUSH), 0);

@@ -172,7 +172,7 @@ static void queries(void)
 	want_pkey(dev.ctx, 0, 0xffff);
 	NEED(!table(TABLE), "uroce-fault");
 	pfd.fd = dev.ctx->async_fd;
-	NEED(poll(&pfd, 1, 3000) == 1 && !ibv_get_async_event(dev.ctx, &event), "no event");
+	NEED(poll(&pfd, 1, WC_TIMEOUT) == 1 && !ibv_get_async_event(dev.ctx, &event), "no event");
 	CHECK(event.event_type == IBV_EVENT_PKEY_CHANGE, "event %d", event.event_type);
 	ibv_ack_async_event(&event);
 	want_pkey(dev.ctx, 0, 0xffff);

@@ -60,7 +60,7 @@ static void channel_nonblocking(void)
 	CHECK_ERR(ibv_req_notify_cq(p.cq[0], 0), 0);
 	CHECK(!readable(p.ch->fd, 50), "armed, nothing completed, yet readable");
 	CHECK_ERR(post_rdma(&p, 0, 1, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
-	CHECK(readable(p.ch->fd, 5000), "no event in 5 s");
+	CHECK(readable(p.ch->fd, WC_TIMEOUT), "no event");
 	want_event(&p, p.cq[0]);
 	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
 	CHECK(!readable(p.ch->fd, 20), "a second event for one arming");
@@ -112,7 +112,7 @@ static void arm_then_poll(void)
 		CHECK_ERR(ibv_req_notify_cq(p.cq[0], 0), 0);
 		if (ibv_poll_cq(p.cq[0], 1, &wc) == 1)
 			continue;
-		if (!CHECK(readable(p.ch->fd, 5000), "round %d slept through", k))
+		if (!CHECK(readable(p.ch->fd, WC_TIMEOUT), "round %d slept through", k))
 			break;
 		want_event(&p, p.cq[0]);
 		WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
@@ -144,7 +144,7 @@ static void solicited_only(void)
 		CHECK_ERR(ibv_req_notify_cq(p.cq[1], 1), 0);
 	}
 	CHECK_ERR(post_send_at(&p, 0, 2, 0, 8, IBV_SEND_SIGNALED | IBV_SEND_SOLICITED), 0);
-	CHECK(readable(p.ch->fd, 5000), "no event for a solicited message");
+	CHECK(readable(p.ch->fd, WC_TIMEOUT), "no event for a solicited message");
 	want_event(&p, p.cq[1]);
 	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
 	for (int k = 0; k < 2; k++)
@@ -193,7 +193,7 @@ static void solicited_in_chain(void)
 		send_chain(&p, k);
 		drain_chain(&p);
 		if (k >= 0) {
-			CHECK(readable(p.ch->fd, 5000), "no event for message %d", k);
+			CHECK(readable(p.ch->fd, WC_TIMEOUT), "no event for message %d", k);
 			want_event(&p, p.cq[1]);
 		} else if (readable(p.ch->fd, 100)) {
 			CHECK(why_known() && !on_uroce(), "an event for unsolicited messages");
@@ -216,7 +216,7 @@ static void stronger_arming_stays(void)
 	CHECK_ERR(ibv_req_notify_cq(p.cq[1], 0), 0);
 	CHECK_ERR(ibv_req_notify_cq(p.cq[1], 1), 0);
 	CHECK_ERR(post_send_at(&p, 0, 1, 0, 8, IBV_SEND_SIGNALED), 0);
-	CHECK(readable(p.ch->fd, 5000), "no event for an unsolicited message");
+	CHECK(readable(p.ch->fd, WC_TIMEOUT), "no event for an unsolicited message");
 	want_event(&p, p.cq[1]);
 	for (int k = 0; k < 2; k++)
 		WANT_WC(p.cq[k], &wc, IBV_WC_SUCCESS);
@@ -234,7 +234,7 @@ static void solicited_error(void)
 	CHECK_ERR(post_recv_at(&p, 1, 7, 0, 64), 0);
 	CHECK_ERR(ibv_req_notify_cq(p.cq[1], 1), 0);
 	CHECK_ERR(qp_to_state(p.qp[1], IBV_QPS_ERR), 0);
-	CHECK(readable(p.ch->fd, 5000), "no event for a flushed receive");
+	CHECK(readable(p.ch->fd, WC_TIMEOUT), "no event for a flushed receive");
 	want_event(&p, p.cq[1]);
 	WANT_WC(p.cq[1], &wc, IBV_WC_WR_FLUSH_ERR);
 	CHECK(wc.wr_id == 7, "wr_id %" PRIu64, wc.wr_id);

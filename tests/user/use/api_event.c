@@ -40,7 +40,7 @@ static void established(void)
 	CHECK_ERR(post_send_at(&p, 0, 2, 0, 8, IBV_SEND_SIGNALED), 0);
 	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
 	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
-	if (event_waits(p.dev.ctx, on_uroce() ? 5000 : 200)) {
+	if (event_waits(p.dev.ctx, on_uroce() ? WC_TIMEOUT : 200)) {
 		NEED_OK(ibv_get_async_event(p.dev.ctx, &event));
 		CHECK(event.event_type == IBV_EVENT_COMM_EST && event.element.qp == p.qp[1],
 		      "event %d", event.event_type);
@@ -56,7 +56,7 @@ static void want_last_request(struct pair *p, struct ibv_qp *qp)
 {
 	struct ibv_async_event event;
 
-	if (!event_waits(p->dev.ctx, on_uroce() ? 5000 : 200)) {
+	if (!event_waits(p->dev.ctx, on_uroce() ? WC_TIMEOUT : 200)) {
 		CHECK(!on_uroce(), "no event of the last request");
 		return;
 	}
@@ -175,7 +175,7 @@ static void want_sigio(int fd)
 
 static bool sigio_came(void)
 {
-	uint64_t end = deadline_ms(5000);
+	uint64_t end = deadline_ms(WC_TIMEOUT);
 
 	while (!__atomic_load_n(&signals, __ATOMIC_RELAXED) && now_ns() < end)
 		sleep_ms(5);

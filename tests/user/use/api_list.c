@@ -115,7 +115,7 @@ static void opened_meanwhile(void)
 	NEED(devices && devices[0], "no device");
 	asking = ask_and_wait();
 	pthread_create(&opening, NULL, reopen, NULL);
-	CHECK(set_within(&reopened, 5000 * test_slowness()), "waits for the other thread");
+	CHECK(set_within(&reopened, WC_TIMEOUT), "waits for the other thread");
 	__atomic_store_n(&holding, 0, __ATOMIC_RELEASE);
 	pthread_join(asking, NULL);
 	pthread_join(opening, NULL);
@@ -135,7 +135,7 @@ static void cancelled(void)
 	__atomic_store_n(&holding, 0, __ATOMIC_RELEASE);
 	pthread_join(asking, NULL);
 	pthread_create(&next, NULL, list_once, &listed);
-	NEED(set_within(&listed, 5000 * test_slowness()), "no list afterwards");
+	NEED(set_within(&listed, WC_TIMEOUT), "no list afterwards");
 	pthread_join(next, NULL);
 }
 

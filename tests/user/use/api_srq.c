@@ -116,7 +116,7 @@ static void limit_event(void)
 	CHECK_ERR(post_send_at(&p, 0, 4, 0, 8, IBV_SEND_SIGNALED), 0);
 	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
 	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
-	if (CHECK(async_event(p.dev.ctx, &event, 3000), "no limit event")) {
+	if (CHECK(async_event(p.dev.ctx, &event, WC_TIMEOUT), "no limit event")) {
 		CHECK(event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED &&
 		      event.element.srq == p.srq, "event %d (%s)", event.event_type,
 		      ibv_event_type_str(event.event_type));

@@ -94,7 +94,7 @@ static void keeps_receives(void)
 static void drain(struct ibv_qp *qp)
 {
 	struct ibv_qp_init_attr init;
-	uint64_t end = deadline_ms(5000);
+	uint64_t end = deadline_ms(WC_TIMEOUT);
 	struct ibv_qp_attr attr;
 
 	NEED_OK(qp_to_state(qp, IBV_QPS_SQD));

@@ -142,7 +142,7 @@ static void with_limit(void)
 	take(&p, &first, 40);
 	CHECK(!poll(&pfd, 1, 50), "an event before the limit is passed");
 	take(&p, &first, 1);
-	NEED(poll(&pfd, 1, 3000) == 1 && !ibv_get_async_event(p.dev.ctx, &event), "no limit event");
+	NEED(poll(&pfd, 1, WC_TIMEOUT) == 1 && !ibv_get_async_event(p.dev.ctx, &event), "no limit event");
 	CHECK(event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED && event.element.srq == p.srq,
 	      "event %d", event.event_type);
 	ibv_ack_async_event(&event);

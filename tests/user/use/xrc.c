@@ -249,7 +249,7 @@ static void limit(void)
 		does(&x, IBV_WR_SEND, x.srqn[1], 0, 10, IBV_WC_SUCCESS);
 		WANT_WC(x.rcq[1], &wc, IBV_WC_SUCCESS);
 	}
-	CHECK(poll(&p, 1, 5000) == 1, "no event");
+	CHECK(poll(&p, 1, WC_TIMEOUT) == 1, "no event");
 	CHECK_ERR(ibv_get_async_event(x.dev.ctx, &event), 0);
 	CHECK(event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED && event.element.srq == x.srq[1],
 	      "event %d", event.event_type);
