@@ -30,8 +30,9 @@ KDIR ?= /lib/modules/$(shell . ./tests/vm/kernel.sh && pick_release)/build
 RELEASE = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h)
 moddir ?= /lib/modules/$(RELEASE)/extra
 
-# Line numbers for backtraces, and no types: with Debian's -g a module is 28 times as large, and a guest loads it slower
-export KCFLAGS ?= -g1
+# Line numbers for backtraces, and no types: with Debian's -g a module is 28 times as large, and a guest loads it slower.
+# Not exported, since a stage also builds a kernel, which takes it from the environment.
+KCFLAGS ?= -g1
 
 O := $(CURDIR)/build/user
 # Variables with which scripts build for and boot the same kernel
@@ -43,7 +44,7 @@ all: modules user
 
 modules:
 	@echo 'modules for $(RELEASE)$(if $(findstring -rt-,$(RELEASE)), (PREEMPT_RT)); KDIR= chooses another kernel'
-	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
+	$(MAKE) -C $(KDIR) M=$(CURDIR) KCFLAGS='$(KCFLAGS)' modules
 
 user:
 	$(MAKE) -C user O=$(O)
@@ -54,7 +55,7 @@ test-programs: user
 	$(MAKE) -C tests/user
 	$(MAKE) -C tests/fuzz
 	$(MAKE) -C tests/programs
-	$(MAKE) -C $(KDIR) M=$(CURDIR)/tests/unknown modules
+	$(MAKE) -C $(KDIR) M=$(CURDIR)/tests/unknown KCFLAGS='$(KCFLAGS)' modules
 
 install: install-modules install-user
 
