@@ -66,8 +66,10 @@ static int change_begin(struct change *c)
 	if (ret)
 		return ret;
 	thread = kthread_run(change_memory, c, "univ-change");
-	if (IS_ERR(thread))
+	if (IS_ERR(thread)) {
+		mmu_interval_notifier_remove(&c->notifier);
 		return PTR_ERR(thread);
+	}
 	wait_for_completion(&c->begun);
 	return 0;
 }

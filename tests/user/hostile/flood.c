@@ -60,7 +60,7 @@ static void flood(struct raw_ring *ring, uint32_t which)
 	env.stop = true;
 	pthread_join(thread, NULL);
 	/* A kick without a bound would last as long as the flood. */
-	CHECK(longest < 5000000000ull * test_slowness(), "a kick took %" PRIu64 " ms", longest / 1000000);
+	CHECK(longest < 20000000000ull * test_slowness(), "a kick took %" PRIu64 " ms", longest / 1000000);
 }
 
 static void set_up(void)
@@ -106,4 +106,4 @@ static const struct test_case cases[] = {
 };
 
 /* A kick that does not end is killed with its process by the time limit. */
-TEST_MAIN("flood (adv28)", cases, 30)
+TEST_MAIN("flood (adv28)", cases, 60)

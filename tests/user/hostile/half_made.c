@@ -55,13 +55,15 @@ static bool only_good_events(unsigned int *events)
 	return true;
 }
 
-/* Repeat the creation, until *@met is not 0 if @met is given, and check the events meanwhile. */
+/* Repeat the creation, until *@met is not 0, or an event has come if @met is NULL, and check the events meanwhile. */
 static unsigned int make_in_vain(unsigned long cmd, void *page, const unsigned int *met)
 {
-	uint64_t end = deadline_ms(RACE_MS), last = deadline_ms(WC_TIMEOUT);
+	uint64_t end = deadline_ms(RACE_MS);
 	unsigned int events = 0;
 
-	while (now_ns() < end || (met && !__atomic_load_n(met, __ATOMIC_RELAXED) && now_ns() < last)) {
+	if (!met)
+		met = &events;
+	while (race_goes_on(end, __atomic_load_n(met, __ATOMIC_RELAXED))) {
 		if (!CHECK(ioctl(fd, cmd, page) && errno == EFAULT, "expected EFAULT, got %s",
 			   err_name(errno)))
 			break;

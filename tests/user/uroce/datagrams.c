@@ -359,7 +359,7 @@ static void silent(void)
 	}
 	NEED(!system(silence), "%s", silence);
 	end = deadline_ms(4000 * test_slowness());
-	for (n = 0; now_ns() < end; n++) {
+	for (n = 0; race_goes_on(end, n >= 20 && posted > 500); n++) {
 		flood(&sender, ah, &posted);
 		start = now_ns();
 		if (!exchange(&side[0], &side[1], live, n))
@@ -437,6 +437,7 @@ static void full(void)
 	struct ibv_qp *writer[WRITERS];
 	struct side side[2] = {};
 	struct ibv_ah *ah;
+	int slow = 0;
 
 	NEED(hold, "DATAGRAMS_HOLD is not set");
 	sides_open(side, init, SLOTS * SLOT);
@@ -452,8 +453,10 @@ static void full(void)
 
 			if (!leave(&side[0], &side[1], ah))
 				break;
-			CHECK(now_ns() - start < 1000000000ull * test_slowness(), "datagram %d took long", i);
+			slow += now_ns() - start > 1000000000ull * test_slowness();
 		}
+		/* As in silent(): a queue that the writers fill would delay each of them. */
+		CHECK(slow * 4 < 20, "%d of 20 datagrams took long", slow);
 		for (int i = 0; i < WRITERS; i++)
 			CHECK_ERR(ibv_destroy_qp(writer[i]), 0);
 	}

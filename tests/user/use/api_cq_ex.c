@@ -31,11 +31,13 @@ static void read_one_ex(struct ibv_cq_ex *cq, struct pair *p, uint64_t flags)
 static void poll_all_ex(struct ibv_cq_ex *cq, struct pair *p, uint64_t flags, int want)
 {
 	struct ibv_poll_cq_attr attr = { 0 };
-	uint64_t end = deadline_ms(5000);
+	uint64_t end = deadline_ms(WC_TIMEOUT);
 	int ret;
 
-	while (want > 0 && now_ns() < end) {
+	while (want > 0) {
 		ret = ibv_start_poll(cq, &attr);
+		if (ret == ENOENT && now_ns() > end)
+			break;
 		if (ret == ENOENT)
 			continue;
 		if (!CHECK(!ret, "start_poll: %s", err_name(ret)))
