@@ -84,6 +84,8 @@ static int target_finish(struct univ_qp *qp, struct univ_call *call,
 	goto put;
 
 release:
+	/* A handle that target_bound() closed may have got an event before. */
+	univ_channel_forget(call->ctx, &qp->events);
 	univ_object_release(&qp->obj);
 put:
 	univ_object_put(domain);

@@ -55,8 +55,11 @@ static bool only_good_events(unsigned int *events)
 	return true;
 }
 
-/* Repeat the creation, until *@met is not 0, or an event has come if @met is NULL, and check the events meanwhile. */
-static unsigned int make_in_vain(unsigned long cmd, void *page, const unsigned int *met)
+/*
+ * Repeat the creation, which fails with @err, until *@met is not 0, or an event has come if @met is NULL, and check the
+ * events meanwhile.
+ */
+static unsigned int make_in_vain(unsigned long cmd, void *arg, int err, const unsigned int *met)
 {
 	uint64_t end = deadline_ms(RACE_MS);
 	unsigned int events = 0;
@@ -64,7 +67,7 @@ static unsigned int make_in_vain(unsigned long cmd, void *page, const unsigned i
 	if (!met)
 		met = &events;
 	while (race_goes_on(end, __atomic_load_n(met, __ATOMIC_RELAXED))) {
-		if (!CHECK(ioctl(fd, cmd, page) && errno == EFAULT, "expected EFAULT, got %s",
+		if (!CHECK(ioctl(fd, cmd, arg) && errno == err, "expected %s, got %s", err_name(err),
 			   err_name(errno)))
 			break;
 		if (!only_good_events(&events))
@@ -115,7 +118,7 @@ static void srq_ring_spoilt(void)
 		.limit = 1, .cookie = NO_COOKIE }, sizeof(struct univ_srq_create));
 	spoilt = 0;
 	NEED(!pthread_create(&thread, NULL, spoil_ring, NULL), "pthread_create");
-	make_in_vain(UNIV_SRQ_CREATE, page, &spoilt);
+	make_in_vain(UNIV_SRQ_CREATE, page, EFAULT, &spoilt);
 	pthread_join(thread, NULL);
 	CHECK(spoilt, "no ring was found before its queue was undone");
 	munmap(page, PAGE);
@@ -141,32 +144,63 @@ static void *upset_target(void *unused)
 	return NULL;
 }
 
-static void target_upset(void)
+/* Creates the target, and sets *@open to what opens another handle of it. False without XRC. */
+static bool target_made(struct univ_qp_open *open)
 {
 	struct univ_xrcd_open xrcd = { .fd = -1, .oflags = O_CREAT };
 	struct univ_qp_create create = { .qp_type = IBV_QPT_XRC_RECV, .cookie = COOKIE };
-	struct univ_qp_open open = { .qp_type = IBV_QPT_XRC_RECV, .cookie = NO_COOKIE };
-	pthread_t thread;
-	void *page;
 
 	race_open();
 	if (!raw_offers(fd, UNIV_FEATURE_XRC)) {
 		close(fd);
 		printf("%s offers no XRC\n", dev_wanted());
-		return;
+		return false;
 	}
 	NEED_OK(raw_call(fd, UNIV_XRCD_OPEN, &xrcd));
 	create.xrcd = xrcd.handle;
 	NEED_OK(raw_call(fd, UNIV_QP_CREATE, &create));
 	target = create.handle;
-	open.xrcd = xrcd.handle;
-	open.qp_num = create.qp_num;
-	page = read_only(&open, sizeof(open));
+	*open = (struct univ_qp_open){ .qp_type = IBV_QPT_XRC_RECV, .cookie = NO_COOKIE,
+		.xrcd = xrcd.handle, .qp_num = create.qp_num };
+	open->hdr.size = sizeof(*open);
+	return true;
+}
+
+/* The handle is refused with @err each time while the queue pair fails. */
+static void refused_while_upset(struct univ_qp_open *open, int err)
+{
+	pthread_t thread;
+
 	NEED(!pthread_create(&thread, NULL, upset_target, NULL), "pthread_create");
-	CHECK(make_in_vain(UNIV_QP_OPEN, page, NULL), "the queue pair that exists has no event either");
+	CHECK(make_in_vain(UNIV_QP_OPEN, open, err, NULL), "the queue pair that exists has no event either");
 	pthread_join(thread, NULL);
-	munmap(page, PAGE);
 	close(fd);
+}
+
+static void target_upset(void)
+{
+	struct univ_qp_open open;
+	void *page;
+
+	if (!target_made(&open))
+		return;
+	page = read_only(&open, sizeof(open));
+	refused_while_upset(page, EFAULT);
+	munmap(page, PAGE);
+}
+
+/* Every handle of the target that may exist does, so the kernel closes another one that it has opened. */
+static void target_crowded(void)
+{
+	struct univ_qp_open open, more;
+
+	if (!target_made(&open))
+		return;
+	more = open;
+	more.cookie = COOKIE;
+	for (int i = 1; i < 4096; i++)
+		NEED_OK(raw_call(fd, UNIV_QP_OPEN, &more));
+	refused_while_upset(&open, ENOMEM);
 }
 
 /* ---- arguments ------------------------------------------------------------------- */
@@ -234,6 +268,7 @@ static void forked_argument(void)
 static const struct test_case cases[] = {
 	{ "srq_ring_spoilt", srq_ring_spoilt },
 	{ "target_upset", target_upset },
+	{ "target_crowded", target_crowded },
 	{ "forked_argument", forked_argument },
 };
 TEST_MAIN("half_made (adv05 adv09 adv16)", cases, 60)
