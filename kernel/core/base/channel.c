@@ -59,9 +59,9 @@ static int channel_close(struct inode *inode, struct file *file)
 	struct univ_channel *channel = file->private_data;
 	struct univ_context *ctx = channel->ctx;
 
-	spin_lock(&ctx->channels_lock);
+	mutex_lock(&ctx->channels_lock);
 	list_del(&channel->link);
-	spin_unlock(&ctx->channels_lock);
+	mutex_unlock(&ctx->channels_lock);
 	univ_channel_put(channel);
 	return 0;
 }
@@ -86,9 +86,9 @@ static struct univ_channel *channel_alloc(struct univ_context *ctx)
 	INIT_LIST_HEAD(&channel->listener);
 	univ_context_get(ctx);
 	channel->ctx = ctx;
-	spin_lock(&ctx->channels_lock);
+	mutex_lock(&ctx->channels_lock);
 	list_add(&channel->link, &ctx->channels);
-	spin_unlock(&ctx->channels_lock);
+	mutex_unlock(&ctx->channels_lock);
 	return channel;
 }
 
@@ -136,9 +136,9 @@ put_file:
 	fput(file);		/* closing the file puts the channel */
 	goto put_fd;
 unlink:
-	spin_lock(&call->ctx->channels_lock);
+	mutex_lock(&call->ctx->channels_lock);
 	list_del(&channel->link);
-	spin_unlock(&call->ctx->channels_lock);
+	mutex_unlock(&call->ctx->channels_lock);
 	univ_channel_put(channel);
 put_fd:
 	put_unused_fd(fd);
@@ -179,10 +179,12 @@ void univ_channel_kill_all(struct univ_context *ctx)
 {
 	struct univ_channel *channel;
 
-	spin_lock(&ctx->channels_lock);
-	list_for_each_entry(channel, &ctx->channels, link)
+	mutex_lock(&ctx->channels_lock);
+	list_for_each_entry(channel, &ctx->channels, link) {
 		univ_event_queue_kill(&channel->events);
-	spin_unlock(&ctx->channels_lock);
+		cond_resched();
+	}
+	mutex_unlock(&ctx->channels_lock);
 }
 
 /* ---- asynchronous events of a process that imports the device ------------ */
@@ -198,14 +200,14 @@ bool univ_channel_redirect(struct univ_channel *channel,
 	struct univ_context *ctx = channel->ctx;
 	bool free;
 
-	spin_lock(&ctx->channels_lock);
+	mutex_lock(&ctx->channels_lock);
 	free = source->cookie & UNIV_COOKIE_NO_ASYNC && !source->other;
 	if (free) {
 		kref_get(&channel->ref);
 		/* Pairs with the acquire in univ_event_raise(). */
 		smp_store_release(&source->other, &channel->events);
 	}
-	spin_unlock(&ctx->channels_lock);
+	mutex_unlock(&ctx->channels_lock);
 	return free;
 }
 

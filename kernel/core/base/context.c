@@ -42,7 +42,7 @@ struct univ_context *univ_context_alloc(struct univ_device *dev)
 	mutex_init(&ctx->doorbell_lock);
 	univ_event_queue_init(&ctx->events);
 	univ_event_source_init(&ctx->fatal, 0, 0);
-	spin_lock_init(&ctx->channels_lock);
+	mutex_init(&ctx->channels_lock);
 	INIT_LIST_HEAD(&ctx->channels);
 	INIT_LIST_HEAD(&ctx->listeners);
 	INIT_LIST_HEAD(&ctx->link);

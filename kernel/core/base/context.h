@@ -131,7 +131,7 @@ struct univ_context {
 	struct univ_event_source fatal;
 	struct univ_event_source *ports; /* one for each of dev->num_ports */
 
-	spinlock_t channels_lock;	/* channels */
+	struct mutex channels_lock;	/* channels */
 	struct list_head channels;
 	struct list_head listeners;	/* dev->events_lock */
 	u32 listening;			/* entries of it; dev->events_lock */

@@ -7,6 +7,24 @@
 #include "univerbs.h"
 
 /*
+ * A process may have thousands of channels that each signal a group of
+ * thousands of processes. One worker at a time sends these signals, in a
+ * workqueue of our own: in one of the kernel's they would delay other work.
+ */
+static struct workqueue_struct *sigio_wq;
+
+int univ_event_init(void)
+{
+	sigio_wq = alloc_ordered_workqueue("univerbs_sigio", 0);
+	return sigio_wq ? 0 : -ENOMEM;
+}
+
+void univ_event_exit(void)
+{
+	destroy_workqueue(sigio_wq);
+}
+
+/*
  * The signal is sent by a worker. Before 6.1.176 the kernel takes tasklist_lock
  * to signal a process group, and other code holds that lock with interrupts on.
  * The caller that raises an event may hold a lock, of the core or of a driver,
@@ -17,7 +35,14 @@ static void event_sigio(struct work_struct *work)
 	struct univ_event_queue *queue =
 		container_of(work, struct univ_event_queue, sigio);
 
-	kill_fasync(&queue->fasync, SIGIO, POLL_IN);
+	kill_fasync(&queue->fasync, SIGIO,
+		    READ_ONCE(queue->dead) ? POLL_HUP : POLL_IN);
+}
+
+static void event_signal(struct univ_event_queue *queue)
+{
+	if (READ_ONCE(queue->fasync))
+		queue_work(sigio_wq, &queue->sigio);
 }
 
 void univ_event_queue_init(struct univ_event_queue *queue)
@@ -50,8 +75,7 @@ static void event_ready(struct univ_event_queue *queue,
 static void event_wake(struct univ_event_queue *queue)
 {
 	wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
-	if (READ_ONCE(queue->fasync))
-		schedule_work(&queue->sigio);
+	event_signal(queue);
 }
 
 /* Takes the event at @index out of the pending ones. */
@@ -130,10 +154,10 @@ void univ_event_queue_kill(struct univ_event_queue *queue)
 	unsigned long flags;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	queue->dead = true;
+	WRITE_ONCE(queue->dead, true);
 	spin_unlock_irqrestore(&queue->lock, flags);
 	wake_up_poll(&queue->wait, EPOLLIN | EPOLLERR | EPOLLHUP);
-	kill_fasync(&queue->fasync, SIGIO, POLL_HUP);
+	event_signal(queue);
 }
 
 /* No file and no source is left. Context: may sleep. */

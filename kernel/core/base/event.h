@@ -57,6 +57,8 @@ struct univ_event_source {
 	u64 cookie;
 };
 
+int univ_event_init(void);
+void univ_event_exit(void);
 void univ_event_queue_init(struct univ_event_queue *queue);
 void univ_event_queue_kill(struct univ_event_queue *queue);
 void univ_event_queue_destroy(struct univ_event_queue *queue);

@@ -17,12 +17,21 @@ static int __init univ_init(void)
 {
 	int ret;
 
-	ret = univ_chardev_init();
+	ret = univ_event_init();
 	if (ret)
 		return ret;
+	ret = univ_chardev_init();
+	if (ret)
+		goto event_exit;
 	ret = univ_client_register();
 	if (ret)
-		univ_chardev_exit();
+		goto chardev_exit;
+	return 0;
+
+chardev_exit:
+	univ_chardev_exit();
+event_exit:
+	univ_event_exit();
 	return ret;
 }
 
@@ -30,6 +39,7 @@ static void __exit univ_exit(void)
 {
 	univ_client_unregister();
 	univ_chardev_exit();
+	univ_event_exit();
 }
 
 module_init(univ_init);
