@@ -114,6 +114,47 @@ static int client_show(struct ib_device *ib, struct univ_device *dev)
 	return 0;
 }
 
+/* Returns a context that is still attached, with a reference, or NULL. */
+static struct univ_context *client_next_context(struct univ_device *dev)
+{
+	struct univ_context *ctx;
+
+	mutex_lock(&dev->lock);
+	ctx = list_first_entry_or_null(&dev->contexts, struct univ_context,
+				       link);
+	if (ctx) {
+		mutex_lock(&dev->events_lock);
+		list_del_init(&ctx->link);
+		mutex_unlock(&dev->events_lock);
+		univ_context_get(ctx);
+	}
+	mutex_unlock(&dev->lock);
+	return ctx;
+}
+
+/*
+ * The device has no node any more. On return no object is on it, and none will
+ * be.
+ */
+static void client_end(struct univ_device *dev)
+{
+	struct univ_context *ctx;
+
+	mutex_lock(&dev->lock);
+	/*
+	 * Calls read it without the lock: those that wait give up, and no
+	 * further ones begin.
+	 */
+	WRITE_ONCE(dev->dead, true);
+	mutex_unlock(&dev->lock);
+
+	while ((ctx = client_next_context(dev))) {
+		univ_context_kill(ctx, true);
+		univ_context_put(ctx);
+	}
+	put_device(&dev->dev);
+}
+
 /*
  * A driver that has called univ_queue_register() serves its device itself. The
  * pump serves all other devices.
@@ -141,27 +182,13 @@ static int client_add(struct ib_device *ib)
 		ret = univ_pump_add(dev, driver);
 	if (!ret)
 		ret = client_show(ib, dev);
+	/*
+	 * An inode with the number of a former device may have been opened
+	 * before the registration of the node failed.
+	 */
 	if (ret)
-		put_device(&dev->dev);
+		client_end(dev);
 	return ret;
-}
-
-/* Returns a context that is still attached, with a reference, or NULL. */
-static struct univ_context *client_next_context(struct univ_device *dev)
-{
-	struct univ_context *ctx;
-
-	mutex_lock(&dev->lock);
-	ctx = list_first_entry_or_null(&dev->contexts, struct univ_context,
-				       link);
-	if (ctx) {
-		mutex_lock(&dev->events_lock);
-		list_del_init(&ctx->link);
-		mutex_unlock(&dev->events_lock);
-		univ_context_get(ctx);
-	}
-	mutex_unlock(&dev->lock);
-	return ctx;
 }
 
 /*
@@ -175,25 +202,12 @@ static struct univ_context *client_next_context(struct univ_device *dev)
 static void client_remove(struct ib_device *ib, void *client_data)
 {
 	struct univ_device *dev = client_data;
-	struct univ_context *ctx;
 
 	if (client_data == &client_refused)
 		return;
 	ib_unregister_event_handler(&dev->event_handler);
 	univ_chardev_remove(dev);
-	mutex_lock(&dev->lock);
-	/*
-	 * Calls read it without the lock: those that wait give up, and no
-	 * further ones begin.
-	 */
-	WRITE_ONCE(dev->dead, true);
-	mutex_unlock(&dev->lock);
-
-	while ((ctx = client_next_context(dev))) {
-		univ_context_kill(ctx, true);
-		univ_context_put(ctx);
-	}
-	put_device(&dev->dev);
+	client_end(dev);
 }
 
 int univ_client_register(void)
