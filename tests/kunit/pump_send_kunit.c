@@ -255,8 +255,9 @@ static void refused_between(struct kunit *test, bool by_device)
 	pump_send_next(p, 3);
 	KUNIT_EXPECT_EQ(test, pump_send_kick(p), 0);
 	flush_delayed_work(&p->qp->pump->error_work);
-	KUNIT_EXPECT_EQ(test, p->mock->num_sends, first + 3);
-	for (i = 0; i < 3; i++)
+	/* One more request follows those whose signal the refused one had. */
+	KUNIT_EXPECT_EQ(test, p->mock->num_sends, first + 3 + by_device);
+	for (i = 0; i < 3 + by_device; i++)
 		pump_send_complete(p, first + i, IB_WC_WR_FLUSH_ERR);
 	for (i = 0; i < 4; i++) {
 		cqe = pump_poll(p);
@@ -283,6 +284,59 @@ static void pump_send_refused_by_device_between(struct kunit *test)
 	refused_between(test, true);
 }
 
+/*
+ * The device refuses the last request of a batch, which has the signal of all of them,
+ * and has executed the others before the error state.
+ */
+static void pump_send_refused_after_success(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	struct univ_cqe *cqe;
+
+	pump_send_next(p, 0);
+	pump_send_next(p, 1);
+	pump_send_next(p, 2);
+	mock_fail(p->mock, MOCK_POST_SEND, 3, -EINVAL);
+	KUNIT_EXPECT_EQ(test, pump_send_kick(p), 0);
+	flush_delayed_work(&p->qp->pump->error_work);
+	KUNIT_ASSERT_EQ(test, p->mock->num_sends, 3);
+	KUNIT_EXPECT_FALSE(test, p->mock->sends[1].flags & IB_SEND_SIGNALED);
+	pump_send_complete(p, 2, IB_WC_WR_FLUSH_ERR);
+	cqe = pump_poll(p);
+	KUNIT_ASSERT_NOT_NULL(test, cqe);
+	KUNIT_EXPECT_EQ(test, cqe->wr_id, 2);
+	KUNIT_EXPECT_EQ(test, cqe->status, IB_WC_LOC_QP_OP_ERR);
+	pump_expect_cqe(test, p, 0, IB_WC_SUCCESS);
+	pump_expect_cqe(test, p, 1, IB_WC_SUCCESS);
+	pump_expect_no_cqe(test, p);
+	KUNIT_EXPECT_EQ(test, p->qp->rings.send.head->kernel.index, 3);
+}
+
+/*
+ * The device is full at the last request of a batch, again and again. Each time the next
+ * request that it takes keeps the signal for those before it.
+ */
+static void pump_send_owed_is_paid(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	u32 i, run = 0;
+
+	for (i = 0; i < 14; i++)
+		pump_send_next(p, i);
+	p->mock->send_room = 3;
+	KUNIT_EXPECT_EQ(test, pump_send_kick(p), 0);
+	for (i = 0; i < 4; i++) {
+		p->mock->send_room = 3;
+		mod_delayed_work(system_wq, &p->qp->pump->retry_work, 0);
+		flush_delayed_work(&p->qp->pump->retry_work);
+	}
+	KUNIT_ASSERT_EQ(test, p->mock->num_sends, 14);
+	for (i = 0; i < 14; i++) {
+		run = p->mock->sends[i].flags & IB_SEND_SIGNALED ? 0 : run + 1;
+		KUNIT_EXPECT_LT_MSG(test, run, 6, "request %u", i);
+	}
+}
+
 /* The device fails at each request of a long run in turn. */
 static void pump_send_fails_at_each(struct kunit *test)
 {
@@ -296,8 +350,11 @@ static void pump_send_fails_at_each(struct kunit *test)
 			pump_send_next(p, i);
 		KUNIT_EXPECT_EQ(test, pump_send_kick(p), 0);
 		flush_delayed_work(&p->qp->pump->error_work);
-		/* All other requests reach the device, the later ones in the error state. */
-		KUNIT_EXPECT_EQ_MSG(test, p->mock->num_sends, 11, "at %u", at);
+		/*
+		 * All other requests reach the device, the later ones in the error state. One
+		 * more follows those that may have lost their signal.
+		 */
+		KUNIT_EXPECT_EQ_MSG(test, p->mock->num_sends, at == 1 ? 11 : 12, "at %u", at);
 		KUNIT_EXPECT_EQ(test, p->qp->pump->sq.fed, 12);
 		KUNIT_EXPECT_EQ(test, p->qp->state, IB_QPS_ERR);
 	}
@@ -499,6 +556,8 @@ static struct kunit_case pump_send_cases[] = {
 	KUNIT_CASE(pump_send_refused_by_us_between),
 	KUNIT_CASE(pump_send_refused_by_device_between),
 	KUNIT_CASE(pump_send_fails_at_each),
+	KUNIT_CASE(pump_send_refused_after_success),
+	KUNIT_CASE(pump_send_owed_is_paid),
 	KUNIT_CASE(pump_send_refused_nameless),
 	KUNIT_CASE(pump_send_device_full),
 	KUNIT_CASE(pump_send_tail_lies),

@@ -139,7 +139,7 @@ static void comp_send_one(struct univ_cq *cq, struct pump_qp *qp, u32 index,
 	struct univ_cqe *cqe;
 
 	comp_send_retire(sq, index);
-	if (status == IB_WC_SUCCESS && !record.signaled)
+	if (record.refused || (status == IB_WC_SUCCESS && !record.signaled))
 		return;
 	cqe = univ_cq_reserve(cq);
 	if (!cqe)
@@ -374,7 +374,7 @@ void univ_pump_comp_quiesce(struct univ_cq *core)
 {
 	struct univ_context *ctx = core->obj.ctx;
 
-	if (!ctx->dev->pump->frees_under_tasklet || !core->pump->used ||
+	if (!ctx->dev->pump->frees_under_tasklet || !READ_ONCE(core->pump->used) ||
 	    ctx->quiesced)
 		return;
 	comp_pass_tasklets();
@@ -500,7 +500,7 @@ void univ_pump_refuse_send(struct pump_qp *qp, u32 index, u64 wr_id, u8 status,
 	unsigned long flags;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	qp->records[index & (sq->ring.count - 1)].signaled = false;
+	qp->records[index & (sq->ring.count - 1)].refused = true;
 	if (sq->retired == index)
 		comp_send_retire(sq, index);
 	comp_fail(cq, qp, wr_id, status, IB_WC_SEND, reason);

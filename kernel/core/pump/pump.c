@@ -54,7 +54,6 @@ static void qp_error_work(struct work_struct *work)
 	struct pump_qp *qp =
 		container_of(work, struct pump_qp, error_work.work);
 	struct univ_qp *core = qp->core;
-	unsigned long flags;
 
 	if (!mutex_trylock(&core->mutex)) {
 		qp_queue_error(qp, QP_ERROR_RETRY);
@@ -63,11 +62,9 @@ static void qp_error_work(struct work_struct *work)
 	if (!core->dying && core->state != IB_QPS_RESET &&
 	    READ_ONCE(qp->failed))
 		qp_to_error(core);
+	univ_send_queue_mend(qp);
 	mutex_unlock(&core->mutex);
 
-	spin_lock_irqsave(&qp->sq.feed.lock, flags);
-	qp->sq.broken = false;
-	spin_unlock_irqrestore(&qp->sq.feed.lock, flags);
 	qp_feed(qp);
 }
 

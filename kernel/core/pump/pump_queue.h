@@ -44,12 +44,14 @@
  * @length: bytes
  * @opcode: enum ib_wc_opcode of the completion
  * @signaled: the process wants a completion if the request succeeds
+ * @refused: the device does not have it, and the process was told
  */
 struct univ_send_record {
 	u64 wr_id;
 	u32 length;
 	u8 opcode;
 	bool signaled;
+	bool refused;
 };
 
 /**
@@ -127,7 +129,8 @@ struct pump_device {
  * @soon: an interrupt of our own, which takes completions
  * @later: a worker, which goes on where @soon has done enough
  *
- * The rest is protected by the lock of @core:
+ * The rest is written under the lock of @core. @used and @partner are also read
+ * without it:
  * @used: the device has completed something
  * @partner: the send completion queue of the queue pair that received last, if
  *	it is another queue on the same channel; NULL otherwise
@@ -233,6 +236,7 @@ void univ_send_queue_init(struct univ_send_queue *sq,
 			  const struct univ_ring *ring, bool sig_all);
 void univ_send_queue_feed(struct univ_send_queue *sq);
 void univ_send_queue_reset(struct pump_qp *qp);
+void univ_send_queue_mend(struct pump_qp *qp);
 
 /* recv.c */
 void univ_recv_queue_init(struct univ_recv_queue *rq,

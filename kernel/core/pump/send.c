@@ -41,6 +41,7 @@ struct send_batch {
 	u32 count;
 	u32 sges;
 	u32 ahs;
+	bool paid;		/* the first request has an owed signal */
 };
 
 #define OP(op) BIT(UNIV_WR_##op)
@@ -245,8 +246,11 @@ static bool send_signal(struct univ_send_queue *sq, struct send_batch *batch,
 	bool signal = record->signaled || sq->owed;
 	struct ib_send_wr *prev;
 
+	/* The request that pays keeps its signal. */
+	batch->paid |= sq->owed;
 	sq->owed = false;
-	if (!batch->count || !one_sided || record->length > SEND_COALESCE)
+	if (batch->count <= batch->paid || !one_sided ||
+	    record->length > SEND_COALESCE)
 		return signal;
 	prev = &batch->wr[batch->count - 1].send;
 	if (!(prev->send_flags & IB_SEND_SIGNALED))
@@ -295,6 +299,7 @@ static u16 send_add(struct pump_qp *qp, struct send_batch *batch, u32 index,
 	record->length = send_length(ib);
 	record->opcode = send_ops[wr->opcode].wc;
 	record->signaled = sq->sig_all || wr->flags & UNIV_WR_SIGNALED;
+	record->refused = false;
 	signal = send_signal(sq, batch, record,
 			     send_ops[wr->opcode].one_sided);
 	ib->next = NULL;
@@ -354,6 +359,7 @@ static bool send_post(struct pump_qp *qp, struct send_batch *batch)
 	batch->count = 0;
 	batch->sges = 0;
 	batch->ahs = 0;
+	batch->paid = false;
 	if (!ret) {
 		sq->busy = 0;
 		return true;
@@ -393,6 +399,7 @@ static noinline bool send_feed_to(struct pump_qp *qp, u32 end)
 	batch.count = 0;
 	batch.sges = 0;
 	batch.ahs = 0;
+	batch.paid = false;
 	for (; index != end; index++) {
 		slot = univ_ring_slot(&qp->sq.ring, index);
 		univ_ring_fetch(&wr, slot, SEND_WR_HEAD);
@@ -428,7 +435,7 @@ static void send_corrupt(struct pump_qp *qp)
  */
 static bool send_watch(struct univ_send_queue *sq)
 {
-	struct univ_poller *poller = sq->feed.polled.poller;
+	struct univ_poller *poller = READ_ONCE(sq->feed.polled.poller);
 
 	if (poller && univ_poller_awake(poller)) {
 		univ_ring_set_flags(&sq->ring, 0);
@@ -459,7 +466,7 @@ static bool send_step(struct univ_feed *feed)
 		return false;
 	}
 	todo = min_t(u32, tail - sq->fed, SEND_STEP);
-	feed->moved = true;
+	WRITE_ONCE(feed->moved, true);
 	if (!send_feed_to(qp, sq->fed + todo))
 		return false;
 	return send_watch(sq) || sq->fed != tail;
@@ -478,6 +485,33 @@ void univ_send_queue_init(struct univ_send_queue *sq,
 	univ_feed_init(&sq->feed, send_step);
 	sq->ring = *ring;
 	sq->sig_all = sig_all;
+}
+
+/*
+ * After a refusal. If the signal of earlier requests was moved to the one that
+ * the device refused, and they have succeeded, no completion would tell. In the
+ * error state one more request, which has its place, is flushed behind them.
+ * Datagrams keep their signals. Context: the queue pair's mutex is held, so the
+ * state does not change.
+ */
+void univ_send_queue_mend(struct pump_qp *qp)
+{
+	struct univ_send_queue *sq = &qp->sq;
+	struct ib_send_wr wr = {
+		.opcode = IB_WR_SEND,
+		.send_flags = IB_SEND_SIGNALED,
+	};
+	const struct ib_send_wr *bad;
+	unsigned long flags;
+
+	spin_lock_irqsave(&sq->feed.lock, flags);
+	wr.wr_id = UNIV_SEND_TOKEN(sq->fed - 1);
+	if (!sq->feed.closed && sq->broken && sq->owed && !qp->datagrams &&
+	    READ_ONCE(sq->retired) != sq->fed &&
+	    READ_ONCE(qp->core->state) == IB_QPS_ERR)
+		sq->owed = ib_post_send(qp->ib, &wr, &bad);
+	sq->broken = false;
+	spin_unlock_irqrestore(&sq->feed.lock, flags);
 }
 
 /*
