@@ -12,6 +12,13 @@
 #define DELAY_US	1000
 #define HELD_MAX	4096
 
+/*
+ * The timer function delivers this number at once. Then it lets other work of
+ * the processor run: packets may arrive as fast as it delivers them.
+ */
+#define HELD_TURN	64
+#define HELD_PAUSE_US	50
+
 DEFINE_STATIC_KEY_FALSE(uroce_faults_on);
 
 static DEFINE_MUTEX(knobs_lock);	/* protects all values, and the key */
@@ -123,6 +130,7 @@ static bool hold(struct uroce_dev *dev, const struct uroce_packet *pkt)
 	struct uroce_faults *f = &dev->faults;
 	struct sk_buff *skb;
 	struct held_cb *cb;
+	ktime_t due;
 
 	if (skb_queue_len_lockless(&f->held) >= HELD_MAX)
 		return false;
@@ -141,7 +149,9 @@ static bool hold(struct uroce_dev *dev, const struct uroce_packet *pkt)
 	cb->dst = pkt->dst;
 	cb->ce = pkt->ce;
 	cb->start = (u8 *)pkt->bth - pkt->skb->data;
-	cb->due = ktime_add_ns(ktime_get(), uroce_fault_delay_ns(dev));
+	due = ktime_add_ns(ktime_get(), uroce_fault_delay_ns(dev));
+	cb->due = due;
+	/* From here on the timer function may free the packet. */
 	skb_queue_tail(&f->held, skb);
 	/*
 	 * Either the timer function sees the packet, or this thread sees that
@@ -149,7 +159,7 @@ static bool hold(struct uroce_dev *dev, const struct uroce_packet *pkt)
 	 */
 	smp_mb();
 	if (!hrtimer_is_queued(&f->timer))
-		hrtimer_start(&f->timer, cb->due, HRTIMER_MODE_ABS_SOFT);
+		hrtimer_start(&f->timer, due, HRTIMER_MODE_ABS_SOFT);
 	return true;
 }
 
@@ -185,12 +195,15 @@ static enum hrtimer_restart held_timer(struct hrtimer *timer)
 {
 	struct uroce_dev *dev = container_of(timer, struct uroce_dev,
 					     faults.timer);
+	int left = HELD_TURN;
 	struct sk_buff *skb;
 	ktime_t due;
 
 	while ((skb = skb_dequeue(&dev->faults.held))) {
 		due = held_cb(skb)->due;
-		if (ktime_after(due, ktime_get())) {
+		if (left-- <= 0)
+			due = ktime_add_us(ktime_get(), HELD_PAUSE_US);
+		if (left < 0 || ktime_after(due, ktime_get())) {
 			skb_queue_head(&dev->faults.held, skb);
 			hrtimer_start(timer, due, HRTIMER_MODE_ABS_SOFT);
 			break;
