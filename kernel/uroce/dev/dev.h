@@ -42,6 +42,8 @@ struct uroce_qp;
  * struct uroce_dev - a device
  * @ib: first member
  * @link: entry in uroce_devices, under RCU
+ * @in_net: entry among the devices that have joined the same namespace, under
+ *	RCU
  * @id: identifies the device; never reused. 0 stands for no device.
  * @netdev: the network device that sends and receives the packets; valid while
  *	the RDMA device is registered
@@ -79,6 +81,7 @@ struct uroce_qp;
 struct uroce_dev {
 	struct ib_device ib;
 	struct list_head link;
+	struct hlist_node in_net;
 	u64 id;
 	struct net_device *netdev;
 	struct net *net;

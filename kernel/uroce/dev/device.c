@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The list of devices, and the state of their port. */
+#include <linux/hashtable.h>
 #include <linux/if_vlan.h>
 #include <linux/netdevice.h>
 #include <linux/rculist.h>
@@ -9,8 +10,18 @@
 #include "dev.h"
 
 LIST_HEAD(uroce_devices);		/* under RCU */
-static DEFINE_SPINLOCK(devices_lock);	/* protects changes of the list */
+/*
+ * The same devices by their network namespaces, since each packet looks for one
+ * and a host may have hundreds of containers.
+ */
+static DEFINE_HASHTABLE(devices_by_net, 8);
+static DEFINE_SPINLOCK(devices_lock);	/* protects changes of both */
 static u64 last_id;
+
+static struct hlist_head *bucket_of(const struct net *net)
+{
+	return &devices_by_net[hash_ptr(net, HASH_BITS(devices_by_net))];
+}
 
 /*
  * Returns false if the device is in the list already: the RDMA core enables
@@ -25,6 +36,8 @@ bool uroce_dev_add(struct uroce_dev *dev)
 	if (first) {
 		dev->id = ++last_id;
 		list_add_tail_rcu(&dev->link, &uroce_devices);
+		hlist_add_tail_rcu(&dev->in_net,
+				   bucket_of(READ_ONCE(dev->net)));
 	}
 	spin_unlock(&devices_lock);
 	return first;
@@ -37,6 +50,7 @@ void uroce_dev_remove(struct uroce_dev *dev)
 		return;
 	spin_lock(&devices_lock);
 	list_del_rcu(&dev->link);
+	hlist_del_rcu(&dev->in_net);
 	spin_unlock(&devices_lock);
 	synchronize_rcu();
 }
@@ -86,7 +100,7 @@ struct uroce_dev *uroce_dev_by_gid(struct net *net, const union ib_gid *gid)
 	struct uroce_dev *dev, *below = NULL;
 	bool exact;
 
-	list_for_each_entry_rcu(dev, &uroce_devices, link) {
+	hlist_for_each_entry_rcu(dev, bucket_of(net), in_net) {
 		if (READ_ONCE(dev->gone) ||
 		    !net_eq(dev_net(dev->netdev), net) ||
 		    !dev_has_gid(dev, gid, &exact))
@@ -129,6 +143,33 @@ struct uroce_dev *uroce_dev_by_netdev(const struct net_device *netdev)
 	return NULL;
 }
 
+/* The devices of a namespace, and some others; NULL behind the last one. */
+static struct uroce_dev *first_in(const struct net *net)
+{
+	struct hlist_node *node;
+
+	node = rcu_dereference(hlist_first_rcu(bucket_of(net)));
+	return hlist_entry_safe(node, struct uroce_dev, in_net);
+}
+
+static struct uroce_dev *next_in(const struct uroce_dev *dev)
+{
+	struct hlist_node *node;
+
+	node = rcu_dereference(hlist_next_rcu(&dev->in_net));
+	return hlist_entry_safe(node, struct uroce_dev, in_net);
+}
+
+/* As uroce_dev_by_netdev(), for a packet. */
+static struct uroce_dev *own_device(const struct net_device *netdev)
+{
+	struct uroce_dev *dev = first_in(dev_net(netdev));
+
+	while (dev && (dev->netdev != netdev || READ_ONCE(dev->gone)))
+		dev = next_in(dev);
+	return dev;
+}
+
 /*
  * Does the net device take over the packets of the net devices below it? A
  * macvlan does not: the net device below it receives multicast packets as well,
@@ -159,17 +200,18 @@ struct uroce_dev *uroce_next_listener(struct net_device *netdev,
 	struct uroce_dev *dev = last;
 
 	if (!last) {
-		dev = uroce_dev_by_netdev(netdev);
+		dev = own_device(netdev);
 		if (dev || !takes_over(netdev))
 			return dev;
-		dev = list_prepare_entry(dev, &uroce_devices, link);
+		dev = first_in(dev_net(netdev));
 	} else if (last->netdev == netdev) {
 		return NULL;
+	} else {
+		dev = next_in(last);
 	}
-	list_for_each_entry_continue_rcu(dev, &uroce_devices, link)
-		if (is_below(dev, netdev))
-			return dev;
-	return NULL;
+	while (dev && !is_below(dev, netdev))
+		dev = next_in(dev);
+	return dev;
 }
 
 static int vlan_below(struct net_device *lower, struct netdev_nested_priv *priv)
