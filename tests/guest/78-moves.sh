@@ -95,6 +95,13 @@ with_others() {
 	repeat_while 11 'File exists|Too many open files in system' there_or_made && settled first
 }
 
+# A user removes the device. The removal waits for calls that resolve an address, up to a second, and meanwhile the net
+# device moves: no device comes along.
+deleted_before() {
+	UNIV_TEST_DEVICE=m1 program unplug_late "{ rdma link del m1 & }; sleep 0.3; ip link set m1-net netns blue" contexts &&
+		wait_until 30 has_none m1 && sleep 2 && has_none m1
+}
+
 # The net device returns to the first namespace when its namespace ends; its RDMA device was destroyed with that
 # namespace.
 namespace_ends() {
@@ -131,9 +138,10 @@ run_test "moves: with its net device, under traffic (adv07)" 150 goes_along
 run_test "moves: a device returns" 150 comes_back
 run_test "moves: a device moves many times" 150 to_and_fro
 run_test "moves: other threads create and delete the device meanwhile" 150 with_others
+run_test "moves: a device that is being deleted does not move" 100 deleted_before
 run_test "moves: the namespace ends (adv25)" 60 namespace_ends
 run_test "moves: the device leaves a connection and a group (adv25)" 100 stays_behind
-ip link del m1-net
+ip -n blue link del m1-net
 run_test "moves: nothing is left behind" 20 resources_unchanged
 
 # The module is unloaded while its device moves.

@@ -18,8 +18,8 @@ int uroce_dev_new(const char *name, struct net_device *netdev);
 int uroce_dev_enable(struct ib_device *ib);
 void uroce_dev_dealloc(struct ib_device *ib);
 
-/* move.c: devices that go with their netdev to another namespace */
-bool uroce_move(struct uroce_dev *dev);
+/* move.c: devices whose netdev ends or goes to another namespace */
+void uroce_move(struct uroce_dev *dev);
 int uroce_move_init(void);
 void uroce_move_end(void);
 void uroce_move_exit(void);

@@ -63,10 +63,16 @@ void uroce_dev_dealloc(struct ib_device *ib)
 {
 	struct uroce_dev *dev = to_udev(ib);
 
+	dev->move.removed = current_work() == &dev->move.work;
 	rtnl_lock();
 	dev_leave_net(dev);
 	rtnl_unlock();
 	uroce_dev_remove(dev);
+	/*
+	 * A look-up that has just ended may have put the last reference to an
+	 * entry of the GID table, which the RDMA core frees soon.
+	 */
+	flush_workqueue(ib_wq);
 	uroce_fault_remove(dev);
 	uroce_mirror_remove(dev);
 	univ_queue_unregister(ib);
@@ -125,8 +131,11 @@ static int dev_settle(struct uroce_dev *dev)
 	int ret = 0;
 
 	rtnl_lock();
-	if (!READ_ONCE(dev->gone) && dev_missed_event(dev))
+	if (!READ_ONCE(dev->gone) && dev_missed_event(dev)) {
+		/* If the netdev moves once more, this thread removes it. */
+		dev_leave_net(dev);
 		ret = -ESHUTDOWN;
+	}
 	rtnl_unlock();
 	if (ret)
 		ib_unregister_device(&dev->ib);
@@ -139,14 +148,16 @@ static int dev_settle(struct uroce_dev *dev)
  */
 static DEFINE_MUTEX(new_lock);
 
-static int dev_new(const char *name, struct net_device *netdev, struct net *net)
+/* Returns the device, with a reference that keeps its memory. */
+static struct uroce_dev *dev_new(const char *name, struct net_device *netdev,
+				 struct net *net)
 {
 	struct ib_device *exists;
 	struct uroce_dev *dev;
 	int ret;
 
 	if (netdev->type != ARPHRD_ETHER && netdev->type != ARPHRD_LOOPBACK)
-		return -EINVAL;
+		return ERR_PTR(-EINVAL);
 	/*
 	 * The RDMA core gives the addresses of a VLAN to the device below, and
 	 * none to a device on the VLAN itself.
@@ -154,20 +165,20 @@ static int dev_new(const char *name, struct net_device *netdev, struct net *net)
 	if (is_vlan_dev(netdev)) {
 		pr_info("uroce: %s is a VLAN, whose addresses the device of %s has\n",
 			netdev->name, vlan_dev_real_dev(netdev)->name);
-		return -EPERM;
+		return ERR_PTR(-EPERM);
 	}
 	exists = ib_device_get_by_netdev(netdev, uroce_dev_ops.driver_id);
 	if (exists) {
 		ib_device_put(exists);
-		return -EEXIST;
+		return ERR_PTR(-EEXIST);
 	}
 	dev = ib_alloc_device(uroce_dev, ib);
 	if (!dev)
-		return -ENOMEM;
+		return ERR_PTR(-ENOMEM);
 	ret = uroce_mcast_init(dev);
 	if (ret) {
 		ib_dealloc_device(&dev->ib);
-		return ret;
+		return ERR_PTR(ret);
 	}
 	dev->netdev = netdev;
 	dev->pkeys[0] = UROCE_PKEY;
@@ -183,12 +194,11 @@ static int dev_new(const char *name, struct net_device *netdev, struct net *net)
 				       sizeof(u64));
 	get_device(&dev->ib.dev);
 	ret = dev->counters ? dev_register(dev, name, net) : -ENOMEM;
-	if (ret)
-		ib_dealloc_device(&dev->ib);
-	else
-		ret = dev_settle(dev);
+	if (!ret)
+		return dev;
+	ib_dealloc_device(&dev->ib);
 	put_device(&dev->ib.dev);
-	return ret;
+	return ERR_PTR(ret);
 }
 
 /**
@@ -208,6 +218,7 @@ static int dev_new(const char *name, struct net_device *netdev, struct net *net)
  */
 int uroce_dev_new(const char *name, struct net_device *netdev)
 {
+	struct uroce_dev *dev;
 	struct net *net;
 	int ret;
 
@@ -217,16 +228,35 @@ int uroce_dev_new(const char *name, struct net_device *netdev)
 	if (!net)
 		return -ENODEV;
 	mutex_lock(&new_lock);
-	ret = dev_new(name, netdev, net);
+	dev = dev_new(name, netdev, net);
 	mutex_unlock(&new_lock);
+	ret = PTR_ERR_OR_ZERO(dev);
+	if (!ret) {
+		/*
+		 * Without the lock: a process may have opened the device, and
+		 * its removal waits for calls of that process.
+		 */
+		ret = dev_settle(dev);
+		put_device(&dev->ib.dev);
+	}
 	put_net(net);
 	return ret;
 }
 
+/* The netdev of the device ends, or leaves its namespace. Context: RTNL. */
+static void dev_ends(struct uroce_dev *dev)
+{
+	if (READ_ONCE(dev->gone))
+		return;
+	dev_leave_net(dev);
+	uroce_move(dev);
+}
+
 /*
- * Handles all devices on the netdev: the RDMA core does not find a device that
- * is being unregistered, which is still in our list. The removal of such a
- * device waits for RTNL, which the caller holds.
+ * Handles all devices on the netdev. The RDMA core does not find a device that
+ * is being unregistered, or that changes its own namespace (`rdma dev set
+ * netns`), but it is in our list. The removal of such a device waits for RTNL,
+ * which the caller holds.
  */
 static void netdev_ends(const struct net_device *netdev)
 {
@@ -237,7 +267,7 @@ static void netdev_ends(const struct net_device *netdev)
 		dev = uroce_dev_by_netdev(netdev);
 		rcu_read_unlock();
 		if (dev)
-			dev_leave_net(dev);
+			dev_ends(dev);
 	} while (dev);
 }
 
@@ -255,9 +285,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long what,
 	switch (what) {
 	case NETDEV_UNREGISTER:
 		/* A device that is being created is not in our list yet. */
-		dev_leave_net(to_udev(ib));
-		if (!uroce_move(to_udev(ib)))
-			ib_unregister_device_queued(ib);
+		dev_ends(to_udev(ib));
 		break;
 	case NETDEV_UP:
 	case NETDEV_DOWN:

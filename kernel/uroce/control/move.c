@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A netdev that changes its namespace takes its device along. For users of the
- * device it is removed, since addresses, routes and permissions belong to the
- * old namespace. After that, a device of the same name is created in the new
- * one.
+ * A device whose netdev ends is removed. A netdev that changes its namespace
+ * takes its device along. For users of the device it is removed, since
+ * addresses, routes and permissions belong to the old namespace. After that, a
+ * device of the same name is created in the new one.
  *
  * On module removal uroce_move_end() prevents further creations and waits for
  * those that run.
  */
 #include <linux/netdevice.h>
-#include <linux/slab.h>
 #include <linux/workqueue.h>
 
 #include "control.h"
@@ -17,72 +16,72 @@
 static struct workqueue_struct *queue;
 static bool ended;
 
-struct move {
-	struct work_struct work;
-	struct uroce_dev *dev;		/* referenced, as the netdev is */
-	struct net_device *netdev;
-	netdevice_tracker tracker;
-};
+/* Meanwhile the netdev may change its namespace again, or end. */
+static void create_again(const char *name, struct net_device *netdev)
+{
+	int ret;
+
+	do
+		ret = READ_ONCE(ended) ? 0 : uroce_dev_new(name, netdev);
+	while (ret == -ESHUTDOWN && univ_netdev_registered(netdev));
+	if (ret && ret != -ESHUTDOWN)
+		netdev_warn(netdev, "%s does not come along (%d)\n", name, ret);
+}
 
 /*
  * ib_unregister_device() returns when the name is free, even if another thread
- * unregisters the device.
+ * unregisters the device. That thread does so for a user who wants no device
+ * (`rdma link del`), so none is created again.
  */
 static void move_work(struct work_struct *work)
 {
-	struct move *move = container_of(work, struct move, work);
-	struct ib_device *ib = &move->dev->ib;
+	struct uroce_move *move = container_of(work, struct uroce_move, work);
+	struct uroce_dev *dev = container_of(move, struct uroce_dev, move);
+	struct net_device *netdev = move->netdev;
+	netdevice_tracker tracker = move->tracker;
 	char name[IB_DEVICE_NAME_MAX];
-	int ret;
+	bool again;
 
-	strscpy(name, ib->name, sizeof(name));
-	ib_unregister_device(ib);
-	put_device(&ib->dev);
-	/* Meanwhile the netdev may change its namespace again, or end. */
-	do
-		ret = READ_ONCE(ended) ? 0 : uroce_dev_new(name, move->netdev);
-	while (ret == -ESHUTDOWN &&
-	       univ_netdev_registered(move->netdev));
-	if (ret && ret != -ESHUTDOWN)
-		netdev_warn(move->netdev, "%s does not come along (%d)\n", name, ret);
-	netdev_put(move->netdev, &move->tracker);
-	kfree(move);
+	strscpy(name, dev->ib.name, sizeof(name));
+	ib_unregister_device(&dev->ib);
+	again = netdev && move->removed;
+	put_device(&dev->ib.dev);
+	if (again)
+		create_again(name, netdev);
+	if (netdev)
+		netdev_put(netdev, &tracker);
+}
+
+/* A netdev that ends, or whose namespace ends, is not followed. */
+static bool is_followed(const struct net_device *netdev)
+{
+	return netdev->reg_state == NETREG_REGISTERED &&
+	       check_net(dev_net(netdev)) && !READ_ONCE(ended);
 }
 
 /**
- * uroce_move() - unregister a device whose netdev leaves its namespace, and
- *	create it again there
- * @dev: the device, held by the caller
- *
- * A netdev that ends, or whose namespace ends, is not followed.
+ * uroce_move() - unregister a device whose netdev ends or leaves its namespace,
+ *	and create it again in the new one
+ * @dev: the device, for which this is called once
  *
  * Context: RTNL, in the notifier for NETDEV_UNREGISTER.
- *
- * Return: false if the device is only to be unregistered.
  */
-bool uroce_move(struct uroce_dev *dev)
+void uroce_move(struct uroce_dev *dev)
 {
-	struct net_device *netdev = dev->netdev;
-	struct move *move;
+	struct uroce_move *move = &dev->move;
 
-	if (netdev->reg_state != NETREG_REGISTERED ||
-	    !check_net(dev_net(netdev)) || READ_ONCE(ended))
-		return false;
-	move = kzalloc(sizeof(*move), GFP_KERNEL);
-	if (!move)
-		return false;
 	INIT_WORK(&move->work, move_work);
-	move->dev = dev;
 	get_device(&dev->ib.dev);
-	move->netdev = netdev;
-	netdev_hold(netdev, &move->tracker, GFP_KERNEL);
+	if (is_followed(dev->netdev)) {
+		move->netdev = dev->netdev;
+		netdev_hold(move->netdev, &move->tracker, GFP_KERNEL);
+	}
 	queue_work(queue, &move->work);
-	return true;
 }
 
 int uroce_move_init(void)
 {
-	queue = alloc_workqueue("uroce-move", WQ_UNBOUND, 0);
+	queue = alloc_workqueue("uroce-move", WQ_UNBOUND, WQ_MAX_ACTIVE);
 	return queue ? 0 : -ENOMEM;
 }
 

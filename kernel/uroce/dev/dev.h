@@ -14,6 +14,7 @@
 #include <linux/percpu.h>
 #include <linux/rhashtable.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_verbs.h>
@@ -39,6 +40,20 @@ struct uroce_qp;
 #define UROCE_PKEYS		16
 
 /**
+ * struct uroce_move - the removal of a device by its netdev
+ * @work: see control/move.c
+ * @netdev: referenced, if the device is to be created on it again; else NULL
+ * @tracker: of that reference
+ * @removed: @work has removed the device, and no other thread
+ */
+struct uroce_move {
+	struct work_struct work;
+	struct net_device *netdev;
+	netdevice_tracker tracker;
+	bool removed;
+};
+
+/**
  * struct uroce_dev - a device
  * @ib: first member
  * @link: entry in uroce_devices, under RCU
@@ -52,6 +67,8 @@ struct uroce_qp;
  * @gone: @netdev has left its namespace, or is about to. A reader that finds
  *	this clear in an RCU read section may use dev_net(@netdev) until the
  *	section ends. Written under groups_lock.
+ * @move: removes the device when @gone was set by the end of @netdev or by its
+ *	departure
  * @gsi: queue pair 1, under RCU
  * @mrs_lock: protects @mrs and changes of @table
  * @mrs: allocates the indices that the keys of regions and windows contain
@@ -86,6 +103,7 @@ struct uroce_dev {
 	struct net_device *netdev;
 	struct net *net;
 	bool gone;
+	struct uroce_move move;
 	struct uroce_qp __rcu *gsi;
 	struct mutex mrs_lock;
 	struct xarray mrs;
