@@ -49,7 +49,7 @@ void uroce_comp_advance(struct uroce_conn *conn, u32 una)
 	}
 	/* A late ACK for packets that are being sent again: skip them. */
 	if (uroce_psn_diff(una, req->psn) > 0)
-		uroce_req_seek(conn, una);
+		uroce_req_seek(conn, una, req->done);
 	while (comp_more(req)) {
 		msg = comp_head(conn);
 		if (uroce_psn_diff(msg->last, una) >= 0 ||

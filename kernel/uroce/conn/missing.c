@@ -90,19 +90,22 @@ static enum uroce_req_step send_here(struct uroce_conn *conn, bool asks,
 }
 
 /*
- * Sends the packet of @psn, which was sent before, once more. @asks: it asks
+ * Sends the packet of @psn, which was sent before, once more. @request: index
+ * of a request that is not behind it; set to that of its own. @asks: it asks
  * for an acknowledgement. @packets is set to the number of sequence numbers
  * that it takes. The place is restored without another search among the
  * requests, of which a process can have thousands.
  */
 static enum uroce_req_step send_again(struct uroce_conn *conn, u32 psn,
-				      bool asks, bool bare, u32 *packets)
+				      u32 *request, bool asks, bool bare,
+				      u32 *packets)
 {
 	struct uroce_requester *req = &conn->req;
 	u32 place = req->psn, next = req->next, offset = req->offset;
 	enum uroce_req_step step;
 
-	uroce_req_seek(conn, psn);
+	uroce_req_seek(conn, psn, *request);
+	*request = req->next;
 	step = send_here(conn, asks, bare, packets);
 	if (step == REQ_FAILED)
 		return step;
@@ -120,12 +123,12 @@ static enum uroce_req_step send_again(struct uroce_conn *conn, u32 psn,
 enum uroce_req_step uroce_req_ask_again(struct uroce_conn *conn)
 {
 	struct uroce_requester *req = &conn->req;
-	u32 packets;
+	u32 request = req->done, packets;
 
 	req->silent = 0;
 	if (req->psn != req->una)
-		send_again(conn, uroce_psn_add(req->psn, -1), true, true,
-			   &packets);
+		send_again(conn, uroce_psn_add(req->psn, -1), &request, true,
+			   true, &packets);
 	return REQ_STOP;
 }
 
@@ -309,6 +312,7 @@ void uroce_missing_told(struct uroce_conn *conn, const struct uroce_packet *pkt)
 	memcpy(missing->held, held, sizeof(held));
 	missing->from = from;
 	missing->next = begin;
+	missing->request = req->done;
 	missing->end = end;
 	missing->mark = req->psn;
 	missing->armed = true;
@@ -365,7 +369,11 @@ enum uroce_req_step uroce_missing_step(struct uroce_conn *conn)
 	if (unlikely(!room) && psn != req->una)
 		return REQ_LATER;
 	last = next_missing(missing, uroce_psn_add(psn, 1)) == missing->end;
-	step = send_again(conn, psn, last || !room, false, &packets);
+	/* It may have completed since. */
+	if (missing->request - req->done > req->begun - req->done)
+		missing->request = req->done;
+	step = send_again(conn, psn, &missing->request, last || !room, false,
+			  &packets);
 	if (step != REQ_GO_ON)
 		return step;
 	conn->ops->count(conn, UROCE_CNT_REPEATED);
@@ -406,7 +414,7 @@ void uroce_missing_probe(struct uroce_conn *conn)
 {
 	struct uroce_requester *req = &conn->req;
 	struct uroce_missing *missing = &req->missing;
-	u32 packets;
+	u32 request = req->done, packets;
 	u8 slow;
 
 	WRITE_ONCE(missing->due, false);
@@ -424,9 +432,11 @@ void uroce_missing_probe(struct uroce_conn *conn)
 	/* The answer may cause one more round. */
 	missing->armed = false;
 	missing->rounds = min_t(u8, missing->rounds, ROUNDS - 1);
-	if (send_again(conn, uroce_psn_add(req->psn, -1), true, true,
-		       &packets) == REQ_STOP)
-		send_again(conn, req->una, true, true, &packets);
+	if (send_again(conn, uroce_psn_add(req->psn, -1), &request, true, true,
+		       &packets) != REQ_STOP)
+		return;
+	request = req->done;
+	send_again(conn, req->una, &request, true, true, &packets);
 }
 
 /*

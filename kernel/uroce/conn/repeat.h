@@ -30,6 +30,9 @@
  * @from: sequence number of bit 0 of @held
  * @next: the next packet to look at; all packets before it were repeated or are
  *	held
+ * @request: index of the request of the last packet that was repeated. The
+ *	search for the next one begins there: a process can have thousands of
+ *	requests without packets before it
  * @end: the sequence number behind the last packet that the peer holds
  * @lost: packets that were repeated before @lost_until was acknowledged
  * @lost_until: the first sequence number that had not been sent when the first
@@ -52,6 +55,7 @@ struct uroce_missing {
 	u32 mark;
 	u32 from;
 	u32 next;
+	u32 request;
 	u32 end;
 	u32 lost;
 	u32 lost_until;

@@ -418,9 +418,9 @@ enum hrtimer_restart uroce_req_soon(struct hrtimer *timer)
 
 /*
  * Makes the packet of @psn the next one to send. @psn belongs to a request that
- * has begun, or is @free.
+ * has begun, or is @free. @from: index of a request that is not behind it.
  */
-void uroce_req_seek(struct uroce_conn *conn, u32 psn)
+void uroce_req_seek(struct uroce_conn *conn, u32 psn, u32 from)
 {
 	struct uroce_requester *req = &conn->req;
 	struct uroce_msg *msg;
@@ -428,7 +428,7 @@ void uroce_req_seek(struct uroce_conn *conn, u32 psn)
 
 	req->psn = psn;
 	req->offset = 0;
-	for (i = req->done; i != req->begun; i++) {
+	for (i = from; i != req->begun; i++) {
 		msg = msg_at(conn, i);
 		if (uroce_psn_diff(msg->last, psn) < 0 &&
 		    (!uroce_msg_is_local(msg) || msg->executed))
@@ -444,11 +444,13 @@ void uroce_req_seek(struct uroce_conn *conn, u32 psn)
 /* Goes back to the oldest unacknowledged packet. */
 void uroce_req_back(struct uroce_conn *conn)
 {
-	conn->req.went_back = true;
-	conn->req.reads = 0;
-	conn->req.silent = 0;
-	uroce_missing_forget(&conn->req);
-	uroce_req_seek(conn, conn->req.una);
+	struct uroce_requester *req = &conn->req;
+
+	req->went_back = true;
+	req->reads = 0;
+	req->silent = 0;
+	uroce_missing_forget(req);
+	uroce_req_seek(conn, req->una, req->done);
 }
 
 /*

@@ -37,7 +37,7 @@ void uroce_wait_pace(struct uroce_conn *conn);
 void uroce_req_back(struct uroce_conn *conn);
 void uroce_req_pause(struct uroce_conn *conn, u64 ns);
 void uroce_req_retry(struct uroce_conn *conn);
-void uroce_req_seek(struct uroce_conn *conn, u32 psn);
+void uroce_req_seek(struct uroce_conn *conn, u32 psn, u32 from);
 void uroce_req_fail(struct uroce_conn *conn, enum ib_wc_status status);
 int uroce_req_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool asks);
 void uroce_req_timer(struct timer_list *timer);
