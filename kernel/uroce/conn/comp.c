@@ -100,12 +100,13 @@ static bool comp_passed(struct uroce_conn *conn, u32 psn)
 static u64 comp_wait_ns(struct uroce_requester *req, u8 timer)
 {
 	u64 ns = uroce_rnr_ns(timer);
+	u8 waits = req->rnr_waits;
 
 	if (req->rnr_retry != 7)
 		return ns;
 	if (req->rnr_waits < RNR_DOUBLINGS)
 		req->rnr_waits++;
-	return max(ns, RNR_FIRST_NS << req->rnr_waits);
+	return max(ns, RNR_FIRST_NS << waits);
 }
 
 static enum comp_step comp_wait(struct uroce_conn *conn, u8 timer)

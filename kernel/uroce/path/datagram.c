@@ -209,7 +209,7 @@ static enum outcome enter(struct turn *t)
 static bool is_full(const struct turn *t)
 {
 	return !uroce_net_room(t->qp->dev->netdev,
-			       t->qp->sq.waits == UROCE_FULL_DOUBLINGS);
+			       t->qp->sq.waits >= UROCE_FULL_DOUBLINGS);
 }
 
 /*

@@ -147,12 +147,18 @@ static void refill(struct uroce_qp *qp)
 	sq->retry_left = qp->attr.retry_cnt + 1;
 }
 
-/* The next waiting time: twice the last one, up to @times doublings. */
+/*
+ * The next waiting time: @first_ns, then twice the last one, up to @times
+ * doublings. A request may wait for several reasons, and each has a limit of
+ * its own.
+ */
 static u64 doubled(struct uroce_sendq *sq, u64 first_ns, u8 times)
 {
+	u8 waits = min(sq->waits, times);
+
 	if (sq->waits < times)
 		sq->waits++;
-	return first_ns << sq->waits;
+	return first_ns << waits;
 }
 
 /*

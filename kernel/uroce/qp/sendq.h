@@ -94,8 +94,8 @@ enum uroce_wait {
  * @early: the request at the head is tried because of @word, before the timer
  *	has fired; this try is not a retry
  * @tried: the request at the head was tried before
- * @waits: number of waits for the shared receive queue of an XRC target, or for
- *	room in the queues below, up to a limit
+ * @waits: number of waits for the shared receive queue of an XRC target, for
+ *	room in the queues below, or for pages, up to a limit
  * @rnr_left: RNR retries that are left
  * @retry_left: waits for an answer that are left, one more than retries
  * @max_sge: maximum number of segments of a request
@@ -105,9 +105,9 @@ enum uroce_wait {
  * @opcodes: opcodes that the queue pair may send, as bits by enum
  *	univ_wr_opcode
  * @quick: those of them that uroce_send_load_quick() takes
- * @step: for how many requests each one counts when completions are written
- *	after %UROCE_BATCH of them: 1, or %UROCE_BATCH if completions get the
- *	time at which they are written
+ * @step: added to a counter for each request; completions are written when it
+ *	reaches a multiple of %UROCE_BATCH: 1, or %UROCE_BATCH if completions
+ *	get the time at which they are written
  * @done: completions that are not written yet
  * @untold: completions were written, and uroce_cq_notify() is due
  * @draining: in SQD, with requests that have begun
