@@ -64,8 +64,11 @@ static void cq_task(struct tasklet_struct *task)
 
 	if (READ_ONCE(cq->dead))
 		return;
-	if (READ_ONCE(cq->overrun))
+	/* One event: completions of other queue pairs may follow. */
+	if (READ_ONCE(cq->overrun) && !cq->told) {
+		cq->told = true;
 		cq_event(cq);
+	}
 	if (cq->ib.comp_handler)
 		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 }

@@ -62,6 +62,7 @@ struct uroce_cq {
 	u32 tail;
 	enum ib_cq_notify_flags armed;
 	bool overrun;
+	bool told;			/* of @overrun; @task */
 	bool dead;			/* the handler is not called any more */
 	struct tasklet_struct task;	/* calls the completion handler */
 };

@@ -378,6 +378,7 @@ int uroce_srq_move(struct uroce_srq *srq, struct uroce_srq_move *move)
 void uroce_recv_flush(struct uroce_qp *qp)
 {
 	struct univ_cqe cqe = { .opcode = IB_WC_RECV };
+	enum ib_wc_status status;
 	u32 n;
 
 	lockdep_assert_held(&qp->resp.lock);
@@ -391,11 +392,14 @@ void uroce_recv_flush(struct uroce_qp *qp)
 		 * tail.
 		 */
 		smp_mb();
-		for (n = 0; n < UROCE_FLUSH_TURN &&
-			    recv_load(&qp->rq, &qp->resp.recv, 0) !=
-				    IB_WC_RNR_RETRY_EXC_ERR;
-		     n++)
+		for (n = 0; n < UROCE_FLUSH_TURN; n++) {
+			status = recv_load(&qp->rq, &qp->resp.recv, 0);
+			/* No request, or an index that makes no sense. */
+			if (status == IB_WC_RNR_RETRY_EXC_ERR ||
+			    status == IB_WC_GENERAL_ERR)
+				break;
 			uroce_recv_done(qp, &cqe, IB_WC_WR_FLUSH_ERR, true);
+		}
 		if (n == UROCE_FLUSH_TURN)
 			uroce_send_later(qp);
 	}
