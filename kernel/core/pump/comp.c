@@ -374,8 +374,8 @@ void univ_pump_comp_quiesce(struct univ_cq *core)
 {
 	struct univ_context *ctx = core->obj.ctx;
 
-	if (!ctx->dev->pump->frees_under_tasklet || !READ_ONCE(core->pump->used) ||
-	    ctx->quiesced)
+	if (!ctx->dev->pump->frees_under_tasklet ||
+	    !READ_ONCE(core->pump->used) || ctx->quiesced)
 		return;
 	comp_pass_tasklets();
 	comp_pass_tasklets();

@@ -8,7 +8,8 @@
 /*
  * The maximum number of steps of one caller, with bottom halves or interrupts
  * off. A process that publishes as fast as a device completes must not keep a
- * completion handler busy for ever, nor a thread that holds the context's lock.
+ * completion handler busy for ever, nor a kick, for which the removal of the
+ * device waits.
  */
 #define FEED_TURNS 16
 /*
@@ -38,7 +39,7 @@ static void feed_leave_poller(struct univ_polled *polled)
 	unsigned long flags;
 
 	spin_lock_irqsave(&feed->lock, flags);
-	polled->poller = NULL;
+	WRITE_ONCE(polled->poller, NULL);
 	spin_unlock_irqrestore(&feed->lock, flags);
 }
 

@@ -157,10 +157,10 @@ static noinline bool recv_feed_to(struct univ_recv_queue *rq, u32 end)
 /*
  * A request completed, so its slot goes back to the process. That happens
  * before the process sees the completion, or a process that keeps the queue
- * full would find no room for its next request. The published index never
- * passes @fed, which may lag behind a post under way, and a credit may have
- * counted a request twice. The feeding that follows each completion puts that
- * right. Any context.
+ * full would find no room for its next request. @retired can exceed @fed for a
+ * moment: during a post, or after a credit for a request that completes after
+ * all. The published index is limited to @fed, and recv_retired() corrects
+ * @retired at the next feeding. Any context.
  */
 void univ_recv_queue_retire(struct univ_recv_queue *rq)
 {
@@ -201,7 +201,7 @@ static u32 recv_retired(struct univ_recv_queue *rq)
  */
 static bool recv_enough(const struct univ_recv_queue *rq, u32 held)
 {
-	struct univ_poller *poller = rq->feed.polled.poller;
+	struct univ_poller *poller = READ_ONCE(rq->feed.polled.poller);
 
 	if (READ_ONCE(rq->limited) || atomic_read(&rq->eager))
 		return false;
@@ -253,7 +253,7 @@ static bool recv_step(struct univ_feed *feed)
 	}
 	todo = min_t(u32, tail - rq->fed, RECV_STEP);
 	if (todo)
-		feed->moved = true;
+		WRITE_ONCE(feed->moved, true);
 	if (todo && !recv_feed_to(rq, rq->fed + todo))
 		return false;
 	return recv_watch(rq) || rq->fed != tail;

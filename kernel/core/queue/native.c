@@ -164,7 +164,7 @@ static bool queue_look(struct univ_polled *polled)
 /* Context: the poller's lock is held. */
 static void queue_leave(struct univ_polled *polled)
 {
-	polled->poller = NULL;
+	WRITE_ONCE(polled->poller, NULL);
 }
 
 /*

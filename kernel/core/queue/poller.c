@@ -346,7 +346,7 @@ void univ_poller_add(struct univ_context *ctx, struct univ_polled *polled)
 	if (!poller)
 		return;
 	poller_lock(poller);
-	polled->poller = poller;
+	WRITE_ONCE(polled->poller, poller);
 	polled->empty = 0;
 	list_add_tail(&polled->link, &poller->hot);
 	mutex_unlock(&poller->lock);
@@ -355,7 +355,7 @@ void univ_poller_add(struct univ_context *ctx, struct univ_polled *polled)
 /* The ring is going. On return the poller does not look at it any more. */
 void univ_poller_remove(struct univ_polled *polled)
 {
-	struct univ_poller *poller = polled->poller;
+	struct univ_poller *poller = READ_ONCE(polled->poller);
 
 	if (!poller)
 		return;

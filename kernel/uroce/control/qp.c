@@ -389,11 +389,11 @@ unlock:
 		uroce_remote_begin(qp, &spare);
 		uroce_remote_remember(qp, &spare);
 		if (next == IB_QPS_RESET)
-			uroce_remote_reset(qp);
+			uroce_remote_end(qp);
 	}
 	uroce_spare_free(&spare);
 	uroce_mig_tell(qp, mig);
-	if (qp->events)
+	if (READ_ONCE(qp->events))
 		uroce_send_later(qp);
 	uroce_send_run(qp);
 	return ret;

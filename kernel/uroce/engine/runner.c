@@ -93,7 +93,8 @@ bool uroce_send_unflushed(const struct uroce_qp *qp, u32 tail)
 {
 	const struct uroce_sendq *sq = &qp->sq;
 
-	return qp->state == IB_QPS_SQE && !sq->dead && sq->head != tail &&
+	return READ_ONCE(qp->state) == IB_QPS_SQE && !sq->dead &&
+	       sq->head != tail &&
 	       tail - sq->head <= sq->ring.count;
 }
 
@@ -300,8 +301,11 @@ void uroce_send_run(struct uroce_qp *qp)
 	send_run(qp, TASK_TURNS, false);
 }
 
-/* Have the tasklets of this processor used up their time? */
-static bool task_is_late(u64 now)
+/*
+ * Opens a new window if the last one has ended. Returns whether the tasklets of
+ * this processor have used up the time of this one.
+ */
+static bool task_window(u64 now)
 {
 	struct task_time *time = this_cpu_ptr(&task_time);
 
@@ -421,12 +425,13 @@ void uroce_srq_init(struct uroce_srq *srq)
 }
 
 /*
- * Handles events that were found under locks, and nothing else does, so they
- * keep their order. Events are taken under the lock that fails a queue pair,
- * after the flush, so that IB_EVENT_QP_LAST_WQE_REACHED follows the completion
- * of the last request of a shared receive queue, even if another thread fails
- * the queue pair meanwhile; a target of XRC has one at most. @late: the flush
- * of an own receive queue is left to the work item.
+ * Handles events that were found under locks, and nothing else does. Events
+ * that are pending together are raised in the order of their numbers, of which
+ * IB_EVENT_QP_LAST_WQE_REACHED has the highest. Events are taken under the lock
+ * that fails a queue pair, after the flush, so that this event follows the
+ * completion of the last request of a shared receive queue, even if another
+ * thread fails the queue pair meanwhile; a target of XRC has one at most.
+ * @late: the flush of an own receive queue is left to the work item.
  */
 static void task_attend(struct uroce_qp *qp, bool late)
 {
@@ -449,7 +454,7 @@ static void send_task(struct tasklet_struct *task)
 {
 	struct uroce_qp *qp = from_tasklet(qp, task, sq.task);
 	u64 now = local_clock();
-	bool late = task_is_late(now);
+	bool late = task_window(now);
 
 	task_attend(qp, late);
 	if (late) {

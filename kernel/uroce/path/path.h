@@ -83,12 +83,11 @@ void uroce_remote_refit(struct uroce_qp *qp, struct uroce_fit *fit);
 void uroce_fit_free(struct uroce_fit *fit);
 
 /*
- * move.c: the connection takes the path and the state of migration of its queue
- * pair. Context: both locks.
+ * The connection takes the P_Key of its queue pair (remote.c), and its path and
+ * state of migration (move.c). Context: both locks.
  */
-void uroce_remote_follow(struct uroce_qp *qp);
-void uroce_remote_reset(struct uroce_qp *qp);
 void uroce_remote_partition(struct uroce_qp *qp);
+void uroce_remote_follow(struct uroce_qp *qp);
 
 /* The result of uroce_remote_receive(). */
 enum uroce_receipt {

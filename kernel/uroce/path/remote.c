@@ -591,8 +591,3 @@ void uroce_remote_end(struct uroce_qp *qp)
 	skb_queue_purge(&w->answers);
 	call_rcu(&w->rcu, wire_free_rcu);
 }
-
-void uroce_remote_reset(struct uroce_qp *qp)
-{
-	uroce_remote_end(qp);
-}

@@ -30,7 +30,7 @@ void uroce_qp_partition(struct uroce_qp *qp)
 	u16 pkey = READ_ONCE(qp->dev->pkeys[qp->attr.pkey_index]);
 	bool own = pkey && qp->type != IB_QPT_GSI;
 
-	qp->pkey = pkey;
+	WRITE_ONCE(qp->pkey, pkey);
 	qp->hears = own ? (u32)(pkey | UROCE_PKEY_FULL) << 16 | hears_type(qp) :
 			  HEARS_PERHAPS;
 	qp->speaks = own && pkey & UROCE_PKEY_FULL ?

@@ -14,9 +14,10 @@
  *
  *	uroce_sendq.lock	the requester: the send queue and its state. A
  *				thread with new work only tries the lock; if
- *				that fails, it sets @again for the holder. So no
- *				thread waits for it while holding another lock.
- *				Control verbs and the work item wait for it.
+ *				that fails, it sets @again for the holder.
+ *				Control verbs, the work item and
+ *				uroce_send_rest() wait for it, without another
+ *				lock.
  *	uroce_resp.lock		the responder: receive queue, expected PSN, and
  *				uroce_qp.state. A requester takes the lock of
  *				its peer or its own, never both.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Receive work queues. A work queue receives as a queue pair does that never
- * sends, so it is one, without a number by which packets find it. Its states
+ * Receive work queues. A work queue is implemented as a queue pair that never
+ * sends. No packet finds it by its number. Its states
  * IB_WQS_RESET, IB_WQS_RDY and IB_WQS_ERR are IB_QPS_RESET, IB_QPS_RTR and
  * IB_QPS_ERR of this queue pair.
  */
