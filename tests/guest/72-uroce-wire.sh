@@ -94,12 +94,12 @@ whole() {
 	for how in off on; do
 		before=$(opens "$2" "$3")
 		counted=$(hw_counter w-far rcvd_pkts)
-		segmentation $how && between "$1" -x 1 -F -s 32768 -n 200 >/dev/null || return
+		segmentation $how && between "$1" -x 1 -F -s 32768 -n 100 >/dev/null || return
 		only=$(($(opens "$2" "$3") - before))
 		counted=$(($(hw_counter w-far rcvd_pkts) - counted))
 		echo "$1, segmentation $how: $only whole messages, $counted packets"
-		if [ $how = off ]; then [ $only -lt 10 ] || return; else [ $only -gt 50 ] || return; fi
-		[ "$1" = ib_read_bw ] || [ $counted -ge 6400 ] || return
+		if [ $how = off ]; then [ $only -lt 10 ] || return; else [ $only -gt 25 ] || return; fi
+		[ "$1" = ib_read_bw ] || [ $counted -ge 3200 ] || return
 	done
 }
 whole_messages() {
