@@ -1630,7 +1630,9 @@ struct univ_cq_query {
  * The process has armed the queue, and has found a completion that it had not
  * polled. An event follows for a completion that is added after the queue was
  * armed; this call raises it for the one that is there. It does nothing if the
- * queue is not armed, and if it is armed for solicited completions only.
+ * queue is not armed. If the queue is armed for solicited completions only, a
+ * completion must be there that is solicited or has failed, and of which no
+ * event has told. On a device that writes completions by itself each counts.
  */
 struct univ_cq_notify {
 	struct univ_hdr hdr;

@@ -88,6 +88,96 @@ static void pump_cq_arm(struct kunit *test)
 }
 
 /*
+ * Arm the queue as the library does when a completion waits that the program does not
+ * know. Return the arm word that was answered last.
+ */
+static u32 arm_late(struct pump *p, u32 arm)
+{
+	struct univ_cq_notify arg = { .handle = p->cq->obj.handle };
+
+	p->cq->ring.head->user.arm = arm;
+	if (fixture_call(p->f, UNIV_CQ_NOTIFY, &arg, sizeof(arg)))
+		return U32_MAX;
+	return p->cq->ring.head->kernel.fired;
+}
+
+/* A queue that is armed for solicited completions when one waits. */
+static void pump_cq_late_solicited(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	int i;
+
+	for (i = 0; i < 8; i++)
+		pump_recv_next(p, i);
+	pump_recv_kick(p);
+	for (i = 0; i < 4; i++)
+		pump_send_next(p, 10 + i);
+	pump_send_kick(p);
+	pump_send_complete(p, 0, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, arm_late(p, 3), 0);
+	/* The queue is not armed when the receive completes. */
+	p->cq->ring.head->user.arm = 0;
+	pump_recv_complete(p, 0, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, p->cq->ring.head->kernel.fired, 0);
+	KUNIT_EXPECT_EQ(test, arm_late(p, 5), 5);
+	/* One event tells of it. */
+	KUNIT_EXPECT_EQ(test, arm_late(p, 7), 5);
+	p->cq->ring.head->user.arm = 5;
+	/* One that was polled does not count, and the next one does. */
+	pump_recv_complete(p, 1, IB_WC_SUCCESS);
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_NOT_NULL(test, pump_poll(p));
+	pump_send_complete(p, 1, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, arm_late(p, 9), 5);
+	p->cq->ring.head->user.arm = 5;
+	pump_recv_complete(p, 2, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, arm_late(p, 11), 11);
+	/* Any completion is enough for another request. */
+	KUNIT_EXPECT_EQ(test, arm_late(p, 12), 12);
+	/* A failed send. */
+	pump_send_complete(p, 2, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, arm_late(p, 15), 15);
+	flush_delayed_work(&p->qp->pump->error_work);
+}
+
+/* Likewise, with completions that a driver writes several at a time. */
+static void pump_cq_late_in_one(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	struct univ_cqe cqes[3] = {};
+
+	KUNIT_EXPECT_TRUE(test, univ_queue_complete_all(p->cq, cqes, 3,
+						UNIV_COMPLETE_NOTIFY));
+	KUNIT_EXPECT_EQ(test, arm_late(p, 3), 0);
+	p->cq->ring.head->user.arm = 0;
+	KUNIT_EXPECT_TRUE(test, univ_queue_complete_all(p->cq, cqes, 2,
+						UNIV_COMPLETE_SOLICITED |
+						UNIV_COMPLETE_NOTIFY));
+	KUNIT_EXPECT_TRUE(test, univ_queue_complete_all(p->cq, cqes, 1,
+						UNIV_COMPLETE_NOTIFY));
+	KUNIT_EXPECT_EQ(test, arm_late(p, 5), 5);
+	KUNIT_EXPECT_EQ(test, p->cq->index, 6);
+}
+
+/* A wrong head index decides about an event and nothing else. */
+static void pump_cq_late_head_lies(struct kunit *test)
+{
+	static const u32 lies[] = { 1, 5, 64, S32_MAX, U32_MAX - 64, U32_MAX };
+	struct pump *p = pump_rc(test);
+	u32 arm = 1;
+	size_t i;
+
+	pump_recv_next(p, 0);
+	pump_recv_kick(p);
+	pump_recv_complete(p, 0, IB_WC_SUCCESS);
+	for (i = 0; i < ARRAY_SIZE(lies); i++, arm += 2) {
+		p->cq->ring.head->user.index = lies[i];
+		KUNIT_EXPECT_NE(test, arm_late(p, arm), U32_MAX);
+		KUNIT_EXPECT_EQ(test, p->cq->index, 1);
+	}
+}
+
+/*
  * Give @p a queue pair whose sends complete to a queue of their own, which is returned.
  * A send and a receive are under way, and @wc is the completion of the send.
  */
@@ -226,6 +316,35 @@ static void pump_cq_resized_armed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->cq->ring.head->kernel.fired, 0);
 	pump_recv_complete(p, 0, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, p->cq->ring.head->kernel.fired, 2);
+}
+
+/* A solicited completion that waits is one in the new ring, too, and another one is not. */
+static void pump_cq_resized_late(struct kunit *test)
+{
+	struct pump *p = pump_new(test, IB_QPT_RC, 8);
+	struct univ_cq_resize arg = { .handle = p->cq->obj.handle, .cqe = 32 };
+	int i;
+
+	for (i = 0; i < 6; i++)
+		pump_recv_next(p, i);
+	pump_recv_kick(p);
+	for (i = 0; i < 6; i++)
+		pump_recv_complete(p, i, IB_WC_SUCCESS);
+	for (i = 0; i < 5; i++)
+		pump_expect_cqe(test, p, i, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, fixture_call(p->f, UNIV_CQ_RESIZE, &arg,
+					   sizeof(arg)), 0);
+	p->cq_head = 0;
+	KUNIT_EXPECT_EQ(test, arm_late(p, 3), 3);
+	pump_expect_cqe(test, p, 5, IB_WC_SUCCESS);
+	pump_send_next(p, 7);
+	pump_send_kick(p);
+	pump_send_complete(p, 0, IB_WC_SUCCESS);
+	arg.cqe = 8;
+	KUNIT_EXPECT_EQ(test, fixture_call(p->f, UNIV_CQ_RESIZE, &arg,
+					   sizeof(arg)), 0);
+	p->cq_head = 0;
+	KUNIT_EXPECT_EQ(test, arm_late(p, 5), 3);
 }
 
 /* If the device cannot shrink its queue, it has more room than needed, which is fine. */
@@ -396,11 +515,15 @@ static struct kunit_case pump_cq_cases[] = {
 	KUNIT_CASE(pump_cq_overrun),
 	KUNIT_CASE(pump_destroy_with_overrun),
 	KUNIT_CASE(pump_cq_arm),
+	KUNIT_CASE(pump_cq_late_solicited),
+	KUNIT_CASE(pump_cq_late_in_one),
+	KUNIT_CASE(pump_cq_late_head_lies),
 	KUNIT_CASE(pump_event_settles),
 	KUNIT_CASE(pump_destroy_forgets),
 	KUNIT_CASE(pump_cq_head_lies),
 	KUNIT_CASE(pump_cq_resized),
 	KUNIT_CASE(pump_cq_resized_armed),
+	KUNIT_CASE(pump_cq_resized_late),
 	KUNIT_CASE(pump_cq_shrunk),
 	KUNIT_CASE(pump_cq_moved),
 	KUNIT_CASE(pump_cq_sizes),

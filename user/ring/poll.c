@@ -245,8 +245,8 @@ void univ_cq_forget(struct ibv_cq *ibv, uint32_t qp_num)
 
 /*
  * A completion that came between the last poll and the arming causes no event of its own. mlx5
- * raises one, so some programs do not poll once more after they have armed the queue. A module
- * that does not know the call leaves it at that.
+ * raises one, so some programs do not poll once more after they have armed the queue. The kernel
+ * knows which completions are solicited. A module that does not know the call leaves it at that.
  */
 static __attribute__((noinline, cold)) void armed_late(struct univ_cq *cq)
 {
@@ -316,7 +316,7 @@ int univ_req_notify_cq(struct ibv_cq *ibv, int solicited_only)
 	univ_cq_ring_arm(cq->ring, cq->arm);
 	late = unknown_wait(cq);
 	univ_unlock(&cq->arm_lock);
-	if (univ_unlikely(late) && !solicited && cq->ibv.channel)
+	if (univ_unlikely(late) && cq->ibv.channel)
 		armed_late(cq);
 	return 0;
 }

@@ -29,8 +29,7 @@ noinline void univ_cq_fire(struct univ_cq *cq, u32 arm)
 		univ_cq_hold_event(cq, arm);
 		return;
 	}
-	cq->fired = arm;
-	WRITE_ONCE(cq->ring.head->kernel.fired, arm);
+	univ_cq_answer(cq, arm);
 	univ_event_complete(&cq->tell->events, &cq->comp_events);
 }
 
@@ -138,8 +137,7 @@ bool univ_queue_complete_all(struct univ_cq *cq, const struct univ_cqe *cqes,
 		goto unlock;
 	if (likely(has_room(cq, count))) {
 		write_all(cq, cqes, count);
-		cq->fresh = true;
-		cq->fresh_solicited |= solicited;
+		univ_cq_written(cq, solicited);
 		count = 0;
 	} else {
 		count = write_each(cq, cqes, count, solicited);

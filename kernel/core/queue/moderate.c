@@ -12,9 +12,7 @@
 /* Context: cq->lock is held. */
 static void raise_event(struct univ_cq *cq, u32 arm)
 {
-	lockdep_assert_held(&cq->lock);
-	cq->fired = arm;
-	WRITE_ONCE(cq->ring.head->kernel.fired, arm);
+	univ_cq_answer(cq, arm);
 	if (cq->hold) {
 		cq->hold->pending = false;
 		cq->hold->since = cq->index;

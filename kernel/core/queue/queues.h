@@ -90,6 +90,12 @@ struct univ_cq {
 	struct univ_ring ring;
 	u32 index;			/* completions written */
 	u32 fired;			/* arm word of the last event */
+	/*
+	 * Index after the newest solicited or failed completion of which no
+	 * event has told. It means nothing if the process has taken that
+	 * completion, or if it lies a ring or more behind @index.
+	 */
+	u32 solicited_end;
 	u32 flags;			/* enum univ_cq_flags */
 	bool closed;
 	bool fresh;			/* written since the last look at arm */
@@ -247,14 +253,38 @@ static inline void univ_cq_stamp(const struct univ_cq *cq, struct univ_cqe *cqe)
 		cqe->wallclock = ktime_get_real_ns();
 }
 
+/*
+ * Completions were written, all of them solicited or none, and cq->index is
+ * behind them. Context: cq->lock is held.
+ */
+static inline void univ_cq_written(struct univ_cq *cq, bool solicited)
+{
+	cq->fresh = true;
+	if (!solicited)
+		return;
+	cq->fresh_solicited = true;
+	cq->solicited_end = cq->index;
+}
+
 /* Shows a completion to the process. univ_cq_notify() has to follow. */
 static inline void univ_cq_commit(struct univ_cq *cq, struct univ_cqe *cqe,
 				  bool solicited)
 {
 	univ_cq_stamp(cq, cqe);
 	univ_cq_ring_show(&cq->ring, cqe, cq->index++);
-	cq->fresh = true;
-	cq->fresh_solicited |= solicited;
+	univ_cq_written(cq, solicited);
+}
+
+/*
+ * An event is raised for @arm, and tells of all completions that were written.
+ * Context: cq->lock is held.
+ */
+static inline void univ_cq_answer(struct univ_cq *cq, u32 arm)
+{
+	lockdep_assert_held(&cq->lock);
+	cq->fired = arm;
+	cq->solicited_end = cq->index - cq->ring.count;
+	WRITE_ONCE(cq->ring.head->kernel.fired, arm);
 }
 
 /*

@@ -258,17 +258,23 @@ free:
 #define CQ_MOVE_LAST	64
 
 /*
- * Returns the index of the oldest completion that the process has not taken.
- * The process's own index is bounded.
+ * Returns how many completions the process has not taken. The process's own
+ * index is bounded.
  */
+static u32 cq_waiting(const struct univ_cq *cq)
+{
+	lockdep_assert_held(&cq->lock);
+	return min(cq->index - univ_ring_published(&cq->ring), cq->ring.count);
+}
+
+/* Returns the index of the oldest completion that the process has not taken. */
 static u32 cq_oldest(struct univ_cq *cq)
 {
 	unsigned long flags;
 	u32 oldest;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	oldest = cq->index - min(cq->index - univ_ring_published(&cq->ring),
-				 cq->ring.count);
+	oldest = cq->index - cq_waiting(cq);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return oldest;
 }
@@ -294,6 +300,8 @@ static void cq_copy(struct univ_cq *cq, u32 from, struct univ_ring *ring,
 static void cq_switch_ring(struct univ_cq *cq, struct univ_ring *ring,
 			   u32 index)
 {
+	const u32 shift = index - cq->index;
+
 	lockdep_assert_held(&cq->lock);
 	univ_ring_set_flags(ring, cq->ring.flags);
 	/* If the process armed the queue, it stays armed. */
@@ -301,7 +309,8 @@ static void cq_switch_ring(struct univ_cq *cq, struct univ_ring *ring,
 	WRITE_ONCE(ring->head->kernel.fired, cq->fired);
 	cq->ring = *ring;
 	if (cq->hold)
-		cq->hold->since += index - cq->index;
+		cq->hold->since += shift;
+	cq->solicited_end += shift;
 	cq->index = index;
 }
 
@@ -443,6 +452,20 @@ static int cq_moderate(struct univ_cq *cq, u16 count, u16 period)
 	return univ_cq_moderate(cq, count, period);
 }
 
+/*
+ * Does a completion wait that was solicited or has failed, and of which no
+ * event has told? After 2^32 completions without such a one an old one may
+ * count again, and cause one event too many. The index of the process may have
+ * any value; an event depends on it and nothing else.
+ */
+static bool solicited_waits(const struct univ_cq *cq)
+{
+	/* The core does not see the completions that the device writes. */
+	if (univ_queue_can(cq->obj.ctx->dev, UNIV_QUEUE_WRITES_CQ))
+		return true;
+	return cq->index - cq->solicited_end < cq_waiting(cq);
+}
+
 /* The event is that of a completion which is new for the process. */
 int univ_cq_notify_ioctl(struct univ_call *call, void *arg)
 {
@@ -456,6 +479,7 @@ int univ_cq_notify_ioctl(struct univ_call *call, void *arg)
 	spin_lock_irqsave(&cq->lock, flags);
 	if (!cq->closed) {
 		cq->fresh = true;
+		cq->fresh_solicited |= solicited_waits(cq);
 		univ_cq_notify(cq);
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);

@@ -27,13 +27,18 @@ static void want_event(void)
 }
 
 /* The completion of the send tells that the one of the receive is in its queue. */
-static void receive_one(void)
+static void receive(unsigned int flags)
 {
 	struct ibv_wc wc;
 
 	CHECK_ERR(post_recv_at(&p, 1, 1, 0, 64), 0);
-	CHECK_ERR(post_send_at(&p, 0, 1, 0, 8, IBV_SEND_SIGNALED), 0);
+	CHECK_ERR(post_send_at(&p, 0, 1, 0, 8, IBV_SEND_SIGNALED | flags), 0);
 	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+}
+
+static void receive_one(void)
+{
+	receive(0);
 }
 
 /* Arms the queue when a completion waits that the program does not know, and takes both. */
@@ -157,15 +162,79 @@ static void while_reading(void)
 	pair_close(&p);
 }
 
-/* It is not known whether the completion that waits was a solicited one. */
+/* Answers the request that the queue may have for an event, so that the next completion raises none. */
+static void disarm(void)
+{
+	struct ibv_wc wc;
+
+	CHECK_ERR(ibv_req_notify_cq(p.cq[1], 1), 0);
+	receive(IBV_SEND_SOLICITED);
+	want_event();
+	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+}
+
+static void arm_in_vain(const char *what)
+{
+	CHECK_ERR(ibv_req_notify_cq(p.cq[1], 1), 0);
+	CHECK(!readable(50), "an event of %s", what);
+}
+
+/* As UCX does, which then sleeps without another poll. */
 static void for_solicited(void)
 {
 	struct ibv_wc wc;
 
 	set_up();
 	receive_one();
+	arm_in_vain("a completion that was not solicited");
+	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	disarm();
+	receive(IBV_SEND_SOLICITED);
+	receive_one();
 	CHECK_ERR(ibv_req_notify_cq(p.cq[1], 1), 0);
-	CHECK(!readable(50), "an event of a completion that was not solicited");
+	want_event();
+	arm_in_vain("a completion that an event has told of");
+	arm_in_vain("a completion that an event has told of, without a poll");
+	for (int i = 0; i < 2; i++)
+		WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	disarm();
+	receive(IBV_SEND_SOLICITED);
+	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	receive_one();
+	arm_in_vain("a solicited completion that was polled");
+	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	pair_close(&p);
+}
+
+/* A failed completion counts as a solicited one. */
+static void for_failed(void)
+{
+	struct ibv_wc wc;
+
+	set_up();
+	CHECK_ERR(post_recv_at(&p, 1, 1, 0, 64), 0);
+	CHECK_ERR(qp_to_state(p.qp[1], IBV_QPS_ERR), 0);
+	CHECK_ERR(ibv_req_notify_cq(p.cq[1], 1), 0);
+	want_event();
+	WANT_WC(p.cq[1], &wc, IBV_WC_WR_FLUSH_ERR);
+	pair_close(&p);
+}
+
+/* A queue of another size counts its completions from the oldest one that waits. */
+static void for_solicited_resized(void)
+{
+	struct ibv_wc wc;
+
+	set_up();
+	disarm();
+	receive(IBV_SEND_SOLICITED);
+	CHECK_ERR(ibv_resize_cq(p.cq[1], 500), 0);
+	CHECK_ERR(ibv_req_notify_cq(p.cq[1], 1), 0);
+	want_event();
+	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	receive_one();
+	CHECK_ERR(ibv_resize_cq(p.cq[1], 100), 0);
+	arm_in_vain("a completion in the new ring that was not solicited");
 	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
 	pair_close(&p);
 }
@@ -200,6 +269,8 @@ static const struct test_case cases[] = {
 	{ "after_a_stale_event", after_a_stale_event },
 	{ "while_reading", while_reading },
 	{ "for_solicited", for_solicited },
+	{ "for_failed", for_failed },
+	{ "for_solicited_resized", for_solicited_resized },
 	{ "call", call },
 };
 
