@@ -67,13 +67,18 @@ struct univ_ring_user {
  *	unused.
  * @flags: enum univ_ring_flags
  * @fired: completion queue: value of @arm when the last event was raised
+ * @fired_index: completion queue: index after the newest completion that was
+ *	there when the last event was raised. 0 also if the kernel does not know
+ *	it: before the first event, on a device that writes completions by
+ *	itself, and in a module that does not know the word.
  * @reserved: zero
  */
 struct univ_ring_kernel {
 	__u32 index;
 	__u32 flags;
 	__u32 fired;
-	__u32 reserved[13];
+	__u32 fired_index;
+	__u32 reserved[12];
 };
 
 /**

@@ -69,11 +69,14 @@ static void pump_cq_arm(struct kunit *test)
 	pump_recv_kick(p);
 	pump_recv_complete(p, 0, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, head->kernel.fired, 0);
+	KUNIT_EXPECT_EQ(test, head->kernel.fired_index, 0);
 	head->user.arm = 2;
 	pump_recv_complete(p, 1, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, head->kernel.fired, 2);
+	KUNIT_EXPECT_EQ(test, head->kernel.fired_index, 2);
 	pump_recv_complete(p, 2, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, head->kernel.fired, 2);
+	KUNIT_EXPECT_EQ(test, head->kernel.fired_index, 2);
 	head->user.arm = U32_MAX - 1;
 	pump_recv_complete(p, 3, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, head->kernel.fired, U32_MAX - 1);
@@ -335,7 +338,10 @@ static void pump_cq_resized_late(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture_call(p->f, UNIV_CQ_RESIZE, &arg,
 					   sizeof(arg)), 0);
 	p->cq_head = 0;
+	/* No event has told of any of the five that were taken. */
+	KUNIT_EXPECT_EQ(test, p->cq->ring.head->kernel.fired_index, -5U);
 	KUNIT_EXPECT_EQ(test, arm_late(p, 3), 3);
+	KUNIT_EXPECT_EQ(test, p->cq->ring.head->kernel.fired_index, 1);
 	pump_expect_cqe(test, p, 5, IB_WC_SUCCESS);
 	pump_send_next(p, 7);
 	pump_send_kick(p);
@@ -345,6 +351,7 @@ static void pump_cq_resized_late(struct kunit *test)
 					   sizeof(arg)), 0);
 	p->cq_head = 0;
 	KUNIT_EXPECT_EQ(test, arm_late(p, 5), 3);
+	KUNIT_EXPECT_EQ(test, p->cq->ring.head->kernel.fired_index, 0);
 }
 
 /* If the device cannot shrink its queue, it has more room than needed, which is fine. */

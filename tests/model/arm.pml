@@ -8,7 +8,13 @@
  * With DEVICE a device writes the completions and looks whether the queue is armed. It writes an
  * event and interrupts the driver (D2), which raises the event.
  *
- * holds with: DEVICE
+ * With LATE the process does not poll again before it waits. It looks whether completions are there
+ * of which it does not know, and has the kernel raise an event for them. It knows of completions
+ * that it has polled, and, if it has read an event since then, of those before FIRED. It may arm
+ * the queue before it polls, and poll before it reads the event.
+ *
+ * holds with: DEVICE LATE
+ * fails with: LATE,NO_USER_FENCE LATE,NO_KERNEL_FENCE LATE,EVENT_TELLS_ALL LATE,NO_RECHECK
  * fails with: DEVICE,NO_INTERRUPT_ORDER DEVICE,NO_KERNEL_FENCE
  * fails with: NO_USER_FENCE NO_KERNEL_FENCE NO_RECHECK
  */
@@ -17,7 +23,12 @@
 #define PROCESS 1
 #define SHOWN 0		/* stands for the phases: completions written */
 #define ARM 1		/* user.arm */
-#ifndef DEVICE
+#ifdef LATE
+#define FIRED 2		/* kernel.fired_index */
+#define THREADS 2
+#define WORDS 3
+#define AHEAD (_pid == KERNEL -> BIT(ARM) : BIT(SHOWN) | BIT(FIRED))
+#elif !defined(DEVICE)
 #define THREADS 2
 #define WORDS 2
 #define AHEAD (_pid == KERNEL -> BIT(ARM) : BIT(SHOWN))
@@ -32,6 +43,7 @@
 
 byte events;
 byte taken;
+byte index, fired;	/* the kernel's own, or the device's */
 
 #ifdef DEVICE
 bool interrupt;
@@ -68,8 +80,47 @@ active proctype driver()
 inline raise()
 {
 	fired = arm;
+#ifdef LATE
+	store(KERNEL, FIRED, index);
+#endif
 	events++
 }
+#endif
+
+#ifdef LATE
+bool locked;		/* univ_cq.lock */
+
+inline lock()
+{
+	atomic {
+		!locked;
+		locked = true;
+		views[KERNEL].seen = 0
+	}
+}
+
+inline unlock()
+{
+	locked = false
+}
+
+/* univ_cq_notify_ioctl(): the lock shows it the stores of its last holder. */
+inline notify()
+{
+	atomic {
+		!locked && !views[KERNEL].held;
+		if
+		:: mem[ARM] != fired ->
+			fired = mem[ARM];
+			mem[FIRED] = index;
+			events++
+		:: else
+		fi
+	}
+}
+#else
+#define lock() skip
+#define unlock() skip
 #endif
 
 inline show_one()
@@ -81,7 +132,7 @@ inline show_one()
 /* comp_round(), univ_cq_notify(); or the device */
 active proctype kernel()
 {
-	byte index, arm, fired;
+	byte arm;
 #ifdef DEVICE
 	byte raised;
 #endif
@@ -89,6 +140,7 @@ active proctype kernel()
 	do
 	:: index == COMPLETIONS -> break
 	:: else ->
+		lock();
 		show_one();
 		if
 		:: index < COMPLETIONS -> show_one()
@@ -102,6 +154,7 @@ active proctype kernel()
 		:: arm != fired -> raise()
 		:: else
 		fi;
+		unlock();
 		arm = 0
 	od
 }
@@ -113,6 +166,74 @@ inline poll()
 	shown = 0
 }
 
+#ifdef LATE
+/* unknown_wait(), event_end() */
+inline look_for_unknown()
+{
+	first = taken;
+	if
+	:: told == taken + 1 ->
+#ifdef EVENT_TELLS_ALL
+		first = COMPLETIONS
+#else
+		load(PROCESS, FIRED, end);
+		if
+		:: end > first -> first = end
+		:: else
+		fi;
+		end = 0
+#endif
+	:: else
+	fi;
+	told = 0;
+	load_acquire(PROCESS, SHOWN, shown);
+	if
+	:: shown > first -> notify()
+	:: else
+	fi;
+	first = 0;
+	shown = 0
+}
+
+inline request()
+{
+	arm++;
+	store(PROCESS, ARM, arm);
+#ifndef NO_USER_FENCE
+	fence(PROCESS);
+#endif
+#ifndef NO_RECHECK
+	look_for_unknown()
+#endif
+}
+
+active proctype process()
+{
+	byte shown, arm, first, end;
+	byte told;		/* one more than @taken when an event was read */
+
+	do
+	:: taken == COMPLETIONS -> break
+	:: else ->
+		if
+		:: request(); poll()
+		:: poll(); request()
+		fi;
+		if
+		:: taken != COMPLETIONS ->
+			events > 0;
+			fence(PROCESS);		/* a system call orders */
+			if
+			:: poll()
+			:: true
+			fi;
+			events--;
+			told = taken + 1
+		:: else
+		fi
+	od
+}
+#else
 /* ibv_req_notify_cq(), ibv_poll_cq(), ibv_get_cq_event() */
 active proctype process()
 {
@@ -141,6 +262,8 @@ active proctype process()
 		before = 0
 	od
 }
+
+#endif
 
 active proctype judge()
 {

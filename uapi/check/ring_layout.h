@@ -15,7 +15,8 @@ SIZE(univ_ring_kernel, 64);
 AT(univ_ring_kernel, index, 0);
 AT(univ_ring_kernel, flags, 4);
 AT(univ_ring_kernel, fired, 8);
-AT(univ_ring_kernel, reserved, 12);
+AT(univ_ring_kernel, fired_index, 12);
+AT(univ_ring_kernel, reserved, 16);
 
 SIZE(univ_ring_head, 128);
 AT(univ_ring_head, user, 0);

@@ -190,10 +190,14 @@ int univ_poll_cq(struct ibv_cq *ibv, int max, struct ibv_wc *wc)
 	return 0;
 }
 
+static bool cqe_is_there(const struct univ_cq *cq, uint32_t index)
+{
+	return univ_cursor_ready(univ_cursor_make(cq->slots, cq->mask, index));
+}
+
 static bool cq_waits(const struct univ_cq *cq, uint32_t index)
 {
-	return index - cq->head <= cq->mask &&
-	       univ_cursor_ready(univ_cursor_make(cq->slots, cq->mask, index));
+	return index - cq->head <= cq->mask && cqe_is_there(cq, index);
 }
 
 static void cqe_move(struct univ_cq *cq, uint32_t to, uint32_t from)
@@ -257,45 +261,59 @@ static __attribute__((noinline, cold)) void armed_late(struct univ_cq *cq)
 	errno = before;
 }
 
-/* Between ibv_start_poll(3) and ibv_end_poll(3) the program has the completion at the cursor. */
-static bool any_waits(const struct univ_cq *cq, uint32_t head)
+/*
+ * The index of the first completion that the program does not have yet. Between ibv_start_poll(3)
+ * and ibv_end_poll(3) it has the one at the head, too. A thread that polls meanwhile stores the
+ * head and the current completion without an order, so the latter counts only if it lies at this
+ * head. The index may be that of a completion that was just polled, and is never behind one that
+ * waits.
+ */
+static uint32_t first_not_had(const struct univ_cq *cq, uint32_t head)
 {
-	if (univ_likely(!univ_load_relaxed(&cq->current)))
-		return univ_cursor_ready(univ_load_relaxed(&cq->cursor));
-	return univ_cursor_ready(univ_cursor_make(cq->slots, cq->mask, head + 1));
+	return head + (univ_load_relaxed(&cq->current) == &cq->slots[head & cq->mask]);
 }
 
 /*
- * Do completions wait of which the program does not know? An event that it has read since it took
- * the last one told it of them, and most programs arm the queue before they poll. An event counts
- * for one arming. The lock for polling is not taken, so a thread that polls meanwhile may cause
- * one event too many. Context: arm_lock, so that the ring is not replaced.
+ * The last event told of the completions before the index at which it was raised. Returns that
+ * index, or @first if the kernel does not know it or if it is an old one, which lies before @first
+ * or a ring behind it. The load needs no order with the kernel's store in univ_cq_answer(). With an
+ * older index there is one event too many. A newer one belongs to an event that is in the channel,
+ * or is put there under the same lock; for a completion behind it F2 holds, since both loads follow
+ * the fence of univ_cq_ring_arm().
+ */
+static uint32_t event_end(const struct univ_cq *cq, uint32_t first)
+{
+	uint32_t end = univ_cq_ring_fired_index(cq->ring);
+
+	return end && end - first <= cq->mask + 1 ? end : first;
+}
+
+/*
+ * Do completions wait of which the program does not know? If it has read an event since it took the
+ * last one, it knows of those that were there when the event was raised; most programs arm the
+ * queue before they poll. An event counts for one arming. The lock for polling is not taken, so a
+ * thread that polls meanwhile may cause one event too many. Context: arm_lock, so that the ring is
+ * not replaced.
  */
 static bool unknown_wait(struct univ_cq *cq)
 {
 	uint32_t head = univ_load_relaxed(&cq->head);
-	bool told = univ_load_relaxed(&cq->told) == head;
+	uint32_t first = first_not_had(cq, head);
 
+	if (univ_load_relaxed(&cq->told) == head)
+		first = event_end(cq, first);
 	univ_store_relaxed(&cq->told, head - 1);
-	return !told && any_waits(cq, head);
+	return cqe_is_there(cq, first);
 }
 
 /*
- * The program has read an event of the queue. If the completions of the event were polled before,
- * it tells nothing of later ones. A thread that polls meanwhile stores the head and the cursor one
- * after the other, so the slot is found by the head that is noted: with the cursor, the completion
- * that this thread has just taken would count for the next one. The lock keeps the ring, and is
- * not that of polling, which the program may hold.
+ * The program has read an event of the queue. It may be an old one, whose completions were polled
+ * before: the index at which the last event was raised tells which of those that wait are new. A
+ * thread that polls meanwhile changes the head, and then the event does not count.
  */
 void univ_cq_told(struct univ_cq *cq)
 {
-	uint32_t head;
-
-	univ_lock(&cq->arm_lock);
-	head = univ_load_relaxed(&cq->head);
-	if (univ_cursor_ready(univ_cursor_make(cq->slots, cq->mask, head)))
-		univ_store_relaxed(&cq->told, head);
-	univ_unlock(&cq->arm_lock);
+	univ_store_relaxed(&cq->told, univ_load_relaxed(&cq->head));
 }
 
 /*

@@ -133,6 +133,15 @@ static inline bool univ_cq_ring_armed(const struct univ_ring_head *ring, uint32_
 }
 
 /*
+ * The index after the newest completion that was there when the last event was raised, or 0 if
+ * the kernel does not know it. It means little when more than a ring was polled since then.
+ */
+static inline uint32_t univ_cq_ring_fired_index(const struct univ_ring_head *ring)
+{
+	return univ_load_relaxed(&ring->kernel.fired_index);
+}
+
+/*
  * Asks for an event. Fence: a caller that polls after arming sees each completion
  * for which no event is sent. It pairs with the fence in the kernel between the
  * store of a phase and the load of this word.

@@ -44,7 +44,7 @@ static void ring_set(struct univ_cq *cq, const struct univ_ring_map *map)
 	cq->slots = (struct univ_cqe *)(base + map->slot_offset);
 	cq->mask = map->slots - 1;
 	univ_store_relaxed(&cq->head, 0);
-	cq->told = UINT32_MAX;
+	univ_store_relaxed(&cq->told, UINT32_MAX);
 	univ_store_relaxed(&cq->cursor, univ_cursor_make(cq->slots, cq->mask, 0));
 	/*
 	 * The ring is stored last: a thread that polls without the lock and sees the ring also sees

@@ -90,6 +90,7 @@ struct univ_cq {
 	struct univ_ring ring;
 	u32 index;			/* completions written */
 	u32 fired;			/* arm word of the last event */
+	u32 fired_index;		/* @index at the last event */
 	/*
 	 * Index after the newest solicited or failed completion of which no
 	 * event has told. It means nothing if the process has taken that
@@ -283,7 +284,10 @@ static inline void univ_cq_answer(struct univ_cq *cq, u32 arm)
 {
 	lockdep_assert_held(&cq->lock);
 	cq->fired = arm;
+	cq->fired_index = cq->index;
 	cq->solicited_end = cq->index - cq->ring.count;
+	/* See the library's event_end() for what the index is ordered with. */
+	WRITE_ONCE(cq->ring.head->kernel.fired_index, cq->fired_index);
 	WRITE_ONCE(cq->ring.head->kernel.fired, arm);
 }
 

@@ -311,6 +311,8 @@ static void cq_switch_ring(struct univ_cq *cq, struct univ_ring *ring,
 	if (cq->hold)
 		cq->hold->since += shift;
 	cq->solicited_end += shift;
+	cq->fired_index += shift;
+	WRITE_ONCE(ring->head->kernel.fired_index, cq->fired_index);
 	cq->index = index;
 }
 

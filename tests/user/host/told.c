@@ -1,48 +1,98 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What the library notes when a program reads an event of a completion queue while another thread
- * polls the queue. The poller stands between its two stores: it has taken a completion, so the head
- * is behind it, and the cursor still shows it.
+ * For which completions arming asks the kernel for a late event: those that the program has neither
+ * polled nor learned of by an event. The ring and the program's place in it are made up, also as
+ * they stand between two stores of another thread that polls.
  */
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "ring/ring.h"
 
 #define SLOTS 4
-#define NEVER 77
+#define NONE UINT32_MAX
+
+struct place {
+	uint32_t head;
+	uint32_t current;	/* index of the current completion, or NONE */
+	bool told;		/* an event was read */
+	uint32_t fired_index;	/* of the last event */
+	uint32_t end;		/* completions are there from @head to @end */
+};
 
 static struct univ_cqe slots[SLOTS] __attribute__((aligned(64)));
-static int failed;
+static struct univ_ring_head ring;
+static int failed, calls;
 
-/* Reads an event when the completions @first to @end are there; returns what the library noted. */
-static uint32_t told(uint32_t head, uint32_t cursor, uint32_t first, uint32_t end)
+/* The library's call, in place of that in user/sys. */
+int univ_cmd_cq_notify_try(int fd, struct univ_cq_notify *cmd)
 {
-	struct univ_cq cq = { .slots = slots, .mask = SLOTS - 1, .head = head, .told = NEVER };
-
-	cq.cursor = univ_cursor_make(slots, cq.mask, cursor);
-	for (uint32_t i = 0; i < SLOTS; i++)
-		slots[i].phase = 0;
-	for (uint32_t i = first; i != end; i++)
-		slots[i % SLOTS].phase = UNIV_CQE_PHASE(i, SLOTS);
-	univ_cq_told(&cq);
-	return cq.told;
+	(void)fd;
+	(void)cmd;
+	calls++;
+	return 0;
 }
 
-static void expect(const char *what, uint32_t got, uint32_t wanted)
+/* Whether each of the two armings that follow asks: 1 is the first one, 2 the second one. */
+static int asks(const struct place *at)
 {
+	struct ibv_comp_channel channel = {};
+	struct ibv_context context = {};
+	struct univ_cq cq = { .ring = &ring, .slots = slots, .mask = SLOTS - 1, .told = at->head - 1 };
+	int asked = 0;
+
+	cq.ibv.channel = &channel;
+	cq.ibv.context = &context;
+	cq.head = at->head;
+	cq.cursor = univ_cursor_make(slots, cq.mask, at->head);
+	if (at->current != NONE)
+		cq.current = &slots[at->current % SLOTS];
+	ring.kernel.fired_index = at->fired_index;
+	for (uint32_t i = at->end - SLOTS; i != at->end; i++)
+		slots[i % SLOTS].phase = UNIV_CQE_PHASE(i, SLOTS);
+	if (at->told)
+		univ_cq_told(&cq);
+	for (int i = 0; i < 2; i++) {
+		calls = 0;
+		univ_req_notify_cq((struct ibv_cq *)&cq, i);
+		if (calls)
+			asked |= 1 << i;
+	}
+	return asked;
+}
+
+static void expect(const char *what, int wanted, struct place at)
+{
+	int got = asks(&at);
+
 	if (got == wanted)
 		return;
-	fprintf(stderr, "%s: the library noted %u, expected %u\n", what, got, wanted);
+	fprintf(stderr, "%s: the armings that asked are %d, expected %d\n", what, got, wanted);
 	failed = 1;
 }
 
 int main(void)
 {
-	expect("an empty queue", told(0, 0, 0, 0), NEVER);
-	expect("one completion", told(0, 0, 0, 1), 0);
-	expect("a completion behind polled ones", told(2, 2, 2, 3), 2);
-	expect("a completion that is being polled", told(1, 0, 0, 1), NEVER);
-	expect("the same at the end of the ring", told(4, 3, 3, 4), NEVER);
-	expect("one behind that which is being polled", told(1, 0, 0, 2), 1);
+	expect("an empty queue", 0, (struct place) { 0, NONE, false, 0, 0 });
+	expect("an empty queue, after an event", 0, (struct place) { 1, NONE, true, 1, 1 });
+	expect("a completion", 3, (struct place) { 0, NONE, false, 0, 1 });
+	expect("one that an unread event tells of", 3, (struct place) { 0, NONE, false, 1, 1 });
+	expect("one that an event has told of", 2, (struct place) { 0, NONE, true, 1, 1 });
+	expect("two that an event has told of", 2, (struct place) { 0, NONE, true, 2, 2 });
+	expect("a full ring that an event has told of", 2, (struct place) { 0, NONE, true, 4, 4 });
+	expect("one that is newer than the event", 3, (struct place) { 0, NONE, true, 1, 2 });
+	expect("one behind those of an old event", 3, (struct place) { 5, NONE, true, 3, 6 });
+	expect("one rounds behind an old event", 3, (struct place) { 9, NONE, true, 2, 10 });
+	expect("a module that does not tell", 3, (struct place) { 0, NONE, true, 0, 1 });
+	expect("such a module, before the wrap", 3, (struct place) { UINT32_MAX - 1, NONE, true, 0, 0 });
+	expect("an event behind the wrap", 2, (struct place) { UINT32_MAX, NONE, true, 1, 1 });
+	expect("one behind it", 3, (struct place) { UINT32_MAX, NONE, true, 1, 2 });
+	expect("an event before the wrap", 3, (struct place) { 0, NONE, true, UINT32_MAX, 1 });
+	expect("the current completion", 0, (struct place) { 1, 1, false, 0, 2 });
+	expect("the current one, after its event", 0, (struct place) { 1, 1, true, 2, 2 });
+	expect("one behind the current one", 3, (struct place) { 1, 1, false, 0, 3 });
+	expect("one that is newer than the current one's event", 3, (struct place) { 1, 1, true, 2, 3 });
+	expect("one behind the current one, after its event", 2, (struct place) { 1, 1, true, 3, 3 });
+	expect("a current completion of the former head", 3, (struct place) { 2, 1, false, 0, 3 });
 	return failed;
 }

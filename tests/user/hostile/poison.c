@@ -78,8 +78,9 @@ static void check_fresh(const struct raw_map *map, const struct raw_ring *a,
 		}
 	}
 	CHECK(!(a->head->kernel.flags & ~UNIV_RING_NEED_KICK), "flags %#x", a->head->kernel.flags);
-	CHECK(!a->head->kernel.index && !a->head->kernel.fired, "index %u fired %u",
-	      a->head->kernel.index, a->head->kernel.fired);
+	CHECK(!a->head->kernel.index && !a->head->kernel.fired && !a->head->kernel.fired_index,
+	      "index %u fired %u at %u", a->head->kernel.index, a->head->kernel.fired,
+	      a->head->kernel.fired_index);
 	CHECK(all_zero(a->head->kernel.reserved, sizeof(a->head->kernel.reserved)), "reserved words");
 }
 

@@ -116,6 +116,7 @@ static void scribble_index(uint64_t *seed)
 		head->kernel.flags = rnd(seed);
 		head->kernel.index = rnd(seed);
 		head->kernel.fired = rnd(seed);
+		head->kernel.fired_index = rnd(seed);
 		break;
 	default:
 		*index += jumps[rnd(seed) % ARRAY_SIZE(jumps)];

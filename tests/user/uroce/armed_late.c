@@ -128,23 +128,109 @@ static void after_a_stale_event(void)
 	pair_close(&p);
 }
 
+/* A completion that comes between an event and the arming after it. */
+static void after_a_newer_completion(void)
+{
+	struct ibv_wc wc;
+
+	set_up();
+	for (int i = 0; i < 3; i++) {
+		CHECK_ERR(ibv_req_notify_cq(p.cq[1], 0), 0);
+		receive_one();
+		CHECK(readable(WC_TIMEOUT), "no event");
+		receive_one();
+		want_event();
+		CHECK_ERR(ibv_req_notify_cq(p.cq[1], 0), 0);
+		want_event();
+		CHECK_ERR(ibv_req_notify_cq(p.cq[1], 0), 0);
+		CHECK(!readable(50), "a third event for two completions");
+		for (int k = 0; k < 2; k++)
+			WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	}
+	pair_close(&p);
+}
+
+/* An event that is read when its completions were polled more than a ring ago. */
+static void long_after_an_event(void)
+{
+	struct pair_want want = { .use_channel = 1, .cqe = 32 };
+	struct ibv_wc wc;
+
+	pair_open(&p, &want);
+	CHECK_ERR(ibv_req_notify_cq(p.cq[1], 0), 0);
+	for (int i = 0; i < 41; i++) {
+		receive_one();
+		WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	}
+	receive_one();
+	want_event();
+	CHECK_ERR(ibv_req_notify_cq(p.cq[1], 0), 0);
+	want_event();
+	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	pair_close(&p);
+}
+
+/* Arms the queue, which raises an event and then gets another size. */
+static void resize_after_an_event(int cqe)
+{
+	CHECK_ERR(ibv_req_notify_cq(p.cq[1], 0), 0);
+	receive_one();
+	CHECK(readable(WC_TIMEOUT), "no event");
+	CHECK_ERR(ibv_resize_cq(p.cq[1], cqe), 0);
+}
+
+/* A queue of another size counts its completions from the oldest one that waits. */
+static void resized_after_an_event(void)
+{
+	struct ibv_wc wc;
+
+	set_up();
+	for (int i = 0; i < 3; i++) {
+		receive_one();
+		WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	}
+	resize_after_an_event(500);
+	want_event();
+	CHECK_ERR(ibv_req_notify_cq(p.cq[1], 0), 0);
+	CHECK(!readable(50), "a second event for a completion in the new ring");
+	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	receive_one();
+	want_event();
+	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	resize_after_an_event(100);
+	receive_one();
+	want_event();
+	CHECK_ERR(ibv_req_notify_cq(p.cq[1], 0), 0);
+	want_event();
+	for (int i = 0; i < 2; i++)
+		WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	pair_close(&p);
+}
+
 /*
  * Between ibv_start_poll(3) and ibv_end_poll(3), the program has the current completion already,
  * but not the one behind it. Within a host, requests complete before they are posted.
  */
-static void while_reading(void)
+static struct ibv_cq_ex *set_up_ex(void)
 {
 	struct ibv_cq_init_attr_ex init = { .cqe = 16 };
-	struct ibv_poll_cq_attr attr = {};
-	struct ibv_cq *got = NULL;
 	struct ibv_cq_ex *cq;
-	void *context;
 
 	pair_open(&p, &(struct pair_want) { .stay_reset = 1, .use_channel = 1 });
 	init.channel = p.ch;
 	cq = ibv_create_cq_ex(p.dev.ctx, &init);
 	NEED_PTR(cq, "create_cq_ex");
 	pair_replace_cq(&p, ibv_cq_ex_to_cq(cq));
+	return cq;
+}
+
+static void while_reading(void)
+{
+	struct ibv_cq_ex *cq = set_up_ex();
+	struct ibv_poll_cq_attr attr = {};
+	struct ibv_cq *got = NULL;
+	void *context;
+
 	CHECK_ERR(post_rdma(&p, 0, 1, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
 	NEED_OK(ibv_start_poll(cq, &attr));
 	CHECK_ERR(ibv_req_notify_cq(p.cq[0], 0), 0);
@@ -162,7 +248,32 @@ static void while_reading(void)
 	pair_close(&p);
 }
 
-/* Answers the request that the queue may have for an event, so that the next completion raises none. */
+/* The event of the current completion is read before the program gives that completion back. */
+static void told_while_reading(void)
+{
+	struct ibv_cq_ex *cq = set_up_ex();
+	struct ibv_poll_cq_attr attr = {};
+	struct ibv_cq *got = NULL;
+	void *context;
+
+	CHECK_ERR(ibv_req_notify_cq(p.cq[0], 0), 0);
+	CHECK_ERR(post_rdma(&p, 0, 1, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	NEED(readable(WC_TIMEOUT), "no event");
+	NEED_OK(ibv_start_poll(cq, &attr));
+	NEED_OK(ibv_get_cq_event(p.ch, &got, &context));
+	CHECK_ERR(post_rdma(&p, 0, 2, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	CHECK_ERR(ibv_req_notify_cq(p.cq[0], 0), 0);
+	ibv_end_poll(cq);
+	CHECK(readable(WC_TIMEOUT), "no event of the completion behind the current one");
+	NEED_OK(ibv_get_cq_event(p.ch, &got, &context));
+	NEED_OK(ibv_start_poll(cq, &attr));
+	CHECK(cq->wr_id == 2, "wr_id %" PRIu64, cq->wr_id);
+	ibv_end_poll(cq);
+	ibv_ack_cq_events(p.cq[0], 2);
+	pair_close(&p);
+}
+
+/* Answers the request that the queue may have, so that the next completion raises no event. */
 static void disarm(void)
 {
 	struct ibv_wc wc;
@@ -267,7 +378,11 @@ static const struct test_case cases[] = {
 	{ "after_a_poll", after_a_poll },
 	{ "after_an_event", after_an_event },
 	{ "after_a_stale_event", after_a_stale_event },
+	{ "after_a_newer_completion", after_a_newer_completion },
+	{ "long_after_an_event", long_after_an_event },
+	{ "resized_after_an_event", resized_after_an_event },
 	{ "while_reading", while_reading },
+	{ "told_while_reading", told_while_reading },
 	{ "for_solicited", for_solicited },
 	{ "for_failed", for_failed },
 	{ "for_solicited_resized", for_solicited_resized },
