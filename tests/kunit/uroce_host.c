@@ -109,7 +109,7 @@ void uroce_remote_begin(struct uroce_qp *qp, struct uroce_spare *spare)
 {
 }
 
-void uroce_remote_lose_way(struct uroce_qp *qp)
+void uroce_remote_drop_routes(struct uroce_qp *qp)
 {
 }
 

@@ -274,7 +274,7 @@ static void late_retries(struct kunit *test)
 		qp = h->a.qp.qp;
 		KUNIT_ASSERT_EQ(test, send_from(&h->a, 1), 0);
 		for (i = 0; i < 100 && !waiting(&h->a); i++) {
-			WRITE_ONCE(qp->sq.word, true);
+			WRITE_ONCE(qp->sq.recv_posted, true);
 			uroce_send_run(qp);
 		}
 		expect_wc(test, &h->a, IB_WC_RNR_RETRY_EXC_ERR);
@@ -302,7 +302,7 @@ static void late_and_due(struct kunit *test)
 	struct uroce_sendq *sq = begin_first_wait(test);
 	struct host *h = test->priv;
 
-	WRITE_ONCE(sq->word, true);
+	WRITE_ONCE(sq->recv_posted, true);
 	uroce_send_run(h->a.qp.qp);
 	KUNIT_EXPECT_EQ(test, (int)sq->wait, (int)UROCE_WAIT_RNR);
 	KUNIT_EXPECT_EQ(test, (int)sq->rnr_left, 1);

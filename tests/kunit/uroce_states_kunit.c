@@ -188,7 +188,7 @@ static void local_established(struct kunit *test)
 	/* The peer does not learn of a request that fails locally. */
 	KUNIT_ASSERT_EQ(test, host_ask(h, 1, IB_WR_RDMA_WRITE, BYTES, 0, 64), 0);
 	host_expect_wc(test, &h->a, 1, IB_WC_LOC_PROT_ERR);
-	KUNIT_EXPECT_FALSE(test, h->b.qp.qp->resp.heard);
+	KUNIT_EXPECT_FALSE(test, h->b.qp.qp->resp.established);
 	KUNIT_ASSERT_EQ(test, uroce_qp_modify(&h->a.qp.ib, &(struct ib_qp_attr){
 		.qp_state = IB_QPS_RESET }, IB_QP_STATE, NULL), 0);
 	KUNIT_ASSERT_EQ(test, host_to_init(&h->a), 0);

@@ -215,7 +215,7 @@ struct uroce_requester {
  * @counted: the owner counts the peer's reads and writes
  * @told: the peer was told to go back; no further NAK until it did or until
  *	@patience is over
- * @heard: a packet has arrived
+ * @established: a packet has arrived
  * @has_recv: a receive request is held
  * @waiting: some of @responses may be pending
  * @pressed: the peer has asked since the last packet that was sent without room
@@ -253,7 +253,7 @@ struct uroce_responder {
 	bool running;
 	bool counted;
 	bool told;
-	bool heard;
+	bool established;
 	bool has_recv;
 	bool waiting;
 	bool pressed;

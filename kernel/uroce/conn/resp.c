@@ -520,8 +520,8 @@ void uroce_resp_receive(struct uroce_conn *conn, const struct uroce_packet *pkt)
 		end_unreliable(conn, step);
 	if (unlikely(!skb_queue_empty(&resp->held.packets)))
 		execute_held(conn);
-	if (!resp->heard && resp->running) {
-		resp->heard = true;
+	if (!resp->established && resp->running) {
+		resp->established = true;
 		conn->ops->established(conn);
 	}
 	uroce_resp_run(conn);
@@ -542,7 +542,7 @@ void uroce_resp_start(struct uroce_conn *conn, u32 psn)
 	resp->held.expired = false;
 	resp->told_congestion = 0;
 	resp->care = (struct uroce_care){};
-	resp->heard = false;
+	resp->established = false;
 	resp->has_recv = false;
 	resp->ack = false;
 	resp->refused = false;

@@ -6,11 +6,11 @@
 #include "control.h"
 #include "qp_attr.h"
 
-static void lose_way(struct uroce_qp *qp)
+static void drop_routes(struct uroce_qp *qp)
 {
 	spin_lock_bh(&qp->sq.lock);
 	spin_lock(&qp->resp.lock);
-	uroce_remote_lose_way(qp);
+	uroce_remote_drop_routes(qp);
 	spin_unlock(&qp->resp.lock);
 	spin_unlock_bh(&qp->sq.lock);
 	/* A kick that found sq.lock taken has set sq.again and returned. */
@@ -24,7 +24,7 @@ static void lose_way(struct uroce_qp *qp)
  */
 void uroce_qp_leave_net(const struct uroce_dev *dev)
 {
-	uroce_qp_each(dev, lose_way);
+	uroce_qp_each(dev, drop_routes);
 }
 
 /* Context: both locks. */
@@ -450,7 +450,7 @@ int uroce_qp_destroy(struct ib_qp *ib, struct ib_udata *udata)
 	qp->resp.dead = true;
 	uroce_recv_unwant(qp);
 	uroce_mig_reset(qp);
-	uroce_remote_lose_way(qp);
+	uroce_remote_drop_routes(qp);
 	spin_unlock(&qp->resp.lock);
 	spin_unlock_bh(&qp->sq.lock);
 	rcu_read_unlock();

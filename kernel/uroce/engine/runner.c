@@ -126,14 +126,14 @@ static bool send_is_due(struct uroce_sendq *sq)
 }
 
 /*
- * Is the wait over? A receive request of the peer (@word) ends it before the
- * timer fires, and the timer keeps running.
+ * Is the wait over? A receive request of the peer (@recv_posted) ends it before
+ * the timer fires, and the timer keeps running.
  */
 static bool send_may_go_on(struct uroce_sendq *sq)
 {
 	bool due = send_is_due(sq);
 
-	if (!due && !(sq->wait == UROCE_WAIT_RNR && READ_ONCE(sq->word)))
+	if (!due && !(sq->wait == UROCE_WAIT_RNR && READ_ONCE(sq->recv_posted)))
 		return false;
 	sq->wait = UROCE_WAIT_NONE;
 	sq->early = !due;
@@ -157,13 +157,13 @@ static void send_drained(struct uroce_qp *qp)
 /* In SQD no new request begins. Returns true if there is more to do. */
 static bool send_drain(struct uroce_qp *qp)
 {
-	bool more = false;
+	bool local = uroce_qp_on_local_path(qp), more = false;
 
-	if (uroce_qp_is_local(qp) && qp->sq.wqe.loaded)
-		more = uroce_local_step(qp, qp->sq.head + 1);
-	else if (!uroce_qp_is_local(qp))
+	if (!local)
 		more = uroce_remote_step(qp, qp->sq.head);
-	if (uroce_qp_is_local(qp) ? !qp->sq.wqe.loaded : uroce_remote_idle(qp))
+	else if (qp->sq.wqe.loaded)
+		more = uroce_local_step(qp, qp->sq.head + 1);
+	if (local ? !qp->sq.wqe.loaded : uroce_remote_idle(qp))
 		send_drained(qp);
 	return more;
 }
@@ -206,20 +206,20 @@ static inline bool send_step(struct uroce_qp *qp)
 		return false;
 	if (tail == sq->head && !qp->remote)
 		return false;
-	return uroce_qp_is_local(qp) ? uroce_local_step(qp, tail) :
-				       uroce_remote_step(qp, tail);
+	return uroce_qp_on_local_path(qp) ? uroce_local_step(qp, tail) :
+					    uroce_remote_step(qp, tail);
 }
 
 /*
- * Does a bounded amount of work. @word: another thread may have set @again.
+ * Does a bounded amount of work. @shared: another thread may have set @again.
  * Context: sq.lock.
  */
-static inline void send_piece(struct uroce_qp *qp, bool word)
+static inline void send_piece(struct uroce_qp *qp, bool shared)
 {
 	struct uroce_sendq *sq = &qp->sq;
 
 	/* Cleared before the look for work, see send_run(). */
-	if (unlikely(word))
+	if (unlikely(shared))
 		smp_store_mb(sq->again, false);
 	if (likely(!sq->dead) && unlikely(send_step(qp)))
 		WRITE_ONCE(sq->again, true);
@@ -229,11 +229,11 @@ static inline void send_piece(struct uroce_qp *qp, bool word)
  * Does some of the queue's work. Returns false if another thread holds the
  * lock. Inline, so that a kick makes no call for it.
  */
-static __always_inline bool send_turn(struct uroce_qp *qp, bool word)
+static __always_inline bool send_turn(struct uroce_qp *qp, bool shared)
 {
 	if (unlikely(!spin_trylock_bh(&qp->sq.lock)))
 		return false;
-	send_piece(qp, word);
+	send_piece(qp, shared);
 	spin_unlock_bh(&qp->sq.lock);
 	/*
 	 * Pairs with the fence in send_run(): a thread that found the lock
@@ -353,7 +353,7 @@ static struct uroce_qp *recv_wanted(struct uroce_qp *qp)
 	uroce_recv_unwant(qp);
 	peer = uroce_qp_find(qp->av.dev_id, qp->attr.dest_qp_num);
 	if (peer)
-		WRITE_ONCE(peer->sq.word, true);
+		WRITE_ONCE(peer->sq.recv_posted, true);
 	return peer;
 }
 

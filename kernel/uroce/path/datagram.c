@@ -79,8 +79,8 @@ static bool wants(const struct uroce_qp *qp, const struct uroce_wqe *wqe,
 	if (peer->resp.dead || peer->state < IB_QPS_RTR ||
 	    peer->state > IB_QPS_SQE)
 		return false;
-	if (unlikely(peer->hears != qp->speaks) &&
-	    !uroce_qp_hears_slowly(peer, qp, uroce_datagram_pkey(qp, wqe)))
+	if (unlikely(peer->rx_match != qp->tx_match) &&
+	    !uroce_qp_matches_slowly(peer, qp, uroce_datagram_pkey(qp, wqe)))
 		return false;
 	if (likely(peer->attr.qkey == qkey))
 		return true;

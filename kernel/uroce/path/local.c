@@ -454,9 +454,9 @@ static noinline void established(struct turn *t)
 {
 	struct uroce_qp *peer = t->peer;
 
-	if (!t->reached || peer->resp.heard)
+	if (!t->reached || peer->resp.established)
 		return;
-	peer->resp.heard = true;
+	peer->resp.established = true;
 	set_bit(IB_EVENT_COMM_EST, &peer->events);
 	uroce_send_later(peer);
 }
@@ -474,7 +474,7 @@ static __always_inline enum outcome send_batch_to(struct turn *t,
 	spin_lock(&peer->resp.lock);
 	t->answers = uroce_local_answers(qp, peer);
 	t->quick = t->answers && qp->sq.wqe.stage != UROCE_STAGE_TAKEN &&
-		   (peer->resp.heard || peer->state != IB_QPS_RTR);
+		   (peer->resp.established || peer->state != IB_QPS_RTR);
 	out = send_batch(t, qp, true);
 	put_regions(t);
 	if (unlikely(peer->state == IB_QPS_RTR))

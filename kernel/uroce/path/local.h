@@ -212,7 +212,7 @@ static inline bool uroce_local_answers(const struct uroce_qp *qp,
 	return !peer->resp.dead && peer->state >= IB_QPS_RTR &&
 	       peer->state <= IB_QPS_SQE &&
 	       peer->attr.dest_qp_num == qp->num &&
-	       peer->av.dev_id == qp->dev->id && uroce_qp_hears(peer, qp);
+	       peer->av.dev_id == qp->dev->id && uroce_qp_matches(peer, qp);
 }
 
 /* perform.c. Context: sq.lock, and the peer's resp.lock if there is one */

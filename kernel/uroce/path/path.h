@@ -63,7 +63,7 @@ int uroce_remote_prepare(const struct uroce_qp *qp,
 void uroce_spare_free(struct uroce_spare *spare);
 void uroce_remote_begin(struct uroce_qp *qp, struct uroce_spare *spare);
 void uroce_remote_end(struct uroce_qp *qp);
-void uroce_remote_lose_way(struct uroce_qp *qp);
+void uroce_remote_drop_routes(struct uroce_qp *qp);
 bool uroce_remote_step(struct uroce_qp *qp, u32 tail);
 void uroce_remote_flush(struct uroce_qp *qp);
 void uroce_remote_changed(struct uroce_qp *qp, bool way);

@@ -56,13 +56,13 @@ static enum outcome refuse_recv(struct turn *t, enum ib_wc_status theirs,
  * queue, see uroce_recv_posted() and uroce_srq_posted(). Returns false if that
  * is impossible: an XRC target has no receive queue of its own.
  */
-static bool ask_for_word(struct turn *t)
+static bool ask_for_recv(struct turn *t)
 {
 	struct uroce_qp *peer = t->peer;
 
 	if (peer->type != IB_QPT_RC || (!peer->srq && !peer->rq.ring.count))
 		return false;
-	WRITE_ONCE(t->qp->sq.word, false);
+	WRITE_ONCE(t->qp->sq.recv_posted, false);
 	uroce_recv_want(peer);
 	return true;
 }
@@ -71,7 +71,7 @@ static inline enum ib_wc_status take_or_ask(struct turn *t)
 {
 	enum ib_wc_status status = uroce_recv_take(t->peer);
 
-	if (unlikely(status == IB_WC_RNR_RETRY_EXC_ERR) && ask_for_word(t)) {
+	if (unlikely(status == IB_WC_RNR_RETRY_EXC_ERR) && ask_for_recv(t)) {
 		status = uroce_recv_take(t->peer);
 		t->asked = status == IB_WC_RNR_RETRY_EXC_ERR;
 	}

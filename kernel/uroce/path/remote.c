@@ -553,7 +553,7 @@ void uroce_remote_partition(struct uroce_qp *qp)
  * pair or connection is ending or the device has left the namespace. Context:
  * both locks.
  */
-void uroce_remote_lose_way(struct uroce_qp *qp)
+void uroce_remote_drop_routes(struct uroce_qp *qp)
 {
 	if (!qp->remote)
 		return;
@@ -574,7 +574,7 @@ void uroce_remote_end(struct uroce_qp *qp)
 
 	spin_lock_bh(&qp->sq.lock);
 	spin_lock(&qp->resp.lock);
-	uroce_remote_lose_way(qp);
+	uroce_remote_drop_routes(qp);
 	w = qp->remote;
 	qp->remote = NULL;
 	if (w) {

@@ -258,8 +258,8 @@ static void peer_goes_on(struct uroce_qp *peer)
 }
 
 /* Returns true if @qp is armed. */
-static bool peer_hears(struct uroce_qp *peer, const struct uroce_qp *qp,
-		       enum ib_mig_state state)
+static bool peer_matches(struct uroce_qp *peer, const struct uroce_qp *qp,
+			 enum ib_mig_state state)
 {
 	bool arms = false;
 
@@ -304,10 +304,10 @@ void uroce_mig_tell(struct uroce_qp *qp, enum ib_mig_state before)
 		return;
 	rcu_read_lock();
 	peer = uroce_qp_find(qp->av.dev_id, qp->attr.dest_qp_num);
-	if (peer && peer_hears(peer, qp, state)) {
+	if (peer && peer_matches(peer, qp, state)) {
 		arm(qp);
 		if (READ_ONCE(peer->mig) == IB_MIG_MIGRATED)
-			peer_hears(qp, peer, IB_MIG_MIGRATED);
+			peer_matches(qp, peer, IB_MIG_MIGRATED);
 	}
 	rcu_read_unlock();
 }

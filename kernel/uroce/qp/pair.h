@@ -39,7 +39,7 @@ struct uroce_rss;
  * @prompt: completions are written at once: the next request of an XRC target
  *	may complete in another queue, or they get the time at which they are
  *	written
- * @heard: a message has arrived in RTR, and the owner was notified
+ * @established: a message has arrived in RTR, and the owner was notified
  * @recv: the receive request that the current message is written to
  * @done: completions that are not written yet
  * @ask: pages of this side that a copy misses
@@ -48,7 +48,7 @@ struct uroce_resp {
 	spinlock_t lock;
 	bool dead;
 	bool wanted;
-	bool heard;
+	bool established;
 	bool counted;
 	bool prompt;
 	u32 access;
@@ -86,12 +86,13 @@ struct uroce_qp {
 	/*
 	 * The P_Key, or 0 if its entry of the table is empty; not valid in
 	 * queue pair 1, which uses the whole table. A peer on this host takes
-	 * all messages of this queue pair if its @hears equals our @speaks; see
-	 * uroce_qp_hears(). All three are written with both locks.
+	 * all messages of this queue pair if its @rx_match equals our
+	 * @tx_match; see uroce_qp_matches(). All three are written with both
+	 * locks.
 	 */
 	u16 pkey;
-	u32 hears;
-	u32 speaks;
+	u32 rx_match;
+	u32 tx_match;
 
 	/*
 	 * Written with both locks, except that ERR needs only the responder's.
@@ -180,7 +181,7 @@ static inline u8 uroce_service(enum ib_qp_type type)
 }
 
 /* Do the queue pair's requests need no connection over packets? */
-static inline bool uroce_qp_is_local(const struct uroce_qp *qp)
+static inline bool uroce_qp_on_local_path(const struct uroce_qp *qp)
 {
 	return qp->av.dev_id || qp->sq.datagrams;
 }
@@ -245,19 +246,19 @@ void uroce_qp_partition(struct uroce_qp *qp);
  * sent with @pkey; negative if there is none. Context: resp.lock.
  */
 int uroce_qp_pkey_index(const struct uroce_qp *qp, u16 pkey);
-bool uroce_qp_hears_slowly(struct uroce_qp *peer, const struct uroce_qp *qp,
-			   u16 pkey);
+bool uroce_qp_matches_slowly(struct uroce_qp *peer, const struct uroce_qp *qp,
+			     u16 pkey);
 
 /*
  * Are both queue pairs, of one host, of types that belong together and in one
  * partition? One comparison answers that for full members. Counts a P_Key that
  * does not match, as for a packet. Context: the peer's resp.lock.
  */
-static inline bool uroce_qp_hears(struct uroce_qp *peer,
-				  const struct uroce_qp *qp)
+static inline bool uroce_qp_matches(struct uroce_qp *peer,
+				    const struct uroce_qp *qp)
 {
-	return likely(peer->hears == qp->speaks) ||
-	       uroce_qp_hears_slowly(peer, qp, qp->pkey);
+	return likely(peer->rx_match == qp->tx_match) ||
+	       uroce_qp_matches_slowly(peer, qp, qp->pkey);
 }
 
 #endif

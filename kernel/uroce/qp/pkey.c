@@ -6,24 +6,24 @@
  */
 #include "pair.h"
 
-/* Values of uroce_qp.hears and .speaks that equal no other value. */
-#define HEARS_PERHAPS	BIT(8)
-#define SPEAKS_PERHAPS	BIT(9)
+/* Values of uroce_qp.rx_match and .tx_match that equal no other value. */
+#define RX_UNSURE	BIT(8)
+#define TX_UNSURE	BIT(9)
 
 /* Queue pair 1 exchanges datagrams with those of type UD. */
-static u32 hears_type(const struct uroce_qp *qp)
+static u32 rx_type(const struct uroce_qp *qp)
 {
 	return qp->type == IB_QPT_GSI ? IB_QPT_UD : qp->type;
 }
 
-static u32 speaks_type(const struct uroce_qp *qp)
+static u32 tx_type(const struct uroce_qp *qp)
 {
-	return qp->type == IB_QPT_XRC_INI ? IB_QPT_XRC_TGT : hears_type(qp);
+	return qp->type == IB_QPT_XRC_INI ? IB_QPT_XRC_TGT : rx_type(qp);
 }
 
 /*
- * A full member is heard by all members of its partition. The rest is left to
- * uroce_qp_hears_slowly().
+ * All members of a partition take the messages of a full member. The rest is
+ * left to uroce_qp_matches_slowly().
  */
 void uroce_qp_partition(struct uroce_qp *qp)
 {
@@ -31,10 +31,10 @@ void uroce_qp_partition(struct uroce_qp *qp)
 	bool own = pkey && qp->type != IB_QPT_GSI;
 
 	WRITE_ONCE(qp->pkey, pkey);
-	qp->hears = own ? (u32)(pkey | UROCE_PKEY_FULL) << 16 | hears_type(qp) :
-			  HEARS_PERHAPS;
-	qp->speaks = own && pkey & UROCE_PKEY_FULL ?
-			     (u32)pkey << 16 | speaks_type(qp) : SPEAKS_PERHAPS;
+	qp->rx_match = own ? (u32)(pkey | UROCE_PKEY_FULL) << 16 | rx_type(qp) :
+			     RX_UNSURE;
+	qp->tx_match = own && pkey & UROCE_PKEY_FULL ?
+			     (u32)pkey << 16 | tx_type(qp) : TX_UNSURE;
 }
 
 /*
@@ -66,10 +66,10 @@ int uroce_qp_pkey_index(const struct uroce_qp *qp, u16 pkey)
 							 -ENOENT;
 }
 
-noinline bool uroce_qp_hears_slowly(struct uroce_qp *peer,
-				    const struct uroce_qp *qp, u16 pkey)
+noinline bool uroce_qp_matches_slowly(struct uroce_qp *peer,
+				      const struct uroce_qp *qp, u16 pkey)
 {
-	if (hears_type(peer) != speaks_type(qp))
+	if (rx_type(peer) != tx_type(qp))
 		return false;
 	if (uroce_qp_pkey_index(peer, pkey) >= 0)
 		return true;

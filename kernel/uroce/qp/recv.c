@@ -273,7 +273,7 @@ struct uroce_qp *uroce_srq_next(struct uroce_srq *srq)
 	}
 	spin_unlock_bh(&srq->rq.lock);
 	if (peer)
-		WRITE_ONCE(peer->sq.word, true);
+		WRITE_ONCE(peer->sq.recv_posted, true);
 	return peer;
 }
 

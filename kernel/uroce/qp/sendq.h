@@ -89,10 +89,11 @@ enum uroce_wait {
  *	look-up is repeated
  * @wait: enum uroce_wait
  * @due: the timer has fired
- * @word: a receive request was posted that the peer's responder waited for; set
- *	by the thread that posted it, cleared under the peer's uroce_resp.lock
- * @early: the request at the head is tried because of @word, before the timer
- *	has fired; this try is not a retry
+ * @recv_posted: a receive request was posted that the peer's responder waited
+ *	for; set by the thread that posted it, cleared under the peer's
+ *	uroce_resp.lock
+ * @early: the request at the head is tried because of @recv_posted, before the
+ *	timer has fired; this try is not a retry
  * @tried: the request at the head was tried before
  * @waits: number of waits for the shared receive queue of an XRC target, for
  *	room in the queues below, or for pages, up to a limit
@@ -137,7 +138,7 @@ struct uroce_sendq {
 	u32 quick;
 	enum uroce_wait wait;
 	bool due;
-	bool word;
+	bool recv_posted;
 	bool early;
 	bool tried;
 	u8 waits;

@@ -81,7 +81,7 @@ void uroce_queue_reset(struct uroce_qp *qp)
 	sq->waits = 0;
 	WRITE_ONCE(qp->lost, false);
 	qp->resp.recv.taken = false;
-	qp->resp.heard = false;
+	qp->resp.established = false;
 	uroce_recv_unwant(qp);
 	uroce_ask_drop(&sq->ask);
 	uroce_ask_drop(&qp->resp.ask);
