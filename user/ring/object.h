@@ -99,6 +99,7 @@ struct univ_cq {
 	struct univ_lock arm_lock;
 	uint32_t arm;			/* under @arm_lock */
 	uint32_t told;			/* @head when the program read an event, without a lock */
+	uint32_t moved;			/* index behind those that were moved, as @cursor */
 	struct univ_cqe *slots;
 	const struct univ_cqe *current;	/* between start_poll and end_poll */
 	struct univ_map map;

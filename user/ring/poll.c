@@ -238,6 +238,8 @@ void univ_cq_forget(struct ibv_cq *ibv, uint32_t qp_num)
 			cqe_move(cq, to, from);
 	}
 	if (to != cq->head) {
+		if (to != end)
+			univ_store_relaxed(&cq->moved, end);
 		univ_store_relaxed(&cq->head, to);
 		univ_store_relaxed(&cq->cursor, univ_cursor_make(cq->slots, cq->mask, to));
 		univ_cq_ring_consume(cq->ring, to);
@@ -316,10 +318,17 @@ void univ_cq_told(struct univ_cq *cq)
 	univ_store_relaxed(&cq->told, univ_load_relaxed(&cq->head));
 }
 
+/* Completions may wait in other slots than those in which the kernel has written them. */
+static bool any_moved(const struct univ_cq *cq)
+{
+	return univ_load_relaxed(&cq->moved) - univ_load_relaxed(&cq->head) - 1 <= cq->mask;
+}
+
 /*
- * A request for any completion includes a request for solicited completions until
- * an event has answered it. The lock for polling is not taken: a program may arm
- * between ibv_start_poll(3) and ibv_end_poll(3), when it holds that lock itself.
+ * A request for any completion includes a request for solicited completions until an event has
+ * answered it. The kernel does not know which of the completions that were moved are solicited, so
+ * all of them count. The lock for polling is not taken: a program may arm between
+ * ibv_start_poll(3) and ibv_end_poll(3), when it holds that lock itself.
  */
 int univ_req_notify_cq(struct ibv_cq *ibv, int solicited_only)
 {
@@ -328,7 +337,8 @@ int univ_req_notify_cq(struct ibv_cq *ibv, int solicited_only)
 	bool late;
 
 	univ_lock(&cq->arm_lock);
-	if (solicited && !(cq->arm & 1) && univ_cq_ring_armed(cq->ring, cq->arm))
+	if (solicited && (any_moved(cq) ||
+			  (!(cq->arm & 1) && univ_cq_ring_armed(cq->ring, cq->arm))))
 		solicited = 0;
 	cq->arm = ((cq->arm | 1) + 1) | solicited;
 	univ_cq_ring_arm(cq->ring, cq->arm);

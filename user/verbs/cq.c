@@ -43,6 +43,8 @@ static void ring_set(struct univ_cq *cq, const struct univ_ring_map *map)
 
 	cq->slots = (struct univ_cqe *)(base + map->slot_offset);
 	cq->mask = map->slots - 1;
+	/* The completions that wait are moved to the beginning of the new ring. */
+	univ_store_relaxed(&cq->moved, cq->moved - cq->head);
 	univ_store_relaxed(&cq->head, 0);
 	univ_store_relaxed(&cq->told, UINT32_MAX);
 	univ_store_relaxed(&cq->cursor, univ_cursor_make(cq->slots, cq->mask, 0));

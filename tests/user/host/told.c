@@ -71,8 +71,41 @@ static void expect(const char *what, int wanted, struct place at)
 	failed = 1;
 }
 
+/*
+ * Two completions wait, and the queue pair of the second one is destroyed. The first one moves to its slot, and the kernel
+ * does not know that it is solicited. Is the queue armed for solicited completions only, then and after a poll?
+ */
+static void moved(void)
+{
+	struct ibv_context context = {};
+	struct univ_cq cq = { .ring = &ring, .slots = slots, .mask = SLOTS - 1, .told = UINT32_MAX };
+	int solicited;
+
+	cq.ibv.context = &context;
+	cq.cursor = univ_cursor_make(slots, cq.mask, 0);
+	for (uint32_t i = 0; i < SLOTS; i++) {
+		slots[i].phase = UNIV_CQE_PHASE(i - (i < 2 ? 0 : SLOTS), SLOTS);
+		slots[i].qp_num = 7 + i;
+	}
+	univ_cq_forget((struct ibv_cq *)&cq, 8);
+	univ_req_notify_cq((struct ibv_cq *)&cq, 1);
+	solicited = ring.user.arm & 1;
+	/* An event answers the arming. */
+	ring.kernel.fired = cq.arm;
+	if (cq.head != 1 || slots[1].qp_num != 7)
+		solicited = -1;
+	cq.head = 2;
+	cq.cursor = univ_cursor_make(slots, cq.mask, 2);
+	univ_req_notify_cq((struct ibv_cq *)&cq, 1);
+	if (solicited == 0 && ring.user.arm & 1)
+		return;
+	fprintf(stderr, "a completion that was moved: armed as %d, then as %u\n", solicited, ring.user.arm & 1);
+	failed = 1;
+}
+
 int main(void)
 {
+	moved();
 	expect("an empty queue", 0, (struct place) { 0, NONE, false, 0, 0 });
 	expect("an empty queue, after an event", 0, (struct place) { 1, NONE, true, 1, 1 });
 	expect("a completion", 3, (struct place) { 0, NONE, false, 0, 1 });
