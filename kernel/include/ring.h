@@ -38,7 +38,10 @@ struct univ_ring_dma {
  * struct univ_ring - the kernel's private view of one ring
  * @head: shared
  * @slots: shared, first slot
- * @count: slots, a power of two; 0 when there is no ring
+ * @count: slots, a power of two; 0 when there is no ring. A hostile process may
+ *	publish this number of requests, and it can be more than the number that
+ *	the driver was asked for when the queue was created, so a driver sizes
+ *	its own arrays by it
  * @stride: bytes from slot to slot
  * @flags: the last value written to @head->kernel.flags
  * @offset: bytes from the start of @dma's first page to @head, as if the pages

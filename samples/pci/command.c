@@ -55,9 +55,23 @@ static bool command_done(struct upci_dev *dev, u32 asked)
 	return is_dead(dev) || readl(&dev->mem->cmd_done) == asked;
 }
 
+/* A dead device has forgotten all objects, so a destruction succeeds. */
+static int dead_result(const struct upci_cmd *cmd)
+{
+	bool destroys = cmd->op >= UPCI_DESTROY_CQ &&
+			cmd->op <= UPCI_DESTROY_MR;
+
+	return destroys ? 0 : -EIO;
+}
+
+/* The result becomes an error pointer, so it must be one that may. */
+static int checked_result(int result)
+{
+	return result > 0 || result < -MAX_ERRNO ? -EIO : result;
+}
+
 /*
- * Executes a command; its list is in BAR2 already. A dead device has forgotten
- * all objects, so a destruction succeeds. Context: the lock is held.
+ * Executes a command; its list is in BAR2 already. Context: the lock is held.
  */
 int upci_command_locked(struct upci_dev *dev, const struct upci_cmd *cmd)
 {
@@ -65,7 +79,7 @@ int upci_command_locked(struct upci_dev *dev, const struct upci_cmd *cmd)
 
 	lockdep_assert_held(&dev->lock);
 	if (is_dead(dev))
-		return cmd->op >= UPCI_DESTROY_CQ ? 0 : -EIO;
+		return dead_result(cmd);
 	memcpy_toio(&dev->mem->cmd, cmd, sizeof(*cmd));
 	writel(asked, &dev->mem->cmd_asked);
 	upci_ring_model(dev, UPCI_BELL_COMMAND);
@@ -76,8 +90,8 @@ int upci_command_locked(struct upci_dev *dev, const struct upci_cmd *cmd)
 	if (!looks)
 		upci_die(dev);
 	if (is_dead(dev))
-		return cmd->op >= UPCI_DESTROY_CQ ? 0 : -EIO;
-	return (int)readl(&dev->mem->cmd_result);
+		return dead_result(cmd);
+	return checked_result((int)readl(&dev->mem->cmd_result));
 }
 
 int upci_command(struct upci_dev *dev, const struct upci_cmd *cmd)

@@ -171,10 +171,13 @@ static int upci_setup(struct upci_dev *dev, struct pci_dev *pdev)
 		ret = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
 	if (ret)
 		return ret;
+	/* Regions of processes would get bounce buffers. */
+	if (dma_addressing_limited(&pdev->dev))
+		return -EIO;
 	dev->regs = pcim_iomap_table(pdev)[0];
 	dev->mem = pcim_iomap_table(pdev)[2];
-	/* The model knows pages of this size alone. */
-	if (PAGE_SIZE != UPCI_PAGE)
+	/* The model knows pages of this size and this byte order alone. */
+	if (PAGE_SIZE != UPCI_PAGE || IS_ENABLED(CONFIG_CPU_BIG_ENDIAN))
 		return -EOPNOTSUPP;
 	if (pci_resource_len(pdev, 2) < UPCI_MEM_SIZE ||
 	    readl(&dev->mem->magic) != UPCI_MAGIC)

@@ -96,8 +96,8 @@ static __always_inline void write_all(struct univ_cq *cq,
  * univ_queue_complete() - write a completion
  * @cq: the core's queue, as passed to univ_queue_ops.cq_attach()
  * @cqe: what to write; times and phase are filled in here
- * @solicited: wakes a process that waits for solicited completions; so do
- *	errors
+ * @solicited: wakes a process that waits for solicited completions; the driver
+ *	sets this for each error, too
  *
  * Any context. univ_queue_notify() has to follow, for one completion or many.
  *
