@@ -105,14 +105,15 @@ fill_in = sed -e 's|@PREFIX@|$(prefix)|g' -e 's|@LIBDIR@|$(libdir)|g' -e 's|@INC
 	-e 's|@DATADIR@|$(datadir)|g' -e 's|@VERSION@|$(version)|g' $(1)
 
 uninstall:
-	rm -f $(foreach ko,$(notdir $(wildcard kernel/*/*.ko)) univerbs.ko univerbs.symvers,$(DESTDIR)$(moddir)/$(ko))
+	rm -f $(addprefix $(DESTDIR)$(moddir)/,univerbs.ko uroce.ko univerbs.symvers)
 	$(if $(DESTDIR),,depmod $(RELEASE))
 	rm -rf $(DESTDIR)$(libdir)/univerbs $(DESTDIR)$(includedir)/univerbs $(DESTDIR)$(datadir)/univerbs
 	rm -f $(DESTDIR)$(pkgconfigdir)/univerbs.pc $(DESTDIR)$(udevrulesdir)/90-univerbs.rules \
 		$(DESTDIR)$(systemdunitdir)/uroce@.service $(addprefix $(DESTDIR)$(bindir)/,$(tools)) $(DESTDIR)$(sbindir)/uroce-fault
 	rm -f $(foreach page,$(man_pages),$(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
 
-# The sources of the modules, which DKMS builds for each kernel; without DESTDIR for the one of KDIR at once
+# The sources of the modules, which DKMS builds for each kernel; without DESTDIR for the one of KDIR at once. DKMS would keep
+# modules that it has built of other sources with the same version.
 dkms_source = $(DESTDIR)$(srcdir)/univerbs-$(version)
 install-dkms:
 	rm -rf $(dkms_source)
@@ -120,6 +121,7 @@ install-dkms:
 	find Kbuild kernel uapi -type f \( -name Kbuild -o -name '*.[ch]' \) ! -name '*.mod.c' -exec cp --parents -t $(dkms_source) {} +
 	$(INSTALL) -m 755 packaging/dkms/keep-symvers $(dkms_source)/keep-symvers
 	$(call fill_in,packaging/dkms/dkms.conf) >$(dkms_source)/dkms.conf
+	$(if $(DESTDIR),,dkms remove univerbs/$(version) -k $(RELEASE) >/dev/null 2>&1 || :)
 	$(if $(DESTDIR),,dkms install univerbs/$(version) -k $(RELEASE))
 
 uninstall-dkms:
