@@ -126,7 +126,7 @@ static void pump_cq_late_solicited(struct kunit *test)
 	/* One event tells of it. */
 	KUNIT_EXPECT_EQ(test, arm_late(p, 7), 5);
 	p->cq->ring.head->user.arm = 5;
-	/* One that was polled does not count, and the next one does. */
+	/* A completion that was polled does not count, and the next one does. */
 	pump_recv_complete(p, 1, IB_WC_SUCCESS);
 	for (i = 0; i < 3; i++)
 		KUNIT_EXPECT_NOT_NULL(test, pump_poll(p));
@@ -272,17 +272,25 @@ static void pump_cq_head_lies(struct kunit *test)
 	}
 }
 
+/* The process posts @posted receives, and the device completes the first six. */
+static void receive_six(struct pump *p, int posted)
+{
+	int i;
+
+	for (i = 0; i < posted; i++)
+		pump_recv_next(p, i);
+	pump_recv_kick(p);
+	for (i = 0; i < 6; i++)
+		pump_recv_complete(p, i, IB_WC_SUCCESS);
+}
+
 static void pump_cq_resized(struct kunit *test)
 {
 	struct pump *p = pump_new(test, IB_QPT_RC, 8);
 	struct univ_cq_resize arg = { .handle = p->cq->obj.handle, .cqe = 32 };
 	int i;
 
-	for (i = 0; i < 8; i++)
-		pump_recv_next(p, i);
-	pump_recv_kick(p);
-	for (i = 0; i < 6; i++)
-		pump_recv_complete(p, i, IB_WC_SUCCESS);
+	receive_six(p, 8);
 	pump_expect_cqe(test, p, 0, IB_WC_SUCCESS);
 	pump_expect_cqe(test, p, 1, IB_WC_SUCCESS);
 	/* Four completions are queued, which do not fit into two slots. */
@@ -328,11 +336,7 @@ static void pump_cq_resized_late(struct kunit *test)
 	struct univ_cq_resize arg = { .handle = p->cq->obj.handle, .cqe = 32 };
 	int i;
 
-	for (i = 0; i < 6; i++)
-		pump_recv_next(p, i);
-	pump_recv_kick(p);
-	for (i = 0; i < 6; i++)
-		pump_recv_complete(p, i, IB_WC_SUCCESS);
+	receive_six(p, 6);
 	for (i = 0; i < 5; i++)
 		pump_expect_cqe(test, p, i, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, fixture_call(p->f, UNIV_CQ_RESIZE, &arg,

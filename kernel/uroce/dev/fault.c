@@ -200,14 +200,14 @@ static enum hrtimer_restart held_timer(struct hrtimer *timer)
 	ktime_t due;
 
 	while ((skb = skb_dequeue(&dev->faults.held))) {
-		due = held_cb(skb)->due;
-		if (left-- <= 0)
-			due = ktime_add_us(ktime_get(), HELD_PAUSE_US);
-		if (left < 0 || ktime_after(due, ktime_get())) {
+		due = left ? held_cb(skb)->due :
+			     ktime_add_us(ktime_get(), HELD_PAUSE_US);
+		if (!left || ktime_after(due, ktime_get())) {
 			skb_queue_head(&dev->faults.held, skb);
 			hrtimer_start(timer, due, HRTIMER_MODE_ABS_SOFT);
 			break;
 		}
+		left--;
 		deliver_late(dev, skb);
 	}
 	return HRTIMER_NORESTART;
