@@ -113,6 +113,15 @@ void fixture_kill(struct fixture *f)
 	univ_context_kill(f->ctx, true);
 }
 
+void fixture_kill_again(struct fixture *f)
+{
+	down_write(&f->ctx->live);
+	context_destroy_objects(f->ctx, true);
+	up_write(&f->ctx->live);
+	univ_context_put(f->ctx);
+	module_put(THIS_MODULE);
+}
+
 void fixture_exit(struct kunit *test)
 {
 	struct fixture *f = test->priv;

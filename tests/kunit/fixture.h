@@ -44,6 +44,9 @@ int fixture_call_at(struct fixture *f, unsigned int cmd, unsigned long uarg);
 int fixture_kick(struct fixture *f, u32 handle, u32 which);
 void fixture_kill(struct fixture *f);
 
+/* The driver refused to destroy objects in fixture_kill(), which kept them. Now it does not. */
+void fixture_kill_again(struct fixture *f);
+
 /*
  * Map the context and use the mapping as a process does. A load from memory that cannot be
  * read gives 0xfa017.

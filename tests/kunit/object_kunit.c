@@ -243,6 +243,36 @@ static void object_strange_handles(struct kunit *test)
 				    univ_object_find(f->ctx, handles[i]), NULL);
 }
 
+/*
+ * The driver refuses to destroy a queue pair when the device goes. The device may still
+ * use it, so the queue pair stays, with its completion queue and its domain.
+ */
+static void object_kept_at_the_end(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	u32 pd = fixture_pd(f), other = fixture_pd(f);
+	struct univ_cq *cq = fixture_cq(f, 8);
+	struct univ_qp *qp;
+
+	KUNIT_ASSERT_NOT_NULL(test, cq);
+	qp = fixture_qp(f, IB_QPT_RC, pd, cq, NULL, 8);
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	mock_fail_all(f->mock, MOCK_DESTROY_QP, -EIO);
+	fixture_kill(f);
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->mock->objects), 3);
+	KUNIT_EXPECT_PTR_EQ(test, xa_load(&f->ctx->objects, qp->obj.handle),
+			    &qp->obj);
+	KUNIT_EXPECT_PTR_EQ(test, xa_load(&f->ctx->objects, cq->obj.handle),
+			    &cq->obj);
+	KUNIT_EXPECT_NOT_NULL(test, xa_load(&f->ctx->objects, pd));
+	KUNIT_EXPECT_NULL(test, xa_load(&f->ctx->objects, other));
+
+	mock_reset(f->mock);
+	fixture_kill_again(f);
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->mock->objects), 0);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&f->ctx->objects));
+}
+
 static struct kunit_case object_cases[] = {
 	KUNIT_CASE(object_life),
 	KUNIT_CASE(object_wrong_kind),
@@ -252,6 +282,7 @@ static struct kunit_case object_cases[] = {
 	KUNIT_CASE(object_used_while_hidden),
 	KUNIT_CASE(object_handles_unique),
 	KUNIT_CASE(object_strange_handles),
+	KUNIT_CASE(object_kept_at_the_end),
 	{}
 };
 

@@ -126,10 +126,40 @@ static const struct {
 	{ UNIV_OBJECT_PD, univ_pd_destroy },
 };
 
+/*
+ * Nobody can wait for a driver that refuses here, and its device may still use
+ * the objects. So their memory stays for ever, with all that it refers to: the
+ * context, the device's structure and this module.
+ */
+static void context_keep(struct univ_context *ctx, u32 refused)
+{
+	ibdev_err(ctx->dev->ib,
+		  "the driver refused to destroy %u objects of %s; their memory stays allocated\n",
+		  refused, ctx->name);
+	__module_get(THIS_MODULE);
+	univ_context_get(ctx);
+}
+
+/* The objects that a refused one was built on must stay, too. */
+static int object_end(struct univ_object *obj,
+		      int (*destroy)(struct univ_object *obj), bool unplugged)
+{
+	int ret = atomic_read(&obj->dependants) ? -EBUSY : destroy(obj);
+
+	if (ret)
+		return ret;
+	if (unplugged)
+		univ_object_bury(obj);
+	else
+		univ_object_release(obj);
+	return 0;
+}
+
 static void context_destroy_objects(struct univ_context *ctx, bool unplugged)
 {
 	struct univ_object *obj;
 	unsigned long handle;
+	u32 refused = 0;
 	size_t i;
 
 	lockdep_assert_held_write(&ctx->live);
@@ -142,14 +172,12 @@ static void context_destroy_objects(struct univ_context *ctx, bool unplugged)
 			cond_resched();
 			if (obj->type != teardown[i].type)
 				continue;
-			/* A driver that refuses here keeps its own object. */
-			WARN_ON_ONCE(teardown[i].destroy(obj));
-			if (unplugged)
-				univ_object_bury(obj);
-			else
-				univ_object_release(obj);
+			if (object_end(obj, teardown[i].destroy, unplugged))
+				refused++;
 		}
 	}
+	if (refused)
+		context_keep(ctx, refused);
 }
 
 /*
