@@ -314,12 +314,20 @@ static bool unknown_wait(struct univ_cq *cq)
 
 /*
  * The program has read an event of the queue. It may be an old one, whose completions were polled
- * before: the index at which the last event was raised tells which of those that wait are new. A
- * thread that polls meanwhile changes the head, and then the event does not count.
+ * before: the index at which the last event was raised tells which of those that wait are new.
+ * Where the kernel does not know this index, an event of which no completion waits does not count.
+ * A thread that polls meanwhile changes the head, and then the event does not count either. The
+ * lock keeps the ring from being replaced.
  */
 void univ_cq_told(struct univ_cq *cq)
 {
-	univ_store_relaxed(&cq->told, univ_load_relaxed(&cq->head));
+	uint32_t head;
+
+	univ_lock(&cq->arm_lock);
+	head = univ_load_relaxed(&cq->head);
+	if (univ_cq_ring_fired_index(cq->ring) || cqe_is_there(cq, first_not_had(cq, head)))
+		univ_store_relaxed(&cq->told, head);
+	univ_unlock(&cq->arm_lock);
 }
 
 /* Completions may wait in other slots than those in which the kernel has written them. */
@@ -348,7 +356,9 @@ int univ_req_notify_cq(struct ibv_cq *ibv, int solicited_only)
 	univ_cq_ring_arm(cq->ring, cq->arm);
 	late = unknown_wait(cq);
 	univ_unlock(&cq->arm_lock);
-	if (univ_unlikely(late) && cq->ibv.channel)
-		armed_late(cq);
-	return 0;
+	if (univ_likely(!late) || !cq->ibv.channel)
+		return 0;
+	armed_late(cq);
+	/* Another thread may have moved completions before the kernel looked for solicited ones. */
+	return solicited && any_moved(cq) ? univ_req_notify_cq(ibv, 0) : 0;
 }

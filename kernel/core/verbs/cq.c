@@ -312,7 +312,8 @@ static void cq_switch_ring(struct univ_cq *cq, struct univ_ring *ring,
 		cq->hold->since += shift;
 	cq->solicited_end += shift;
 	cq->fired_index += shift;
-	WRITE_ONCE(ring->head->kernel.fired_index, cq->fired_index);
+	/* 0 means that the index is not known; the one before is an old one. */
+	WRITE_ONCE(ring->head->kernel.fired_index, cq->fired_index ?: U32_MAX);
 	cq->index = index;
 }
 

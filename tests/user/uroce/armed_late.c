@@ -207,6 +207,24 @@ static void resized_after_an_event(void)
 	pair_close(&p);
 }
 
+/* The program has polled all that the event told of, so the event's index in the new ring is 0. */
+static void resized_and_polled(void)
+{
+	struct ibv_wc wc;
+
+	set_up();
+	CHECK_ERR(ibv_req_notify_cq(p.cq[1], 0), 0);
+	receive_one();
+	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	CHECK_ERR(ibv_resize_cq(p.cq[1], 500), 0);
+	want_event();
+	receive_one();
+	CHECK_ERR(ibv_req_notify_cq(p.cq[1], 0), 0);
+	want_event();
+	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	pair_close(&p);
+}
+
 /*
  * Between ibv_start_poll(3) and ibv_end_poll(3), the program has the current completion already,
  * but not the one behind it. Within a host, requests complete before they are posted.
@@ -381,6 +399,7 @@ static const struct test_case cases[] = {
 	{ "after_a_newer_completion", after_a_newer_completion },
 	{ "long_after_an_event", long_after_an_event },
 	{ "resized_after_an_event", resized_after_an_event },
+	{ "resized_and_polled", resized_and_polled },
 	{ "while_reading", while_reading },
 	{ "told_while_reading", told_while_reading },
 	{ "for_solicited", for_solicited },
