@@ -35,8 +35,10 @@ static void event_sigio(struct work_struct *work)
 	struct univ_event_queue *queue =
 		container_of(work, struct univ_event_queue, sigio);
 
-	kill_fasync(&queue->fasync, SIGIO,
-		    READ_ONCE(queue->dead) ? POLL_HUP : POLL_IN);
+	/* An event may have been raised just before the queue died. */
+	kill_fasync(&queue->fasync, SIGIO, POLL_IN);
+	if (READ_ONCE(queue->dead))
+		kill_fasync(&queue->fasync, SIGIO, POLL_HUP);
 }
 
 static void event_signal(struct univ_event_queue *queue)
