@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "abi/abi.h"
@@ -19,6 +20,30 @@
 #define VERB_OPEN "ibv_open_device"
 #define VERB_IMPORT "ibv_import_device"
 #define POLL_IDLE_US 1000
+#define UDEV_S 3
+
+/*
+ * The kernel creates a node for root alone, and udev gives it to its group a moment later. The
+ * library itself may have loaded the module that created it.
+ */
+static bool udev_may_come(const char *path)
+{
+	struct timespec now;
+	struct stat st;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return !stat(path, &st) && !(st.st_mode & 0077) &&
+	       now.tv_sec - st.st_mtim.tv_sec >= 0 && now.tv_sec - st.st_mtim.tv_sec <= UDEV_S;
+}
+
+static int node_open_wait(const char *path)
+{
+	int fd;
+
+	while ((fd = open(path, O_RDWR | O_CLOEXEC)) < 0 && errno == EACCES && udev_may_come(path))
+		usleep(20000);
+	return fd;
+}
 
 /*
  * Opens the node that netlink named, and checks its device number: names are
@@ -26,12 +51,12 @@
  */
 static int node_open(const struct univ_device *device)
 {
-	char path[32 + IBV_SYSFS_NAME_MAX];
+	char path[UNIV_NODE_PATH_MAX];
 	struct stat st;
 	int fd;
 
-	snprintf(path, sizeof(path), "/dev/infiniband/%s", device->ibv.dev_name);
-	fd = open(path, O_RDWR | O_CLOEXEC);
+	univ_node_path(path, device->ibv.dev_name);
+	fd = node_open_wait(path);
 	if (fd < 0) {
 		univ_fail_open(VERB_OPEN, errno, path);
 		return -1;

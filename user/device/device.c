@@ -139,9 +139,23 @@ static struct univ_device *device_claim(struct univ_device **former, const struc
 	return device;
 }
 
+void univ_node_path(char path[UNIV_NODE_PATH_MAX], const char *name)
+{
+	snprintf(path, UNIV_NODE_PATH_MAX, "/dev/infiniband/%s", name);
+}
+
+/* A container has only some of the nodes. The stock library does not list the other devices either. */
+static bool node_is_there(const struct univ_found *found)
+{
+	char path[UNIV_NODE_PATH_MAX];
+
+	univ_node_path(path, found->node_name);
+	return !access(path, F_OK);
+}
+
 static bool usable(const struct univ_found *found)
 {
-	return found->node_name[0] && found->abi == UNIV_ABI_VERSION;
+	return found->node_name[0] && found->abi == UNIV_ABI_VERSION && node_is_there(found);
 }
 
 /*
@@ -204,13 +218,25 @@ static void missing_explain(const struct univ_found *found)
 			univ_fail_no_verbs(VERB_LIST, found->name);
 }
 
+static void unusable_explain(const struct univ_found *found)
+{
+	char path[UNIV_NODE_PATH_MAX];
+
+	if (found->abi != UNIV_ABI_VERSION) {
+		univ_fail_version(VERB_LIST, found->abi, found->name);
+		return;
+	}
+	univ_node_path(path, found->node_name);
+	univ_fail_open(VERB_LIST, ENOENT, path);
+}
+
 /* Explains why the list is empty. */
 static void nothing_explain(const struct univ_found *found)
 {
 	if (!found)
 		univ_fail_no_device(VERB_LIST);
 	else if (found->node_name[0])
-		univ_fail_version(VERB_LIST, found->abi, found->name);
+		unusable_explain(found);
 	else if (!module_is_loaded())
 		univ_fail_no_module(VERB_LIST, found->name);
 }

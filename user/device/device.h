@@ -27,6 +27,9 @@ static inline struct univ_device *to_udevice(struct ibv_device *device)
 	return (struct univ_device *)device;
 }
 
+#define UNIV_NODE_PATH_MAX (sizeof("/dev/infiniband/") + IBV_SYSFS_NAME_MAX)
+void univ_node_path(char path[UNIV_NODE_PATH_MAX], const char *name);
+
 void univ_device_get(struct univ_device *device);
 void univ_device_put(struct univ_device *device);
 

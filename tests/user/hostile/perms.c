@@ -42,6 +42,25 @@ static void cannot_open(void)
 	      "reason %u: %s", why_reason(), why_text());
 }
 
+static void can_open(void)
+{
+	struct ibv_context *ctx = dev_open_named(dev_wanted());
+
+	CHECK(ctx && !ibv_close_device(ctx), "open_device: %s", err_name(errno));
+}
+
+static bool device_listed(const char *name)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	bool found = false;
+
+	for (int i = 0; list && list[i]; i++)
+		found |= !strcmp(ibv_get_device_name(list[i]), name);
+	if (list)
+		ibv_free_device_list(list);
+	return found;
+}
+
 static void no_permission(void)
 {
 	mode_t was = node_mode();
@@ -49,6 +68,41 @@ static void no_permission(void)
 	chmod(node_path(), 0600);
 	as_nobody(cannot_open);
 	chmod(node_path(), was);
+}
+
+/*
+ * The kernel creates the node for root alone, and udev permits others a moment later. A program that
+ * opens the device in between waits.
+ */
+static void permission_comes(void)
+{
+	struct stat st;
+	pid_t udev;
+
+	NEED(!stat(node_path(), &st) && !unlink(node_path()), "unlink: %s", err_name(errno));
+	NEED(!mknod(node_path(), S_IFCHR | 0600, st.st_rdev), "mknod: %s", err_name(errno));
+	udev = fork();
+	if (!udev) {
+		sleep_ms(500);
+		_exit(chmod(node_path(), 0666));
+	}
+	as_nobody(can_open);
+	waitpid(udev, NULL, 0);
+	chmod(node_path(), st.st_mode & 07777);
+	NEED(!chown(node_path(), st.st_uid, st.st_gid), "chown: %s", err_name(errno));
+}
+
+/* A container without the node does not see the device. */
+static void no_node(void)
+{
+	static const char path[] = "/dev/infiniband/hidden";
+	struct ibv_context *ctx;
+
+	NEED(!rename(node_path(), path), "rename: %s", err_name(errno));
+	CHECK(!device_listed(dev_wanted()), "the device is listed without its node");
+	NEED(!rename(path, node_path()), "rename: %s", err_name(errno));
+	ctx = dev_open_named(dev_wanted());
+	CHECK(ctx && !ibv_close_device(ctx), "the device does not come back with its node");
 }
 
 static void can_work(void)
@@ -148,6 +202,8 @@ static void others_objects(void)
 
 static const struct test_case cases[] = {
 	{ "no_permission", no_permission },
+	{ "permission_comes", permission_comes },
+	{ "no_node", no_node },
 	{ "with_permission", with_permission },
 	{ "privileges", privileges },
 	{ "others_objects", others_objects },
