@@ -2463,6 +2463,22 @@ struct univ_async_set {
 };
 
 /**
+ * struct univ_async_open - a file for asynchronous events
+ * @hdr: head
+ * @fd: out: descriptor; read() returns the same events as read() of the node
+ * @reserved: zero
+ *
+ * A thread that reads the node keeps it open. A thread that reads this file
+ * does not, so close() of the node destroys the objects all the same; read()
+ * then fails with ENODEV.
+ */
+struct univ_async_open {
+	struct univ_hdr hdr;
+	__s32 fd;
+	__u32 reserved;
+};
+
+/**
  * struct univ_event - record that read() returns
  * @type: %UNIV_EVENT_COMPLETION or enum ibv_event_type
  * @port_num: number of the port for port events; otherwise 0
@@ -2526,6 +2542,7 @@ struct univ_event {
 #define UNIV_DM_EXPORT		UNIV_IO(0x45)	/* struct univ_dm_export */
 #define UNIV_QP_RATE		UNIV_IO(0x46)	/* struct univ_qp_rate */
 #define UNIV_ASYNC_SET		UNIV_IO(0x47)	/* struct univ_async_set */
+#define UNIV_ASYNC_OPEN		UNIV_IO(0x48)	/* struct univ_async_open */
 
 #define UNIV_CNTR_QUERY		UNIV_IO(0x50)	/* struct univ_cntr_query */
 #define UNIV_CNTR_CREATE	UNIV_IO(0x51)	/* struct univ_cntr_create */

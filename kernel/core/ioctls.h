@@ -89,6 +89,8 @@
 	X(DM_EXPORT, dm_export, dm_export, fd, )			\
 	X(QP_RATE, qp_rate, qp_rate, reserved, R(qp_rate, reserved))	\
 	X(ASYNC_SET, async_set, async_set, channel_fd, )		\
+	X(ASYNC_OPEN, async_open, async_open, reserved,			\
+	  R(async_open, reserved))					\
 	X(CNTR_QUERY, cntr_query, cntr_query, ops, )			\
 	X(CNTR_CREATE, cntr_create, cntr_create, map_length, )		\
 	X(CNTR_MODIFY, cntr_modify, cntr_modify, amount, )		\

@@ -228,6 +228,10 @@ AT(univ_channel_create, hdr, 0);
 AT(univ_channel_create, fd, 32);
 AT(univ_channel_create, reserved, 36);
 
+SIZE(univ_async_open, 40);
+AT(univ_async_open, hdr, 0);
+AT(univ_async_open, fd, 32);
+AT(univ_async_open, reserved, 36);
 SIZE(univ_async_set, 40);
 AT(univ_async_set, hdr, 0);
 AT(univ_async_set, handle, 32);

@@ -179,6 +179,17 @@ static void context_init(struct univ_context *ctx, struct univ_device *device, i
 	univ_device_get(device);
 }
 
+/*
+ * A thread that waits for events must not keep the objects when another thread closes the context,
+ * so events have a file of their own. A module that does not know the call has the node alone.
+ */
+static int async_open(int fd)
+{
+	struct univ_async_open cmd = {};
+
+	return univ_cmd_async_open_try(fd, &cmd) ? fd : cmd.fd;
+}
+
 UNIV_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *ibdev)
 {
 	struct univ_device *device = to_udevice(ibdev);
@@ -196,6 +207,7 @@ UNIV_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *ibdev)
 		goto close_node;
 	poller_start(ctx, fd);
 	context_init(ctx, device, fd);
+	ctx->vctx.context.async_fd = async_open(fd);
 	univ_watch_open(ctx);
 	return &ctx->vctx.context;
 
@@ -278,7 +290,7 @@ UNIV_EXPORT int ibv_close_device(struct ibv_context *context)
 	univ_watch_close(ctx);
 	if (ctx->doorbell)
 		munmap((void *)ctx->doorbell, UNIV_PAGE_SIZE);
-	if (ctx->imported)
+	if (context->async_fd != context->cmd_fd)
 		close(context->async_fd);
 	if (ctx->bells)
 		munmap(ctx->bells, UNIV_PAGE_SIZE);

@@ -101,6 +101,7 @@
 	TRY(dm_export_try, UNIV_DM_EXPORT, univ_dm_export)					\
 	TRY(gid_table_try, UNIV_GID_TABLE, univ_gid_table)					\
 	TRY(async_set_try, UNIV_ASYNC_SET, univ_async_set)					\
+	TRY(async_open_try, UNIV_ASYNC_OPEN, univ_async_open)					\
 	TRY(cq_notify_try, UNIV_CQ_NOTIFY, univ_cq_notify)
 
 #define DECLARE(name, request, type, verb) int univ_cmd_##name(int fd, struct type *cmd);

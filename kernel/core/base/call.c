@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Calls: the help that handlers need from the dispatcher. */
+#include <linux/file.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/uaccess.h>
@@ -27,6 +28,42 @@ int univ_call_reply(struct univ_call *call)
 	call->faulted = left;
 	call->replied = !left;
 	return left ? -EFAULT : 0;
+}
+
+/* The kernel gives no file or no descriptor: EMFILE and ENFILE say why. */
+int univ_call_refuse_file(struct univ_call *call, int err)
+{
+	if (err != -ENOMEM)
+		return err;
+	return univ_explain(call->hdr, err, UNIV_REASON_NO_MEMORY, 0, 0, 0);
+}
+
+/*
+ * As univ_call_reply(), and gives the process a descriptor of @file, whose
+ * number goes to @fd, a member of the result. The descriptor is installed last.
+ * Until then the process can neither use nor close it. Takes over the caller's
+ * reference to @file, also where it fails.
+ */
+int univ_call_reply_file(struct univ_call *call, struct file *file, __s32 *fd)
+{
+	int ret, new = get_unused_fd_flags(O_RDWR | O_CLOEXEC);
+
+	if (new < 0) {
+		ret = univ_call_refuse_file(call, new);
+		goto put_file;
+	}
+	*fd = new;
+	ret = univ_call_reply(call);
+	if (ret)
+		goto put_fd;
+	fd_install(new, file);
+	return 0;
+
+put_fd:
+	put_unused_fd(new);
+put_file:
+	fput(file);
+	return ret;
 }
 
 /*

@@ -6,6 +6,7 @@
 
 #include "ioctls.h"
 
+struct file;
 struct mutex;
 struct univ_context;
 struct univ_hdr;
@@ -43,6 +44,8 @@ UNIV_IOCTLS(UNIV_HANDLER, )
 #undef UNIV_HANDLER
 
 int univ_call_reply(struct univ_call *call);
+int univ_call_refuse_file(struct univ_call *call, int err);
+int univ_call_reply_file(struct univ_call *call, struct file *file, __s32 *fd);
 int univ_call_lock(struct univ_call *call, struct mutex *lock);
 
 #endif

@@ -54,15 +54,20 @@ static int channel_fasync(int fd, struct file *file, int on)
 	return fasync_helper(fd, file, on, &channel->events.fasync);
 }
 
-static int channel_close(struct inode *inode, struct file *file)
+/* Undoes channel_alloc(). */
+static void channel_unlink(struct univ_channel *channel)
 {
-	struct univ_channel *channel = file->private_data;
 	struct univ_context *ctx = channel->ctx;
 
 	mutex_lock(&ctx->channels_lock);
 	list_del(&channel->link);
 	mutex_unlock(&ctx->channels_lock);
 	univ_channel_put(channel);
+}
+
+static int channel_close(struct inode *inode, struct file *file)
+{
+	channel_unlink(file->private_data);
 	return 0;
 }
 
@@ -92,57 +97,22 @@ static struct univ_channel *channel_alloc(struct univ_context *ctx)
 	return channel;
 }
 
-static int channel_refused(struct univ_hdr *hdr, int err)
-{
-	if (err != -ENOMEM)
-		return err;
-	return univ_explain(hdr, err, UNIV_REASON_NO_MEMORY, 0, 0, 0);
-}
-
-/*
- * The fd is installed last. Until then the process can neither use nor close
- * it.
- */
 int univ_channel_create_ioctl(struct univ_call *call, void *arg)
 {
 	struct univ_channel_create *cmd = arg;
 	struct univ_channel *channel;
 	struct file *file;
-	int fd, ret;
-
-	fd = get_unused_fd_flags(O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		return channel_refused(&cmd->hdr, fd);
 
 	channel = channel_alloc(call->ctx);
-	if (!channel) {
-		ret = channel_refused(&cmd->hdr, -ENOMEM);
-		goto put_fd;
-	}
+	if (!channel)
+		return univ_call_refuse_file(call, -ENOMEM);
 	file = anon_inode_getfile("[univerbs-channel]", &channel_fops, channel,
 				  O_RDWR);
-	if (IS_ERR(file)) {
-		ret = channel_refused(&cmd->hdr, PTR_ERR(file));
-		goto unlink;
-	}
-	cmd->fd = fd;
-	ret = univ_call_reply(call);
-	if (ret)
-		goto put_file;
-	fd_install(fd, file);
-	return 0;
-
-put_file:
-	fput(file);		/* closing the file puts the channel */
-	goto put_fd;
-unlink:
-	mutex_lock(&call->ctx->channels_lock);
-	list_del(&channel->link);
-	mutex_unlock(&call->ctx->channels_lock);
-	univ_channel_put(channel);
-put_fd:
-	put_unused_fd(fd);
-	return ret;
+	/* From here on closing the file puts the channel. */
+	if (!IS_ERR(file))
+		return univ_call_reply_file(call, file, &cmd->fd);
+	channel_unlink(channel);
+	return univ_call_refuse_file(call, PTR_ERR(file));
 }
 
 /*

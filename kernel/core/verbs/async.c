@@ -1,9 +1,62 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Asynchronous events of a process that imports a device,
- * ibv_import_device(3): it reads them from a channel of its own.
+ * Files for asynchronous events: ibv_get_async_event(3). A process that imports
+ * a device, ibv_import_device(3), reads them from a channel of its own.
  */
+#include <linux/anon_inodes.h>
+#include <linux/file.h>
+
 #include "verbs.h"
+
+static ssize_t async_read(struct file *file, char __user *buf, size_t len,
+			  loff_t *pos)
+{
+	struct univ_context *ctx = file->private_data;
+
+	return univ_event_read(&ctx->events, file, buf, len);
+}
+
+static __poll_t async_poll(struct file *file, poll_table *wait)
+{
+	struct univ_context *ctx = file->private_data;
+
+	return univ_event_poll(&ctx->events, file, wait);
+}
+
+static int async_fasync(int fd, struct file *file, int on)
+{
+	struct univ_context *ctx = file->private_data;
+
+	return fasync_helper(fd, file, on, &ctx->events.fasync);
+}
+
+static int async_close(struct inode *inode, struct file *file)
+{
+	univ_context_put(file->private_data);
+	return 0;
+}
+
+static const struct file_operations async_fops = {
+	.owner = THIS_MODULE,
+	.read = async_read,
+	.poll = async_poll,
+	.fasync = async_fasync,
+	.release = async_close,
+};
+
+/* The file keeps the memory of the context, and not its objects. */
+int univ_async_open_ioctl(struct univ_call *call, void *arg)
+{
+	struct univ_async_open *cmd = arg;
+	struct file *file;
+
+	file = anon_inode_getfile("[univerbs-async]", &async_fops, call->ctx,
+				  O_RDWR);
+	if (IS_ERR(file))
+		return univ_call_refuse_file(call, PTR_ERR(file));
+	univ_context_get(call->ctx);
+	return univ_call_reply_file(call, file, &cmd->fd);
+}
 
 /* The asynchronous events of an object, or NULL. */
 static struct univ_event_source *events_of(struct univ_object *obj)

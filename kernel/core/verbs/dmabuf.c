@@ -5,7 +5,6 @@
  */
 #include <linux/dma-buf.h>
 #include <linux/err.h>
-#include <linux/file.h>
 #include <linux/iosys-map.h>
 #include <linux/module.h>
 #include <linux/overflow.h>
@@ -269,32 +268,11 @@ static struct dma_buf *dm_export(struct univ_dm *dm)
 	return buf;
 }
 
-/*
- * The fd is installed last. Until then the process can neither use nor close
- * it.
- */
-static int dm_reply(struct univ_call *call, struct univ_dm_export *cmd,
-		    struct dma_buf *buf)
-{
-	int fd = get_unused_fd_flags(O_RDWR | O_CLOEXEC), ret;
-
-	if (fd < 0)
-		return univ_explain_driver(&cmd->hdr, fd);
-	cmd->fd = fd;
-	ret = univ_call_reply(call);
-	if (ret)
-		put_unused_fd(fd);
-	else
-		fd_install(fd, buf->file);
-	return ret;
-}
-
 int univ_dm_export_ioctl(struct univ_call *call, void *arg)
 {
 	struct univ_dm_export *cmd = arg;
 	struct univ_object *obj;
 	struct dma_buf *buf;
-	int ret;
 
 	obj = univ_object_get(call->ctx, cmd->handle, UNIV_OBJECT_DM,
 			      &cmd->hdr);
@@ -304,8 +282,5 @@ int univ_dm_export_ioctl(struct univ_call *call, void *arg)
 	univ_object_put(obj);
 	if (IS_ERR(buf))
 		return univ_explain_driver(&cmd->hdr, PTR_ERR(buf));
-	ret = dm_reply(call, cmd, buf);
-	if (ret)
-		dma_buf_put(buf);
-	return ret;
+	return univ_call_reply_file(call, buf->file, &cmd->fd);
 }

@@ -800,6 +800,8 @@ static void undo(const struct rule *r, const void *arg)
 
 	if (r->cmd == UNIV_CHANNEL_CREATE) {
 		close(((const struct univ_channel_create *)arg)->fd);
+	} else if (r->cmd == UNIV_ASYNC_OPEN) {
+		close(((const struct univ_async_open *)arg)->fd);
 	} else if (r->cmd == UNIV_DM_EXPORT) {
 		close(((const struct univ_dm_export *)arg)->fd);
 	} else if (r->cmd == UNIV_MCAST_ATTACH) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* adv30. Asynchronous events, and signals while a thread waits for an event. */
 #include "testlib.h"
+#include "memlock.h"
 
 static bool event_waits(struct ibv_context *ctx, int ms)
 {
@@ -166,6 +167,35 @@ static void signals_interrupt(void)
 	pair_close(&p);
 }
 
+/*
+ * A program closes a context with all that it holds, while its thread still waits for an
+ * asynchronous event. The objects end all the same, and the thread's call fails.
+ */
+static void closed_beside_a_reader(void)
+{
+	long before = locked_kb();
+	struct test_dev dev;
+	struct ibv_pd *pd;
+	pthread_t thread;
+	struct blocked b;
+	void *buf;
+
+	dev_open(&dev);
+	buf = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	NEED(buf != MAP_FAILED, "mmap");
+	pd = ibv_alloc_pd(dev.ctx);
+	NEED(pd && ibv_reg_mr(pd, buf, 1 << 20, 0), "reg_mr: %s", err_name(errno));
+	CHECK(locked_kb() >= before + 1024, "%ld kB are pinned", locked_kb() - before);
+	b = (struct blocked){ .ctx = dev.ctx };
+	NEED(!pthread_create(&thread, NULL, block_async, &b), "pthread_create");
+	sleep_ms(200);
+	CHECK_ERR(ibv_close_device(dev.ctx), 0);
+	CHECK(locked_kb() < before + 1024, "%ld kB stay pinned", locked_kb() - before);
+	pthread_join(thread, NULL);
+	CHECK(b.ret == -1, "get_async_event: %d", b.ret);
+	munmap(buf, 1 << 20);
+}
+
 /* Both descriptors can report an event by SIGIO. */
 static void want_sigio(int fd)
 {
@@ -287,6 +317,7 @@ static const struct test_case cases[] = {
 	{ "last_request", last_request },
 	{ "last_request_of_failure", last_request_of_failure },
 	{ "signals_interrupt", signals_interrupt },
+	{ "closed_beside_a_reader", closed_beside_a_reader },
 	{ "sigio", sigio },
 	{ "destroy_waits_for_ack", destroy_waits_for_ack },
 	{ "destroy_drops_unread", destroy_drops_unread },
