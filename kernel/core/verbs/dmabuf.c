@@ -37,6 +37,12 @@ static int reg_check(struct univ_device *dev, struct univ_mr_dmabuf_reg *cmd)
 
 	if (!univ_dmabuf_offered(dev))
 		return univ_explain_driver(&cmd->hdr, -EOPNOTSUPP);
+	/*
+	 * UCX asks with descriptor -1 whether the memory of a graphics card can
+	 * be registered, and takes EBADF for yes.
+	 */
+	if (cmd->fd < 0 && !univ_queue_can(dev, UNIV_QUEUE_DMA))
+		return reg_explain(cmd, -EOPNOTSUPP, UNIV_DMABUF_NONE);
 	/* Requests name the first byte by @iova, so it is not zero-based. */
 	if (cmd->access & IB_ZERO_BASED)
 		return univ_explain(&cmd->hdr, -EOPNOTSUPP,
