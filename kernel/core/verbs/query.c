@@ -12,11 +12,11 @@
 
 /*
  * Abilities of the device that a process does not get: there are no checksums
- * of datagrams and no requests on regions.
+ * of datagrams.
  */
 #define UNIV_CAPS_NOT_OFFERED						\
 	(IB_DEVICE_RAW_MULTI | IB_DEVICE_UD_IP_CSUM |			\
-	 IB_DEVICE_RC_IP_CSUM | IB_DEVICE_MEM_MGT_EXTENSIONS)
+	 IB_DEVICE_RC_IP_CSUM)
 
 /*
  * Abilities that a process does not get without %UNIV_QUEUE_FLUSH: kernel verbs
@@ -31,10 +31,12 @@
 
 /*
  * Abilities that a process does not get where univ_mw_offered() returns false.
+ * Of the memory management extensions a process has local invalidation and
+ * sends with invalidation.
  */
 #define UNIV_CAPS_WINDOWS						\
 	(IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2A |		\
-	 IB_DEVICE_MEM_WINDOW_TYPE_2B)
+	 IB_DEVICE_MEM_WINDOW_TYPE_2B | IB_DEVICE_MEM_MGT_EXTENSIONS)
 
 bool univ_tso_offered(const struct univ_device *dev)
 {
