@@ -200,7 +200,8 @@ void uroce_vec_write(const struct uroce_vec *vec, u32 off, const void *from,
 	while (len && to.seg != to.end) {
 		d = seg_at(to.seg, to.off, &run, true);
 		run = min(run, len);
-		memcpy(d, from, run);
+		/* memcpy() of x86 may write the last bytes first. */
+		memmove(d, from, run);
 		cursor_step(&to, run);
 		from += run;
 		len -= run;
