@@ -22,10 +22,12 @@
 #include <string.h>
 #include <time.h>
 #include <sys/types.h>
+#include <linux/if_ether.h>
 #include <linux/types.h>
 #include <infiniband/verbs_api.h>
 
 #ifdef __cplusplus
+#include <limits>
 extern "C" {
 #endif
 
