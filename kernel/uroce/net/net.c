@@ -281,20 +281,24 @@ static bool tracked(struct sk_buff *skb)
 
 /*
  * Sockets may be members of the group as well, so the packet continues. If a
- * device of the same namespace sent the packet, its members have it already.
+ * device of the same namespace sent the packet, its own members have it
+ * already.
  */
 static unsigned int receive_group(const struct uroce_family *f,
 				  struct uroce_packet *pkt,
 				  const struct nf_hook_state *state)
 {
 	struct uroce_dev *dev = uroce_net_ops->next_listener(state->in, NULL);
+	struct uroce_dev *sender;
 
-	if (!dev || uroce_net_ops->device(state->net, &pkt->src))
+	if (!dev)
 		return NF_ACCEPT;
 	if (!f->policy(pkt->skb) || !tracked(pkt->skb))
 		return NF_DROP;
+	sender = uroce_net_ops->device(state->net, &pkt->src);
 	for (; dev; dev = uroce_net_ops->next_listener(state->in, dev))
-		receive_one(f, dev, pkt, false);
+		if (dev != sender)
+			receive_one(f, dev, pkt, false);
 	return NF_ACCEPT;
 }
 

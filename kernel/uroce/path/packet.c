@@ -120,7 +120,8 @@ static void fill_datagram(struct uroce_qp *qp, const struct uroce_wqe *wqe,
 		     (wr->flags & UNIV_WR_SOLICITED ? UROCE_BTH_SE : 0);
 	bth->pkey = cpu_to_be16(uroce_datagram_pkey(qp, wqe));
 	bth->qpn = cpu_to_be32(wr->ud.remote_qpn);
-	bth->psn = cpu_to_be32(qp->attr.sq_psn++ & UROCE_PSN_MASK);
+	bth->psn = cpu_to_be32(qp->attr.sq_psn & UROCE_PSN_MASK);
+	qp->attr.sq_psn = uroce_psn_add(qp->attr.sq_psn, 1);
 	/* The high bit selects the sender's own Q_Key. */
 	deth->qkey = cpu_to_be32(qkey & BIT(31) ? qp->attr.qkey : qkey);
 	deth->sqp = cpu_to_be32(qp->source);

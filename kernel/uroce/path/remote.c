@@ -188,13 +188,17 @@ void uroce_remote_psns(const struct uroce_qp *qp, struct ib_qp_attr *attr)
 }
 
 /*
- * The queue pair leaves SQE: all posted requests were flushed. Context:
- * sq.lock.
+ * The queue pair leaves SQE: all posted requests were flushed. The call gives
+ * no new PSN, so the next packet has the one after the last. Context: sq.lock.
  */
 void uroce_remote_again(struct uroce_qp *qp)
 {
-	if (qp->remote)
-		qp->remote->began = false;
+	struct uroce_remote *w = qp->remote;
+
+	if (!w || !w->began)
+		return;
+	qp->attr.sq_psn = w->conn.req.psn;
+	w->began = false;
 }
 
 /* Runs the requester; requests up to @tail may begin. Context: sq.lock. */
