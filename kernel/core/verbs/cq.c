@@ -175,6 +175,8 @@ static int cq_destroy_ib(struct univ_cq *cq)
 		queue->cq_close(cq);
 	ret = ib_destroy_cq_user(cq->ib, NULL);
 	if (ret) {
+		if (cq->obj.ctx->ending)
+			return ret;
 		cq_set_closed(cq, false);
 		if (queue->cq_reopen)
 			queue->cq_reopen(cq);

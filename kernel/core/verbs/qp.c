@@ -213,7 +213,10 @@ void univ_qp_depend(struct univ_qp *qp, void (*op)(struct univ_object *obj))
 	op(&qp->pd->obj);
 }
 
-/* Destroys the device's queue pair. If the device refuses, all is as it was. */
+/*
+ * Destroys the device's queue pair. If the device refuses, all is as it was,
+ * but at the end of the context, when the queue pair must not be used again.
+ */
 static int qp_destroy_ib(struct univ_qp *qp)
 {
 	const struct univ_queue_ops *queue = qp->obj.ctx->dev->queue;
@@ -230,6 +233,8 @@ static int qp_destroy_ib(struct univ_qp *qp)
 			queue->qp_detach(qp);
 		return 0;
 	}
+	if (qp->obj.ctx->ending)
+		return ret;
 	qp_set_dying(qp, false);
 	if (queue->qp_reopen)
 		queue->qp_reopen(qp);

@@ -450,7 +450,7 @@ int univ_srq_destroy(struct univ_object *obj)
 		queue->srq_close(srq);
 	ret = srq_destroy_ib(srq);
 	if (ret) {
-		if (queue->srq_reopen)
+		if (queue->srq_reopen && !obj->ctx->ending)
 			queue->srq_reopen(srq);
 		return ret;
 	}
