@@ -274,6 +274,16 @@ fi
 
 # ---- macvlan -------------------------------------------------------------------------------------------------------
 
+# Two devices of one namespace with a network between them.
+group_of_two() {
+	near link add b-one mtu 4200 type veth peer name b-two mtu 4200 && addressed w-near b-one 97 1 &&
+		addressed w-near b-two 97 2 && device w-near b-one && device w-near b-two && ready b-one 97 1 && ready b-two 97 2 &&
+		UNIV_TEST_DEVICE=b-one UNIV_TEST_PEER=b-two UNIV_TEST_GIDS=$(ipv6_of 97) program datagrams to_all_nodes || return
+	near link del b-one && wait_until 10 has_none b-one && wait_until 10 has_none b-two
+}
+
+run_test "networks: a multicast group of two devices in one namespace" 60 group_of_two
+
 macvlan() {
 	near link add link w-near name mv-near type macvlan mode bridge && addressed w-near mv-near 91 1 &&
 		far link add link w-far name mv-far type macvlan mode bridge && addressed w-far mv-far 91 2 &&

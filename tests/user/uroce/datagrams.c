@@ -23,6 +23,7 @@
 					 * of the route. */
 /* BTH, DETH, ImmDt and ICRC of a datagram with immediate data. */
 #define HEADERS		(12 + 8 + 4 + 4)
+#define GROUP		0xffffff	/* the queue pair that a multicast packet names */
 
 static struct ibv_ah *way(const struct side *from, const struct side *to, uint32_t label)
 {
@@ -73,13 +74,14 @@ static void check_ipv6(const uint8_t *grh, const struct side *from, const struct
 	      be16toh(ip->ip6_plen));
 }
 
-static bool deliver(struct side *from, struct side *to, struct ibv_ah *ah, uint32_t n, uint32_t len)
+static bool deliver_to(struct side *from, struct side *to, struct ibv_ah *ah, uint32_t qp_num,
+		       uint32_t n, uint32_t len)
 {
 	struct ibv_sge sge = { (uintptr_t)from->buf, len, from->mr->lkey };
 	struct ibv_send_wr wr = {
 		.wr_id = n, .sg_list = &sge, .num_sge = !!len, .opcode = IBV_WR_SEND_WITH_IMM,
 		.send_flags = IBV_SEND_SIGNALED, .imm_data = htobe32(n),
-		.wr.ud = { ah, to->qp->qp_num, PAIR_QKEY },
+		.wr.ud = { ah, qp_num, PAIR_QKEY },
 	}, *bad;
 	struct ibv_wc wc;
 
@@ -91,15 +93,25 @@ static bool deliver(struct side *from, struct side *to, struct ibv_ah *ah, uint3
 	       CHECK(be32toh(wc.imm_data) == n, "datagram %u: immediate", n);
 }
 
+static bool deliver(struct side *from, struct side *to, struct ibv_ah *ah, uint32_t n, uint32_t len)
+{
+	return deliver_to(from, to, ah, to->qp->qp_num, n, len);
+}
+
+static void post_slot(struct side *s)
+{
+	struct ibv_sge sge = { (uintptr_t)s->buf, SLOT, s->mr->lkey };
+	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	NEED_OK(ibv_post_recv(s->qp, &wr, &bad));
+}
+
 static bool exchange_len(struct side *from, struct side *to, struct ibv_ah *ah, uint32_t n,
 			 uint32_t len)
 {
-	struct ibv_sge sge = { (uintptr_t)to->buf, SLOT, to->mr->lkey };
-	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
-
 	memset(to->buf, 0x5a, SLOT);
 	fill(from->buf, len, n);
-	NEED_OK(ibv_post_recv(to->qp, &wr, &bad));
+	post_slot(to);
 	if (!deliver(from, to, ah, n, len))
 		return false;
 	CHECK_BYTES(to->buf + GRH, len, n, "datagram");
@@ -133,6 +145,40 @@ static void both_ways(void)
 		CHECK_ERR(ibv_destroy_ah(ah[i]), 0);
 		side_close(&side[i]);
 	}
+}
+
+/*
+ * A member of a group of the other device gets a datagram, also if both devices are in one network
+ * namespace. Each host is in the group of all nodes, which needs IPv6. The datagram has the last
+ * PSN, and 0 follows it.
+ */
+static void to_all_nodes(void)
+{
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_UD, .cap = { SLOTS, SLOTS, 1, 1, 0 } };
+	struct ibv_ah_attr attr;
+	struct ibv_qp_attr state = { .qp_state = IBV_QPS_RTS, .sq_psn = 0xffffff };
+	const union ibv_gid all = { .raw = { 0xff, 0x02, [15] = 1 } };
+	struct side side[2] = {};
+	struct ibv_ah *ah;
+
+	sides_open(side, init, SLOTS * SLOT);
+	NEED_OK(qp_to_init(side[0].qp));
+	NEED_OK(qp_to_rtr(&side[0].dev, side[0].qp, 0));
+	NEED_OK(ibv_modify_qp(side[0].qp, &state, IBV_QP_STATE | IBV_QP_SQ_PSN));
+	qp_connect(&side[1].dev, side[1].qp, 0, NULL);
+	NEED_OK(ibv_attach_mcast(side[1].qp, &all, 0));
+	ah_attr_to(&side[0].dev, &attr);
+	attr.grh.dgid = all;
+	ah = ibv_create_ah(side[0].pd, &attr);
+	NEED_PTR(ah, "create_ah");
+	post_slot(&side[1]);
+	deliver_to(&side[0], &side[1], ah, GROUP, 7, 100);
+	NEED_OK(ibv_query_qp(side[0].qp, &state, IBV_QP_SQ_PSN, &init));
+	CHECK(!state.sq_psn, "sq_psn %#x", state.sq_psn);
+	CHECK_ERR(ibv_destroy_ah(ah), 0);
+	CHECK_ERR(ibv_detach_mcast(side[1].qp, &all, 0), 0);
+	for (int i = 0; i < 2; i++)
+		side_close(&side[i]);
 }
 
 /* A datagram carries the number that its queue pair was created with, and not its own one. */
@@ -290,10 +336,8 @@ static void source_port(void)
 	ip_header = gid_is_ipv4(&side[0].dev.gid) ? sizeof(struct iphdr) : sizeof(struct ip6_hdr);
 	for (unsigned int i = 0; i < ARRAY_SIZE(labels); i++) {
 		struct ibv_ah *ah = way(&side[0], &side[1], labels[i]);
-		struct ibv_sge sge = { (uintptr_t)side[1].buf, SLOT, side[1].mr->lkey };
-		struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
 
-		NEED_OK(ibv_post_recv(side[1].qp, &wr, &bad));
+		post_slot(&side[1]);
 		fd = watch(&side[0]);
 		if (deliver(&side[0], &side[1], ah, i, 64))
 			want_sport(labels[i], seen_sport(fd, ip_header));
@@ -467,6 +511,7 @@ static void full(void)
 
 static const struct test_case cases[] = {
 	{ "both_ways", both_ways },
+	{ "to_all_nodes", to_all_nodes },
 	{ "source_number", source_number },
 	{ "mtu_changes", mtu_changes },
 	{ "source_port", source_port },
