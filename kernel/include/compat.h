@@ -20,9 +20,11 @@
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
 #include <linux/netdevice.h>
+#include <linux/netfilter.h>
 #include <linux/shrinker.h>
 #include <linux/slab.h>
 #include <linux/timer.h>
+#include <linux/workqueue.h>
 #include <net/gro.h>
 #include <net/udp_tunnel.h>
 #include <rdma/ib_umem.h>
@@ -99,7 +101,7 @@ static inline bool univ_dma_need_sync(struct device *dev, dma_addr_t addr)
 #define dma_buf_vunmap_unlocked	dma_buf_vunmap
 #endif
 
-/* 7.2 has another name for this operation of an importer. */
+/* 7.1 has another name for this operation of an importer. */
 #ifdef UNIV_HAS_DMA_BUF_INVALIDATE
 #define univ_move_notify	invalidate_mappings
 #else
@@ -200,7 +202,33 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 }
 #endif
 
+/* Work items */
+
+/* 6.17; 7.3 warns of the old name. */
+#ifndef UNIV_HAS_DFL_WQ
+#define system_dfl_wq	system_unbound_wq
+#endif
+
 /* Network */
+
+/*
+ * 6.8 and stable kernels of early 2024 let other code confirm a connection. In
+ * others the packet leaves connection tracking, which costs a new look at the
+ * next packet.
+ */
+#if IS_ENABLED(CONFIG_NF_CONNTRACK)
+static inline bool univ_ct_confirm(struct sk_buff *skb)
+{
+#ifdef UNIV_HAS_CT_CONFIRM
+	const struct nf_ct_hook *hook = rcu_dereference(nf_ct_hook);
+
+	return !hook || hook->confirm(skb) == NF_ACCEPT;
+#else
+	nf_reset_ct(skb);
+	return true;
+#endif
+}
+#endif
 
 /* The state is a bit-field before 6.9, which READ_ONCE() does not take. */
 static inline bool univ_netdev_registered(const struct net_device *dev)
@@ -252,7 +280,7 @@ static inline bool skb_frags_readable(const struct sk_buff *skb)
 }
 #endif
 
-/* 7.2 takes the socket's inner part */
+/* 7.1 takes the socket's inner part */
 static inline void univ_setup_udp_tunnel_sock(struct net *net,
 					      struct socket *sock,
 					      struct udp_tunnel_sock_cfg *cfg)
@@ -291,6 +319,13 @@ static inline void univ_setup_udp_tunnel_sock(struct net *net,
 #define UNIV_DMAH_ARG
 #endif
 
+/* From 6.14 on the core raises port events by itself without this operation. */
+#ifdef UNIV_HAS_REPORT_PORT_EVENT
+#define UNIV_REPORT_PORT_EVENT(op) .report_port_event = op,
+#else
+#define UNIV_REPORT_PORT_EVENT(op)
+#endif
+
 /* 7.0 has an event for it. Before, drivers raise none. */
 static inline bool univ_speed_changes(const struct ib_event *event)
 {
@@ -312,7 +347,7 @@ static inline struct ib_umem *ib_umem_get_va(struct ib_device *device,
 #endif
 
 /*
- * 7.2 removed the kernel verb. The driver's operation that is left,
+ * 7.1 removed the kernel verb. The driver's operation that is left,
  * resize_user_cq(), expects the queue of a process of the stock stack.
  */
 #ifdef UNIV_HAS_RESIZE_CQ

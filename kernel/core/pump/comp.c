@@ -275,7 +275,7 @@ static void comp_go_on(struct pump_cq *pump)
 
 	spin_lock_irqsave(&cq->lock, flags);
 	if (!cq->closed)
-		queue_work(system_unbound_wq, &pump->later);
+		queue_work(system_dfl_wq, &pump->later);
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
 

@@ -3,6 +3,7 @@
 #include <linux/bottom_half.h>
 #include <linux/workqueue.h>
 
+#include "compat.h"
 #include "feed.h"
 
 /*
@@ -125,7 +126,7 @@ void univ_feed_run(struct univ_feed *feed)
 		if (!feed->closed && feed->step(feed))
 			WRITE_ONCE(feed->again, true);
 		if (++turns == most && !feed->closed)
-			queue_work(system_unbound_wq, &feed->later);
+			queue_work(system_dfl_wq, &feed->later);
 		spin_unlock_irqrestore(&feed->lock, flags);
 		smp_mb();
 	}

@@ -27,7 +27,7 @@ static void qp_feed(struct pump_qp *qp)
 
 static void qp_queue_error(struct pump_qp *qp, unsigned long delay)
 {
-	queue_delayed_work(system_unbound_wq, &qp->error_work, delay);
+	queue_delayed_work(system_dfl_wq, &qp->error_work, delay);
 }
 
 /* Context: the queue pair's mutex is held. */

@@ -48,6 +48,7 @@ struct univ_poller {
 	u64 idle_ns;
 	bool awake;
 	bool nudged;			/* kicked while it fell asleep */
+	struct cpumask cpus;		/* those of the process */
 };
 
 /*
@@ -187,6 +188,8 @@ static int poller_run(void *data)
 	struct univ_poller *poller = data;
 	u64 busy = ktime_get_ns();
 
+	/* From 6.14 on a thread gets a mask of the kernel's when it begins. */
+	set_cpus_allowed_ptr(current, &poller->cpus);
 	while (!kthread_should_stop()) {
 		if (poller_pass(poller)) {
 			busy = ktime_get_ns();
@@ -195,7 +198,8 @@ static int poller_run(void *data)
 			poller_sleep(poller);
 			busy = ktime_get_ns();
 		}
-		cond_resched();
+		/* Without it a thread that never sleeps stalls RCU tasks. */
+		cond_resched_tasks_rcu_qs();
 		cpu_relax();
 	}
 	return 0;
@@ -219,6 +223,7 @@ static struct univ_poller *poller_alloc(u32 idle_us)
 	init_waitqueue_head(&poller->wait);
 	poller->idle_ns = poller_idle_ns(idle_us);
 	poller->awake = true;
+	cpumask_copy(&poller->cpus, current->cpus_ptr);
 	return poller;
 }
 
@@ -236,7 +241,6 @@ static int poller_create_thread(struct univ_poller *poller)
 	if (IS_ERR(task))
 		return PTR_ERR(task);
 	set_user_nice(task, task_nice(current));
-	set_cpus_allowed_ptr(task, current->cpus_ptr);
 	poller->task = get_task_struct(task);
 	return 0;
 }

@@ -59,15 +59,18 @@ static struct genl_family family;
 
 /*
  * A device that is being removed cannot be held any more, and another device
- * may already have its name.
+ * may already have its name. From 7.3 on devices of different namespaces may
+ * have the same name.
  */
-static struct uroce_dev *dev_find(const char *name)
+static struct uroce_dev *dev_find(const char *name, const struct net *net)
 {
 	struct uroce_dev *dev;
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(dev, &uroce_devices, link)
-		if (!strcmp(dev->ib.name, name) && ib_device_try_get(&dev->ib))
+		if (!strcmp(dev->ib.name, name) &&
+		    rdma_dev_access_netns(&dev->ib, net) &&
+		    ib_device_try_get(&dev->ib))
 			goto unlock;
 	dev = NULL;
 unlock:
@@ -85,11 +88,9 @@ static struct uroce_dev *dev_get(struct genl_info *info)
 		NL_SET_ERR_MSG(info->extack, "the request names no device");
 		return ERR_PTR(-EINVAL);
 	}
-	dev = dev_find(nla_data(name));
-	if (dev && rdma_dev_access_netns(&dev->ib, genl_info_net(info)))
-		return dev;
+	dev = dev_find(nla_data(name), genl_info_net(info));
 	if (dev)
-		ib_device_put(&dev->ib);
+		return dev;
 	NL_SET_ERR_MSG_ATTR(info->extack, name,
 			    "no uroce device here has this name");
 	return ERR_PTR(-ENODEV);

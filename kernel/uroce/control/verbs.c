@@ -177,6 +177,16 @@ static void disassociate_ucontext(struct ib_ucontext *ctx)
 {
 }
 
+/*
+ * uroce_port_event() raises them, also for a bond, and not while a fault holds
+ * the port down.
+ */
+static void __maybe_unused report_port_event(struct ib_device *ib,
+					     struct net_device *netdev,
+					     unsigned long event)
+{
+}
+
 const struct ib_device_ops uroce_dev_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = UROCE_DRIVER_ID,
@@ -230,6 +240,7 @@ const struct ib_device_ops uroce_dev_ops = {
 	.query_qp = uroce_qp_query,
 	.query_srq = uroce_srq_query,
 	.reg_user_mr = uroce_mr_reg,
+	UNIV_REPORT_PORT_EVENT(report_port_event)
 	.req_notify_cq = uroce_cq_arm,
 	.rereg_user_mr = uroce_mr_rereg,
 

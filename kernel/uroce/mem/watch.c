@@ -128,7 +128,9 @@ static bool area_fits(struct vm_area_struct *vma, bool writable)
 
 /*
  * A tagged address (TBI of arm64, LAM of x86) lies in no area. The addresses of
- * which the kernel tells the notifier have no tags.
+ * which the kernel tells the notifier have no tags. The lock may be held for as
+ * long as a page fault in a FUSE file takes. A removal of the device waits for
+ * this call, so a process that is killed does not wait.
  */
 static bool range_fits(struct mm_struct *mm, const struct uroce_watch *watch,
 		       bool writable)
@@ -136,7 +138,8 @@ static bool range_fits(struct mm_struct *mm, const struct uroce_watch *watch,
 	unsigned long at = watch->first, end = at + watch->npages * PAGE_SIZE;
 	struct vm_area_struct *vma;
 
-	mmap_read_lock(mm);
+	if (mmap_read_lock_killable(mm))
+		return false;
 	while (at < end) {
 		vma = find_vma(mm, at);
 		if (!vma || vma->vm_start > at || !area_fits(vma, writable))

@@ -108,6 +108,8 @@ static bool gro_append(struct sk_buff *p, struct sk_buff *skb)
 			   min_t(unsigned int, head + sizeof(struct uroce_bth),
 				 skb->len)))
 		return false;
+	/* From 6.10 on the kernel sets it in the first packet only. */
+	skb_set_network_header(skb, univ_gro_ip_offset(skb));
 	__skb_pull(skb, head);
 	/*
 	 * A packet that arrived by a veth is still charged to the sender's

@@ -267,13 +267,9 @@ static bool tracked(struct sk_buff *skb)
 {
 #if IS_ENABLED(CONFIG_NF_CONNTRACK)
 	enum ip_conntrack_info info;
-	const struct nf_ct_hook *hook;
 	struct nf_conn *ct = nf_ct_get(skb, &info);
 
-	if (likely(!ct) || nf_ct_is_confirmed(ct))
-		return true;
-	hook = rcu_dereference(nf_ct_hook);
-	return !hook || hook->confirm(skb) == NF_ACCEPT;
+	return likely(!ct) || nf_ct_is_confirmed(ct) || univ_ct_confirm(skb);
 #else
 	return true;
 #endif
