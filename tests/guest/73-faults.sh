@@ -128,8 +128,8 @@ script_refused() {
 # A request sets either all of its values or none, and a refusal names the reason.
 netlink_refuses() {
 	refused "out of range" fault_tool set f0 rnr 5 drop 1000001 &&
-		refused "numbers start at 1" fault_tool set f0 drop '#0-3' && refused "numbers start at 1" fault_tool set f0 drop '#4-3' &&
-		refused "numbers start at 1" fault_tool set f0 rnr 5 drop '#4' drop 7 &&
+		refused "need 1 <= first <= last" fault_tool set f0 drop '#0-3' && refused "need 1 <= first <= last" fault_tool set f0 drop '#4-3' &&
+		refused "need 1 <= first <= last" fault_tool set f0 rnr 5 drop '#4' drop 7 &&
 		refused "out of range" fault_tool set f0 verb 99 && refused "no such value" fault_tool set f0 verb dance &&
 		refused "out of range" fault_tool set f0 verb_errno 134 && refused "a number" fault_tool set f0 drop '#' &&
 		refused "out of range" fault_tool set f0 status 22 && refused "out of range" fault_tool set f0 mirror 2 &&

@@ -82,12 +82,12 @@ const struct univ_driver *univ_driver_find(struct ib_device *ib)
 			return &drivers[i];
 	if (driver_listed(unchecked_drivers, name)) {
 		dev_warn(&ib->dev,
-			 "univerbs: served on request (unchecked_drivers=%s): nobody knows whether this driver keeps processes from kernel memory\n",
+			 "univerbs: served on request (unchecked_drivers=%s): the driver was not checked to keep processes from kernel memory\n",
 			 name);
 		return &unchecked;
 	}
 	dev_warn(&ib->dev,
-		 "univerbs: not served: nobody has checked that driver %s keeps processes from kernel memory (Documentation/drivers.rst)\n",
+		 "univerbs: not served: driver %s was not checked to keep processes from kernel memory (Documentation/drivers.rst)\n",
 		 name);
 	return NULL;
 }

@@ -230,7 +230,7 @@ static int check_at(struct genl_info *info)
 		    !info->attrs[nla_type(attr)])
 			continue;
 		NL_SET_ERR_MSG_ATTR(info->extack, attr,
-				    "numbers start at 1, ascend, and exclude a rate");
+				    "need 1 <= first <= last, and no rate for the same fault");
 		return -EINVAL;
 	}
 	return 0;
@@ -257,7 +257,7 @@ static int check_pkeys(struct genl_info *info)
 
 wrong:
 	NL_SET_ERR_MSG_ATTR(info->extack, attr,
-			    "a table has a P_Key at index 0, and partition 0 is none");
+			    "entry 0 must be a P_Key, and 0x8000 is not a P_Key");
 	return -EINVAL;
 }
 

@@ -163,7 +163,7 @@ static struct uroce_dev *dev_new(const char *name, struct net_device *netdev,
 	 * none to a device on the VLAN itself.
 	 */
 	if (is_vlan_dev(netdev)) {
-		pr_info("uroce: %s is a VLAN, whose addresses the device of %s has\n",
+		pr_info("uroce: %s is a VLAN; create the device on %s, which also serves its addresses\n",
 			netdev->name, vlan_dev_real_dev(netdev)->name);
 		return ERR_PTR(-EPERM);
 	}

@@ -25,7 +25,9 @@ static void create_again(const char *name, struct net_device *netdev)
 		ret = READ_ONCE(ended) ? 0 : uroce_dev_new(name, netdev);
 	while (ret == -ESHUTDOWN && univ_netdev_registered(netdev));
 	if (ret && ret != -ESHUTDOWN)
-		netdev_warn(netdev, "%s does not come along (%d)\n", name, ret);
+		netdev_warn(netdev,
+			    "%s was not created again in the new namespace (%d)\n",
+			    name, ret);
 }
 
 /*

@@ -157,7 +157,7 @@ static const struct kernel_param_ops across_ops = {
 };
 module_param_cb(across, &across_ops, NULL, 0600);
 MODULE_PARM_DESC(across,
-		 "pairs of network namespaces, by inode number, that talk without packets");
+		 "pairs of network namespaces, by inode number, that communicate without packets");
 
 /* The namespace is hidden from for_each_net() already. */
 static void net_gone(struct net *net)

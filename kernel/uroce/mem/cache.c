@@ -563,7 +563,7 @@ static const struct kernel_param_ops limit_ops = {
 };
 module_param_cb(pin_cache_mib, &limit_ops, &pin_cache_mib, 0644);
 MODULE_PARM_DESC(pin_cache_mib,
-		 "MiB of each protection domain that stay pinned to be registered again (0: none)");
+		 "MiB of idle pinned pages kept per protection domain for re-registration (0: none)");
 
 int uroce_cache_init(void)
 {

@@ -11,7 +11,7 @@
 
 static bool local = true;
 module_param(local, bool, 0644);
-MODULE_PARM_DESC(local, "queue pairs of one host talk without packets (default: yes)");
+MODULE_PARM_DESC(local, "queue pairs of one host communicate without packets (default: yes)");
 
 /*
  * Address handles by number: a request in a private ring names its handle so.
