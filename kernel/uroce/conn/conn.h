@@ -147,7 +147,7 @@ struct uroce_conn_ops {
  * @free: the first sequence number that no request has
  * @una: the oldest unacknowledged sequence number
  * @high: the sequence number after the highest one that was ever sent
- * @row: number of small requests that began one after the other
+ * @streak: number of small requests that began one after the other
  * @silent: packets sent since the last one that asked for an acknowledgement
  * @window: maximum number of packets in flight
  * @calm: half the window of the last loss; above it the window grows slowly
@@ -187,7 +187,7 @@ struct uroce_requester {
 	u32 free;
 	u32 una;
 	u32 high;
-	u32 row;
+	u32 streak;
 	u32 silent;
 	u32 window;
 	u32 calm;

@@ -24,14 +24,14 @@
 static_assert(UROCE_MAX_SEND / 256 < PSN_SPAN);
 
 /*
- * Requests of at most COMPANY_SIZE bytes are held until COMPANY of them can be
+ * Requests of at most GATHER_SIZE bytes are held until GATHER of them can be
  * sent together, see req_gathers().
  */
-#define COMPANY_SIZE 1024
-#define COMPANY 8u
+#define GATHER_SIZE 1024
+#define GATHER 8u
 
-/* The row is not counted beyond this. */
-#define ROW_MAX (4 * COMPANY)
+/* The streak is not counted beyond this. */
+#define STREAK_MAX (4 * GATHER)
 
 static struct uroce_msg *msg_at(struct uroce_conn *conn, u32 index)
 {
@@ -84,7 +84,7 @@ static bool ask(struct uroce_conn *conn, u32 sent, bool last, bool held)
 
 static bool is_small(const struct uroce_msg *msg)
 {
-	return msg->length <= COMPANY_SIZE && !uroce_msg_is_local(msg) &&
+	return msg->length <= GATHER_SIZE && !uroce_msg_is_local(msg) &&
 	       !uroce_msg_has_response(msg);
 }
 
@@ -105,7 +105,7 @@ static enum uroce_req_step req_begin(struct uroce_conn *conn,
 	msg->last = uroce_psn_add(req->free, n - 1);
 	req->free = uroce_psn_add(req->free, n);
 	req->begun++;
-	req->row = is_small(msg) ? min(req->row + 1, ROW_MAX) : 0;
+	req->streak = is_small(msg) ? min(req->streak + 1, STREAK_MAX) : 0;
 	return REQ_GO_ON;
 }
 
@@ -278,9 +278,9 @@ static enum uroce_req_step req_step(struct uroce_conn *conn)
 /*
  * Small requests cost per packet, not per byte (compare Nagle): a requester
  * that sends only small requests without waiting for answers holds them until
- * COMPANY are queued or an ACK arrives. The last packet has asked for that ACK,
+ * GATHER are queued or an ACK arrives. The last packet has asked for that ACK,
  * and the timer covers its loss. A single request that finds nothing in flight
- * halves the row.
+ * halves the streak.
  */
 static bool req_gathers(struct uroce_conn *conn)
 {
@@ -289,10 +289,10 @@ static bool req_gathers(struct uroce_conn *conn)
 
 	if (req->una == req->psn) {
 		if (waiting == 1)
-			req->row /= 2;
+			req->streak /= 2;
 		return false;
 	}
-	return req->row >= COMPANY && waiting && waiting < COMPANY &&
+	return req->streak >= GATHER && waiting && waiting < GATHER &&
 	       req->next == req->begun && !req->silent && req->timeout &&
 	       is_small(msg_at(conn, req->next));
 }
@@ -531,7 +531,7 @@ void uroce_req_start(struct uroce_conn *conn, u32 psn)
 	};
 	req->copies = false;
 	req->single = false;
-	req->row = 0;
+	req->streak = 0;
 	uroce_window_start(req);
 	uroce_missing_start(req);
 	uroce_piece_start(req);
