@@ -14,7 +14,8 @@
  *  - On failure, @reason, @detail, @value and @bound explain the error. errno
  *    is the value that a libibverbs program expects.
  *  - If the result cannot be written to the caller's memory, the call fails
- *    with EFAULT and the object does not exist.
+ *    with EFAULT. A creating call then destroys its object, and a queue keeps
+ *    its former size; other changes stand.
  *  - After the device is removed, every well-formed ioctl fails with ENODEV.
  *    mmap() does too, and read() as soon as the queued events have been read.
  *
@@ -86,8 +87,9 @@
  *	from << 8 | to. Value: missing IBV_QP_* bits.
  * @UNIV_REASON_ATTR_SURPLUS: A transition does not allow some attributes.
  *	Detail: from << 8 | to. Value: surplus IBV_QP_* bits.
- * @UNIV_REASON_ATTR_VALUE: The value of an attribute is too high. Detail:
- *	IBV_QP_* bit. Value: given value. Bound: highest value allowed.
+ * @UNIV_REASON_ATTR_VALUE: The value of an attribute is out of range. Detail:
+ *	IBV_QP_* bit. Value: given value. Bound: highest value allowed; for
+ *	IBV_QP_AV, the port of the queue pair.
  * @UNIV_REASON_CUR_STATE: IBV_QP_CUR_STATE differs from the current state.
  *	Value: given state. Bound: current state.
  * @UNIV_REASON_PORT: The port does not exist. Value: given port. Bound: number
@@ -202,15 +204,14 @@
  *	posted requests.
  * @UNIV_REASON_SRQ_BUSY: Requests are posted and taken faster than they are
  *	moved to a shared receive queue's new ring. Value: requested size.
- * @UNIV_REASON_QP_SIZE: The size of a queue pair does not change so. Detail:
- *	enum univ_qp_size_cause. Value and bound: see there.
+ * @UNIV_REASON_QP_SIZE: The queue pair cannot get this size. Detail: enum
+ *	univ_qp_size_cause. Value and bound: see there.
  * @UNIV_REASON_FLUSH: A flush has an unknown type or level, no type, or is too
  *	long. In the library, detail: level, value: type, bound: length.
  * @UNIV_REASON_MR_SHRINK: A memory region cannot become shorter. Value:
  *	requested length. Bound: length of the region.
- * @UNIV_REASON_MR_KIND: This is not possible with the memory of the region: it
- *	is a null region, it has device memory or a dma-buf, or, for
- *	%UNIV_MR_SHARE, its pages are not pinned.
+ * @UNIV_REASON_MR_KIND: This is not possible with a null region, device memory,
+ *	a dma-buf, or, for %UNIV_MR_SHARE, on-demand paging.
  * @UNIV_REASON_MR_OWNER: The memory of the region belongs to another process.
  * @UNIV_REASON_MR_READ_ONLY: The pages of the memory region were pinned for
  *	reading only. Value: access flags that write.
@@ -238,7 +239,8 @@
  * @UNIV_REASON_TSO_FRAMES: Completion: a segmentation request has a wrong mss,
  *	or too much data.
  * @UNIV_REASON_PATH_MIG: The alternate path or the state of path migration of a
- *	queue pair cannot be changed so. Detail: enum univ_path_mig_cause.
+ *	queue pair cannot be changed in this way. Detail: enum
+ *	univ_path_mig_cause.
  * @UNIV_REASON_COUNT: Number of reasons; not a reason.
  *
  * "detail", "value" and "bound" in these descriptions are fields of struct
@@ -752,11 +754,12 @@ struct univ_context_query {
  *	%UNIV_POLLER_MAX_IDLE_US
  * @reserved: zero
  *
- * Posting needs no kick while the thread is awake. The thread also polls queues
- * that are created later, and ends with the context. If the context has a
- * thread already, the call only changes @idle_us.
+ * Posting needs no kick while the thread is awake. The thread polls only queues
+ * that are created after this call, and ends with the context. If the context
+ * has a thread already, the call only changes @idle_us.
  *
  * Errors: EAGAIN if there are too many threads (module parameter max_pollers).
+ * EINVAL if the process may run on one processor only.
  */
 struct univ_poller_start {
 	struct univ_hdr hdr;
@@ -768,16 +771,86 @@ struct univ_poller_start {
  * struct univ_device_query - ibv_query_device_ex(3); names and units are those
  *	of struct ibv_device_attr_ex
  * @hdr: head
+ * @fw_ver: out: version of the firmware, a string
+ * @node_guid: out: network order
+ * @sys_image_guid: out: network order
+ * @max_mr_size: out: bytes of a memory region
+ * @page_size_cap: out: page sizes, as bits
+ * @device_cap_flags: out: enum ibv_device_cap_flags; what univerbs does not
+ *	offer is cleared
+ * @hca_core_clock: out: kHz of the clock of completion times
+ * @timestamp_mask: out: valid bits of these times
+ * @max_dm_size: out: bytes of device memory in one piece
+ * @vendor_id: out: IEEE number of the vendor
+ * @vendor_part_id: out: number of the model
+ * @hw_ver: out: version of the hardware
+ * @max_qp: out: queue pairs
+ * @max_qp_wr: out: outstanding requests of one queue of a queue pair
+ * @max_send_sge: out: entries of a send request
+ * @max_recv_sge: out: entries of a receive request
+ * @max_sge_rd: out: entries of a read
+ * @max_cq: out: completion queues
+ * @max_cqe: out: completions in one of them
+ * @max_mr: out: memory regions
+ * @max_pd: out: protection domains
+ * @max_qp_rd_atom: out: reads and atomics that a queue pair responds to at the
+ *	same time
+ * @max_ee_rd_atom: out: likewise, of an EE context of RD
+ * @max_res_rd_atom: out: likewise, of the whole device
+ * @max_qp_init_rd_atom: out: reads and atomics that a queue pair may have
+ *	outstanding as their requester
+ * @max_ee_init_rd_atom: out: likewise, of an EE context of RD
+ * @atomic_cap: out: enum ibv_atomic_cap
+ * @max_ee: out: EE contexts of RD
+ * @max_rdd: out: RD domains
+ * @max_mw: out: memory windows
+ * @max_raw_ipv6_qp: out: raw IPv6 queue pairs
+ * @max_raw_ethy_qp: out: raw Ethertype queue pairs
+ * @max_mcast_grp: out: multicast groups
+ * @max_mcast_qp_attach: out: queue pairs in one multicast group
+ * @max_total_mcast_qp_attach: out: queue pairs in all multicast groups
+ * @max_ah: out: address handles
+ * @max_srq: out: shared receive queues
+ * @max_srq_wr: out: requests in one of them
+ * @max_srq_sge: out: entries of a request in one of them
+ * @max_pkeys: out: entries of the P_Key tables
+ * @local_ca_ack_delay: out: time that the device needs to answer; 2^value *
+ *	4.096 microseconds
+ * @phys_port_cnt: out: number of ports
+ * @num_comp_vectors: out: number of completion vectors
+ * @max_wq_type_rq: out: work queues for receiving
+ * @raw_packet_caps: out: enum ibv_raw_packet_caps; what univerbs does not offer
+ *	is cleared
+ * @odp_general_caps: out: enum ibv_odp_general_caps
+ * @odp_rc_caps: out: enum ibv_odp_transport_cap_bits
+ * @odp_uc_caps: out: likewise
+ * @odp_ud_caps: out: likewise
+ * @odp_xrc_caps: out: likewise
+ * @rss_max_rwq_indirection_tables: out: receive indirection tables
+ * @rss_max_rwq_indirection_table_size: out: entries of one of them
+ * @rss_supported_qpts: out: types of queue pairs with such a table, as bits
+ * @cq_mod_max_count: out: completions of ibv_modify_cq(3); 0 if it is not
+ *	offered
+ * @cq_mod_max_period: out: microseconds, likewise
+ * @reserved: zero
+ * @rate_limit_min: out: 1000 bits in each second
+ * @rate_limit_max: out: 1000 bits in each second; 0 if no limit is offered
+ * @rate_limit_types: out: enum ibv_qp_type, as bits
+ * @rss_hash_fields: out: enum univ_rx_hash_fields
+ * @max_tso: out: bytes of a segmentation request; 0 if it is not offered
+ * @tso_types: out: enum ibv_qp_type, as bits
+ *
+ * Members with max_ in their names are maximum numbers.
  */
 struct univ_device_query {
 	struct univ_hdr hdr;
 	char fw_ver[64];
-	__aligned_u64 node_guid;	/* network order */
-	__aligned_u64 sys_image_guid;	/* network order */
+	__aligned_u64 node_guid;
+	__aligned_u64 sys_image_guid;
 	__aligned_u64 max_mr_size;
 	__aligned_u64 page_size_cap;
 	__aligned_u64 device_cap_flags;
-	__aligned_u64 hca_core_clock;	/* kHz */
+	__aligned_u64 hca_core_clock;
 	__aligned_u64 timestamp_mask;
 	__aligned_u64 max_dm_size;
 	__u32 vendor_id;
@@ -797,7 +870,7 @@ struct univ_device_query {
 	__u32 max_res_rd_atom;
 	__u32 max_qp_init_rd_atom;
 	__u32 max_ee_init_rd_atom;
-	__u32 atomic_cap;		/* enum ibv_atomic_cap */
+	__u32 atomic_cap;
 	__u32 max_ee;
 	__u32 max_rdd;
 	__u32 max_mw;
@@ -825,14 +898,14 @@ struct univ_device_query {
 	__u32 rss_max_rwq_indirection_table_size;
 	__u32 rss_supported_qpts;
 	__u32 cq_mod_max_count;
-	__u32 cq_mod_max_period;	/* microseconds */
+	__u32 cq_mod_max_period;
 	__u32 reserved;
-	__u32 rate_limit_min;		/* 1000 bits in each second */
+	__u32 rate_limit_min;
 	__u32 rate_limit_max;
-	__aligned_u64 rate_limit_types;	/* enum ibv_qp_type, as bits */
-	__aligned_u64 rss_hash_fields;	/* enum univ_rx_hash_fields */
-	__u32 max_tso;			/* bytes */
-	__u32 tso_types;		/* enum ibv_qp_type, as bits */
+	__aligned_u64 rate_limit_types;
+	__aligned_u64 rss_hash_fields;
+	__u32 max_tso;
+	__u32 tso_types;
 };
 
 /**
@@ -840,6 +913,31 @@ struct univ_device_query {
  *	struct ibv_port_attr
  * @hdr: head
  * @port_num: in: from 1
+ * @state: out: enum ibv_port_state
+ * @max_mtu: out: enum ibv_mtu
+ * @active_mtu: out: enum ibv_mtu
+ * @gid_tbl_len: out: entries of the GID table
+ * @port_cap_flags: out: enum ibv_port_cap_flags
+ * @max_msg_sz: out: bytes of a message
+ * @bad_pkey_cntr: out: packets with a wrong P_Key
+ * @qkey_viol_cntr: out: packets with a wrong Q_Key
+ * @pkey_tbl_len: out: entries of the P_Key table
+ * @port_cap_flags2: out: enum ibv_port_cap_flags2
+ * @lid: out: local identifier; 0 if it does not fit in 16 bits
+ * @sm_lid: out: local identifier of the subnet manager; likewise
+ * @lmc: out: number of low bits of @lid that name a path
+ * @max_vl_num: out: code of the number of virtual lanes, as in
+ *	ibv_query_port(3)
+ * @sm_sl: out: service level of the subnet manager
+ * @subnet_timeout: out: delay of a packet in the subnet; 2^value * 4.096
+ *	microseconds
+ * @init_type_reply: out: kind of initialization that the subnet manager made
+ * @active_width: out: code of the link width, as in ibv_query_port(3)
+ * @phys_state: out: code of the physical state, as in ibv_query_port(3)
+ * @link_layer: out: IBV_LINK_LAYER_*
+ * @active_speed: out: code of the link speed, as in ibv_query_port(3)
+ * @flags: out: IBV_QPF_GRH_REQUIRED
+ * @reserved: zero
  */
 struct univ_port_query {
 	struct univ_hdr hdr;
@@ -968,7 +1066,7 @@ struct univ_handle_query {
  * @handle: in: object to destroy
  * @comp_events: out: CQ: completion events of it that were read from its
  *	channel
- * @async_events: out: CQ, SRQ, QP: asynchronous events that were read
+ * @async_events: out: CQ, SRQ, QP, WQ: asynchronous events that were read
  * @reserved: zero
  */
 struct univ_destroy {
@@ -1397,6 +1495,18 @@ struct univ_mw_query {
 /**
  * struct univ_ah_attr - an address vector; names are those of struct
  *	ibv_ah_attr
+ * @dgid: GID of the destination, in network order; only with @is_global
+ * @flow_label: of the route header; only with @is_global
+ * @dlid: local identifier of the destination; not on Ethernet
+ * @sgid_index: index of the own GID; only with @is_global
+ * @hop_limit: of the route header; only with @is_global
+ * @traffic_class: of the route header; only with @is_global
+ * @sl: service level
+ * @src_path_bits: low bits of the own local identifier
+ * @static_rate: enum ibv_rate
+ * @is_global: there is a global route header, which RoCE needs
+ * @port_num: own port, from 1
+ * @reserved: zero
  */
 struct univ_ah_attr {
 	__u8 dgid[16];
@@ -1879,9 +1989,38 @@ struct univ_qp_open {
 /**
  * struct univ_qp_attr - attributes of a queue pair; names and values are those
  *	of struct ibv_qp_attr
+ * @attr_mask: enum ibv_qp_attr_mask: the valid fields
+ * @qp_state: enum ibv_qp_state: new state; when queried: present state
+ * @cur_qp_state: enum ibv_qp_state: state that is expected
+ * @path_mtu: enum ibv_mtu
+ * @path_mig_state: enum ibv_mig_state
+ * @qkey: Q_Key of datagrams
+ * @rq_psn: first sequence number of the peer; 24 bits
+ * @sq_psn: own first sequence number; 24 bits
+ * @dest_qp_num: number of the peer; 24 bits
+ * @qp_access_flags: enum ibv_access_flags: what the peer may do
+ * @rate_limit: 1000 bits in each second; 0: no limit
+ * @pkey_index: index in the P_Key table of the port
+ * @alt_pkey_index: likewise, for the alternate path
+ * @en_sqd_async_notify: raise IBV_EVENT_SQ_DRAINED when the send queue is
+ *	drained
+ * @sq_draining: only queried: the send queue is being drained
+ * @max_rd_atomic: outstanding reads and atomics as their requester
+ * @max_dest_rd_atomic: outstanding reads and atomics of the peer
+ * @min_rnr_timer: wait that an RNR NAK asks for, a code of ibv_modify_qp(3);
+ *	the lower five bits count
+ * @port_num: port of the primary path, from 1
+ * @timeout: wait for an answer: 2^value * 4.096 microseconds; 0: no limit
+ * @retry_cnt: retries after a timeout; above 7: 7
+ * @rnr_retry: retries after an RNR NAK; 7: no limit; above 7: 6
+ * @alt_port_num: port of the alternate path, from 1
+ * @alt_timeout: as @timeout, for the alternate path
+ * @reserved: zero
+ * @ah: primary path
+ * @alt_ah: alternate path
  */
 struct univ_qp_attr {
-	__u32 attr_mask;	/* enum ibv_qp_attr_mask: the valid fields */
+	__u32 attr_mask;
 	__u32 qp_state;
 	__u32 cur_qp_state;
 	__u32 path_mtu;
@@ -1898,11 +2037,11 @@ struct univ_qp_attr {
 	__u8 sq_draining;
 	__u8 max_rd_atomic;
 	__u8 max_dest_rd_atomic;
-	__u8 min_rnr_timer;	/* the lower five bits count */
+	__u8 min_rnr_timer;
 	__u8 port_num;
 	__u8 timeout;
-	__u8 retry_cnt;		/* above 7: 7 */
-	__u8 rnr_retry;		/* above 7: 6 */
+	__u8 retry_cnt;
+	__u8 rnr_retry;
 	__u8 alt_port_num;
 	__u8 alt_timeout;
 	__u8 reserved[5];
@@ -1927,7 +2066,7 @@ struct univ_qp_attr {
  *
  * With IBV_QP_CAP no other attribute changes. The rings are moved to another
  * place, in the same or another mapping, where indices continue. When the call
- * returns, the kernel has stopped to look at the former rings, and in a shared
+ * returns, the kernel has stopped looking at the former rings, and in a shared
  * mapping another queue pair may have their place.
  */
 struct univ_qp_modify {

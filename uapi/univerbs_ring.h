@@ -170,17 +170,29 @@ enum univ_wr_flags {
  * @remote_addr: remote address of an RDMA or atomic operation. Binding: address
  *	of the first byte, in the addresses of the region at @bind.lkey.
  * @atomic: operands of an atomic operation
- * @ud: destination of a datagram; @ah is the object handle of an address handle
- * @bind: memory to which %UNIV_WR_BIND_MW binds a window: @length bytes of the
- *	region of @lkey, for @access of enum ibv_access_flags. A length of 0
- *	unbinds a window of type 1.
- * @flush: memory that %UNIV_WR_FLUSH flushes: @length bytes, at most 2^31, from
- *	@remote_addr on, or with %UNIV_FLUSH_MR the whole region of @rkey, and
- *	then both are ignored. @type is one or more of enum univ_flush_type,
- *	and @level one of enum univ_flush_level.
- * @tso: %UNIV_WR_TSO: each frame begins with a copy of the header, which has
- *	@header bytes, and has @mss bytes of data behind it, the last one the
- *	rest
+ * @atomic.compare_add: fetch and add: value to add; compare and swap: value to
+ *	compare with
+ * @atomic.swap: compare and swap: value to store
+ * @ud: destination of a datagram
+ * @ud.ah: object handle of an address handle
+ * @ud.remote_qpn: number of the remote queue pair
+ * @ud.remote_qkey: Q_Key of the remote queue pair; with the highest bit set,
+ *	that of the sending one is used
+ * @ud.reserved: zero
+ * @bind: memory to which %UNIV_WR_BIND_MW binds a window
+ * @bind.length: bytes; 0 unbinds a window of type 1
+ * @bind.lkey: local key of the region
+ * @bind.access: enum ibv_access_flags
+ * @flush: memory that %UNIV_WR_FLUSH flushes, from @remote_addr on, or with
+ *	%UNIV_FLUSH_MR the whole region of @rkey; then @remote_addr and
+ *	@flush.length are ignored
+ * @flush.length: bytes, at most 2^31
+ * @flush.type: one or more of enum univ_flush_type
+ * @flush.level: enum univ_flush_level
+ * @tso: %UNIV_WR_TSO: each frame begins with a copy of the header
+ * @tso.header: bytes of the header
+ * @tso.mss: bytes of data behind the header in each frame; the last frame has
+ *	the rest
  * @sge: scatter/gather entries, or
  * @data: inline data
  *

@@ -12,7 +12,10 @@
  * @va: remote address
  * @compare_add: first operand of an atomic or of a bind
  * @swap: second operand of an atomic or of a bind
- * @flush: operands of a flush, as in struct univ_send_wr
+ * @flush: operands of a flush, as in struct univ_send_wr.flush
+ * @flush.length: bytes to flush
+ * @flush.type: enum univ_flush_type, as bits
+ * @flush.level: enum univ_flush_level
  * @imm: requests without operands: immediate data; in host order as __force,
  *	the key to invalidate, or the access flags of a fast registration
  * @rkey: remote key

@@ -34,9 +34,32 @@
  * struct uroce_headers - the headers outside of a tunnel, or inside of it
  * @eth: Ethernet header; the type is the one behind all VLAN tags, the tag the
  *	first one
+ * @eth.dst: address of the receiver
+ * @eth.src: address of the sender
+ * @eth.type: protocol behind the tags
+ * @eth.tci: first tag; only with %UROCE_HAS_TAG
  * @ip: fields of the IP header, which may lie behind labels of MPLS
+ * @ip.v4: with %UROCE_HAS_IPV4
+ * @ip.v4.src: address of the sender
+ * @ip.v4.dst: address of the receiver
+ * @ip.v4.proto: protocol behind the header
+ * @ip.v4.tos: type of service
+ * @ip.v4.ttl: time to live
+ * @ip.v4.flags: %UROCE_FRAME_MF and the flag against fragments, as in the specs
+ *	of flows
+ * @ip.v6: with %UROCE_HAS_IPV6
+ * @ip.v6.src: address of the sender
+ * @ip.v6.dst: address of the receiver
+ * @ip.v6.label: flow label
+ * @ip.v6.next_hdr: protocol behind the header
+ * @ip.v6.tclass: traffic class
+ * @ip.v6.hops: hop limit
  * @ports: ports of TCP or UDP
+ * @ports.dst: port of the receiver
+ * @ports.src: port of the sender
  * @esp: the first fields of ESP
+ * @esp.spi: security parameters index
+ * @esp.seq: sequence number
  * @mpls: the first entry of the labels behind the Ethernet header
  * @ports_at: offset in uroce_frame.skb of @ports
  */
@@ -112,6 +135,9 @@ struct uroce_headers {
  *	IP
  * @vni: network identifier of VXLAN
  * @gre: GRE header
+ * @gre.flags: flags and version
+ * @gre.protocol: protocol behind the header
+ * @gre.key: only with %UROCE_HAS_GRE_KEY
  * @ip_mpls: the first entry of labels behind an IP header
  * @udp_mpls: likewise, behind a UDP header
  * @gre_mpls: likewise, behind a GRE header
