@@ -243,10 +243,11 @@ static struct univ_device *node_device(int fd)
 }
 
 /*
- * A context belongs to its file, so the contexts of all processes that hold the file have the
- * same objects. The file's asynchronous events are for its opener. The channel that takes their
- * place here gets those of the device, its ports, and the objects that are created here. With a
- * module that does not know the call no events arrive there.
+ * A context belongs to its file, so the contexts of all processes that hold the file have the same
+ * objects. Asynchronous events of the file go to the process that opened it. An imported context
+ * reads its events from a completion channel instead, which UNIV_ASYNC_SET registers: those of the
+ * device, of its ports, and of the objects that are created in this context. A module that does not
+ * know UNIV_ASYNC_SET puts no events there.
  */
 static int context_import(struct univ_context *ctx, struct univ_device *device, int fd)
 {

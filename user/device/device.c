@@ -144,7 +144,9 @@ void univ_node_path(char path[UNIV_NODE_PATH_MAX], const char *name)
 	snprintf(path, UNIV_NODE_PATH_MAX, "/dev/infiniband/%s", name);
 }
 
-/* A container has only some of the nodes. The stock library does not list the other devices either. */
+/*
+ * A container has only some of the nodes. The stock library does not list the other devices either.
+ */
 static bool node_is_there(const struct univ_found *found)
 {
 	char path[UNIV_NODE_PATH_MAX];

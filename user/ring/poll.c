@@ -280,8 +280,8 @@ static uint32_t first_not_had(const struct univ_cq *cq, uint32_t head)
  * that index, or @first if it is an old one, which lies before @first or a ring behind it. The load
  * needs no order with the kernel's store in univ_cq_answer(). With an older index there is one
  * event too many. A newer one belongs to an event that is in the channel, or is put there under the
- * same lock; for a completion behind it F2 holds, since both loads follow the fence of
- * univ_cq_ring_arm().
+ * same lock; for a completion behind it F2 (Documentation/ordering.rst) holds, since both loads
+ * follow the fence of univ_cq_ring_arm().
  */
 static uint32_t event_end(const struct univ_cq *cq, uint32_t first, uint32_t end)
 {

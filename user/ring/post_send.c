@@ -142,8 +142,8 @@ static inline int send_copy_inline(const struct univ_qp *qp, struct univ_send_wr
 }
 
 /*
- * Some programs set IBV_SEND_INLINE on each small request. The flag has no effect on a request
- * without data, also if its data would not be sent, as with other libraries.
+ * Some programs set IBV_SEND_INLINE on each small request. As in other libraries it is ignored for
+ * zero bytes, also if the opcode sends no data (a read, for example).
  */
 static __attribute__((noinline)) int send_fill_nothing(struct univ_send_wr *slot,
 						       const struct ibv_send_wr *wr)

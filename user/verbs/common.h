@@ -123,8 +123,10 @@ void univ_rss_fill(struct univ_qp_create *cmd, const struct ibv_qp_init_attr_ex 
 struct univ_qp *univ_qp_alloc(struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr);
 void univ_qp_free(struct univ_qp *qp);
 
-/* xrc_recv.c */
+/* qp_resize.c */
 int univ_qp_resize(struct univ_qp *qp, struct ibv_qp_attr *attr, int attr_mask);
+
+/* xrc_recv.c */
 int univ_xrc_recv_create(struct univ_qp *qp, const struct ibv_qp_init_attr_ex *attr);
 
 #endif

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Queries of objects, which the kernel answers: univerbs_query_mr(3) and its kin. */
+/*
+ * Queries of objects, which the kernel answers: univerbs_query_mr(3), univerbs_query_mw(3),
+ * univerbs_query_ah(3), univerbs_query_cq(3).
+ */
 #include <errno.h>
 #include <string.h>
 

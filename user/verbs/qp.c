@@ -449,9 +449,10 @@ int univ_modify_qp_rate_limit(struct ibv_qp *ibv, struct ibv_qp_rate_limit_attr 
 }
 
 /*
- * The device was asked when the state was @before. It enters the error states by itself. All
- * others come by ibv_modify_qp(), and a thread that calls it meanwhile stores a later one. The
- * handles of an XRC receive queue pair, which post nothing, learn the state from each other.
+ * The device was asked when the state was @before. The queue pair enters the error states without a
+ * call. All other states come from ibv_modify_qp(); a state that a concurrent call has stored since
+ * @before is kept. The handles of an XRC receive queue pair, which post nothing, learn the state
+ * from each other.
  */
 static void learn_state(struct univ_qp *qp, enum ibv_qp_state before, enum ibv_qp_state now)
 {

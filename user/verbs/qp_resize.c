@@ -4,9 +4,9 @@
 #include "why/why.h"
 
 /*
- * The queue reads as full, so that nothing is posted to the former ring, whose place another
- * queue pair may have. Nobody writes this head. The tail stays for a later call that succeeds,
- * and explanations count too many requests until then.
+ * The queue reads as full, so nothing is posted to the former ring, whose place another queue pair
+ * may have. @nowhere is never written. The tail is kept for a later resize that succeeds; until
+ * then explanations count too many requests.
  */
 static void ring_lost(struct univ_ring *ring)
 {
