@@ -84,7 +84,7 @@ static inline void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set,
  * Behind an IOMMU that translates, dma_need_sync() is true for every device
  * before 6.10, and from 6.10 on for a device that has not set its mask or of
  * which one mapping was bounced. There the memory of a coherent device is
- * neither copied nor flushed, as long as whole pages are mapped.
+ * neither copied nor flushed if whole pages are mapped.
  */
 static inline bool univ_dma_need_sync(struct device *dev, dma_addr_t addr)
 {

@@ -126,8 +126,8 @@ struct univ_queue_rings {
  * @addr: physical address, of a page of a BAR that holds nothing else than the
  *	bells of this context
  * @write_combining: map it write-combining instead of uncached. The driver maps
- *	the page itself in the same way, as long as it is allocated: x86 takes
- *	the caching of the process's mapping from the driver's
+ *	the page itself in the same way, while it is allocated: x86 takes the
+ *	caching of the process's mapping from the driver's
  * @priv: the driver's
  */
 struct univ_queue_page {

@@ -160,7 +160,7 @@ static inline const void *univ_ring_tso(const struct univ_ring *ring, u32 index,
 	       max_sge * sizeof(struct univ_sge);
 }
 
-/* Returns whether a slot has room for so many entries behind @head bytes. */
+/* Returns whether a slot has room for @count entries behind @head bytes. */
 static inline bool univ_ring_holds(const struct univ_ring *ring, size_t head,
 				   u32 count)
 {

@@ -83,7 +83,7 @@ static bool arena_is_own(const struct univ_arena *arena)
 	       arena->region->mm == current->mm;
 }
 
-/* Returns false if the arena has no row of so many free units. */
+/* Returns false if the arena has no contiguous free units for the part. */
 static bool arena_cut(struct univ_context *ctx, struct univ_arena *arena,
 		      struct univ_region *part)
 {
@@ -163,8 +163,9 @@ struct univ_region *univ_region_create_shared(struct univ_context *ctx,
 }
 
 /*
- * Returns the arena that is not kept, out of the list: the former one that was
- * empty, or @arena itself if no queue pair will use it again.
+ * Keeps the empty @arena as the idle one. Returns the arena to destroy, off the
+ * list: the former idle one, if any, or @arena if no queue pair will use it
+ * again.
  */
 static struct univ_arena *arena_keep(struct univ_context *ctx,
 				     struct univ_arena *arena)
@@ -192,7 +193,7 @@ void univ_arena_return(struct univ_context *ctx, struct univ_region *part)
 	spin_lock(&ctx->arena_lock);
 	bitmap_clear(arena->used, part->at / ARENA_UNIT,
 		     arena_units(part->size));
-	/* An arena that gets no more parts is not in the way of the others. */
+	/* Arenas that get no more parts go to the end of the list. */
 	if (arena_is_own(arena))
 		list_move(&arena->link, &ctx->arenas);
 	else

@@ -14,11 +14,10 @@
 #include "univerbs_ring.h"
 
 /*
- * An mmap offset is the number of the region, shifted so that a 32-bit process
- * can map each region. Number 0 is the doorbell page, and the bell page lies
- * behind all regions. Regions that are larger than the distance of two offsets
- * reach over the offsets of others, which matters to no mapping: only a whole
- * region can be mapped.
+ * The mmap offset of a region other than an arena is its number, shifted so
+ * that a 32-bit process can map it. Number 0 is the doorbell page. The bell
+ * page lies above these regions. A large region overlaps the offsets of others,
+ * which does no harm: only a whole region can be mapped.
  */
 #define REGION_SHIFT		20
 
@@ -459,7 +458,7 @@ size_t univ_ring_place(struct univ_ring_map *map, size_t offset, u32 slots,
 }
 
 /*
- * Returns the size of a receive slot with room for so many entries. Most
+ * Returns the size of a receive slot with room for @max_sge entries. Most
  * receives have one entry. Two of these share a cache line, so their queue
  * takes half the memory.
  */

@@ -216,9 +216,9 @@ static void context_flush(struct univ_context *ctx)
 
 /*
  * Ends a context on close, or when its device goes (@unplugged). Waits for the
- * calls under way, none of which blocks for long. Later calls get ENODEV. Close
- * and removal may race: the first one does the work and the other waits for it
- * on the lock, so that after either no object is left.
+ * calls under way; one that pins memory may wait for a file system. Later calls
+ * get ENODEV. Close and removal may race: the first one does the work, and the
+ * other waits for the lock, so that after either no object is left.
  */
 void univ_context_kill(struct univ_context *ctx, bool unplugged)
 {

@@ -142,8 +142,8 @@ static void client_end(struct univ_device *dev)
 
 	mutex_lock(&dev->lock);
 	/*
-	 * Calls read it without the lock: those that wait give up, and no
-	 * further ones begin.
+	 * Calls read it without the lock: calls that wait for a mutex give up,
+	 * and only calls that destroy still begin.
 	 */
 	WRITE_ONCE(dev->dead, true);
 	mutex_unlock(&dev->lock);
@@ -195,9 +195,8 @@ static int client_add(struct ib_device *ib)
  * On return the module has no object on the device any more. Files stay open
  * and answer ENODEV. The removal never waits for a process to close a file.
  *
- * A close that runs at the same time either has taken its context off the list,
- * and then has killed it before, or finds it killed. The live lock of the
- * context decides which of the two kills it.
+ * A close may run at the same time. It kills the context before it takes it off
+ * the list. The live lock of the context decides which of the two kills it.
  */
 static void client_remove(struct ib_device *ib, void *client_data)
 {

@@ -179,8 +179,9 @@ static int call_locked(const struct univ_ioctl *row, struct univ_call *call)
 	if (down_read_killable(&ctx->live))
 		return -EINTR;
 	/*
-	 * A removal ends contexts one after another. It would wait for a call
-	 * in each of them if those that it has not ended yet began new calls.
+	 * A removal ends contexts one after another. Contexts that it has not
+	 * reached yet begin no new calls, or it would wait for a call in each
+	 * of them.
 	 */
 	if (ctx->dead || (READ_ONCE(ctx->dev->dead) && !row->destroys))
 		ret = call_dead(row, call);

@@ -486,11 +486,10 @@ static void comp_fail(struct univ_cq *cq, struct pump_qp *qp, u64 wr_id,
 }
 
 /*
- * Completes the send at @index, which the device never saw. It is retired at
- * once when no earlier send is outstanding. Otherwise it is retired silently
- * with a later one, and its error overtakes the completions of older requests.
- * Only a process that fills rings by itself can bring that about.
- * Context: the send queue's feed lock is held.
+ * Completes the send at @index, which the pump or the device refused. It is
+ * retired at once when no earlier send is outstanding. Otherwise it is retired
+ * silently with a later one, and its error overtakes the completions of older
+ * requests. Context: the send queue's feed lock is held.
  */
 void univ_pump_refuse_send(struct pump_qp *qp, u32 index, u64 wr_id, u8 status,
 			   u16 reason)
@@ -526,7 +525,10 @@ static void comp_fail_srq(struct univ_recv_queue *rq)
 	univ_event_raise(&srq->obj.ctx->events, &srq->events, IB_EVENT_SRQ_ERR);
 }
 
-/* Completes a receive that the device never saw; see recv_break(). */
+/*
+ * Completes a refused receive (see recv_break()), or reports that the index of
+ * a receive ring makes no sense.
+ */
 void univ_pump_fail_recv(struct univ_recv_queue *rq, u64 wr_id, u16 reason)
 {
 	u8 status = IB_WC_LOC_QP_OP_ERR;

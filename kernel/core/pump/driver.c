@@ -39,8 +39,7 @@ static const struct univ_driver drivers[] = {
 		 * the queue pair's domain. siw_qp.c calls handlers without a
 		 * lock, but a post to a queue pair in the error state completes
 		 * at once, in siw_post_receive(). A handler that polled and
-		 * posted from there would come again for the next queue pair,
-		 * as deep as there are queue pairs.
+		 * posted from there would recurse, once for each queue pair.
 		 */
 		.id = RDMA_DRIVER_SIW,
 	},

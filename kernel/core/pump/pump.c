@@ -321,11 +321,11 @@ static int pump_cq_resize(struct univ_cq *core, u32 cqe)
 }
 
 /*
- * The pump lacks three capabilities. UNIV_QUEUE_WINDOWS: kernel verbs can
- * neither make a memory window nor post the request that binds one.
- * UNIV_QUEUE_XRC: requests of kernel verbs carry no number of a shared receive
- * queue. UNIV_QUEUE_ATOMIC_WRITE: kernel verbs have an opcode since 6.2, but
- * drivers do not accept it from users in the kernel.
+ * The pump lacks most capabilities, these three among them. UNIV_QUEUE_WINDOWS:
+ * kernel verbs can neither make a memory window nor post the request that binds
+ * one. UNIV_QUEUE_XRC: requests of kernel verbs carry no number of a shared
+ * receive queue. UNIV_QUEUE_ATOMIC_WRITE: kernel verbs have an opcode since
+ * 6.2, but drivers do not accept it from users in the kernel.
  */
 static const struct univ_queue_ops pump_ops = {
 	.caps = UNIV_QUEUE_POLLS | UNIV_QUEUE_DEVICE_CQ,

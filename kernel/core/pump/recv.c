@@ -81,7 +81,7 @@ static u32 recv_taken(const struct recv_batch *batch,
 /*
  * A request is refused. A queue pair moves to the error state, and the request
  * has a completion. A shared receive queue has no completion queue of its own,
- * so its request counts as complete and the process gets a fatal event.
+ * so its request counts as complete and the process gets IBV_EVENT_SRQ_ERR.
  */
 static void recv_break(struct univ_recv_queue *rq, u64 wr_id, u16 reason)
 {

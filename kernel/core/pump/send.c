@@ -2,8 +2,9 @@
 /*
  * Send rings: take a private copy of each request, check it, translate it and
  * post it to the device. The library checks a request before it publishes it,
- * so only a process that fills rings by itself is refused here. The answer is
- * an error completion, and the queue pair moves to the error state.
+ * so a request is refused here only if a process fills rings by itself or the
+ * device refuses it. The answer is an error completion, and the queue pair
+ * moves to the error state.
  *
  * Not every request that the process has signaled is signaled to the device.
  * Requests complete in order, so in a run of small one-sided requests that are
@@ -488,11 +489,11 @@ void univ_send_queue_init(struct univ_send_queue *sq,
 }
 
 /*
- * After a refusal. If the signal of earlier requests was moved to the one that
- * the device refused, and they have succeeded, no completion would tell. In the
- * error state one more request, which has its place, is flushed behind them.
- * Datagrams keep their signals. Context: the queue pair's mutex is held, so the
- * state does not change.
+ * Called after a refusal. Earlier requests may have lost their signal to the
+ * refused one, so no completion would report their success. So post one more
+ * signaled request with the refused one's index; in the error state the device
+ * flushes it after them. Datagrams keep their signals. Context: the queue
+ * pair's mutex is held, so the state does not change.
  */
 void univ_send_queue_mend(struct pump_qp *qp)
 {

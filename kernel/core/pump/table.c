@@ -78,9 +78,9 @@ static void table_forget(struct univ_cq *cq, const struct pump_qp *qp)
 }
 
 /*
- * The completions of the queue pair have been drained, so none names it any
- * more. It leaves the table last: from then on the key may be that of another
- * queue pair, and no completion queue may still remember this one for it.
+ * The completions of the queue pair have been drained. Clear the look-ups that
+ * completion queues have cached before the key leaves the table: from then on
+ * another queue pair may have the same key.
  */
 void pump_table_remove(struct pump_qp *qp)
 {

@@ -34,10 +34,11 @@ noinline void univ_cq_fire(struct univ_cq *cq, u32 arm)
 }
 
 /*
- * Returns false if there is no room. A queue with UNIV_CQ_IGNORE_OVERRUN then
- * loses this completion and no other. It does not write over the oldest one, as
- * hardware does: a reader finds a completion by the phase of its slot, and
- * would wait for a phase that has passed. Context: cq->lock is held.
+ * Returns false if there is no room, unless the queue has
+ * UNIV_CQ_IGNORE_OVERRUN: it then loses this completion and no other. It does
+ * not write over the oldest one, as hardware does: a reader finds a completion
+ * by the phase of its slot, and would wait for a phase that has passed.
+ * Context: cq->lock is held.
  */
 static __always_inline bool write_one(struct univ_cq *cq,
 				      const struct univ_cqe *cqe,
@@ -101,8 +102,9 @@ static __always_inline void write_all(struct univ_cq *cq,
  *
  * Any context. univ_queue_notify() has to follow, for one completion or many.
  *
- * Return: false when the process left no room. The completion is lost, the
- * process was told, and the driver moves the queue pair to the error state
+ * Return: false when the completion is lost: the process left no room and was
+ * told, or the queue is closed. The driver then moves the queue pair to the
+ * error state. An open queue that ignores overruns always returns true
  */
 bool univ_queue_complete(struct univ_cq *cq, const struct univ_cqe *cqe,
 			 bool solicited)
@@ -123,7 +125,7 @@ EXPORT_SYMBOL_NS_GPL(univ_queue_complete, UNIVERBS_NS);
  * univ_queue_complete() for each, and univ_queue_notify() if @flags says so,
  * with the lock of the queue taken once.
  *
- * Return: false when there was no room for all; the rest is lost, see
+ * Return: false when not all were written; the rest is lost, see
  * univ_queue_complete()
  */
 bool univ_queue_complete_all(struct univ_cq *cq, const struct univ_cqe *cqes,
@@ -209,7 +211,8 @@ EXPORT_SYMBOL_NS_GPL(univ_queue_cq_ring, UNIVERBS_NS);
  * @cq: of a device with %UNIV_QUEUE_WRITES_CQ
  *
  * The device has seen an arm word that it had not answered yet, behind a fence
- * after its store of the phase (F2), and has raised an interrupt. Any context.
+ * after its store of the phase (F2 in Documentation/ordering.rst), and has
+ * raised an interrupt. Any context.
  */
 void univ_queue_raise(struct univ_cq *cq)
 {

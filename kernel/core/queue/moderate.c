@@ -30,7 +30,7 @@ static bool hold_is_over(const struct univ_cq *cq,
 
 /*
  * An event is due, and the queue is moderated or has no channel. The timer runs
- * from the first completion that is held back. Context: cq->lock is held.
+ * from the first event that is held back. Context: cq->lock is held.
  */
 void univ_cq_hold_event(struct univ_cq *cq, u32 arm)
 {

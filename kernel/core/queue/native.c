@@ -23,9 +23,9 @@ static DEFINE_MUTEX(drivers_lock);	/* drivers */
  * @ib: before ib_register_device()
  * @ops: must stay until univ_queue_unregister()
  *
- * Return: 0, -ENOMEM, or -EINVAL if @ops counts completions without a
- * qp_cntr(), or offers work queues without their functions or beside bells, or
- * a hash without qp_hash()
+ * Return: 0, -ENOMEM, or -EINVAL if @ops has cntr_ops without qp_cntr(),
+ * %UNIV_QUEUE_WQ without wq_attach() and wq_kick() or with page_alloc(), or
+ * hash_fields without qp_hash() or without %UNIV_QUEUE_WQ
  */
 int univ_queue_register(struct ib_device *ib, const struct univ_queue_ops *ops)
 {
@@ -149,7 +149,8 @@ static bool queue_look(struct univ_polled *polled)
 	} else {
 		univ_ring_set_flags(ring, UNIV_RING_NEED_KICK);
 		/*
-		 * F1: the process sees the flag, or the poller sees its tail.
+		 * F1 (Documentation/ordering.rst): the process sees the flag,
+		 * or the poller sees its tail.
 		 */
 		smp_mb();
 	}

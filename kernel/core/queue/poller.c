@@ -27,13 +27,13 @@
 
 #include "queues.h"
 
-/* A ring with so many empty turns in succession is cold. */
+/* A ring with this many empty turns in succession is cold. */
 #define POLLER_EMPTY_TURNS	1024
 
 /*
- * A pass looks at so many cold rings, and at one more for each hot ring. So a
- * hot ring has its turn after at most twice as many turns as there are hot
- * rings, and a cold one after at most twice as many as there are cold ones.
+ * A pass looks at this many cold rings, plus one for each hot ring of the last
+ * pass. So a hot ring waits for at most about 2 * (number of hot rings) +
+ * POLLER_COLD_TURNS turns, and cold rings get half of the turns or more.
  */
 #define POLLER_COLD_TURNS	16
 
@@ -284,8 +284,8 @@ uncharge:
 }
 
 /*
- * Both would spin in turn on one processor, and each message would take a time
- * slice.
+ * On one processor the poller and the process would spin in turn, and each
+ * message would take a time slice.
  */
 static bool poller_has_processor(void)
 {

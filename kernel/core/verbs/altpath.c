@@ -15,8 +15,8 @@ bool univ_altpath_offered(const struct univ_device *dev)
 }
 
 /*
- * Does the implementation of the queues get the alternate path, past the RDMA
- * core? See struct univ_queue_ops.
+ * Does the implementation of the queues get the alternate path, without the
+ * RDMA core? See struct univ_queue_ops.
  */
 bool univ_altpath_apart(const struct univ_qp *qp, u32 mask)
 {

@@ -458,10 +458,10 @@ static int cq_moderate(struct univ_cq *cq, u16 count, u16 period)
 }
 
 /*
- * Does a completion wait that was solicited or has failed, and of which no
- * event has told? After 2^32 completions without such a one an old one may
- * count again, and cause one event too many. The index of the process may have
- * any value; an event depends on it and nothing else.
+ * Is there a completion that was solicited or failed, and that no event has
+ * reported? After 2^32 completions without another one, an old one may count
+ * again and cause a surplus event. The process may set its index to any value;
+ * that affects only this event.
  */
 static bool solicited_waits(const struct univ_cq *cq)
 {

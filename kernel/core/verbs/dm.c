@@ -24,7 +24,7 @@ static int dm_check(struct univ_call *call, struct univ_dm_alloc *cmd)
 	if (cmd->length > UNIV_DM_MAX)
 		return univ_explain_limit(&cmd->hdr, UNIV_LIMIT_DM_LENGTH,
 					  cmd->length, UNIV_DM_MAX);
-	/* The memory begins with a page. */
+	/* The memory begins at a page boundary. */
 	if (cmd->log_align > PAGE_SHIFT)
 		return univ_explain_limit(&cmd->hdr, UNIV_LIMIT_DM_ALIGN,
 					  cmd->log_align, PAGE_SHIFT);

@@ -121,7 +121,7 @@ void univ_dmah_put(struct univ_dmah *dmah)
 }
 
 /*
- * The hints are for pages that are pinned, and mlx5 refuses such a region, too.
+ * The hints are for pinned pages; mlx5, too, refuses them for on-demand paging.
  */
 int univ_dmah_check_access(struct univ_hdr *hdr, u32 access)
 {

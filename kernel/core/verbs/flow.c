@@ -14,8 +14,8 @@ bool univ_raw_offered(const struct univ_device *dev)
 }
 
 /*
- * The process has the capability, so a driver that forbids raw packets looks at
- * the network namespace.
+ * The process has CAP_NET_RAW, so EPERM from the driver means that the net
+ * device is in another network namespace.
  */
 int univ_raw_explain(struct univ_hdr *hdr, int err)
 {

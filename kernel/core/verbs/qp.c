@@ -75,8 +75,8 @@ static int qp_explain_modify(struct univ_hdr *hdr, int err)
 }
 
 /*
- * The device gets a limit of the rate apart, and an alternate path where @apart
- * is true; see struct univ_queue_ops.
+ * The device gets a limit of the rate separately, and an alternate path where
+ * @apart is true; see struct univ_queue_ops.
  */
 static int qp_modify_ib(struct univ_qp *qp, struct ib_qp_attr *attr, u32 mask,
 			bool apart)

@@ -32,8 +32,8 @@ struct qp_masks {
 };
 
 /*
- * By transport: RC, UC, UD, XRC send, XRC receive, raw packets. These take no
- * attribute but the port.
+ * By transport: RC, UC, UD, XRC send, XRC receive, raw packets. Raw packets
+ * take no attribute but the port.
  */
 struct qp_transition {
 	u8 from;

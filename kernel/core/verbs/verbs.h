@@ -22,7 +22,7 @@ struct univ_mr {
 	struct univ_object obj;
 	struct ib_mr *ib;
 	struct univ_pd *pd;		/* dependant of it; see @change */
-	/* The range, @access and @pd; only tried. */
+	/* Protects the range, @access and @pd; mutex_trylock() only. */
 	struct mutex change;
 	u64 addr;			/* in the process; see @kind */
 	u32 access;			/* enum ib_access_flags */

@@ -28,11 +28,10 @@ struct univ_xrcd *univ_xrcd_get(struct univ_context *ctx, u32 handle,
 }
 
 /*
- * A domain holds the path of its file, so that the file system stays mounted
- * and the inode stays the same. It does not hold the file, which may be the
- * node of the context itself, but one that was opened for its path alone. So
- * the path is dropped after the locks are: a file that was deleted may wait for
- * a file system in user space then.
+ * A domain keeps the path of its file, so that the file system stays mounted
+ * and the inode stays the same. It holds an O_PATH file and not the file
+ * itself, which may be the node of this context. The path is dropped without
+ * locks: dropping a deleted file may wait for a file system in user space.
  */
 static int domain_make(struct univ_domain *domain, struct univ_device *dev,
 		       struct file *file)
@@ -212,8 +211,7 @@ int univ_xrcd_open_ioctl(struct univ_call *call, void *arg)
 }
 
 /*
- * Objects that other contexts have built on the domain keep the domain, and not
- * this handle.
+ * Objects of other contexts hold a reference to the domain, not to this handle.
  */
 int univ_xrcd_destroy(struct univ_object *obj)
 {
