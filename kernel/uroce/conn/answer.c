@@ -205,8 +205,8 @@ void uroce_resp_refuse(struct uroce_conn *conn, u8 syndrome, u32 psn, u32 event)
 
 /*
  * The next slot for a response; NULL if the peer has too many reads and atomics
- * outstanding. A response that is sent once more only because a late packet
- * asked for it is dropped.
+ * outstanding. A response that is only repeated for a late packet gives up its
+ * slot.
  */
 static struct uroce_response *response_new(struct uroce_responder *resp)
 {

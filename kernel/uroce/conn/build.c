@@ -157,7 +157,7 @@ static bool may_attach(const struct uroce_conn *conn, u32 payload)
 	       uroce_psn_diff(conn->req.psn, conn->req.high) >= 0;
 }
 
-/* In a smaller window runs are longer than GSO packets, of which four fit. */
+/* Below this window a GSO packet, a quarter of it, is shorter than a run. */
 #define GSO_WINDOW 32
 
 /*

@@ -201,8 +201,8 @@ static void comp_answered(struct uroce_conn *conn)
 }
 
 /*
- * The pages that a response is for are being faulted in. The response is
- * dropped, and asked for again after this time, which doubles so often.
+ * The wait before a response that was dropped, because its pages are being
+ * faulted in, is requested again. It doubles up to PAGING_DOUBLINGS times.
  */
 #define PAGING_NS	(320ull * NSEC_PER_USEC)
 #define PAGING_DOUBLINGS 5

@@ -21,8 +21,9 @@ void uroce_conn_init(struct uroce_conn *conn, const struct uroce_conn_ops *ops,
 }
 
 /*
- * After a packet was sent, the timer may still be set to a later time, which is
- * then replaced. Context: the lock of the side that the timer belongs to.
+ * *stuck is 0 after a packet was sent. The timer may then still be set to a
+ * later time, which is replaced. Context: the lock of the side that the timer
+ * belongs to.
  */
 void uroce_soon(struct hrtimer *timer, u8 *stuck)
 {

@@ -61,8 +61,8 @@ struct uroce_conn;
  *	@rkey, if it grants @access
  * @invalidate: invalidate a key for the peer; -EAGAIN: not now, the packet is
  *	treated as lost
- * @served: a read or a write of the peer, of so many bytes, was executed;
- *	called if uroce_responder.counted is set
+ * @served: a read or a write of @len bytes of the peer was executed; called if
+ *	uroce_responder.counted is set
  * @broken: a request of the peer was refused: move the queue pair to the error
  *	state and raise @event, an enum ib_event_type, or none if it is 0
  * @count: count an event

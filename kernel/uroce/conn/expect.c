@@ -8,11 +8,11 @@
 
 /*
  * A peer that has migrated begins with the oldest packet that was not
- * acknowledged, and has not more than so many packets in flight.
+ * acknowledged, and has at most EXPECTED_SPAN packets in flight.
  */
 #define EXPECTED_SPAN (1 << 14)
 
-/* Was a packet of @psn sent, and not acknowledged before the last answer? */
+/* Is @psn in flight, or the newest acknowledged one? */
 bool uroce_req_expects(const struct uroce_conn *conn, u32 psn)
 {
 	const struct uroce_requester *req = &conn->req;

@@ -114,7 +114,7 @@ static bool insert(struct uroce_conn *conn, const struct uroce_packet *pkt)
 	return true;
 }
 
-/* The packets may be held for so long from now on. */
+/* The packets may be held for HELD_JIFFIES from now on. */
 void uroce_held_wait(struct uroce_held *held)
 {
 	mod_timer(&held->expire, jiffies + HELD_JIFFIES);

@@ -2,8 +2,8 @@
 /*
  * The requester's half of selective repeat. A peer that supports it holds the
  * packets behind a gap and names them in its NAK. The requester repeats the
- * other ones, each once, between new packets. It stays where it is in its
- * requests, so nothing is sent twice.
+ * other ones between new packets. It keeps its place in its requests, so
+ * packets that the peer holds are not sent again.
  *
  * A repeated packet is taken for lost when the peer holds a packet that was
  * sent later. If no packet follows, a probe finds out: when nothing was
@@ -12,8 +12,8 @@
  * remain without effect, the ACK timer goes back to the oldest packet.
  *
  * The requester does not trust the peer. A peer can name only packets that were
- * sent, and it can cause a packet to be repeated only so often before the ACK
- * timer decides.
+ * sent, and it can cause a packet to be repeated only a limited number of times
+ * (ROUNDS and PROBES) before the ACK timer decides.
  */
 #include <linux/skbuff.h>
 
@@ -21,16 +21,18 @@
 #include "req.h"
 
 /*
- * The time without progress until the first probe, which doubles so often, and
- * the number of probes until there is progress. It doubles with each probe, and
- * is halved each time that it passes with progress, so a slow peer or a long
- * way causes few needless probes.
+ * A probe is sent after PROBE_NS without progress. Each probe doubles this
+ * time, at most PROBE_DOUBLED times, and each interval with progress halves it,
+ * so a slow peer causes few needless probes. At most PROBES are sent without
+ * progress.
  */
 #define PROBE_NS	(4 * NSEC_PER_MSEC)
 #define PROBE_DOUBLED	4
 #define PROBES		6
 
-/* The oldest packet is repeated so often without progress or a probe. */
+/*
+ * The oldest packet is repeated at most this often without progress or a probe.
+ */
 #define ROUNDS		4
 
 /*
@@ -41,18 +43,23 @@
 #define BENIGN_PART	16
 #define BENIGN_MIN	2
 
-/* So many missing packets in a row may be a run that a device has dropped. */
+/*
+ * This many missing packets in succession may be a run that a device has
+ * dropped.
+ */
 #define RUN_LIKELY	3
 
-/* After so many acknowledgements without UROCE_BTH_SELECTIVE it is not sent. */
+/*
+ * After this many acknowledgements without UROCE_BTH_SELECTIVE it is not sent.
+ */
 #define PLAIN_ACKS	16
 
 /* ---- one packet ---------------------------------------------------------- */
 
 /*
- * Builds the packet at the requester's place, which is not its usual one.
- * @bare: only to ask, so not if the request is answered without being asked,
- * and no error matters.
+ * Sends the packet at req.psn, where the requester was moved for this packet
+ * only. @bare: the packet only asks for an acknowledgement: it is not sent if
+ * its request has a response, and an error of the request is ignored.
  */
 static enum uroce_req_step send_here(struct uroce_conn *conn, bool asks,
 				     bool bare, u32 *packets)
@@ -222,8 +229,8 @@ static u32 held_end(u32 from, const u64 *held)
  * May the packets before @end that the peer does not hold be lost? It cannot
  * hold what was never sent. If it holds packets from before the requester went
  * back, the others may have been sent again meanwhile. Then a NAK counts only
- * as long as nothing was acknowledged, or after a probe, and @end becomes the
- * first packet that is still to be sent again.
+ * while nothing was acknowledged, or after a probe, and @end becomes the first
+ * packet that is still to be sent again.
  */
 static bool believe(const struct uroce_requester *req, u32 *end)
 {
@@ -407,8 +414,9 @@ void uroce_missing_forget(struct uroce_requester *req)
 /* ---- probes -------------------------------------------------------------- */
 
 /*
- * The timer of probes has found no progress. A read or an atomic is not sent
- * again only to ask.
+ * The probe timer has found no progress. Asks by repeating the last packet, or
+ * the oldest one if the request of the last one has a response anyway: such a
+ * request is not repeated only to ask.
  */
 void uroce_missing_probe(struct uroce_conn *conn)
 {

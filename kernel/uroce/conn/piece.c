@@ -9,7 +9,7 @@
 
 #include "req.h"
 
-/* A window contains so many pieces, if the peer accepts so many reads. */
+/* A window contains this many pieces, if the peer accepts as many reads. */
 #define PIECES 4
 
 void uroce_piece_start(struct uroce_requester *req)

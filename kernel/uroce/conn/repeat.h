@@ -87,8 +87,8 @@ struct uroce_held {
 };
 
 /*
- * A responder holds at most so much, and all responders of a device, and of all
- * devices.
+ * The most bytes of packets that a responder holds, all responders of a device,
+ * and all responders of all devices.
  */
 #define UROCE_HELD_BYTES	(4 << 20)
 #define UROCE_HELD_DEVICE	(64 << 20)

@@ -11,8 +11,8 @@
 #include "req.h"
 
 /*
- * Within long messages an acknowledgement is requested at least every so many
- * packets.
+ * Within long messages an acknowledgement is requested at least once in
+ * ACK_EVERY packets.
  */
 #define ACK_EVERY 32
 

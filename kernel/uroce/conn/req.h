@@ -15,9 +15,9 @@
 #define UROCE_SOON_NS (250 * NSEC_PER_USEC)
 
 /*
- * A read is requested in pieces of at most so many packets, so that the window
- * limits responses as it limits requests. A retransmission may request such
- * pieces as well, so every responder supports it.
+ * A read is requested in pieces of at most UROCE_READ_PACKETS packets, so that
+ * the window limits responses as it limits requests. A retransmission may
+ * request such pieces as well, so every responder supports it.
  */
 #define UROCE_READ_PACKETS 32
 

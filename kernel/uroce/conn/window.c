@@ -73,8 +73,8 @@ void uroce_window_close(struct uroce_requester *req)
 }
 
 /*
- * Packets are sent one by one for so long after a loss, in case the network
- * drops runs.
+ * After a loss this many packets are sent one by one, in case the network drops
+ * runs. The number doubles from CARE_FIRST up to CARE_MAX.
  */
 #define CARE_FIRST	1024
 #define CARE_MAX	(1 << 21)
@@ -84,9 +84,9 @@ void uroce_window_close(struct uroce_requester *req)
 
 /*
  * The packet of @psn was lost. If it was among the first that travelled in runs
- * again, a device on the way drops runs, and @span doubles, so that in the end
- * no runs are sent. If runs have arrived since the last loss, or the packet
- * travelled alone, the loss says nothing about runs.
+ * again, a device on the way drops runs, and @span doubles, up to CARE_MAX, so
+ * that runs become rare. If runs have arrived since the last loss, or the
+ * packet travelled alone, the loss says nothing about runs.
  */
 void uroce_care_begin(struct uroce_care *care, u32 psn)
 {

@@ -143,7 +143,7 @@ struct uroce_dev *uroce_dev_by_netdev(const struct net_device *netdev)
 	return NULL;
 }
 
-/* The devices of a namespace, and some others; NULL behind the last one. */
+/* First device in the hash bucket of a namespace, which others may share. */
 static struct uroce_dev *first_in(const struct net *net)
 {
 	struct hlist_node *node;

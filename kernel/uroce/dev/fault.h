@@ -34,7 +34,7 @@ enum uroce_fault {
 
 /**
  * struct uroce_fault_rule - when a fault of one kind happens
- * @rate: at random, in so many of a million cases
+ * @rate: at random, in this many of a million cases
  * @at: in the cases with these numbers; @at.last is 0 if there are none. A rule
  *	has either a rate or numbers.
  * @cases: cases since the rule or the seed was set

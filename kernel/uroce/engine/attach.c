@@ -89,7 +89,7 @@ static void srq_kick(struct ib_srq *ib)
 	uroce_srq_posted(to_usrq(ib));
 }
 
-/* The error state needs kicks, and frames that wait for requests. */
+/* Only the error state and frames that wait for requests need a kick. */
 static void wq_kick(struct ib_wq *ib)
 {
 	uroce_delay_posted(to_uwq(ib)->receiver.qp);

@@ -226,7 +226,7 @@ static bool page_is_fit(const struct uroce_odp *odp, unsigned long pfn)
 /*
  * A page that could be written stays the same page until it is removed. A page
  * that the kernel itself cannot reach (memfd_secret(2)) is refused: its address
- * stays unmapped as long as it is that page.
+ * stays unmapped while it is that page.
  */
 static int chunk_list(struct uroce_chunk *c, const struct hmm_range *range,
 		      bool write)
@@ -353,8 +353,8 @@ static int chunk_fault(struct uroce_odp *odp, unsigned long addr,
 }
 
 /*
- * Is there a task to be charged? Another work item, whose fault does not end,
- * may keep the memory of a process that has ended.
+ * Does a task still own @mm? A work item whose fault never ends may keep the mm
+ * of a process that has exited.
  */
 static bool mm_has_owner(const struct mm_struct *mm)
 {

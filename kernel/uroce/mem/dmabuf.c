@@ -9,7 +9,7 @@
  * umem of the RDMA core (ib_umem_dmabuf_get()) makes that list for the device's
  * DMA device, which uroce does not have.
  *
- * The memory must stay where it is as long as the region exists. So there is an
+ * The memory must stay where it is while the region exists. So there is an
  * attachment, with which most exporters pin the memory, and those that may move
  * it are told to pin it.
  *

@@ -206,8 +206,8 @@ static bool serve_begin(struct uroce_odp *odp)
 }
 
 /*
- * The module stays as long as a fault lasts. If the module is being removed,
- * its devices are too, and their regions fail.
+ * The module stays while a fault lasts. If the module is being removed, its
+ * devices are too, and their regions fail.
  */
 static void odp_work(struct work_struct *work)
 {
@@ -292,8 +292,9 @@ static struct uroce_ask *ask_new(const struct gap *gap, bool write)
 
 /*
  * Asks for pages of a region, which the caller holds, from byte @off on, before
- * a copy misses them. The caller drops the result. NULL: too many asks are
- * pending, and nobody waits, so the advice is ignored.
+ * a copy misses them. The caller drops the result. If too many requests are
+ * pending, returns -EAGAIN with @wait, and NULL without it: the advice is
+ * ignored.
  */
 struct uroce_ask *uroce_ask_ahead(struct uroce_odp *odp, u64 off, u64 len,
 				  bool write, bool fault, bool wait)
@@ -509,8 +510,8 @@ struct uroce_odp *uroce_odp_create(struct ib_device *ib, u64 start, int access)
 }
 
 /*
- * A region waits so long for a fault that is being handled when it is
- * deregistered. A device that is removed may have many such regions.
+ * A region that is deregistered waits at most END_WAIT for a fault that is
+ * being handled. A device that is removed may have many such regions.
  */
 #define END_WAIT msecs_to_jiffies(20)
 

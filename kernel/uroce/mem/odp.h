@@ -28,7 +28,7 @@
 /**
  * struct uroce_chunk - pages of one part of the address space
  * @notifier: tells when the process's page tables lose such pages
- * @odp: the region; only as long as there are @entries
+ * @odp: the region; only while there are @entries
  * @start: address of the first page
  * @link: in uroce_odp.order
  * @lock: protects @entries, and the notifier's sequence number
@@ -50,7 +50,7 @@ struct uroce_chunk {
  * struct uroce_odp - the paging state of a region
  * @ref: references: one of the region, and one while @running
  * @id: never used again, unlike the address of the struct
- * @ib: device; only to be used as long as the region exists
+ * @ib: device; only to be used while the region exists
  * @mm: address space of the process that registered the region
  * @start: address of the region's first byte in the process
  * @huge: a page that is not huge cannot be faulted in

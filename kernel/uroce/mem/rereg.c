@@ -64,9 +64,9 @@ static bool mr_keeps_memory(const struct uroce_mr *mr, u32 access)
 }
 
 /*
- * Makes the new memory, if there is any. If the range does not change it is the
- * former one, which only the process has that registered it. A region of all
- * addresses stays one of on-demand paging.
+ * Makes the new memory, if any. If the range does not change, only the process
+ * that registered the region can pin it again. An implicit region stays
+ * on-demand.
  */
 static int mr_renew(const struct uroce_mr *mr, struct uroce_mr *other,
 		    int flags, u64 start, u64 length, u64 iova)

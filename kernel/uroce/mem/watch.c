@@ -15,8 +15,8 @@
 
 /*
  * The page tables of the range are about to change. Called with locks of memory
- * management held, by reclaim too. Every event counts, since a hit that was
- * lost only costs time.
+ * management held, by reclaim too. The type of event does not matter: retiring
+ * pages that remain valid only costs time.
  */
 static bool invalidate(struct mmu_interval_notifier *notifier,
 		       const struct mmu_notifier_range *range,

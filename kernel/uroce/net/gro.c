@@ -2,8 +2,8 @@
 /*
  * Combines packets of one flow that arrive one after the other, so that they
  * pass the network stack as one. The kernel lets the owner of the UDP port do
- * this, so there is a socket on the port as long as no other module needs the
- * port. The socket receives nothing, because the hook in net.c runs first.
+ * this, so there is a socket on the port while no other module needs the port.
+ * The socket receives nothing, because the hook in net.c runs first.
  */
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>
@@ -27,7 +27,7 @@
 /* The limit of the kernel's own GRO. */
 #define MANY 64
 
-/* rdma_rxe is loading; it fails unless UDP port 4791 is free. */
+/* Set for good when rdma_rxe loads, which needs UDP port 4791. */
 static bool yielded;
 
 /*

@@ -152,8 +152,8 @@ static u8 piece_opcode(u8 opcode, bool first, bool last)
 }
 
 /*
- * The bytes of headers that the packets of a GSO packet have and it has not. A
- * packet with 0 or 1 as @packets is none.
+ * Returns how many header bytes @packets packets have more than the GSO packet
+ * that stands for them; 0 if @packets is below 2.
  */
 u32 uroce_gso_more(u8 opcode, u32 packets)
 {

@@ -111,8 +111,8 @@ bool uroce_net_gathers(const struct uroce_flow *flow)
 }
 
 /*
- * May a packet have pages of a process? The process writes to them again when
- * the peer has acknowledged the packet, and nobody may read that.
+ * May a packet have pages of a process? The process reuses them once the peer
+ * has acknowledged the packet, and a packet still held would show the new data.
  */
 bool uroce_net_takes_pages(const struct uroce_flow *flow)
 {

@@ -66,8 +66,8 @@ static void no_longer_listed(struct sk_buff *skb)
 }
 
 /*
- * Called once, by the code that splits the list, although the kernel leaves the
- * pointer set.
+ * Destructor of a listed packet, when the list is split or freed. The kernel
+ * leaves the pointer set, so this function clears it.
  */
 static void release_unsealed(struct sk_buff *skb)
 {

@@ -141,7 +141,7 @@ static void deliver(struct turn *t)
 		cqe.imm = wr->imm;
 	}
 	uroce_recv_done(t->peer, &cqe, status, wr->flags & UNIV_WR_SOLICITED);
-	/* A program that is woken may look for earlier ones of the sender. */
+	/* A woken program may look for the sender's earlier completions. */
 	uroce_send_write(t->qp);
 	uroce_recv_notify(t->peer);
 	if (status)
@@ -236,7 +236,7 @@ static enum outcome local_frame(struct turn *t)
 	out = enter(t);
 	if (unlikely(out != LOCAL_DONE))
 		return out;
-	/* A program that is woken may look for earlier ones of the sender. */
+	/* A woken program may look for the sender's earlier completions. */
 	uroce_send_write(t->qp);
 	rcu_read_lock();
 	copies = uroce_frame_send(t->qp, wqe, &t->reason);

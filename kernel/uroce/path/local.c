@@ -10,7 +10,7 @@
 /* Requests and bytes that are handled before other work gets a turn. */
 #define STEP_WRS	64
 #define STEP_BYTES	(256u << 10)
-/* No completion waits while a message of so many bytes is copied. */
+/* No completion waits while a message of this many bytes or more is copied. */
 #define LONG_MESSAGE	2048
 /*
  * The wait for a peer that does not answer, if the queue pair has no timeout.
@@ -162,9 +162,10 @@ static u64 doubled(struct uroce_sendq *sq, u64 first_ns, u8 times)
 }
 
 /*
- * A requester that retries without limit need not ask again as early as it may:
- * if the peer's next post notifies it, it waits 100 ms, otherwise ever longer.
- * Timers of 10 microseconds in many queue pairs would use up a processor.
+ * A requester that retries without limit need not ask again as early as it may.
+ * It waits at least 100 ms if the peer's next post notifies it, otherwise 10
+ * us, doubled up to 1.28 ms. Timers of 10 us in many queue pairs would use up a
+ * processor.
  */
 static u64 rnr_patience_ns(struct uroce_sendq *sq, bool asked)
 {

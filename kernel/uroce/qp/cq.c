@@ -119,9 +119,9 @@ int uroce_cq_private(struct uroce_cq *cq)
 }
 
 /*
- * ib_free_cq() cancels the work item that polls before it calls this, and the
- * handler of a message that came since then would queue it again: MADs come
- * until their queue pair is gone.
+ * ib_free_cq() has cancelled the polling work item, but the handler of a
+ * completion since then may have queued it again: MADs arrive until their queue
+ * pair is destroyed. So cancel it once more.
  */
 int uroce_cq_destroy(struct ib_cq *ib, struct ib_udata *udata)
 {

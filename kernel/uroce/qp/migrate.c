@@ -24,7 +24,7 @@
  * Returns why the state cannot be set, enum univ_path_mig_cause, or 0. The
  * state changes without a call, so this is checked again under the locks. A new
  * path replaces the one that an armed queue pair may migrate to at any time, so
- * the program has to disarm it in the same call.
+ * the program has to set REARM in the same call.
  */
 static u32 cause_of(const struct uroce_qp *qp, const struct ib_qp_attr *attr,
 		    int mask, bool loads)
@@ -290,10 +290,9 @@ static void arm(struct uroce_qp *qp)
 }
 
 /*
- * If both sides are rearmed at the same time, the later one finds the other one
- * in REARM and arms both. The other one is armed first, so it may migrate while
- * this one is still in REARM and does not follow. Therefore its state is looked
- * at again.
+ * If both sides set REARM at the same time, the later call finds its peer in
+ * REARM and arms the peer, then @qp. In between the peer may migrate, and @qp,
+ * still in REARM, does not follow. So the peer's state is read again.
  */
 void uroce_mig_tell(struct uroce_qp *qp, enum ib_mig_state before)
 {

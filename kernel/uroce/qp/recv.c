@@ -9,7 +9,9 @@
 
 #define RECV_HEAD	offsetof(struct univ_recv_wr, sge)
 
-/* The pages of so many bytes behind a packet are faulted in with its pages. */
+/*
+ * The pages of this many bytes behind a packet are faulted in with its pages.
+ */
 #define RECV_AHEAD	(64u << 10)
 
 static void srq_event(struct uroce_srq *srq, enum ib_event_type type)
@@ -232,8 +234,9 @@ void uroce_recv_want(struct uroce_qp *qp)
 	else
 		univ_ring_set_flags(&qp->rq.ring, UNIV_RING_NEED_KICK);
 	/*
-	 * F1: either the thread that posts a receive request sees the flag,
-	 * @wanted or the waiter, or the caller sees its tail.
+	 * F1 (Documentation/ordering.rst): either the thread that posts a
+	 * receive request sees the flag, @wanted or the waiter, or the caller
+	 * sees its tail.
 	 */
 	smp_mb();
 }

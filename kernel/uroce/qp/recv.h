@@ -42,7 +42,8 @@ void uroce_recv_flush(struct uroce_qp *qp);
  * A peer on this host, which has found no receive request, waits for one.
  * uroce_recv_want() asks the thread that posts the next request to run the
  * peer's send queue, by setting NEED_KICK in the receive ring. The caller then
- * looks for a request once more (F1). uroce_recv_unwant() takes that back.
+ * looks for a request once more (F1 in Documentation/ordering.rst).
+ * uroce_recv_unwant() takes that back.
  */
 void uroce_recv_want(struct uroce_qp *qp);
 void uroce_recv_unwant(struct uroce_qp *qp);

@@ -216,8 +216,8 @@ void uroce_delay_receive(struct uroce_qp *qp, const struct uroce_frame *frame,
 		uroce_note(qp, UROCE_CNT_OUT_OF_BUFFER);
 	univ_ring_set_flags(&qp->rq.ring, UNIV_RING_NEED_KICK);
 	/*
-	 * F1: either the thread that posts a receive request sees the flag, or
-	 * this thread sees its tail.
+	 * F1 (Documentation/ordering.rst): either the thread that posts a
+	 * receive request sees the flag, or this thread sees its tail.
 	 */
 	smp_mb();
 	run(delay);

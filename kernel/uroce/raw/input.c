@@ -91,7 +91,7 @@ static bool sum_up(struct sk_buff *skb)
 	       !skb_csum_hwoffload_help(skb, 0);
 }
 
-/* The checksum was left to hardware that there is none of. */
+/* The checksum was left to hardware, but no hardware follows. */
 static u32 input_unsummed(struct uroce_dev *dev, const struct sk_buff *skb,
 			  bool verified, const struct uroce_qp *from)
 {

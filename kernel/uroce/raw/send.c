@@ -22,7 +22,7 @@ u16 uroce_frame_check(const struct uroce_dev *dev, const struct uroce_wqe *wqe)
 		       0 : UNIV_REASON_FRAME_LENGTH;
 }
 
-/* The frame is as long as the net device allows, if its tag does not count. */
+/* The frame has a whole header, and its payload fits the MTU. */
 static bool length_is_valid(const struct sk_buff *skb)
 {
 	u32 head = eth_type_vlan(skb->protocol) ? VLAN_ETH_HLEN : ETH_HLEN;
