@@ -390,7 +390,7 @@ static int qp_destroy(struct ib_qp *ib, struct ib_udata *udata)
 	return 0;
 }
 
-/* Step 8: discards the requests that were published. */
+/* Step 9: discards the requests that were published. */
 static void qp_reset(struct loop_qp *qp)
 {
 	qp->dest = 0;
