@@ -176,7 +176,7 @@ deps-kernel:
 coverage: deps-kernel all test-programs
 	@$(SETTINGS) tests/coverage/run
 
-# Every program over uroce, on the kernels where make check has only a choice
+# Every program over uroce, on PREEMPT_RT and on the test kernel, where make check runs none
 matrix: deps-kernel all
 	@$(SETTINGS) tests/kernel/matrix
 
@@ -218,9 +218,9 @@ help:
 	@echo 'all        modules and user (default)'
 	@echo 'modules    the kernel modules, for the kernel whose headers lie in KDIR ($(KDIR))'
 	@echo 'user       the library, in build/user'
-	@echo 'test-programs  the programs that tests run in a guest, in build/tests'
+	@echo 'test-programs  the programs that tests run in a guest, in build/tests and build/fuzz, and a module in tests/unknown'
 	@echo 'install    modules, library, headers, tools; DESTDIR=, prefix=, libdir=, includedir=, moddir= as usual'
-	@echo 'uninstall  takes them away again'
+	@echo 'uninstall  removes what install has installed'
 	@echo 'install-dkms  the sources of the modules for DKMS, which builds them for each kernel; uninstall-dkms removes them'
 	@echo 'deb, rpm   packages, in build/deb and build/rpm'
 	@echo 'deps       installs the Debian packages that the targets below need'
