@@ -303,6 +303,7 @@ static void cq_switch_ring(struct univ_cq *cq, struct univ_ring *ring,
 			   u32 index)
 {
 	const u32 shift = index - cq->index;
+	u32 told;
 
 	lockdep_assert_held(&cq->lock);
 	univ_ring_set_flags(ring, cq->ring.flags);
@@ -315,7 +316,8 @@ static void cq_switch_ring(struct univ_cq *cq, struct univ_ring *ring,
 	cq->solicited_end += shift;
 	cq->fired_index += shift;
 	/* 0 means that the index is not known; the one before is an old one. */
-	WRITE_ONCE(ring->head->kernel.fired_index, cq->fired_index ?: U32_MAX);
+	told = cq->fired_index ?: U32_MAX;
+	WRITE_ONCE(ring->head->kernel.fired_index, told);
 	cq->index = index;
 }
 
