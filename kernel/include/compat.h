@@ -212,9 +212,8 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 /* Network */
 
 /*
- * 6.8 and stable kernels of early 2024 let other code confirm a connection. In
- * others the packet leaves connection tracking, which costs a new look at the
- * next packet.
+ * Without confirm(), from before 2024, the packet leaves connection tracking,
+ * and the next packet begins a connection again.
  */
 #if IS_ENABLED(CONFIG_NF_CONNTRACK)
 static inline bool univ_ct_confirm(struct sk_buff *skb)
