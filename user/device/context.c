@@ -24,7 +24,8 @@
 
 /*
  * The kernel creates a node for root alone, and udev gives it to its group a moment later. The
- * library itself may have loaded the module that created it.
+ * library itself may have loaded the module that created it. The caller tries once more after
+ * this returns false, since udev may come between its call and the look at the mode.
  */
 static bool udev_may_come(const char *path)
 {
@@ -38,11 +39,13 @@ static bool udev_may_come(const char *path)
 
 static int node_open_wait(const char *path)
 {
-	int fd;
+	int fd = open(path, O_RDWR | O_CLOEXEC);
 
-	while ((fd = open(path, O_RDWR | O_CLOEXEC)) < 0 && errno == EACCES && udev_may_come(path))
+	if (fd >= 0 || errno != EACCES)
+		return fd;
+	while (udev_may_come(path))
 		usleep(20000);
-	return fd;
+	return open(path, O_RDWR | O_CLOEXEC);
 }
 
 /*

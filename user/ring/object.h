@@ -98,7 +98,7 @@ struct univ_cq {
 	/* Programs arm the queue while ibv_start_poll(3) holds @lock for them. */
 	struct univ_lock arm_lock;
 	uint32_t arm;			/* under @arm_lock */
-	uint32_t told;			/* @head when the program read an event, without a lock */
+	uint32_t told;			/* @head when the program read an event; under @arm_lock */
 	uint32_t moved;			/* index behind those that were moved, as @cursor */
 	struct univ_cqe *slots;
 	const struct univ_cqe *current;	/* between start_poll and end_poll */

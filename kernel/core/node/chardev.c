@@ -155,7 +155,8 @@ static int object_end(struct univ_object *obj,
 	return 0;
 }
 
-static void context_destroy_objects(struct univ_context *ctx, bool unplugged)
+/* Returns false if the driver has refused, so that objects stay. */
+static bool context_destroy_objects(struct univ_context *ctx, bool unplugged)
 {
 	struct univ_object *obj;
 	unsigned long handle;
@@ -178,6 +179,7 @@ static void context_destroy_objects(struct univ_context *ctx, bool unplugged)
 	}
 	if (refused)
 		context_keep(ctx, refused);
+	return !refused;
 }
 
 /*
@@ -218,7 +220,8 @@ static void context_flush(struct univ_context *ctx)
  * Ends a context on close, or when its device goes (@unplugged). Waits for the
  * calls under way; one that pins memory may wait for a file system. Later calls
  * get ENODEV. Close and removal may race: the first one does the work, and the
- * other waits for the lock, so that after either no object is left.
+ * other waits for the lock, so that after either no object is left but those
+ * that the driver refused to destroy.
  */
 void univ_context_kill(struct univ_context *ctx, bool unplugged)
 {
@@ -235,9 +238,10 @@ void univ_context_kill(struct univ_context *ctx, bool unplugged)
 		univ_doorbell_kill(ctx);
 		univ_bell_revoke(ctx);
 	}
-	context_destroy_objects(ctx, unplugged);
+	/* Queues that stay are bound to the bell page. */
+	if (context_destroy_objects(ctx, unplugged))
+		univ_bell_close(ctx);
 	univ_arena_end(ctx);
-	univ_bell_close(ctx);
 	context_uncharge(ctx);
 	ctx->dead = true;
 	univ_event_queue_kill(&ctx->events);

@@ -188,7 +188,10 @@ static int poller_run(void *data)
 	struct univ_poller *poller = data;
 	u64 busy = ktime_get_ns();
 
-	/* From 6.14 on a thread gets a mask of the kernel's when it begins. */
+	/*
+	 * From 6.14 on a thread gets a mask of the kernel's when it begins, and
+	 * another one when the set of isolated processors changes.
+	 */
 	set_cpus_allowed_ptr(current, &poller->cpus);
 	while (!kthread_should_stop()) {
 		if (poller_pass(poller)) {

@@ -214,8 +214,9 @@ void univ_qp_depend(struct univ_qp *qp, void (*op)(struct univ_object *obj))
 }
 
 /*
- * Destroys the device's queue pair. If the device refuses, all is as it was,
- * but at the end of the context, when the queue pair must not be used again.
+ * Destroys the device's queue pair. If the device refuses, the queue pair is
+ * used again, but it has left its multicast groups. At the end of the context
+ * it must not be used again.
  */
 static int qp_destroy_ib(struct univ_qp *qp)
 {

@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include "raw.h"
+#include "threads.h"
 #include "xrc.h"
 
 #define ROUNDS 24
@@ -224,23 +225,6 @@ static void in_line(void)
 	end_of(pid);
 }
 
-/* Does the thread @tid of the process @pid sleep in an ioctl? */
-static bool sleeps_in_call(pid_t pid, pid_t tid)
-{
-	char path[64];
-	int call = -1;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, tid);
-	f = fopen(path, "r");
-	NEED(f, "%s: %s", path, err_name(errno));
-	/* A thread that runs has the word "running" instead of a number. */
-	if (fscanf(f, "%d", &call) != 1)
-		call = -1;
-	fclose(f);
-	return call == SYS_ioctl;
-}
-
 static pid_t resolver;
 static int resolved;
 
@@ -277,12 +261,12 @@ static bool kill_destroyer(void)
 	pair_open(&line, &want);
 	NEED_OK(qp_to_init(line.qp[0]));
 	NEED(!pthread_create(&t, NULL, resolve, NULL), "pthread_create");
-	while (!__atomic_load_n(&resolver, __ATOMIC_ACQUIRE) || !sleeps_in_call(getpid(), resolver))
+	while (!__atomic_load_n(&resolver, __ATOMIC_ACQUIRE) || !thread_sleeps_in(getpid(), resolver, SYS_ioctl))
 		if (is_resolved())
 			break;
 	early = is_resolved();
 	pid = begin(destroyer);
-	while (!early && !is_resolved() && !sleeps_in_call(pid, pid))
+	while (!early && !is_resolved() && !thread_sleeps_in(pid, pid, SYS_ioctl))
 		;
 	early |= is_resolved();
 	kill(pid, SIGKILL);

@@ -8,6 +8,8 @@
 
 #define NOBODY 65534
 
+static const char hidden[] = "/dev/infiniband/hidden";
+
 static mode_t node_mode(void)
 {
 	struct stat st;
@@ -79,8 +81,9 @@ static void permission_comes(void)
 	struct stat st;
 	pid_t udev;
 
-	NEED(!stat(node_path(), &st) && !unlink(node_path()), "unlink: %s", err_name(errno));
-	NEED(!mknod(node_path(), S_IFCHR | 0600, st.st_rdev), "mknod: %s", err_name(errno));
+	/* The kernel removes the file that it has made itself, and no other. */
+	NEED(!stat(node_path(), &st) && !rename(node_path(), hidden), "rename: %s", err_name(errno));
+	CHECK(!mknod(node_path(), S_IFCHR | 0600, st.st_rdev), "mknod: %s", err_name(errno));
 	udev = fork();
 	if (!udev) {
 		sleep_ms(500);
@@ -88,19 +91,17 @@ static void permission_comes(void)
 	}
 	as_nobody(can_open);
 	waitpid(udev, NULL, 0);
-	chmod(node_path(), st.st_mode & 07777);
-	NEED(!chown(node_path(), st.st_uid, st.st_gid), "chown: %s", err_name(errno));
+	NEED(!rename(hidden, node_path()), "rename: %s", err_name(errno));
 }
 
 /* A container without the node does not see the device. */
 static void no_node(void)
 {
-	static const char path[] = "/dev/infiniband/hidden";
 	struct ibv_context *ctx;
 
-	NEED(!rename(node_path(), path), "rename: %s", err_name(errno));
+	NEED(!rename(node_path(), hidden), "rename: %s", err_name(errno));
 	CHECK(!device_listed(dev_wanted()), "the device is listed without its node");
-	NEED(!rename(path, node_path()), "rename: %s", err_name(errno));
+	NEED(!rename(hidden, node_path()), "rename: %s", err_name(errno));
 	ctx = dev_open_named(dev_wanted());
 	CHECK(ctx && !ibv_close_device(ctx), "the device does not come back with its node");
 }

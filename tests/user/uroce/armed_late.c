@@ -207,7 +207,7 @@ static void resized_after_an_event(void)
 	pair_close(&p);
 }
 
-/* The program has polled all that the event told of, so the event's index in the new ring is 0. */
+/* The program has polled all that the event told of, so the event's index in the new ring would be 0. */
 static void resized_and_polled(void)
 {
 	struct ibv_wc wc;
@@ -217,8 +217,8 @@ static void resized_and_polled(void)
 	receive_one();
 	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
 	CHECK_ERR(ibv_resize_cq(p.cq[1], 500), 0);
-	want_event();
 	receive_one();
+	want_event();
 	CHECK_ERR(ibv_req_notify_cq(p.cq[1], 0), 0);
 	want_event();
 	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);

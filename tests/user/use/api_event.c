@@ -2,6 +2,7 @@
 /* adv30. Asynchronous events, and signals while a thread waits for an event. */
 #include "testlib.h"
 #include "memlock.h"
+#include "threads.h"
 
 static bool event_waits(struct ibv_context *ctx, int ms)
 {
@@ -112,6 +113,7 @@ static void on_signal(int sig)
 struct blocked {
 	struct ibv_context *ctx;
 	struct ibv_comp_channel *ch;
+	pid_t tid;
 	int ret;
 	int err;
 };
@@ -121,6 +123,7 @@ static void *block_async(void *arg)
 	struct blocked *b = arg;
 	struct ibv_async_event event;
 
+	__atomic_store_n(&b->tid, gettid(), __ATOMIC_RELEASE);
 	b->ret = ibv_get_async_event(b->ctx, &event);
 	b->err = errno;
 	return NULL;
@@ -178,6 +181,7 @@ static void closed_beside_a_reader(void)
 	struct ibv_pd *pd;
 	pthread_t thread;
 	struct blocked b;
+	pid_t tid;
 	void *buf;
 
 	dev_open(&dev);
@@ -188,7 +192,9 @@ static void closed_beside_a_reader(void)
 	CHECK(locked_kb() >= before + 1024, "%ld kB are pinned", locked_kb() - before);
 	b = (struct blocked){ .ctx = dev.ctx };
 	NEED(!pthread_create(&thread, NULL, block_async, &b), "pthread_create");
-	sleep_ms(200);
+	while (!(tid = __atomic_load_n(&b.tid, __ATOMIC_ACQUIRE)) ||
+	       !thread_sleeps_in(getpid(), tid, SYS_read))
+		sleep_ms(10);
 	CHECK_ERR(ibv_close_device(dev.ctx), 0);
 	CHECK(locked_kb() < before + 1024, "%ld kB stay pinned", locked_kb() - before);
 	pthread_join(thread, NULL);
