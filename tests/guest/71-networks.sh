@@ -240,6 +240,15 @@ vlan_combined() {
 	[ $status -eq 0 ] && [ $((after - before)) -gt 4 ]
 }
 
+# The same with tags that lie in the frames. From Linux 6.10 on GRO leaves it to uroce to find the IP header behind such a tag.
+vlan_in_frames() {
+	local status
+	ethtool -K w-near txvlan off && vlan_combined
+	status=$?
+	ethtool -K w-near txvlan on
+	return $status
+}
+
 # ib_core would give such a device no address.
 vlan_refused() {
 	! device w-near v-near && [ ! -e /sys/class/infiniband/v-near ] &&
@@ -263,6 +272,7 @@ if modprobe -q 8021q || [ -d /proc/net/vlan ]; then
 	run_test "networks: VLAN: rdma_cm" 100 connects_both 90
 	run_test "networks: VLAN: rdma_cm by link-local addresses" 60 connects_link v-near v-far
 	run_test "networks: VLAN: many connections at once by link-local addresses" 100 vlan_combined
+	run_test "networks: VLAN: the same with tags in the frames" 100 vlan_in_frames
 	run_test "networks: VLAN: a multicast group" 60 group 10.90.0.1 10.90.0.2 v-near v-far
 	run_test "networks: VLAN: no device of its own" 30 vlan_refused
 	run_test "networks: VLAN: untagged traffic as before" 100 below_as_before

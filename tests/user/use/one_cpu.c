@@ -103,7 +103,8 @@ static void ping_pong(struct pair *p, int (*first)(struct ibv_cq *cq))
 	pthread_join(other, NULL);
 	for (int i = 0; i < 2; i++) {
 		CHECK(sides[i].ok, "side %d did not exchange %d messages", i, MESSAGES);
-		CHECK(sides[i].futile < (uint64_t)MESSAGES * FUTILE,
+		/* From Linux 6.2 on a worker of rdma_rxe may wait for another processor. */
+		CHECK(!on_uroce() || sides[i].futile < (uint64_t)MESSAGES * FUTILE,
 		      "side %d polled %" PRIu64 " times for %d messages and found nothing", i,
 		      sides[i].futile, MESSAGES);
 	}
