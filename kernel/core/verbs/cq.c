@@ -315,8 +315,11 @@ static void cq_switch_ring(struct univ_cq *cq, struct univ_ring *ring,
 		cq->hold->since += shift;
 	cq->solicited_end += shift;
 	cq->fired_index += shift;
-	/* 0 means that the index is not known; the one before is an old one. */
-	told = cq->fired_index ?: U32_MAX;
+	/*
+	 * 0 means that the index is not known, as before the first event. The
+	 * one before it is an old one.
+	 */
+	told = cq->fired && !cq->fired_index ? U32_MAX : cq->fired_index;
 	WRITE_ONCE(ring->head->kernel.fired_index, told);
 	cq->index = index;
 }
