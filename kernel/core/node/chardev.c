@@ -127,9 +127,9 @@ static const struct {
 };
 
 /*
- * Nobody can wait for a driver that refuses here, and its device may still use
- * the objects. So their memory stays for ever, with all that it refers to: the
- * context, the device's structure and this module.
+ * The device of a driver that refuses here may still use the objects, and no
+ * later call would destroy them. So their memory stays for ever, with all that
+ * it refers to: the context, the device's structure and this module.
  */
 static void context_keep(struct univ_context *ctx, u32 refused)
 {
@@ -266,28 +266,6 @@ static int univ_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-static ssize_t univ_read(struct file *file, char __user *buf, size_t len,
-			 loff_t *pos)
-{
-	struct univ_context *ctx = file->private_data;
-
-	return univ_event_read(&ctx->events, file, buf, len);
-}
-
-static __poll_t univ_poll(struct file *file, poll_table *wait)
-{
-	struct univ_context *ctx = file->private_data;
-
-	return univ_event_poll(&ctx->events, file, wait);
-}
-
-static int univ_fasync(int fd, struct file *file, int on)
-{
-	struct univ_context *ctx = file->private_data;
-
-	return fasync_helper(fd, file, on, &ctx->events.fasync);
-}
-
 static int univ_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	return univ_region_mmap(file->private_data, vma);
@@ -308,9 +286,9 @@ static const struct file_operations univ_fops = {
 	.owner = THIS_MODULE,
 	.open = univ_open,
 	.release = univ_release,
-	.read = univ_read,
-	.poll = univ_poll,
-	.fasync = univ_fasync,
+	.read = univ_async_read,
+	.poll = univ_async_poll,
+	.fasync = univ_async_fasync,
 	.mmap = univ_mmap,
 	.unlocked_ioctl = univ_ioctl,
 #ifdef CONFIG_COMPAT

@@ -8,22 +8,23 @@
 
 #include "verbs.h"
 
-static ssize_t async_read(struct file *file, char __user *buf, size_t len,
-			  loff_t *pos)
+/* The node and the file below have the same three operations. */
+ssize_t univ_async_read(struct file *file, char __user *buf, size_t len,
+			loff_t *pos)
 {
 	struct univ_context *ctx = file->private_data;
 
 	return univ_event_read(&ctx->events, file, buf, len);
 }
 
-static __poll_t async_poll(struct file *file, poll_table *wait)
+__poll_t univ_async_poll(struct file *file, poll_table *wait)
 {
 	struct univ_context *ctx = file->private_data;
 
 	return univ_event_poll(&ctx->events, file, wait);
 }
 
-static int async_fasync(int fd, struct file *file, int on)
+int univ_async_fasync(int fd, struct file *file, int on)
 {
 	struct univ_context *ctx = file->private_data;
 
@@ -38,9 +39,9 @@ static int async_close(struct inode *inode, struct file *file)
 
 static const struct file_operations async_fops = {
 	.owner = THIS_MODULE,
-	.read = async_read,
-	.poll = async_poll,
-	.fasync = async_fasync,
+	.read = univ_async_read,
+	.poll = univ_async_poll,
+	.fasync = univ_async_fasync,
 	.release = async_close,
 };
 

@@ -180,4 +180,10 @@ void univ_ah_attr_out(const struct rdma_ah_attr *ah, struct univ_ah_attr *attr);
 void univ_qp_attr_in(const struct univ_qp_attr *attr, struct ib_qp_attr *ib);
 void univ_qp_attr_out(const struct ib_qp_attr *ib, struct univ_qp_attr *attr);
 
+/* async.c: of a file whose private_data is a context */
+ssize_t univ_async_read(struct file *file, char __user *buf, size_t len,
+			loff_t *pos);
+__poll_t univ_async_poll(struct file *file, poll_table *wait);
+int univ_async_fasync(int fd, struct file *file, int on);
+
 #endif
