@@ -4,6 +4,7 @@
 #define FLOWS_H
 
 #include "frames.h"
+#include "threads.h"
 
 struct flow_attr {
 	struct ibv_flow_attr attr;
@@ -101,6 +102,7 @@ struct wire {
 
 static MAYBE_UNUSED void wire_open_flags(struct wire *w, uint32_t create_flags, uint16_t type)
 {
+	stay_here();
 	station_open_flags(&w->near, 0, create_flags);
 	station_open(&w->far, 1);
 	station_recvs(&w->near);

@@ -9,6 +9,7 @@
 
 #include "random.h"
 #include "testlib.h"
+#include "threads.h"
 #include <arpa/inet.h>
 #include <netinet/ip.h>
 #include <netinet/udp.h>
@@ -36,20 +37,6 @@ static struct {
 	int seen;
 	uint32_t qpn;			/* The destination of the packets. */
 } peer;
-
-/*
- * Pin the process to one processor; otherwise packets from two processors may overtake each
- * other.
- */
-static void stay_here(void)
-{
-	cpu_set_t one;
-
-	CPU_ZERO(&one);
-	CPU_SET(sched_getcpu(), &one);
-	NEED(!sched_setaffinity(0, sizeof(one), &one), "sched_setaffinity: %s",
-	     err_name(errno));
-}
 
 static void marker_open(void)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Threads of this process or another one, as /proc shows them. */
+/* Threads of this process or another one: their system calls, as /proc shows them, and their processor. */
 #ifndef THREADS_H
 #define THREADS_H
 
+#include <sched.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include "cases.h"
@@ -22,6 +23,19 @@ static MAYBE_UNUSED bool thread_sleeps_in(pid_t pid, pid_t tid, int wanted)
 		call = -1;
 	fclose(f);
 	return call == wanted;
+}
+
+/*
+ * Pin the thread to the processor that it runs on; otherwise packets that it sends from two
+ * processors may overtake each other.
+ */
+static MAYBE_UNUSED void stay_here(void)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	NEED(!sched_setaffinity(0, sizeof(one), &one), "sched_setaffinity: %s", err_name(errno));
 }
 
 #endif
