@@ -221,7 +221,9 @@ static void context_flush(struct univ_context *ctx)
  * calls under way; one that pins memory may wait for a file system. Later calls
  * get ENODEV. Close and removal may race: the first one does the work, and the
  * other waits for the lock, so that after either no object is left but those
- * that the driver refused to destroy.
+ * that the driver refused to destroy. Readers of asynchronous events are not
+ * woken, as with the stock stack: the last event is IBV_EVENT_DEVICE_FATAL, and
+ * a thread that is woken by a close would use memory that the library has freed.
  */
 void univ_context_kill(struct univ_context *ctx, bool unplugged)
 {
@@ -244,7 +246,6 @@ void univ_context_kill(struct univ_context *ctx, bool unplugged)
 	univ_arena_end(ctx);
 	context_uncharge(ctx);
 	ctx->dead = true;
-	univ_event_queue_kill(&ctx->events);
 	univ_channel_kill_all(ctx);
 out:
 	up_write(&ctx->live);
