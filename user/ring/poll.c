@@ -317,23 +317,40 @@ static bool unknown_wait(struct univ_cq *cq)
  * before: the index at which the last event was raised tells which of those that wait are new.
  * Where the kernel does not know this index, an event of which no completion waits does not count.
  * A thread that polls meanwhile changes the head, and then the event does not count either. The
- * lock keeps the ring from being replaced.
+ * lock keeps the ring from being replaced. While it is held the event does not count, which causes
+ * one event too many at most: a program may read events in a signal handler, in the child of a
+ * fork, and in the thread for which another one waits that resizes the queue.
  */
 void univ_cq_told(struct univ_cq *cq)
 {
 	uint32_t head;
 
-	univ_lock(&cq->arm_lock);
+	if (!univ_trylock(&cq->arm_lock))
+		return;
 	head = univ_load_relaxed(&cq->head);
 	if (univ_cq_ring_fired_index(cq->ring) || cqe_is_there(cq, first_not_had(cq, head)))
 		univ_store_relaxed(&cq->told, head);
 	univ_unlock(&cq->arm_lock);
 }
 
-/* Completions may wait in other slots than those in which the kernel has written them. */
+/*
+ * Completions may wait in other slots than those in which the kernel has written them. Context:
+ * arm_lock, so that the ring is not replaced.
+ */
 static bool any_moved(const struct univ_cq *cq)
 {
 	return univ_load_relaxed(&cq->moved) - univ_load_relaxed(&cq->head) - 1 <= cq->mask;
+}
+
+/* Another thread may have moved completions before the kernel looked for solicited ones. */
+static bool moved_meanwhile(struct univ_cq *cq)
+{
+	bool moved;
+
+	univ_lock(&cq->arm_lock);
+	moved = any_moved(cq);
+	univ_unlock(&cq->arm_lock);
+	return moved;
 }
 
 /*
@@ -359,6 +376,5 @@ int univ_req_notify_cq(struct ibv_cq *ibv, int solicited_only)
 	if (univ_likely(!late) || !cq->ibv.channel)
 		return 0;
 	armed_late(cq);
-	/* Another thread may have moved completions before the kernel looked for solicited ones. */
-	return solicited && any_moved(cq) ? univ_req_notify_cq(ibv, 0) : 0;
+	return solicited && moved_meanwhile(cq) ? univ_req_notify_cq(ibv, 0) : 0;
 }
