@@ -185,19 +185,26 @@ static void context_init(struct univ_context *ctx, struct univ_device *device, i
 /*
  * A thread that waits for events must not keep the objects when another thread closes the context,
  * so events have a file of their own. A module that does not know the call has the node alone.
+ * Returns -1 with an explanation.
  */
 static int async_open(int fd)
 {
 	struct univ_async_open cmd = {};
+	int err = univ_cmd_async_open_try(fd, &cmd);
 
-	return univ_cmd_async_open_try(fd, &cmd) ? fd : cmd.fd;
+	if (err == ENOTTY)
+		return fd;
+	if (!err)
+		return cmd.fd;
+	univ_fail_hdr(VERB_OPEN, err, &cmd.hdr);
+	return -1;
 }
 
 UNIV_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *ibdev)
 {
 	struct univ_device *device = to_udevice(ibdev);
 	struct univ_context *ctx = calloc(1, sizeof(*ctx));
-	int fd;
+	int fd, async_fd;
 
 	if (!ctx) {
 		univ_fail_memory(VERB_OPEN, sizeof(*ctx));
@@ -208,9 +215,12 @@ UNIV_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *ibdev)
 		goto free_context;
 	if (context_query(ctx, fd))
 		goto close_node;
+	async_fd = async_open(fd);
+	if (async_fd < 0)
+		goto close_node;
 	poller_start(ctx, fd);
 	context_init(ctx, device, fd);
-	ctx->vctx.context.async_fd = async_open(fd);
+	ctx->vctx.context.async_fd = async_fd;
 	univ_watch_open(ctx);
 	return &ctx->vctx.context;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Verbs on devices, ports, domains, memory and addresses, each used as intended. */
 #include "testlib.h"
+#include <sys/resource.h>
 
 static void list_twice(void)
 {
@@ -37,6 +38,25 @@ static void open_outlives_list(void)
 	      ctx->async_fd);
 	CHECK(ctx->num_comp_vectors > 0, "%d completion vectors", ctx->num_comp_vectors);
 	CHECK_ERR(ibv_close_device(ctx), 0);
+}
+
+/* A context takes more than one descriptor. If there is one alone, the call gives it back. */
+static void one_descriptor_left(void)
+{
+	struct rlimit all, few;
+	struct test_dev dev;
+	int fd;
+
+	dev_open(&dev);
+	fd = dup(0);
+	NEED(fd >= 0 && !close(fd) && !getrlimit(RLIMIT_NOFILE, &all), "%s", err_name(errno));
+	few = (struct rlimit){ .rlim_cur = fd + 1, .rlim_max = all.rlim_max };
+	NEED(!setrlimit(RLIMIT_NOFILE, &few), "setrlimit: %s", err_name(errno));
+	CHECK_NULL(ibv_open_device(dev.ctx->device), EMFILE);
+	CHECK(dup(0) == fd, "the descriptor is still in use");
+	close(fd);
+	NEED(!setrlimit(RLIMIT_NOFILE, &all), "setrlimit: %s", err_name(errno));
+	dev_close(&dev);
 }
 
 static void device_attr(void)
@@ -510,6 +530,7 @@ static const struct test_case cases[] = {
 	{ "fork_calls", fork_calls },
 	{ "list_twice", list_twice },
 	{ "open_outlives_list", open_outlives_list },
+	{ "one_descriptor_left", one_descriptor_left },
 	{ "device_attr", device_attr },
 	{ "device_flags", device_flags },
 	{ "port_attr", port_attr },
