@@ -303,7 +303,7 @@ static void cq_switch_ring(struct univ_cq *cq, struct univ_ring *ring,
 			   u32 index)
 {
 	const u32 shift = index - cq->index;
-	u32 told;
+	u32 told = 0;
 
 	lockdep_assert_held(&cq->lock);
 	univ_ring_set_flags(ring, cq->ring.flags);
@@ -319,7 +319,8 @@ static void cq_switch_ring(struct univ_cq *cq, struct univ_ring *ring,
 	 * 0 means that the index is not known, as before the first event. The
 	 * one before it is an old one.
 	 */
-	told = cq->fired && !cq->fired_index ? U32_MAX : cq->fired_index;
+	if (cq->fired)
+		told = cq->fired_index ?: U32_MAX;
 	WRITE_ONCE(ring->head->kernel.fired_index, told);
 	cq->index = index;
 }
