@@ -17,7 +17,9 @@
  *    with EFAULT. A creating call then destroys its object, and a queue keeps
  *    its former size; other changes stand.
  *  - After the device is removed, every well-formed ioctl fails with ENODEV.
- *    mmap() does too, and read() as soon as the queued events have been read.
+ *    mmap() does too, and so does read() of a completion channel as soon as the
+ *    queued events have been read. %IB_EVENT_DEVICE_FATAL is the last event of
+ *    the node.
  *
  * read() of the node returns one or more whole structs univ_event, and so does
  * read() of a completion channel. Both files support poll() and O_NONBLOCK.
@@ -2608,8 +2610,8 @@ struct univ_async_set {
  * @reserved: zero
  *
  * A thread that reads the node keeps it open. A thread that reads this file
- * does not, so close() of the node destroys the objects all the same; read()
- * then fails with ENODEV.
+ * does not, so close() of the node destroys the objects all the same; the
+ * thread then sleeps on.
  */
 struct univ_async_open {
 	struct univ_hdr hdr;

@@ -243,29 +243,54 @@ static void object_strange_handles(struct kunit *test)
 				    univ_object_find(f->ctx, handles[i]), NULL);
 }
 
+static u32 ah_new(struct kunit *test, u32 pd)
+{
+	struct univ_ah_create ah = {
+		.pd = pd,
+		.attr = { .port_num = 1, .dlid = 1 },
+	};
+
+	KUNIT_ASSERT_EQ(test, fixture_call(test->priv, UNIV_AH_CREATE, &ah,
+					   sizeof(ah)), 0);
+	return ah.handle;
+}
+
 /*
  * The driver refuses to destroy a queue pair when the device goes. The device may still
- * use it, so the queue pair stays, with its completion queue and its domain.
+ * use it, so the queue pair stays, with the objects that it needs. They are closed, and
+ * their unread events are withdrawn.
  */
 static void object_kept_at_the_end(struct kunit *test)
 {
 	struct fixture *f = test->priv;
-	u32 pd = fixture_pd(f), other = fixture_pd(f);
+	u32 pd = fixture_pd(f), other = fixture_pd(f), ah = ah_new(test, pd);
 	struct univ_cq *cq = fixture_cq(f, 8);
+	struct univ_srq *srq = fixture_srq(f, pd, 8, 1);
 	struct univ_qp *qp;
 
 	KUNIT_ASSERT_NOT_NULL(test, cq);
-	qp = fixture_qp(f, IB_QPT_RC, pd, cq, NULL, 8);
+	KUNIT_ASSERT_NOT_NULL(test, srq);
+	qp = fixture_qp(f, IB_QPT_RC, pd, cq, srq, 8);
 	KUNIT_ASSERT_NOT_NULL(test, qp);
+	univ_event_raise(&f->ctx->events, &qp->events, IB_EVENT_QP_FATAL);
+	univ_event_raise(&f->ctx->events, &srq->events, IB_EVENT_SRQ_ERR);
+	univ_event_raise(&f->ctx->events, &cq->async_events, IB_EVENT_CQ_ERR);
 	mock_fail_all(f->mock, MOCK_DESTROY_QP, -EIO);
 	fixture_kill(f);
-	KUNIT_EXPECT_EQ(test, atomic_read(&f->mock->objects), 3);
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->mock->objects), 5);
 	KUNIT_EXPECT_PTR_EQ(test, xa_load(&f->ctx->objects, qp->obj.handle),
 			    &qp->obj);
 	KUNIT_EXPECT_PTR_EQ(test, xa_load(&f->ctx->objects, cq->obj.handle),
 			    &cq->obj);
+	KUNIT_EXPECT_PTR_EQ(test, xa_load(&f->ctx->objects, srq->obj.handle),
+			    &srq->obj);
+	KUNIT_EXPECT_NOT_NULL(test, xa_load(&f->ctx->objects, ah));
 	KUNIT_EXPECT_NOT_NULL(test, xa_load(&f->ctx->objects, pd));
 	KUNIT_EXPECT_NULL(test, xa_load(&f->ctx->objects, other));
+	KUNIT_EXPECT_TRUE(test, cq->closed);
+	KUNIT_EXPECT_TRUE(test, list_empty(&qp->events.link));
+	KUNIT_EXPECT_TRUE(test, list_empty(&srq->events.link));
+	KUNIT_EXPECT_TRUE(test, list_empty(&cq->async_events.link));
 
 	mock_reset(f->mock);
 	fixture_kill_again(f);

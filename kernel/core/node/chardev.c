@@ -105,18 +105,19 @@ static int univ_open(struct inode *inode, struct file *file)
  * The order of destruction: each type comes before the types that its objects
  * are built on.
  */
-static const struct {
+static const struct object_teardown {
 	enum univ_object_type type;
 	int (*destroy)(struct univ_object *obj);
+	void (*keep)(struct univ_object *obj);
 } teardown[] = {
 	{ UNIV_OBJECT_FLOW, univ_flow_destroy },
 	{ UNIV_OBJECT_COUNTERS, univ_counters_destroy },
-	{ UNIV_OBJECT_QP, univ_qp_destroy },
+	{ UNIV_OBJECT_QP, univ_qp_destroy, univ_qp_keep },
 	{ UNIV_OBJECT_TABLE, univ_table_destroy },
 	{ UNIV_OBJECT_WQ, univ_wq_destroy },
 	{ UNIV_OBJECT_CNTR, univ_cntr_destroy },
-	{ UNIV_OBJECT_SRQ, univ_srq_destroy },
-	{ UNIV_OBJECT_CQ, univ_cq_destroy },
+	{ UNIV_OBJECT_SRQ, univ_srq_destroy, univ_srq_keep },
+	{ UNIV_OBJECT_CQ, univ_cq_destroy, univ_cq_keep },
 	{ UNIV_OBJECT_AH, univ_ah_destroy },
 	{ UNIV_OBJECT_MW, univ_mw_destroy },
 	{ UNIV_OBJECT_MR, univ_mr_destroy },
@@ -140,19 +141,30 @@ static void context_keep(struct univ_context *ctx, u32 refused)
 	univ_context_get(ctx);
 }
 
-/* The objects that a refused one was built on must stay, too. */
-static int object_end(struct univ_object *obj,
-		      int (*destroy)(struct univ_object *obj), bool unplugged)
+/*
+ * The objects that a refused one was built on must stay, too. So must address
+ * handles, since a queue pair that stays may have requests that name them.
+ */
+static bool object_is_needed(const struct univ_object *obj, u32 refused)
 {
-	int ret = atomic_read(&obj->dependants) ? -EBUSY : destroy(obj);
+	return atomic_read(&obj->dependants) ||
+	       (refused && obj->type == UNIV_OBJECT_AH);
+}
 
-	if (ret)
-		return ret;
+/* Returns false if the object stays. */
+static bool object_end(const struct object_teardown *type,
+		       struct univ_object *obj, u32 refused, bool unplugged)
+{
+	if (object_is_needed(obj, refused) || type->destroy(obj)) {
+		if (type->keep)
+			type->keep(obj);
+		return false;
+	}
 	if (unplugged)
 		univ_object_bury(obj);
 	else
 		univ_object_release(obj);
-	return 0;
+	return true;
 }
 
 /* Returns false if the driver has refused, so that objects stay. */
@@ -173,7 +185,7 @@ static bool context_destroy_objects(struct univ_context *ctx, bool unplugged)
 			cond_resched();
 			if (obj->type != teardown[i].type)
 				continue;
-			if (object_end(obj, teardown[i].destroy, unplugged))
+			if (!object_end(&teardown[i], obj, refused, unplugged))
 				refused++;
 		}
 	}

@@ -165,14 +165,21 @@ static int cq_create_ib(struct univ_cq *cq, struct univ_cq_create *cmd)
  * Completions that come after the queue is closed stay in the device, which is
  * not armed again.
  */
+static void cq_close(struct univ_cq *cq)
+{
+	const struct univ_queue_ops *queue = cq->obj.ctx->dev->queue;
+
+	cq_set_closed(cq, true);
+	if (queue->cq_close)
+		queue->cq_close(cq);
+}
+
 static int cq_destroy_ib(struct univ_cq *cq)
 {
 	const struct univ_queue_ops *queue = cq->obj.ctx->dev->queue;
 	int ret;
 
-	cq_set_closed(cq, true);
-	if (queue->cq_close)
-		queue->cq_close(cq);
+	cq_close(cq);
 	ret = ib_destroy_cq_user(cq->ib, NULL);
 	if (ret) {
 		if (cq->obj.ctx->ending)
@@ -522,6 +529,29 @@ int univ_cq_moderate_ioctl(struct univ_call *call, void *arg)
 	return ret;
 }
 
+/* The unread events go; the process has to acknowledge the others. */
+static void cq_withdraw_events(struct univ_cq *cq)
+{
+	univ_cq_moderate_end(cq);
+	if (cq->channel)
+		univ_event_forget(&cq->channel->events, &cq->comp_events);
+	univ_channel_forget(cq->obj.ctx, &cq->async_events);
+	cq->obj.comp_events = cq->comp_events.delivered;
+	cq->obj.async_events = cq->async_events.delivered_async;
+}
+
+/*
+ * The queue stays at the end of its context, because the driver has refused to
+ * destroy it or a queue pair of it. The device may go, and is not called again.
+ */
+void univ_cq_keep(struct univ_object *obj)
+{
+	struct univ_cq *cq = container_of(obj, struct univ_cq, obj);
+
+	cq_close(cq);
+	cq_withdraw_events(cq);
+}
+
 /*
  * The queue pairs of this queue are gone, so no completion is written any more.
  */
@@ -534,15 +564,10 @@ int univ_cq_destroy(struct univ_object *obj)
 	ret = cq_destroy_ib(cq);
 	if (ret)
 		return ret;
-	univ_cq_moderate_end(cq);
-	if (cq->channel)
-		univ_event_forget(&cq->channel->events, &cq->comp_events);
-	univ_channel_forget(ctx, &cq->async_events);
+	cq_withdraw_events(cq);
 	/* Last: an event that is being read may look for completions. */
 	if (ctx->dev->queue->cq_detach)
 		ctx->dev->queue->cq_detach(cq);
-	obj->comp_events = cq->comp_events.delivered;
-	obj->async_events = cq->async_events.delivered_async;
 	univ_channel_put(cq->channel);
 	univ_region_destroy(ctx, cq->region);
 	return 0;

@@ -213,6 +213,33 @@ void univ_qp_depend(struct univ_qp *qp, void (*op)(struct univ_object *obj))
 	op(&qp->pd->obj);
 }
 
+static void qp_close(struct univ_qp *qp)
+{
+	const struct univ_queue_ops *queue = qp->obj.ctx->dev->queue;
+
+	univ_poller_remove(&qp->watch);
+	qp_set_dying(qp, true);
+	univ_mcast_detach_all(qp);
+	if (queue->qp_close)
+		queue->qp_close(qp);
+}
+
+static void qp_withdraw_events(struct univ_qp *qp)
+{
+	univ_channel_forget(qp->obj.ctx, &qp->events);
+	qp->obj.async_events = qp->events.delivered_async;
+}
+
+/* As univ_cq_keep(). The core posts nothing to the queue pair of a target. */
+void univ_qp_keep(struct univ_object *obj)
+{
+	struct univ_qp *qp = container_of(obj, struct univ_qp, obj);
+
+	if (!qp->xrcd && !qp->dying)
+		qp_close(qp);
+	qp_withdraw_events(qp);
+}
+
 /*
  * Destroys the device's queue pair. If the device refuses, the queue pair is
  * used again, but it has left its multicast groups. At the end of the context
@@ -223,11 +250,7 @@ static int qp_destroy_ib(struct univ_qp *qp)
 	const struct univ_queue_ops *queue = qp->obj.ctx->dev->queue;
 	int ret;
 
-	univ_poller_remove(&qp->watch);
-	qp_set_dying(qp, true);
-	univ_mcast_detach_all(qp);
-	if (queue->qp_close)
-		queue->qp_close(qp);
+	qp_close(qp);
 	ret = ib_destroy_qp_user(qp->ib, NULL);
 	if (!ret) {
 		if (queue->qp_detach)
@@ -257,8 +280,7 @@ int univ_qp_destroy(struct univ_object *obj)
 	ret = qp_destroy_ib(qp);
 	if (ret)
 		return ret;
-	univ_channel_forget(obj->ctx, &qp->events);
-	obj->async_events = qp->events.delivered_async;
+	qp_withdraw_events(qp);
 	univ_region_destroy(obj->ctx, qp->region);
 	univ_cntrs_detach(qp);
 	univ_qp_depend(qp, univ_object_undepend);

@@ -440,14 +440,36 @@ int univ_srq_query_ioctl(struct univ_call *call, void *arg)
 	return ret ? univ_explain_driver(&cmd->hdr, ret) : 0;
 }
 
+static void srq_close(struct univ_srq *srq)
+{
+	const struct univ_queue_ops *queue = srq->obj.ctx->dev->queue;
+
+	if (queue->srq_close)
+		queue->srq_close(srq);
+}
+
+static void srq_withdraw_events(struct univ_srq *srq)
+{
+	univ_channel_forget(srq->obj.ctx, &srq->events);
+	srq->obj.async_events = srq->events.delivered_async;
+}
+
+/* As univ_cq_keep(). */
+void univ_srq_keep(struct univ_object *obj)
+{
+	struct univ_srq *srq = container_of(obj, struct univ_srq, obj);
+
+	srq_close(srq);
+	srq_withdraw_events(srq);
+}
+
 int univ_srq_destroy(struct univ_object *obj)
 {
 	const struct univ_queue_ops *queue = obj->ctx->dev->queue;
 	struct univ_srq *srq = container_of(obj, struct univ_srq, obj);
 	int ret;
 
-	if (queue->srq_close)
-		queue->srq_close(srq);
+	srq_close(srq);
 	ret = srq_destroy_ib(srq);
 	if (ret) {
 		if (queue->srq_reopen && !obj->ctx->ending)
@@ -456,8 +478,7 @@ int univ_srq_destroy(struct univ_object *obj)
 	}
 	if (queue->srq_detach)
 		queue->srq_detach(srq);
-	univ_channel_forget(obj->ctx, &srq->events);
-	obj->async_events = srq->events.delivered_async;
+	srq_withdraw_events(srq);
 	univ_region_destroy(obj->ctx, srq->region);
 	srq_depend(srq, univ_object_undepend);
 	return 0;

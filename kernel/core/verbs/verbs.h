@@ -132,6 +132,7 @@ int univ_ah_destroy(struct univ_object *obj);
 struct univ_cq *univ_cq_get(struct univ_context *ctx, u32 handle,
 			    struct univ_hdr *hdr);
 int univ_cq_destroy(struct univ_object *obj);
+void univ_cq_keep(struct univ_object *obj);
 bool univ_cq_overrun_offered(const struct univ_device *dev);
 bool univ_xrc_offered(const struct univ_device *dev);
 struct univ_xrcd *univ_xrcd_get(struct univ_context *ctx, u32 handle,
@@ -140,6 +141,7 @@ int univ_xrcd_destroy(struct univ_object *obj);
 struct univ_srq *univ_srq_get(struct univ_context *ctx, u32 handle,
 			      struct univ_hdr *hdr);
 int univ_srq_destroy(struct univ_object *obj);
+void univ_srq_keep(struct univ_object *obj);
 bool univ_qp_resize_offered(const struct univ_device *dev);
 bool univ_altpath_offered(const struct univ_device *dev);
 bool univ_raw_offered(const struct univ_device *dev);
@@ -169,6 +171,7 @@ int univ_cntr_destroy(struct univ_object *obj);
 void univ_cntrs_detach(struct univ_qp *qp);
 void univ_qp_flush(struct univ_object *obj);
 int univ_qp_destroy(struct univ_object *obj);
+void univ_qp_keep(struct univ_object *obj);
 
 /* query.c */
 int univ_port_check(struct univ_context *ctx, u32 port, struct univ_hdr *hdr);
