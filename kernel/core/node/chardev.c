@@ -235,7 +235,7 @@ static void context_flush(struct univ_context *ctx)
  * other waits for the lock, so that after either no object is left but those
  * that the driver refused to destroy. Readers of asynchronous events are not
  * woken, as with the stock stack: the last event is IBV_EVENT_DEVICE_FATAL, and
- * a thread that is woken by a close would use memory that the library has freed.
+ * a thread that a close woke would use memory that the library has freed.
  */
 void univ_context_kill(struct univ_context *ctx, bool unplugged)
 {
