@@ -201,6 +201,23 @@ static MAYBE_UNUSED int gid_find(struct ibv_context *ctx, int entries, union ibv
 	return index;
 }
 
+/* Wait for this RoCEv2 GID, as gid_find() does. Returns its index. */
+static MAYBE_UNUSED int gid_index_of(const struct test_dev *dev, const union ibv_gid *gid)
+{
+	uint64_t end = deadline_ms(10000 * test_slowness());
+	struct ibv_gid_entry e;
+
+	do {
+		for (int i = 0; i < dev->port.gid_tbl_len; i++)
+			if (!ibv_query_gid_ex(dev->ctx, PORT, i, &e, 0) &&
+			    e.gid_type == IBV_GID_TYPE_ROCE_V2 && !memcmp(&e.gid, gid, sizeof(*gid)))
+				return i;
+		sleep_ms(10);
+	} while (now_ns() < end);
+	NEED(0, "no GID of the second address");
+	return 0;
+}
+
 static MAYBE_UNUSED void dev_open(struct test_dev *dev)
 {
 	memset(dev, 0, sizeof(*dev));

@@ -6,6 +6,7 @@
 #ifndef XRC_H
 #define XRC_H
 
+#include "events.h"
 #include "raw.h"
 
 #define HALF (1u << 20)		/* More than uroce copies in one turn. */
@@ -277,18 +278,16 @@ static MAYBE_UNUSED void sends(struct xrc *x, int which, uint32_t len, uint32_t 
 	WANT_EMPTY(x->rcq[!which]);
 }
 
-/* Take the next event, which has to be @want, for @context. */
+/* Take the next event that is not of the network. It has to be @want, for @context. */
 static bool next_event(struct ibv_context *ctx, enum ibv_event_type want, const void *context)
 {
-	struct pollfd p = { .fd = ctx->async_fd, .events = POLLIN };
 	struct ibv_async_event event;
 	const void *got;
 
-	if (!CHECK(poll(&p, 1, WC_TIMEOUT) == 1 && !ibv_get_async_event(ctx, &event), "no event %s",
+	if (!CHECK(take_event(ctx, want, &event, WC_TIMEOUT), "no event %s",
 		   ibv_event_type_str(want)))
 		return false;
 	got = event.element.qp->qp_context;
-	ibv_ack_async_event(&event);
 	return CHECK(event.event_type == want && got == context,
 		     "event %d (%s), expected %d; context %p, expected %p", event.event_type,
 		     ibv_event_type_str(event.event_type), want, got, context);
@@ -302,12 +301,10 @@ static bool next_event(struct ibv_context *ctx, enum ibv_event_type want, const 
 static MAYBE_UNUSED void want_failure(struct ibv_context *ctx, enum ibv_event_type why,
 				      const void *context)
 {
-	struct pollfd p = { .fd = ctx->async_fd, .events = POLLIN };
-
 	if (!next_event(ctx, why, context) ||
 	    !next_event(ctx, IBV_EVENT_QP_LAST_WQE_REACHED, context))
 		return;
-	CHECK(!poll(&p, 1, 0), "another event after %s", ibv_event_type_str(why));
+	CHECK(no_event_within(ctx, 0), "another event after %s", ibv_event_type_str(why));
 }
 
 static MAYBE_UNUSED bool is_offered(void)

@@ -5,10 +5,10 @@
  * says that messages are sent as packets.
  */
 #include <fcntl.h>
-#include <poll.h>
 
 #include <infiniband/univerbs_verbs.h>
 
+#include "events.h"
 #include "testlib.h"
 
 #define ALL "1000000"
@@ -138,14 +138,10 @@ static void delay(void)
 
 static void next_event(struct ibv_context *ctx, enum ibv_event_type type)
 {
-	struct pollfd fd = { .fd = ctx->async_fd, .events = POLLIN };
 	struct ibv_async_event event;
 
-	if (!CHECK(poll(&fd, 1, WC_TIMEOUT) == 1, "no event"))
-		return;
-	NEED_OK(ibv_get_async_event(ctx, &event));
-	CHECK(event.event_type == type, "event %d", event.event_type);
-	ibv_ack_async_event(&event);
+	if (CHECK(take_event(ctx, type, &event, WC_TIMEOUT), "no event"))
+		CHECK(event.event_type == type, "event %d", event.event_type);
 }
 
 static void port_down(void)

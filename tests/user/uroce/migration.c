@@ -6,6 +6,7 @@
  * far side.
  */
 #include <univerbs.h>
+#include "events.h"
 #include "side.h"
 
 #define DEPTH	16
@@ -36,22 +37,6 @@ static union ibv_gid address(const struct side *s, int path)
 	return gid;
 }
 
-static int index_of(const struct side *s, const union ibv_gid *gid)
-{
-	uint64_t end = deadline_ms(10000 * test_slowness());
-	struct ibv_gid_entry e;
-
-	do {
-		for (int i = 0; i < s->dev.port.gid_tbl_len; i++)
-			if (!ibv_query_gid_ex(s->dev.ctx, PORT, i, &e, 0) &&
-			    e.gid_type == IBV_GID_TYPE_ROCE_V2 && !memcmp(&e.gid, gid, sizeof(*gid)))
-				return i;
-		sleep_ms(10);
-	} while (now_ns() < end);
-	NEED(0, "no GID of the second address");
-	return 0;
-}
-
 static struct ibv_ah_attr way(const struct link *l, int i, int path)
 {
 	const struct side *s = &l->side[i], *peer = &l->side[!i];
@@ -59,7 +44,7 @@ static struct ibv_ah_attr way(const struct link *l, int i, int path)
 	struct ibv_ah_attr ah;
 
 	ah_attr_to(&s->dev, &ah);
-	ah.grh.sgid_index = index_of(s, &from);
+	ah.grh.sgid_index = gid_index_of(&s->dev, &from);
 	ah.grh.dgid = address(peer, path);
 	return ah;
 }
@@ -175,22 +160,17 @@ static void traffic(struct link *l, uint32_t count)
 
 static bool no_event(const struct side *s)
 {
-	struct pollfd pfd = { .fd = s->dev.ctx->async_fd, .events = POLLIN };
-
-	return !poll(&pfd, 1, 50);
+	return no_event_within(s->dev.ctx, 50);
 }
 
 static void want_event(const struct side *s, enum ibv_event_type type)
 {
-	struct pollfd pfd = { .fd = s->dev.ctx->async_fd, .events = POLLIN };
 	struct ibv_async_event event;
 
-	if (!CHECK(poll(&pfd, 1, 10000 * test_slowness()) == 1, "no event"))
+	if (!CHECK(take_event(s->dev.ctx, type, &event, WC_TIMEOUT), "no event"))
 		return;
-	NEED_OK(ibv_get_async_event(s->dev.ctx, &event));
 	CHECK(event.event_type == type && event.element.qp == s->qp, "event %d (%s)",
 	      event.event_type, ibv_event_type_str(event.event_type));
-	ibv_ack_async_event(&event);
 }
 
 /* The primary path is path @path now. */
@@ -417,11 +397,8 @@ static void within_host(void)
 	CHECK(pair_works(&p), "armed");
 	CHECK_ERR(local_modify(&p, 0, IBV_QP_PATH_MIG_STATE, IBV_MIG_MIGRATED), 0);
 	for (int i = 0; i < 2; i++) {
-		struct pollfd pfd = { .fd = p.dev.ctx->async_fd, .events = POLLIN };
-
-		NEED(poll(&pfd, 1, 10000) == 1 && !ibv_get_async_event(p.dev.ctx, &event), "no event");
+		NEED(take_event(p.dev.ctx, IBV_EVENT_PATH_MIG, &event, WC_TIMEOUT), "no event");
 		CHECK(event.event_type == IBV_EVENT_PATH_MIG, "event %d", event.event_type);
-		ibv_ack_async_event(&event);
 		CHECK_ERR(ibv_query_qp(p.qp[i], &a, IBV_QP_PATH_MIG_STATE, &init), 0);
 		CHECK(a.path_mig_state == IBV_MIG_MIGRATED && a.timeout == ALT_TIMEOUT, "state %d timeout %u",
 		      a.path_mig_state, a.timeout);

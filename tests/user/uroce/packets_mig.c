@@ -5,6 +5,7 @@
  * alternate path, at 10.89.1.1; packets.h contains the peer.
  */
 #include "endpoint.h"
+#include "events.h"
 
 #define NEAR_ALT "10.89.1.1"
 #define FAR_ALT	"10.89.1.2"
@@ -33,17 +34,10 @@ static void rearm(void)
 {
 	struct ibv_qp_attr a = { .path_mig_state = IBV_MIG_REARM, .alt_port_num = PORT, .alt_timeout = 20 };
 	union ibv_gid gid = env.dev.gid;
-	struct ibv_gid_entry e;
-	int i;
 
 	ah_attr_to(&env.dev, &a.alt_ah_attr);
 	gid.raw[14] = 1;
-	for (i = 0; i < env.dev.port.gid_tbl_len; i++)
-		if (!ibv_query_gid_ex(env.dev.ctx, PORT, i, &e, 0) && e.gid_type == IBV_GID_TYPE_ROCE_V2 &&
-		    !memcmp(&e.gid, &gid, sizeof(gid)))
-			break;
-	NEED(i < env.dev.port.gid_tbl_len, "no GID of " NEAR_ALT);
-	a.alt_ah_attr.grh.sgid_index = i;
+	a.alt_ah_attr.grh.sgid_index = gid_index_of(&env.dev, &gid);
 	a.alt_ah_attr.grh.dgid = gid;
 	a.alt_ah_attr.grh.dgid.raw[15] = 2;
 	NEED_OK(ibv_modify_qp(env.qp, &a, IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE));
@@ -89,23 +83,14 @@ static void become_armed(void)
 
 static bool next_event(enum ibv_event_type type)
 {
-	struct pollfd pfd = { .fd = env.dev.ctx->async_fd, .events = POLLIN };
 	struct ibv_async_event event;
-	bool same;
 
-	if (poll(&pfd, 1, 3000 * test_slowness()) != 1)
-		return false;
-	NEED_OK(ibv_get_async_event(env.dev.ctx, &event));
-	same = event.event_type == type;
-	ibv_ack_async_event(&event);
-	return same;
+	return take_event(env.dev.ctx, type, &event, WC_TIMEOUT) && event.event_type == type;
 }
 
 static bool no_event(void)
 {
-	struct pollfd pfd = { .fd = env.dev.ctx->async_fd, .events = POLLIN };
-
-	return !poll(&pfd, 1, 20);
+	return no_event_within(env.dev.ctx, 20);
 }
 
 static const struct {
