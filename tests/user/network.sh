@@ -4,11 +4,19 @@
 # For scripts that run in a guest: two uroce devices in two namespaces, and between them a network as good or as bad as a
 # test wants it. tests/user/guest.sh comes first.
 
+# still NAMESPACE NETDEV: is called before the net device is set up. Its host sends frames by itself only at once then: it
+# solicits no routers, checks no addresses and probes no neighbours later, since such frames would reach flows of all frames.
+still() {
+	ip netns exec "$1" bash -c "cd /proc/sys/net && echo 0 >ipv6/conf/$2/router_solicitations &&
+		echo 0 >ipv6/conf/$2/accept_dad && echo 1 >ipv6/conf/$2/mldv2_unsolicited_report_interval &&
+		echo 3600 >ipv4/neigh/$2/delay_first_probe_time && echo 3600 >ipv6/neigh/$2/delay_first_probe_time"
+}
+
 # card NAMESPACE NETDEV N: an uroce device on it, at 10.89.0.N
 card() {
 	ip -n "$1" addr add "10.89.0.$3/24" dev "$2" &&
 		ip -n "$1" -6 addr add "fd89::$3/64" dev "$2" nodad &&
-		ip -n "$1" link set "$2" up &&
+		still "$1" "$2" && ip -n "$1" link set "$2" up &&
 		ip netns exec "$1" rdma link add "$2" type uroce netdev "$2"
 }
 

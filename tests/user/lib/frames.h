@@ -327,7 +327,10 @@ static MAYBE_UNUSED void put(int fd, const uint8_t *frame, uint32_t len)
 	NEED(send(fd, frame, len, 0) == (ssize_t)len, "send: %s", err_name(errno));
 }
 
-/* Wait until the hosts are silent, which send frames for some time after a link comes up. */
+/*
+ * Wait until the hosts are silent, which send frames for some time after a link comes up. After
+ * that they send none by themselves, see still() in network.sh.
+ */
 static MAYBE_UNUSED void quiet(const struct station *r)
 {
 	struct timeval second = { .tv_sec = 1 };

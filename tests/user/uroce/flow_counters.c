@@ -198,6 +198,7 @@ static void attached_to_flows(void)
 	to_group.attr.flags = IBV_FLOW_ATTR_FLAGS_DONT_TRAP;
 	flow[1] = flow_create(&w.near, &to_group);
 	put_many(&w, group, 100, 1);
+	frames_arrived(&w);
 	/* Each flow has a value of its own, and a flow is counted in two objects. */
 	CHECK_ERR(attach(first, IBV_COUNTER_PACKETS, 3, flow[0]), 0);
 	CHECK_ERR(attach(first, IBV_COUNTER_PACKETS, 4, flow[1]), 0);

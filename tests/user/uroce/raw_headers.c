@@ -153,6 +153,7 @@ static void want_vlan(uint32_t create_flags, bool loop)
 	w.frame[15] ^= 1;
 	put(w.fd, w.frame, 150);
 	put(w.fd, w.frame, to_near(&w, 160));
+	frames_arrived(&w);
 	CHECK_ERR(ibv_destroy_flow(made), 0);
 	made = flow_type(&w.near, TYPE);
 	put(w.fd, w.frame, to_near(&w, 170));
@@ -445,9 +446,10 @@ static void garbage(void)
 			give_back(&w.near, &got);
 		CHECK(take(&w.far, &got, WC_TIMEOUT) && !got.status, "frame %u: status %d", n, got.status);
 	}
-	while (take(&w.near, &got, 100))
-		give_back(&w.near, &got);
+	frames_arrived(&w);
 	CHECK_ERR(ibv_destroy_flow(flow), 0);
+	while (take(&w.near, &got, 0))
+		give_back(&w.near, &got);
 	flow = flow_type(&w.near, TYPE);
 	put(w.fd, w.frame, to_near(&w, 100));
 	WANT_FRAME(&w.near, &got, w.frame, 100);

@@ -208,7 +208,7 @@ static void want_number(uint32_t n)
 /* Do @step until it takes less time than a frame waits. Each try begins with an empty work queue. */
 static void soon(void (*step)(void), void (*check)(void))
 {
-	uint64_t start, end = deadline_ms(TRY_MS);
+	uint64_t start, end = deadline_ms(TRY_MS * test_slowness());
 	struct ibv_wc wc;
 
 	while (now_ns() < end) {
@@ -269,13 +269,27 @@ static void lost(void)
 	one_close();
 }
 
-/* A frame waits for a limited time. */
+/* Wait until this number of frames has been lost. */
+static void want_lost(uint64_t count)
+{
+	uint64_t end = deadline_ms(WC_TIMEOUT), got;
+
+	do
+		got = hw_counter(dev_wanted(), "out_of_buffer");
+	while (got < count && now_ns() < end);
+	CHECK(got == count, "%" PRIu64 " frames are counted as lost, not %" PRIu64, got, count);
+}
+
+/* A frame waits for a limited time. A late timer would leave it for a receive request. */
 static void expires(void)
 {
+	uint64_t before;
+
 	one_open(IBV_WQ_FLAGS_DELAY_DROP);
+	before = hw_counter(dev_wanted(), "out_of_buffer");
 	send_number(0);
 	send_number(1);
-	usleep(400000);
+	want_lost(before + 2);
 	post(0, 0);
 	send_number(2);
 	want_number(2);
