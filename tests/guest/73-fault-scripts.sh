@@ -19,18 +19,26 @@ echo 0 >/sys/module/uroce/parameters/local
 FAULT_WIRE=1 faults_over "faults, packets"
 echo 1 >/sys/module/uroce/parameters/local
 
+# The server of ib_write_bw stays in RTR, since it sends nothing.
+both_connected() { [ "$(rdma resource show qp link f0/1 | grep -c 'type RC.*state RT[RS]')" -ge 2 ]; }
+
 # An unmodified program writes while a script takes the port down for 200 ms, and does not notice: its requests are
-# repeated. ibv_asyncwatch sees each change of the port.
+# repeated. ibv_asyncwatch sees each change of the port. The script starts when the program has its connection and
+# ibv_asyncwatch the device.
 port_flaps() {
-	local events=$UNIV_LOGDIR/flaps watcher status
+	local events=$UNIV_LOGDIR/flaps watcher client status
 	univ stdbuf -oL ibv_asyncwatch -d f0 >"$events" 2>&1 &
 	watcher=$!
-	univ ib_write_bw -d f0 -x 1 -D 6 -u 14 >"$UNIV_LOGDIR/flaps-server" 2>&1 &
+	wait_until 20 test -s "$events" || return
+	univ ib_write_bw -d f0 -x 1 -D 6 -u 17 >"$UNIV_LOGDIR/flaps-server" 2>&1 &
 	wait_until 20 tcp_listens 18515 || return
-	printf '%s\n' '# down for 200 ms, twice' '1s set port_down 1' '1200ms set port_down 0' '2s set port_down 1' \
+	univ ib_write_bw -d f0 -x 1 -D 6 -u 17 127.0.0.1 >"$UNIV_LOGDIR/flaps-client" 2>&1 &
+	client=$!
+	wait_until 20 both_connected &&
+		printf '%s\n' '# down for 200 ms, twice' '1s set port_down 1' '1200ms set port_down 0' '2s set port_down 1' \
 		'2.2s set port_down 0' '2300ms set rnr #1' '2.5s run echo "the script ran a command"' '3s clear' |
-		fault_tool script f0 >"$UNIV_LOGDIR/flaps-script" 2>&1 &
-	univ ib_write_bw -d f0 -x 1 -D 6 -u 14 127.0.0.1 >"$UNIV_LOGDIR/flaps-client" 2>&1
+		fault_tool script f0 >"$UNIV_LOGDIR/flaps-script" 2>&1
+	wait $client
 	status=$?
 	kill $watcher
 	wait

@@ -105,7 +105,8 @@ attach_paths() {
 	local options=,keep_alive_tmo=2,reconnect_delay=1,ctrl_loss_tmo=300
 	local second
 	UNIV_LINK=uroce setup_device n1 && second=$(address_of n1) && make_port 2 "$second" || return
-	attach_disk $options && address=$second attach_disk $options && path_state "$address" live && path_state "$second" live
+	attach_disk $options && address=$second attach_disk $options && wait_until 60 path_state "$address" live &&
+		wait_until 60 path_state "$second" live
 }
 
 # write_files: until the file "stop" appears, copies a tree to the disk and compares it. The file "rounds" has a line for each

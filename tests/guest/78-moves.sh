@@ -96,9 +96,12 @@ with_others() {
 }
 
 # A user removes the device. The removal waits for calls that resolve an address, up to a second, and meanwhile the net
-# device moves: no device comes along.
+# device moves, once the removing process sleeps in the kernel or has ended: no device comes along.
 deleted_before() {
-	UNIV_TEST_DEVICE=m1 program unplug_late "{ rdma link del m1 & }; sleep 0.3; ip link set m1-net netns blue" contexts &&
+	# shellcheck disable=SC2016 # for the shell of the program
+	local waits='until grep -qs "^State:.D" /proc/$!/status && grep -qs ib_unregister_device /proc/$!/stack ||
+		! grep -qs "^State:.[^Z]" /proc/$!/status || [ $((n += 1)) -gt 100 ]; do sleep 0.05; done'
+	UNIV_TEST_DEVICE=m1 program unplug_late "n=0; rdma link del m1 & $waits; ip link set m1-net netns blue" contexts &&
 		wait_until 30 has_none m1 && sleep 2 && has_none m1
 }
 

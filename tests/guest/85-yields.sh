@@ -34,12 +34,12 @@ x_link() {
 # rdma_rxe takes no packets of uroce's that stand for several: the kernel has to cut them. perftest's own timeout is short for
 # a processor that is emulated and may be stopped.
 beside_rxe() {
-	local tool server status
+	local tool server status limit=$((50 * ${UNIV_SLOW:-1}))
 	[ -e /sys/class/infiniband/x-far ] || x_link || return
 	for tool in ib_write_bw ib_read_bw ib_send_bw; do
-		univ timeout 50 ip netns exec w-far $tool -x 1 -F -u 20 -s 262144 -n 20 -d x-far >/dev/null &
+		univ timeout "$limit" ip netns exec w-far $tool -x 1 -F -u 20 -s 262144 -n 20 -d x-far >/dev/null &
 		server=$!
-		wait_until 20 far_listens && univ timeout 50 $tool -x 1 -F -u 20 -s 262144 -n 20 -d x-near 10.90.0.2
+		wait_until 20 far_listens && univ timeout "$limit" $tool -x 1 -F -u 20 -s 262144 -n 20 -d x-near 10.90.0.2
 		status=$?
 		wait $server && [ $status -eq 0 ] || { echo "$tool"; return 1; }
 	done

@@ -18,11 +18,14 @@ device_dies() {
 		programs+=($!)
 		wait_until 20 tcp_listens "${options##* }" || return
 		# shellcheck disable=SC2086 # words
-		univ ibv_rc_pingpong -d upci0 -n 100000000 $options 127.0.0.1 >"$UNIV_STATE/client.out" 2>&1 &
+		univ stdbuf -oL ibv_rc_pingpong -d upci0 -n 100000000 $options 127.0.0.1 >"$UNIV_STATE/client.out" 2>&1 &
 		programs+=($!)
+		# The client has the answer of the server.
+		wait_until 20 grep -q "remote address" "$UNIV_STATE/client.out" || return
 	done
-	univ ibv_asyncwatch -d upci0 >"$UNIV_STATE/events" 2>&1 &
+	univ stdbuf -oL ibv_asyncwatch -d upci0 >"$UNIV_STATE/events" 2>&1 &
 	programs+=($!)
+	wait_until 20 grep -q "async event FD" "$UNIV_STATE/events" || return
 	sleep 1
 	program bells gone "$UNIV_STATE/kill" || return
 	for waiting in "${programs[@]}"; do

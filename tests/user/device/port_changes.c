@@ -71,19 +71,49 @@ static void netdev_name(struct test_dev *dev, char *name)
 	NEED(if_indextoname(gid.ndev_ifindex, name), "if_indextoname: %s", err_name(errno));
 }
 
+/* Wait until the port is active and has its GID again; the kernel's workers may be late. */
+static void port_comes_back(void)
+{
+	uint64_t end = deadline_ms(WC_TIMEOUT);
+	struct test_dev dev;
+
+	/* This waits for the GID. */
+	dev_open(&dev);
+	while (dev.port.state != IBV_PORT_ACTIVE && now_ns() < end) {
+		sleep_ms(10);
+		NEED_OK(ibv_query_port(dev.ctx, PORT, &dev.port));
+	}
+	CHECK(dev.port.state == IBV_PORT_ACTIVE, "port state %d", dev.port.state);
+	dev_close(&dev);
+}
+
 /* Send one message over a new pair. */
 static void new_pair_works(void)
 {
 	struct traffic t = { 0 };
 
+	port_comes_back();
 	pair_open(&t.p, NULL);
 	CHECK(traffic_round(&t), "a new pair does not work: post %s, status %d", err_name(t.posting),
 	      t.status);
 	pair_close(&t.p);
 }
 
-/* Run @change under traffic, and @back after a moment. */
-static void changed(const char *change, const char *back)
+/*
+ * Wait until the kernel has removed the GID of an address that is gone. Otherwise it might do so
+ * when the address is back already, below a new pair.
+ */
+static void gid_goes(struct test_dev *dev)
+{
+	uint64_t end = deadline_ms(WC_TIMEOUT);
+	union ibv_gid gid;
+
+	while (gid_look(dev->ctx, dev->port.gid_tbl_len, &gid) >= 0 && now_ns() < end)
+		sleep_ms(10);
+}
+
+/* Run @change under traffic, and @back after a moment. The port loses its GID if @no_gid. */
+static void changed(const char *change, const char *back, bool no_gid)
 {
 	struct pair_want want = { .retry_cnt = 7, .timeout = 14 };
 	struct traffic *t = calloc(1, sizeof(*t));
@@ -98,6 +128,8 @@ static void changed(const char *change, const char *back)
 		sleep_ms(1);
 	CHECK(t->rounds >= 20, "no traffic to begin with: status %d", t->status);
 	run(change, name);
+	if (no_gid)
+		gid_goes(&t->p.dev);
 	sleep_ms(300);
 	run(back, name);
 	sleep_ms(300);
@@ -116,25 +148,27 @@ static void changed(const char *change, const char *back)
 static void address(void)
 {
 	changed(LIST " && ip -4 addr flush dev $DEV",
-		"ip addr add $(awk '$1 == \"inet\" { print $2 }' /run/port_changes) dev $DEV && sleep 1");
+		"ip addr add $(awk '$1 == \"inet\" { print $2 }' /run/port_changes) dev $DEV && sleep 1",
+		true);
 }
 
 static void every_address(void)
 {
 	changed(LIST " && " FLUSH,
-		"while read -r family a; do ip addr add $a dev $DEV || exit; done </run/port_changes; sleep 1");
+		"while read -r family a; do ip addr add $a dev $DEV || exit; done </run/port_changes; sleep 1",
+		true);
 }
 
 static void mtu(void)
 {
-	changed("ip link set $DEV mtu 600", "ip link set $DEV mtu 4200");
+	changed("ip link set $DEV mtu 600", "ip link set $DEV mtu 4200", false);
 }
 
 static void link_flaps(void)
 {
 	changed("for i in 1 2 3; do ip link set $DEV down && ip link set $DEV up || exit; done;"
 		" ip link set $DEV down",
-		"ip link set $DEV up && sleep 1");
+		"ip link set $DEV up && sleep 1", false);
 }
 
 static const struct test_case cases[] = {

@@ -6,8 +6,6 @@
  */
 #include "xrc.h"
 
-#define STEP_MS 8000
-
 static struct {
 	struct pair p;		/* Has traffic. */
 	struct pair idle;	/* Has no completions, so reads of its channel block. */
@@ -98,7 +96,7 @@ static int both_complete(struct ibv_cq *a, struct ibv_cq *b)
 	struct ibv_wc wc;
 
 	for (int i = 0; i < 2; i++) {
-		uint64_t end = deadline_ms(2 * STEP_MS * test_slowness());
+		uint64_t end = deadline_ms(2 * WC_TIMEOUT);
 		int n;
 
 		do {
@@ -173,7 +171,7 @@ static void open_raw(void)
 
 static bool all_back(void)
 {
-	uint64_t end = deadline_ms(STEP_MS * test_slowness());
+	uint64_t end = deadline_ms(WC_TIMEOUT);
 
 	while (__atomic_load_n(&u.sleepers, __ATOMIC_ACQUIRE) && now_ns() < end)
 		sleep_ms(5);

@@ -95,10 +95,13 @@ static int xrc_to_rtr(const struct test_dev *dev, struct ibv_qp *qp, uint32_t pe
 			     IBV_QP_MIN_RNR_TIMER);
 }
 
+/* The exponent of the ACK timeout; a worker of the kernel that answers may be late. */
+static MAYBE_UNUSED uint8_t xrc_timeout = 15;
+
 static int xrc_to_rts(struct ibv_qp *qp, uint8_t rnr_retry)
 {
 	struct ibv_qp_attr a = {
-		.qp_state = IBV_QPS_RTS, .sq_psn = 100, .timeout = 12, .retry_cnt = 2,
+		.qp_state = IBV_QPS_RTS, .sq_psn = 100, .timeout = xrc_timeout, .retry_cnt = 7,
 		.rnr_retry = rnr_retry, .max_rd_atomic = 8,
 	};
 

@@ -456,11 +456,12 @@ static void nobody_reads(void)
 	pthread_t first, second;
 	struct ibv_wc wc;
 
-	pair_open(&stuck, NULL);
+	pair_open(&stuck, &(struct pair_want) { .use_channel = 1 });
 	sge = pair_sge(&stuck, 0, 0, 8);
 	sge.lkey += 77777;
+	NEED_OK(ibv_req_notify_cq(stuck.cq[0], 0));
 	CHECK_ERR(post_one(&stuck, 0, &wr), 0);
-	sleep_ms(500);
+	wait_event(&stuck);
 	stderr_stop();
 	pthread_create(&first, NULL, poll_stuck, NULL);
 	sleep_ms(300);

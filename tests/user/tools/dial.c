@@ -15,7 +15,7 @@
 #define SERVICE	7500
 #define LABEL	0x12345
 #define MOST	64
-#define WAIT_MS	5000
+#define WAIT_MS	WC_TIMEOUT
 #define UID	1	/* The kernel reports no events of an id without a name. */
 
 /* enum rdma_cm_event_type of the kernel; its headers for programs lack it. */

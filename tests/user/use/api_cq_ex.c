@@ -153,7 +153,7 @@ static void extended_arms(void)
 /* A connected pair whose side @i has a completion queue with times. */
 static struct ibv_cq_ex *timed_side(struct pair *p, int i)
 {
-	struct ibv_cq_init_attr_ex init = { .cqe = CHAIN, .wc_flags = TIMES };
+	struct ibv_cq_init_attr_ex init = { .cqe = CHAIN, .wc_flags = TIMES, .channel = p->ch };
 	struct ibv_cq_ex *cq = ibv_create_cq_ex(p->dev.ctx, &init);
 
 	NEED_PTR(cq, "create_cq_ex with times");
@@ -207,9 +207,22 @@ static void check_between(const struct moment *from, const struct moment *at, co
 	      " to %" PRIu64, at->wall, from->wall, to->wall);
 }
 
+/* Wait for the event of each side's queue, without polling the queues. */
+static void both_events(struct pair *p)
+{
+	struct ibv_cq *got;
+	void *context;
+
+	for (int i = 0; i < 2; i++) {
+		NEED(!ibv_get_cq_event(p->ch, &got, &context), "%s", err_name(errno));
+		ibv_ack_cq_events(got, 1);
+	}
+}
+
 /*
  * A request ends between the reading of the clock before it is posted and one that follows its
- * end, however late it is polled. A message has arrived before its sender is told.
+ * end, however late it is polled. A message has arrived before its sender is told. The events
+ * show that both completions are there before the second reading.
  */
 static void times_of_requests(void)
 {
@@ -219,14 +232,16 @@ static void times_of_requests(void)
 
 	if (!why_known())
 		return;
-	pair_open(&p, &(struct pair_want) { .stay_reset = 1 });
+	pair_open(&p, &(struct pair_want) { .stay_reset = 1, .use_channel = 1 });
 	for (int i = 0; i < 2; i++)
 		cq[i] = timed_side(&p, i);
 	pair_make_ready(&p);
 	for (int k = 0; k < 8; k++) {
+		for (int i = 0; i < 2; i++)
+			CHECK_ERR(ibv_req_notify_cq(p.cq[i], 0), 0);
 		before = now_of(p.dev.ctx);
 		ex_send(&p, k);
-		sleep_ms(20);
+		both_events(&p);
 		after = now_of(p.dev.ctx);
 		sleep_ms(20);
 		for (int i = 0; i < 2; i++) {
