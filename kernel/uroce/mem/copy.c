@@ -193,7 +193,7 @@ void uroce_vec_read(const struct uroce_vec *vec, u32 off, void *to, u32 len)
  * Programs wait for the last bytes of a message and then read the others, and
  * NCCL does so with an entry of 32 bytes. memcpy() of x86 may write the last
  * bytes first. memmove() writes in ascending order unless source and
- * destination overlap, but long pieces cost half as much with memcpy().
+ * destination overlap, but takes more instructions for long pieces.
  */
 static void write_ascending(void *to, const void *from, u32 len)
 {
