@@ -200,6 +200,10 @@ static void event_forgotten(struct kunit *test)
 	univ_event_forget(&e->queue, &e->a);
 	expect_one(test, UNIV_EVENT_COMPLETION, 0xc);
 	expect_none(test);
+	/* Its device may raise more events, which nobody reads. */
+	univ_event_complete(&e->queue, &e->a);
+	univ_event_raise(&e->queue, &e->a, IB_EVENT_CQ_ERR);
+	expect_none(test);
 	/* Forgetting a source a second time, or with nothing queued, does no harm. */
 	univ_event_forget(&e->queue, &e->a);
 	univ_event_forget(&e->queue, &e->b);

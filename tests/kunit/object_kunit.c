@@ -291,6 +291,9 @@ static void object_kept_at_the_end(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&qp->events.link));
 	KUNIT_EXPECT_TRUE(test, list_empty(&srq->events.link));
 	KUNIT_EXPECT_TRUE(test, list_empty(&cq->async_events.link));
+	/* The device still has the queue pair, and may raise an event. */
+	univ_event_raise(&f->ctx->events, &qp->events, IB_EVENT_QP_FATAL);
+	KUNIT_EXPECT_TRUE(test, list_empty(&qp->events.link));
 
 	mock_reset(f->mock);
 	fixture_kill_again(f);

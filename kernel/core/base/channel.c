@@ -181,13 +181,21 @@ bool univ_channel_redirect(struct univ_channel *channel,
 	return free;
 }
 
-/* As univ_event_forget(), of asynchronous events. May sleep. */
+/* As univ_event_forget(), of asynchronous events. */
 void univ_channel_forget(struct univ_context *ctx,
 			 struct univ_event_source *source)
 {
+	univ_event_forget(source->other ?: &ctx->events, source);
+}
+
+/*
+ * Undoes univ_channel_redirect(). The device's object is gone, so no event is
+ * about to be raised. May sleep.
+ */
+void univ_channel_leave(struct univ_event_source *source)
+{
 	struct univ_event_queue *other = source->other;
 
-	univ_event_forget(other ?: &ctx->events, source);
 	source->other = NULL;
 	if (other)
 		univ_channel_put(container_of(other, struct univ_channel,

@@ -31,6 +31,7 @@ bool univ_channel_redirect(struct univ_channel *channel,
 			   struct univ_event_source *source);
 void univ_channel_forget(struct univ_context *ctx,
 			 struct univ_event_source *source);
+void univ_channel_leave(struct univ_event_source *source);
 int univ_channel_listen(struct univ_channel *channel, struct univ_hdr *hdr);
 void univ_channel_raise(struct univ_context *ctx, u32 port, u32 type);
 

@@ -70,7 +70,7 @@ static void event_ready(struct univ_event_queue *queue,
 			struct univ_event_source *source)
 {
 	lockdep_assert_held(&queue->lock);
-	if (list_empty(&source->link))
+	if (list_empty(&source->link) && !source->forgotten)
 		list_add_tail(&source->link, &queue->ready);
 }
 
@@ -137,7 +137,11 @@ void univ_event_complete(struct univ_event_queue *queue,
 	event_wake(queue);
 }
 
-/* The source's object goes, and its unread events with it. */
+/*
+ * The source's object goes, and its unread events with it. Events that are
+ * raised later are not read: a device that has refused to destroy the object
+ * may raise some.
+ */
 void univ_event_forget(struct univ_event_queue *queue,
 		       struct univ_event_source *source)
 {
@@ -145,6 +149,7 @@ void univ_event_forget(struct univ_event_queue *queue,
 
 	spin_lock_irqsave(&queue->lock, flags);
 	list_del_init(&source->link);
+	source->forgotten = true;
 	source->num_pending = 0;
 	source->completions = 0;
 	spin_unlock_irqrestore(&queue->lock, flags);

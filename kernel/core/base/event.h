@@ -37,6 +37,7 @@ struct univ_event_queue {
  * @completions: completion events pending
  * @delivered: completion events that were read
  * @delivered_async: other events that were read
+ * @forgotten: the object goes, and no event is read any more
  * @other: the queue that takes the asynchronous events in place of the
  *	context's, see univ_channel_redirect(); or NULL
  * @port_num: part of each event
@@ -52,6 +53,7 @@ struct univ_event_source {
 	u32 completions;
 	u32 delivered;
 	u32 delivered_async;
+	bool forgotten;
 	struct univ_event_queue *other;
 	u32 port_num;
 	u64 cookie;

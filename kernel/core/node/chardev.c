@@ -114,7 +114,7 @@ static const struct object_teardown {
 	{ UNIV_OBJECT_COUNTERS, univ_counters_destroy },
 	{ UNIV_OBJECT_QP, univ_qp_destroy, univ_qp_keep },
 	{ UNIV_OBJECT_TABLE, univ_table_destroy },
-	{ UNIV_OBJECT_WQ, univ_wq_destroy },
+	{ UNIV_OBJECT_WQ, univ_wq_destroy, univ_wq_keep },
 	{ UNIV_OBJECT_CNTR, univ_cntr_destroy },
 	{ UNIV_OBJECT_SRQ, univ_srq_destroy, univ_srq_keep },
 	{ UNIV_OBJECT_CQ, univ_cq_destroy, univ_cq_keep },

@@ -18,12 +18,7 @@ struct univ_cq *univ_cq_get(struct univ_context *ctx, u32 handle,
 /* The device lost completions. */
 static void cq_lost(struct irq_work *work)
 {
-	struct univ_cq *cq = container_of(work, struct univ_cq, lost);
-	unsigned long flags;
-
-	spin_lock_irqsave(&cq->lock, flags);
-	univ_cq_overrun(cq);
-	spin_unlock_irqrestore(&cq->lock, flags);
+	univ_queue_overrun(container_of(work, struct univ_cq, lost));
 }
 
 /*
@@ -565,6 +560,7 @@ int univ_cq_destroy(struct univ_object *obj)
 	if (ret)
 		return ret;
 	cq_withdraw_events(cq);
+	univ_channel_leave(&cq->async_events);
 	/* Last: an event that is being read may look for completions. */
 	if (ctx->dev->queue->cq_detach)
 		ctx->dev->queue->cq_detach(cq);

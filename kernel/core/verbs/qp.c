@@ -281,6 +281,7 @@ int univ_qp_destroy(struct univ_object *obj)
 	if (ret)
 		return ret;
 	qp_withdraw_events(qp);
+	univ_channel_leave(&qp->events);
 	univ_region_destroy(obj->ctx, qp->region);
 	univ_cntrs_detach(qp);
 	univ_qp_depend(qp, univ_object_undepend);

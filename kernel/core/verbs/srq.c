@@ -479,6 +479,7 @@ int univ_srq_destroy(struct univ_object *obj)
 	if (queue->srq_detach)
 		queue->srq_detach(srq);
 	srq_withdraw_events(srq);
+	univ_channel_leave(&srq->events);
 	univ_region_destroy(obj->ctx, srq->region);
 	srq_depend(srq, univ_object_undepend);
 	return 0;

@@ -159,6 +159,7 @@ struct univ_wq *univ_wq_get(struct univ_context *ctx, u32 handle,
 			    struct univ_hdr *hdr);
 void univ_wq_flush(struct univ_object *obj);
 int univ_wq_destroy(struct univ_object *obj);
+void univ_wq_keep(struct univ_object *obj);
 struct univ_table *univ_table_get(struct univ_context *ctx, u32 handle,
 				  struct univ_hdr *hdr);
 int univ_table_destroy(struct univ_object *obj);

@@ -271,6 +271,18 @@ void univ_wq_flush(struct univ_object *obj)
 		wq_modify_ib(wq, &attr, IB_WQ_STATE);
 }
 
+static void wq_withdraw_events(struct univ_wq *wq)
+{
+	univ_channel_forget(wq->obj.ctx, &wq->events);
+	wq->obj.async_events = wq->events.delivered_async;
+}
+
+/* As univ_cq_keep(). The core takes no request out of this ring. */
+void univ_wq_keep(struct univ_object *obj)
+{
+	wq_withdraw_events(container_of(obj, struct univ_wq, obj));
+}
+
 int univ_wq_destroy(struct univ_object *obj)
 {
 	struct univ_wq *wq = container_of(obj, struct univ_wq, obj);
@@ -278,8 +290,8 @@ int univ_wq_destroy(struct univ_object *obj)
 
 	if (ret)
 		return ret;
-	univ_channel_forget(obj->ctx, &wq->events);
-	obj->async_events = wq->events.delivered_async;
+	wq_withdraw_events(wq);
+	univ_channel_leave(&wq->events);
 	univ_region_destroy(obj->ctx, wq->region);
 	univ_object_undepend(&wq->pd->obj);
 	univ_object_undepend(&wq->cq->obj);

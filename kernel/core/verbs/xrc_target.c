@@ -242,6 +242,7 @@ int univ_target_destroy(struct univ_qp *qp)
 	if (ret)
 		return ret;
 	univ_channel_forget(ctx, &qp->events);
+	univ_channel_leave(&qp->events);
 	qp->obj.async_events = qp->events.delivered_async;
 	univ_object_undepend(&qp->xrcd->obj);
 	return 0;
