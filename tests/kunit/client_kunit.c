@@ -106,6 +106,34 @@ static void client_events_of_others(struct kunit *test)
 	expect_nothing(test);
 }
 
+static void look_for_event(struct mock *mock)
+{
+	struct fixture *f = mock->ending_data;
+
+	mock->ending_data = list_empty(&f->ctx->events.ready) ? NULL : f;
+}
+
+/*
+ * Queues that are flushed raise events, so a removal is told when no queue is left. Its event is
+ * the last one, and a reader waits for more.
+ */
+static void client_removal_is_told_last(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct univ_cq *cq = fixture_cq(f, 8);
+	struct univ_qp *qp = NULL;
+
+	if (cq)
+		qp = fixture_qp(f, IB_QPT_RC, fixture_pd(f), cq, NULL, 8);
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	f->mock->ending = look_for_event;
+	f->mock->ending_data = f;
+	fixture_kill(f);
+	KUNIT_EXPECT_NULL(test, f->mock->ending_data);
+	expect_event(test, IB_EVENT_DEVICE_FATAL, 0);
+	expect_nothing(test);
+}
+
 /*
  * A process may be in open() when the device is removed. Between the look-up of the
  * node and the check that the device is alive, dev->ib must not be used.
@@ -148,6 +176,7 @@ static struct kunit_case client_cases[] = {
 	KUNIT_CASE(client_events_of_no_port),
 	KUNIT_CASE(client_event_of_device),
 	KUNIT_CASE(client_events_of_others),
+	KUNIT_CASE(client_removal_is_told_last),
 	KUNIT_CASE(client_refuses_driver),
 	{}
 };

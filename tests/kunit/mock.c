@@ -372,6 +372,8 @@ static int mock_destroy_qp(struct ib_qp *qp, struct ib_udata *udata)
 	struct mock *mock = to_mock(qp->device);
 	size_t i;
 
+	if (mock->ending)
+		mock->ending(mock);
 	for (i = 0; mock->drops && i < ARRAY_SIZE(mock->cqs); i++)
 		if (mock->cqs[i])
 			cq_drop(mock->cqs[i], qp);

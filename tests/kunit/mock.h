@@ -96,6 +96,9 @@ struct mock {
 	/* Called when a queue pair is created. */
 	void (*made_qp)(struct mock *mock, struct ib_qp *qp);
 	void *made_data;
+	/* Called when a queue pair is to be destroyed. */
+	void (*ending)(struct mock *mock);
+	void *ending_data;
 	/* Called when requests are posted, before the device takes them. */
 	void (*posting)(struct mock *mock);
 	void *posting_data;

@@ -229,13 +229,24 @@ static void context_flush(struct univ_context *ctx)
 }
 
 /*
+ * A program may free its own state at this event. So it is the last one: queues
+ * that are flushed raise events, and an object takes its unread events along.
+ */
+static void context_tell_removal(struct univ_context *ctx)
+{
+	mutex_lock(&ctx->dev->events_lock);
+	univ_channel_raise(ctx, 0, IB_EVENT_DEVICE_FATAL);
+	mutex_unlock(&ctx->dev->events_lock);
+}
+
+/*
  * Ends a context on close, or when its device goes (@unplugged). Waits for the
  * calls under way; one that pins memory may wait for a file system. Later calls
  * get ENODEV. Close and removal may race: the first one does the work, and the
  * other waits for the lock, so that after either no object is left but those
- * that the driver refused to destroy. Readers of asynchronous events are not
- * woken, as with the stock stack: the last event is IBV_EVENT_DEVICE_FATAL, and
- * a thread that a close woke would use memory that the library has freed.
+ * that the driver refused to destroy. Only IBV_EVENT_DEVICE_FATAL wakes readers
+ * of asynchronous events, as with the stock stack: a thread that a close woke
+ * would use memory that the library has freed.
  */
 void univ_context_kill(struct univ_context *ctx, bool unplugged)
 {
@@ -245,9 +256,6 @@ void univ_context_kill(struct univ_context *ctx, bool unplugged)
 	context_stop_kicks(ctx);
 	univ_poller_stop(ctx);
 	if (unplugged) {
-		mutex_lock(&ctx->dev->events_lock);
-		univ_channel_raise(ctx, 0, IB_EVENT_DEVICE_FATAL);
-		mutex_unlock(&ctx->dev->events_lock);
 		context_flush(ctx);
 		univ_doorbell_kill(ctx);
 		univ_bell_revoke(ctx);
@@ -255,6 +263,8 @@ void univ_context_kill(struct univ_context *ctx, bool unplugged)
 	/* Queues that stay are bound to the bell page. */
 	if (context_destroy_objects(ctx, unplugged))
 		univ_bell_close(ctx);
+	if (unplugged)
+		context_tell_removal(ctx);
 	univ_arena_end(ctx);
 	context_uncharge(ctx);
 	ctx->dead = true;
