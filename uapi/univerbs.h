@@ -18,8 +18,9 @@
  *    its former size; other changes stand.
  *  - After the device is removed, every well-formed ioctl fails with ENODEV.
  *    mmap() does too, and so does read() of a completion channel as soon as the
- *    queued events have been read. The removal raises
- *    %IB_EVENT_DEVICE_FATAL, and the node has no event after it.
+ *    queued events have been read. The node, and a channel that gets the events
+ *    of the device, wait for more: the removal raises %IB_EVENT_DEVICE_FATAL,
+ *    and no event is raised after it.
  *
  * read() of the node returns one or more whole structs univ_event, and so does
  * read() of a completion channel. Both files support poll() and O_NONBLOCK.

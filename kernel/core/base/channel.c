@@ -144,6 +144,9 @@ none:
 
 /*
  * The context's queues are gone. Wakes all threads that wait for their events.
+ * Threads that wait for events of the device are not woken, as readers of the
+ * node are not, see univ_context_kill(). Context: no call of the process runs,
+ * so no channel becomes a listener meanwhile.
  */
 void univ_channel_kill_all(struct univ_context *ctx)
 {
@@ -151,7 +154,8 @@ void univ_channel_kill_all(struct univ_context *ctx)
 
 	mutex_lock(&ctx->channels_lock);
 	list_for_each_entry(channel, &ctx->channels, link) {
-		univ_event_queue_kill(&channel->events);
+		if (!channel->unaffiliated)
+			univ_event_queue_kill(&channel->events);
 		cond_resched();
 	}
 	mutex_unlock(&ctx->channels_lock);

@@ -30,6 +30,7 @@ static struct {
 	struct ibv_cq *wq_cq;
 	struct ibv_wq *wq;	/* Has a request; NULL if not offered. */
 	struct ibv_rwq_ind_table *table;
+	struct ibv_context *imported;
 	int sleepers;		/* Number of threads that have not returned yet. */
 } u;
 
@@ -176,6 +177,26 @@ static bool all_back(void)
 	while (__atomic_load_n(&u.sleepers, __ATOMIC_ACQUIRE) && now_ns() < end)
 		sleep_ms(5);
 	return !u.sleepers;
+}
+
+/* An importer reads the removal, too, and its descriptor is silent after it. */
+static void check_imported(void)
+{
+	struct pollfd pfd = { .fd = u.imported->async_fd, .events = POLLIN };
+	struct ibv_async_event event = { .event_type = IBV_EVENT_PORT_ACTIVE };
+	int ret;
+
+	fcntl(pfd.fd, F_SETFL, O_NONBLOCK);
+	do {
+		ret = ibv_get_async_event(u.imported, &event);
+		if (!ret)
+			ibv_ack_async_event(&event);
+	} while (!ret && event.event_type != IBV_EVENT_DEVICE_FATAL);
+	CHECK(!ret, "the importer reads no IBV_EVENT_DEVICE_FATAL: %s", err_name(errno));
+	while (!ibv_get_async_event(u.imported, &event))
+		ibv_ack_async_event(&event);
+	CHECK(errno == EAGAIN, "get_async_event after the last event: %s", err_name(errno));
+	CHECK(!poll(&pfd, 1, 0), "poll of the importer after the last event: %#x", pfd.revents);
 }
 
 static const char *how_it_ended(int end)
@@ -432,6 +453,8 @@ int main(int argc, char **argv)
 	open_counted(&u.p, &want);
 	open_wq(&u.p);
 	pair_open(&u.idle, &srq);
+	u.imported = ibv_import_device(dup(u.idle.dev.ctx->cmd_fd));
+	NEED(u.imported, "import_device: %s; %s", err_name(errno), why_text());
 	open_raw();
 	u.has_xrc = is_offered();
 	if (u.has_xrc) {
@@ -458,6 +481,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < threads; i++)
 		pthread_join(t[i], NULL);
 	check_sleepers();
+	check_imported();
 	test_now = "verbs";
 	check_verbs();
 	if (u.cntr)
@@ -473,6 +497,7 @@ int main(int argc, char **argv)
 	test_now = "close";
 	if (u.wq)
 		close_wq();
+	AWAY(ibv_close_device(u.imported));
 	close_pair(&u.p, u.cntr);
 	close_pair(&u.idle, NULL);
 	if (u.has_xrc)

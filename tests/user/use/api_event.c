@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* adv30. Asynchronous events, and signals while a thread waits for an event. */
 #include "testlib.h"
+#include "events.h"
 #include "memlock.h"
 #include "threads.h"
-
-static bool event_waits(struct ibv_context *ctx, int ms)
-{
-	struct pollfd pfd = { .fd = ctx->async_fd, .events = POLLIN };
-
-	return poll(&pfd, 1, ms) == 1 && pfd.revents & POLLIN;
-}
 
 static void nothing_happened(void)
 {
@@ -18,7 +12,7 @@ static void nothing_happened(void)
 	int ret;
 
 	dev_open(&dev);
-	CHECK(!event_waits(dev.ctx, 50), "an event on a fresh context");
+	CHECK(no_event_within(dev.ctx, 50), "an event on a fresh context");
 	fcntl(dev.ctx->async_fd, F_SETFL, fcntl(dev.ctx->async_fd, F_GETFL) | O_NONBLOCK);
 	errno = 0;
 	ret = ibv_get_async_event(dev.ctx, &event);
@@ -30,7 +24,6 @@ static void nothing_happened(void)
 static void established(void)
 {
 	struct pair_want want = { .stay_reset = 1 };
-	struct ibv_async_event event;
 	struct ibv_wc wc;
 	struct pair p;
 
@@ -42,30 +35,18 @@ static void established(void)
 	CHECK_ERR(post_send_at(&p, 0, 2, 0, 8, IBV_SEND_SIGNALED), 0);
 	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
 	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
-	if (event_waits(p.dev.ctx, on_uroce() ? WC_TIMEOUT : 200)) {
-		NEED_OK(ibv_get_async_event(p.dev.ctx, &event));
-		CHECK(event.event_type == IBV_EVENT_COMM_EST && event.element.qp == p.qp[1],
-		      "event %d", event.event_type);
-		ibv_ack_async_event(&event);
-	} else {
-		CHECK(!on_uroce(), "no event of the first message");
-	}
+	if (on_uroce())
+		want_async(p.dev.ctx, IBV_EVENT_COMM_EST, p.qp[1]);
+	else
+		CHECK(no_event_within(p.dev.ctx, 200), "rxe raises an event");
 	pair_close(&p);
 }
 
 /* A queue pair with an SRQ reports when its last request has completed; rxe does not. */
 static void want_last_request(struct pair *p, struct ibv_qp *qp)
 {
-	struct ibv_async_event event;
-
-	if (!event_waits(p->dev.ctx, on_uroce() ? WC_TIMEOUT : 200)) {
-		CHECK(!on_uroce(), "no event of the last request");
-		return;
-	}
-	NEED_OK(ibv_get_async_event(p->dev.ctx, &event));
-	CHECK(event.event_type == IBV_EVENT_QP_LAST_WQE_REACHED && event.element.qp == qp,
-	      "event %d (%s)", event.event_type, ibv_event_type_str(event.event_type));
-	ibv_ack_async_event(&event);
+	if (on_uroce())
+		want_async(p->dev.ctx, IBV_EVENT_QP_LAST_WQE_REACHED, qp);
 }
 
 static void last_request(void)
@@ -175,34 +156,53 @@ static void signals_interrupt(void)
  * A program closes a context with all that it holds, while its thread still waits for an
  * asynchronous event. The objects end all the same, and the thread waits on.
  */
-static void closed_beside_a_reader(void)
+static void close_beside_a_reader(struct ibv_context *ctx)
 {
 	long before = locked_kb();
-	struct test_dev dev;
 	struct ibv_pd *pd;
 	pthread_t thread;
 	struct blocked b;
 	pid_t tid;
 	void *buf;
 
-	dev_open(&dev);
 	buf = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	NEED(buf != MAP_FAILED, "mmap");
-	pd = ibv_alloc_pd(dev.ctx);
+	pd = ibv_alloc_pd(ctx);
 	NEED(pd && ibv_reg_mr(pd, buf, 1 << 20, 0), "reg_mr: %s", err_name(errno));
 	CHECK(locked_kb() >= before + 1024, "%ld kB are pinned", locked_kb() - before);
-	b = (struct blocked){ .ctx = dev.ctx };
+	b = (struct blocked){ .ctx = ctx };
 	NEED(!pthread_create(&thread, NULL, block_async, &b), "pthread_create");
 	while (!(tid = __atomic_load_n(&b.tid, __ATOMIC_ACQUIRE)) ||
 	       !thread_sleeps_in(getpid(), tid, SYS_read))
 		sleep_ms(10);
-	CHECK_ERR(ibv_close_device(dev.ctx), 0);
+	CHECK_ERR(ibv_close_device(ctx), 0);
 	CHECK(locked_kb() < before + 1024, "%ld kB stay pinned", locked_kb() - before);
 	/* A thread that was woken might use the context again, which is freed. */
 	sleep_ms(50);
 	CHECK(thread_sleeps_in(getpid(), tid, SYS_read), "the close has woken the reader");
 	interrupt(thread, &b, "get_async_event");
 	munmap(buf, 1 << 20);
+}
+
+static void closed_beside_a_reader(void)
+{
+	struct test_dev dev;
+
+	dev_open(&dev);
+	close_beside_a_reader(dev.ctx);
+}
+
+/* The context that is imported is the last user of the device's file. */
+static void imported_closed_beside_a_reader(void)
+{
+	struct ibv_context *imported;
+	struct test_dev dev;
+
+	dev_open(&dev);
+	imported = ibv_import_device(dup(dev.ctx->cmd_fd));
+	NEED(imported, "import_device: %s; %s", err_name(errno), why_text());
+	dev_close(&dev);
+	close_beside_a_reader(imported);
 }
 
 /* Both descriptors can report an event by SIGIO. */
@@ -327,6 +327,7 @@ static const struct test_case cases[] = {
 	{ "last_request_of_failure", last_request_of_failure },
 	{ "signals_interrupt", signals_interrupt },
 	{ "closed_beside_a_reader", closed_beside_a_reader },
+	{ "imported_closed_beside_a_reader", imported_closed_beside_a_reader },
 	{ "sigio", sigio },
 	{ "destroy_waits_for_ack", destroy_waits_for_ack },
 	{ "destroy_drops_unread", destroy_drops_unread },
