@@ -2,6 +2,7 @@
 /* adv26. The link goes down and up again under an open context: port events arrive in order. */
 #include <net/if.h>
 #include <sys/socket.h>
+#include "events.h"
 #include "testlib.h"
 
 static void link_set(const char *name, bool up)
@@ -19,23 +20,6 @@ static void link_set(const char *name, bool up)
 	close(fd);
 }
 
-static bool event_of(struct ibv_context *ctx, enum ibv_event_type type)
-{
-	struct pollfd pfd = { .fd = ctx->async_fd, .events = POLLIN };
-	struct ibv_async_event event;
-
-	/* GID and LID changes may be reported in between. */
-	while (poll(&pfd, 1, WC_TIMEOUT) == 1) {
-		NEED_OK(ibv_get_async_event(ctx, &event));
-		ibv_ack_async_event(&event);
-		if (event.event_type == type) {
-			CHECK(event.element.port_num == PORT, "port %d", event.element.port_num);
-			return true;
-		}
-	}
-	return false;
-}
-
 static void down_and_up(void)
 {
 	char name[IF_NAMESIZE];
@@ -48,13 +32,13 @@ static void down_and_up(void)
 	NEED_OK(ibv_query_gid_ex(a.ctx, PORT, a.gid_index, &gid, 0));
 	NEED(if_indextoname(gid.ndev_ifindex, name), "if_indextoname: %s", err_name(errno));
 	link_set(name, false);
-	CHECK(event_of(a.ctx, IBV_EVENT_PORT_ERR), "no IBV_EVENT_PORT_ERR");
-	CHECK(event_of(b.ctx, IBV_EVENT_PORT_ERR), "no IBV_EVENT_PORT_ERR for the second context");
+	want_async(a.ctx, IBV_EVENT_PORT_ERR, NULL);
+	want_async(b.ctx, IBV_EVENT_PORT_ERR, NULL);
 	NEED_OK(ibv_query_port(a.ctx, PORT, &port));
 	CHECK(port.state != IBV_PORT_ACTIVE, "the port is still active");
 	link_set(name, true);
-	CHECK(event_of(a.ctx, IBV_EVENT_PORT_ACTIVE), "no IBV_EVENT_PORT_ACTIVE");
-	CHECK(event_of(b.ctx, IBV_EVENT_PORT_ACTIVE), "none for the second context");
+	want_async(a.ctx, IBV_EVENT_PORT_ACTIVE, NULL);
+	want_async(b.ctx, IBV_EVENT_PORT_ACTIVE, NULL);
 	NEED_OK(ibv_query_port(a.ctx, PORT, &port));
 	CHECK(port.state == IBV_PORT_ACTIVE, "port state %d", port.state);
 	dev_close(&b);

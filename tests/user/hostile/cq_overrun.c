@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /* adv17. A completion queue that overruns, and one that is resized under traffic. */
+#include "events.h"
 #include "testlib.h"
 #include <univerbs.h>
-
-static bool async_event(struct ibv_context *ctx, struct ibv_async_event *event, int ms)
-{
-	struct pollfd pfd = { .fd = ctx->async_fd, .events = POLLIN };
-
-	return poll(&pfd, 1, ms) == 1 && !ibv_get_async_event(ctx, event);
-}
 
 /* An event and polling both report the overrun; polling first returns the completions before it. */
 static void overrun(void)
 {
 	struct pair_want want = { .cqe = 8, .send_wr = 512 };
-	struct ibv_async_event event;
 	struct ibv_wc wc;
 	struct pair p;
 	int size, got = 0, n = 0;
@@ -24,11 +17,7 @@ static void overrun(void)
 	size = p.cq[0]->cqe;
 	for (int k = 0; k < size + 40; k++)
 		CHECK_ERR(post_rdma(&p, 0, k, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
-	if (CHECK(async_event(p.dev.ctx, &event, WC_TIMEOUT), "no event of the overrun")) {
-		CHECK(event.event_type == IBV_EVENT_CQ_ERR && event.element.cq == p.cq[0],
-		      "event %d (%s)", event.event_type, ibv_event_type_str(event.event_type));
-		ibv_ack_async_event(&event);
-	}
+	want_async(p.dev.ctx, IBV_EVENT_CQ_ERR, p.cq[0]);
 	end = deadline_ms(WC_TIMEOUT);
 	while (now_ns() < end) {
 		n = ibv_poll_cq(p.cq[0], 1, &wc);
@@ -50,7 +39,6 @@ static void overrun(void)
 static void exactly_full(void)
 {
 	struct pair_want want = { .cqe = 8, .send_wr = 512 };
-	struct ibv_async_event event;
 	struct ibv_wc wc;
 	struct pair p;
 	int size;
@@ -60,7 +48,7 @@ static void exactly_full(void)
 	for (int round = 0; round < 3; round++) {
 		for (int k = 0; k < size; k++)
 			CHECK_ERR(post_rdma(&p, 0, k, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
-		CHECK(!async_event(p.dev.ctx, &event, 200), "an event without overrun");
+		CHECK(no_event_within(p.dev.ctx, 200), "an event without overrun");
 		for (int k = 0; k < size; k++) {
 			if (!WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS))
 				goto out;
@@ -76,10 +64,9 @@ static bool nothing_happened(struct pair *p)
 {
 	struct ibv_qp_attr attr;
 	struct ibv_qp_init_attr init;
-	struct ibv_async_event event;
 
 	NEED_OK(ibv_query_qp(p->qp[0], &attr, IBV_QP_STATE, &init));
-	return attr.qp_state == IBV_QPS_RTS && !async_event(p->dev.ctx, &event, 0);
+	return attr.qp_state == IBV_QPS_RTS && no_event_within(p->dev.ctx, 0);
 }
 
 /* Write to memory of the peer until it has the value; each write has a completion. */

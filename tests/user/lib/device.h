@@ -283,4 +283,15 @@ static MAYBE_UNUSED uint64_t hw_counter(const char *dev, const char *name)
 	return value;
 }
 
+/* The device @dev has had no receive request for @count frames or messages. */
+static MAYBE_UNUSED void want_lost(const char *dev, uint64_t count)
+{
+	uint64_t end = deadline_ms(10000 * test_slowness()), got;
+
+	do
+		got = hw_counter(dev, "out_of_buffer");
+	while (got < count && now_ns() < end);
+	CHECK(got == count, "%" PRIu64 " are counted as lost, not %" PRIu64, got, count);
+}
+
 #endif

@@ -4,6 +4,7 @@
  * message that fails moves the queue pair to SQE, and the process moves it back to RTS. In
  * SQD the send queue completes the requests that it has begun and begins no others.
  */
+#include "events.h"
 #include "testlib.h"
 
 static struct pair p;
@@ -175,23 +176,9 @@ static int to_sqd(void)
 	return ibv_modify_qp(p.qp[0], &a, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY);
 }
 
-static bool event_waits(int ms)
-{
-	struct pollfd fd = { .fd = p.dev.ctx->async_fd, .events = POLLIN };
-
-	return poll(&fd, 1, ms) == 1;
-}
-
 static void want_drained(void)
 {
-	struct ibv_async_event event;
-
-	if (!CHECK(event_waits(WC_TIMEOUT), "no event"))
-		return;
-	NEED_OK(ibv_get_async_event(p.dev.ctx, &event));
-	CHECK(event.event_type == IBV_EVENT_SQ_DRAINED && event.element.qp == p.qp[0], "event %s",
-	      ibv_event_type_str(event.event_type));
-	ibv_ack_async_event(&event);
+	want_async(p.dev.ctx, IBV_EVENT_SQ_DRAINED, p.qp[0]);
 }
 
 static bool draining(void)
@@ -214,7 +201,7 @@ static void sqd(void)
 	sleep_ms(20);
 	CHECK_ERR(to_sqd(), 0);
 	CHECK(draining(), "there is a request under way");
-	CHECK(!event_waits(200), "an event before it is drained");
+	CHECK(no_event_within(p.dev.ctx, 200), "an event before it is drained");
 	for (int i = 0; i < 3; i++)
 		CHECK_ERR(post_recv_at(&p, 1, 10 + i, 4096, 2000), 0);
 	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
@@ -240,11 +227,11 @@ static void sqd_idle(void)
 	pair_open(&p, NULL);
 	CHECK_ERR(to_sqd(), 0);
 	want_drained();
-	CHECK(!event_waits(200), "another event");
+	CHECK(no_event_within(p.dev.ctx, 200), "another event");
 	CHECK_ERR(qp_to_state(p.qp[0], IBV_QPS_RTS), 0);
 	/* This transition does not ask for the event. */
 	CHECK_ERR(qp_to_state(p.qp[0], IBV_QPS_SQD), 0);
-	CHECK(!event_waits(200), "an event that was not asked for");
+	CHECK(no_event_within(p.dev.ctx, 200), "an event that was not asked for");
 	CHECK_ERR(qp_to_state(p.qp[0], IBV_QPS_RTS), 0);
 	while (ibv_poll_cq(p.cq[1], 1, &wc) > 0)
 		;

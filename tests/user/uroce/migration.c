@@ -165,12 +165,7 @@ static bool no_event(const struct side *s)
 
 static void want_event(const struct side *s, enum ibv_event_type type)
 {
-	struct ibv_async_event event;
-
-	if (!CHECK(take_event(s->dev.ctx, type, &event, WC_TIMEOUT), "no event"))
-		return;
-	CHECK(event.event_type == type && event.element.qp == s->qp, "event %d (%s)",
-	      event.event_type, ibv_event_type_str(event.event_type));
+	want_async(s->dev.ctx, type, s->qp);
 }
 
 /* The primary path is path @path now. */

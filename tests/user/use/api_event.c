@@ -42,11 +42,16 @@ static void established(void)
 	pair_close(&p);
 }
 
-/* A queue pair with an SRQ reports when its last request has completed; rxe does not. */
+/* A queue pair with an SRQ reports when its last request has completed; rxe need not. */
 static void want_last_request(struct pair *p, struct ibv_qp *qp)
 {
+	struct ibv_async_event event;
+
 	if (on_uroce())
 		want_async(p->dev.ctx, IBV_EVENT_QP_LAST_WQE_REACHED, qp);
+	else if (take_event(p->dev.ctx, IBV_EVENT_QP_LAST_WQE_REACHED, &event, 200))
+		CHECK(event.event_type == IBV_EVENT_QP_LAST_WQE_REACHED && event.element.qp == qp,
+		      "event %s", ibv_event_type_str(event.event_type));
 }
 
 static void last_request(void)

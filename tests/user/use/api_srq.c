@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Shared receive queues: sizes, limit, traffic from several queue pairs. */
+#include "events.h"
 #include "testlib.h"
 
 static void create_query_modify(void)
@@ -87,19 +88,11 @@ out:
 	pair_close(&p);
 }
 
-static bool async_event(struct ibv_context *ctx, struct ibv_async_event *event, int ms)
-{
-	struct pollfd pfd = { .fd = ctx->async_fd, .events = POLLIN };
-
-	return poll(&pfd, 1, ms) == 1 && !ibv_get_async_event(ctx, event);
-}
-
 /* Falling below the limit causes one event and disarms the limit. */
 static void limit_event(void)
 {
 	struct ibv_srq_attr attr = { .srq_limit = 5 };
 	struct pair_want want = { .use_srq = 1 };
-	struct ibv_async_event event;
 	struct ibv_wc wc;
 	struct pair p;
 
@@ -112,16 +105,11 @@ static void limit_event(void)
 		WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
 		WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
 	}
-	CHECK(!async_event(p.dev.ctx, &event, 100), "an event before the limit is passed");
+	CHECK(no_event_within(p.dev.ctx, 100), "an event before the limit is passed");
 	CHECK_ERR(post_send_at(&p, 0, 4, 0, 8, IBV_SEND_SIGNALED), 0);
 	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
 	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
-	if (CHECK(async_event(p.dev.ctx, &event, WC_TIMEOUT), "no limit event")) {
-		CHECK(event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED &&
-		      event.element.srq == p.srq, "event %d (%s)", event.event_type,
-		      ibv_event_type_str(event.event_type));
-		ibv_ack_async_event(&event);
-	}
+	want_async(p.dev.ctx, IBV_EVENT_SRQ_LIMIT_REACHED, p.srq);
 	CHECK_ERR(ibv_query_srq(p.srq, &attr), 0);
 	CHECK(!attr.srq_limit, "limit is still %u", attr.srq_limit);
 	pair_close(&p);

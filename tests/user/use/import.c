@@ -4,11 +4,11 @@
  * first one, by a descriptor that it was sent, and works with them.
  */
 #include <net/if.h>
-#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "events.h"
 #include "raw.h"
 
 static struct pair p;
@@ -70,26 +70,6 @@ static struct ibv_context *imported(int sock)
 }
 
 /*
- * @object: the queue pair or the shared receive queue; a port event has none. Other port events
- * may come before it.
- */
-static void expect_event(struct ibv_context *ctx, enum ibv_event_type type, const void *object)
-{
-	struct pollfd pfd = { .fd = ctx->async_fd, .events = POLLIN };
-	struct ibv_async_event event;
-
-	while (CHECK(poll(&pfd, 1, WC_TIMEOUT) == 1, "no %s", ibv_event_type_str(type))) {
-		NEED_OK(ibv_get_async_event(ctx, &event));
-		ibv_ack_async_event(&event);
-		if (event.event_type != type)
-			continue;
-		CHECK(object ? event.element.qp == object : event.element.port_num == PORT,
-		      "%s of another object", ibv_event_type_str(type));
-		return;
-	}
-}
-
-/*
  * In the second process, with a pair of queue pairs of its own in the domain: send the memory
  * of the first process from one to the other, into memory of this process.
  */
@@ -137,7 +117,7 @@ static void use_region(struct ibv_pd *pd, const struct handles *h)
 	WANT_WC(cq, &wc, IBV_WC_REM_ACCESS_ERR);
 	/* rdma_rxe raises none. */
 	if (raw_offers(pd->context->cmd_fd, UNIV_FEATURE_DM))
-		expect_event(pd->context, IBV_EVENT_QP_ACCESS_ERR, qp[1]);
+		want_async(pd->context, IBV_EVENT_QP_ACCESS_ERR, qp[1]);
 	for (int i = 0; i < 2; i++)
 		CHECK_ERR(ibv_destroy_qp(qp[i]), 0);
 	CHECK_ERR(ibv_destroy_cq(cq), 0);
@@ -147,7 +127,6 @@ static void use_region(struct ibv_pd *pd, const struct handles *h)
 
 static void second_process(int sock)
 {
-	struct ibv_async_event event;
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	struct handles h;
@@ -163,8 +142,7 @@ static void second_process(int sock)
 	CHECK_NULL(ibv_import_mr(pd, h.pd), EINVAL);
 	CHECK_NULL(ibv_import_mr(pd, 99999), EINVAL);
 	use_region(pd, &h);
-	NEED(!fcntl(ctx->async_fd, F_SETFL, O_NONBLOCK), "fcntl");
-	CHECK(ibv_get_async_event(ctx, &event) == -1 && errno == EAGAIN, "another event");
+	CHECK(no_event_within(ctx, 0), "another event");
 	ibv_unimport_pd(pd);
 	CHECK_ERR(ibv_close_device(ctx), 0);
 	exit(test_failures ? 1 : 0);
@@ -181,7 +159,6 @@ static struct handles handles_of(const struct pair *from)
 
 static void two_processes(void)
 {
-	struct pollfd readable = { .events = POLLIN };
 	struct handles h;
 	int sock[2], status;
 	pid_t pid;
@@ -202,8 +179,7 @@ static void two_processes(void)
 	send_fd(sock[0], p.dev.ctx->cmd_fd);
 	NEED(waitpid(pid, &status, 0) == pid, "waitpid: %s", err_name(errno));
 	CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "the second process: status %#x", status);
-	readable.fd = p.dev.ctx->async_fd;
-	CHECK(!poll(&readable, 1, 0), "an event of the second process");
+	CHECK(no_event_within(p.dev.ctx, 0), "an event of the second process");
 	/* The first process's objects are as they were. */
 	CHECK(pair_works(&p), "the pair does not work after it");
 	pair_close(&p);
@@ -300,7 +276,6 @@ static void srq_limit(void)
 	struct ibv_srq_init_attr srq_init = { .attr = { .max_wr = 8, .max_sge = 1 } };
 	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .cap = { 4, 0, 1, 0, 0 } };
 	struct ibv_srq_attr limit = { .srq_limit = 2 };
-	struct pollfd readable = { .events = POLLIN };
 	struct ibv_recv_wr recv = { 0 }, *bad;
 	struct test_dev opener, dev;
 	struct ibv_pd *pd;
@@ -324,11 +299,10 @@ static void srq_limit(void)
 			NEED_OK(ibv_post_srq_recv(init.srq, &recv, &bad));
 		CHECK_ERR(ibv_modify_srq(init.srq, &limit, IBV_SRQ_LIMIT), 0);
 		send_nothing(qp, init.send_cq);
-		expect_event(dev.ctx, IBV_EVENT_SRQ_LIMIT_REACHED, init.srq);
+		want_async(dev.ctx, IBV_EVENT_SRQ_LIMIT_REACHED, init.srq);
 		send_nothing(qp, init.send_cq);
 	}
-	readable.fd = opener.ctx->async_fd;
-	CHECK(!poll(&readable, 1, 0), "an event of the imported context's queue");
+	CHECK(no_event_within(opener.ctx, 0), "an event of the imported context's queue");
 	CHECK_ERR(ibv_destroy_qp(qp), 0);
 	CHECK_ERR(ibv_destroy_srq(init.srq), 0);
 	CHECK_ERR(ibv_destroy_cq(init.send_cq), 0);
@@ -365,13 +339,13 @@ static void port_events(void)
 		NEED(ctx[i], "import_device: %s; %s", err_name(errno), why_text());
 	}
 	link_set(name, false);
-	expect_event(dev.ctx, IBV_EVENT_PORT_ERR, NULL);
-	expect_event(ctx[0], IBV_EVENT_PORT_ERR, NULL);
+	want_async(dev.ctx, IBV_EVENT_PORT_ERR, NULL);
+	want_async(ctx[0], IBV_EVENT_PORT_ERR, NULL);
 	CHECK_ERR(ibv_close_device(ctx[0]), 0);
 	link_set(name, true);
-	expect_event(dev.ctx, IBV_EVENT_PORT_ACTIVE, NULL);
-	expect_event(ctx[1], IBV_EVENT_PORT_ERR, NULL);
-	expect_event(ctx[1], IBV_EVENT_PORT_ACTIVE, NULL);
+	want_async(dev.ctx, IBV_EVENT_PORT_ACTIVE, NULL);
+	want_async(ctx[1], IBV_EVENT_PORT_ERR, NULL);
+	want_async(ctx[1], IBV_EVENT_PORT_ACTIVE, NULL);
 	CHECK_ERR(ibv_close_device(ctx[1]), 0);
 	/* The next program needs the address. */
 	while (ibv_query_gid_ex(dev.ctx, PORT, dev.gid_index, &gid, 0))

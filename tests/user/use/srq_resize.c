@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Shared receive queues that change their size: what is posted stays, in order, also under traffic. */
+#include "events.h"
 #include "raw.h"
 #include "resize_traffic.h"
 
@@ -127,25 +128,19 @@ static void with_limit(void)
 {
 	struct ibv_srq_attr attr = { .max_wr = 100, .srq_limit = 60 };
 	struct pair_want want = { .use_srq = 1, .recv_wr = 40 };
-	struct ibv_async_event event;
 	uint64_t first = 0, next = 0;
-	struct pollfd pfd = { .events = POLLIN };
 	struct pair p;
 
 	if (!offered())
 		return;
 	pair_open(&p, &want);
-	pfd.fd = p.dev.ctx->async_fd;
 	CHECK_ERR(ibv_modify_srq(p.srq, &attr, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT), 0);
 	want_size(p.srq, 100, 60);
 	fill_up(&p, &next, 0, 100);
 	take(&p, &first, 40);
-	CHECK(!poll(&pfd, 1, 50), "an event before the limit is passed");
+	CHECK(no_event_within(p.dev.ctx, 50), "an event before the limit is passed");
 	take(&p, &first, 1);
-	NEED(poll(&pfd, 1, WC_TIMEOUT) == 1 && !ibv_get_async_event(p.dev.ctx, &event), "no limit event");
-	CHECK(event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED && event.element.srq == p.srq,
-	      "event %d", event.event_type);
-	ibv_ack_async_event(&event);
+	want_async(p.dev.ctx, IBV_EVENT_SRQ_LIMIT_REACHED, p.srq);
 	pair_close(&p);
 }
 

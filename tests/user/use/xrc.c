@@ -234,8 +234,6 @@ static void many_targets(void)
 static void limit(void)
 {
 	struct ibv_srq_attr attr = { .srq_limit = 3 };
-	struct ibv_async_event event;
-	struct pollfd p;
 	struct ibv_wc wc;
 	struct xrc x;
 
@@ -243,17 +241,12 @@ static void limit(void)
 	for (int i = 0; i < 5; i++)
 		receive(&x, 1, i, 0, 100);
 	CHECK_ERR(ibv_modify_srq(x.srq[1], &attr, IBV_SRQ_LIMIT), 0);
-	p = (struct pollfd){ .fd = x.dev.ctx->async_fd, .events = POLLIN };
 	for (int i = 0; i < 3; i++) {
-		CHECK(!poll(&p, 1, 50), "an event before message %d", i);
+		CHECK(no_event_within(x.dev.ctx, 50), "an event before message %d", i);
 		does(&x, IBV_WR_SEND, x.srqn[1], 0, 10, IBV_WC_SUCCESS);
 		WANT_WC(x.rcq[1], &wc, IBV_WC_SUCCESS);
 	}
-	CHECK(poll(&p, 1, WC_TIMEOUT) == 1, "no event");
-	CHECK_ERR(ibv_get_async_event(x.dev.ctx, &event), 0);
-	CHECK(event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED && event.element.srq == x.srq[1],
-	      "event %d", event.event_type);
-	ibv_ack_async_event(&event);
+	want_async(x.dev.ctx, IBV_EVENT_SRQ_LIMIT_REACHED, x.srq[1]);
 	xrc_close(&x);
 }
 
