@@ -231,9 +231,11 @@ static struct univ_poller *poller_alloc(u32 idle_us)
 }
 
 /*
- * The thread gets the CPU mask and the nice value of its process. Its time
- * cannot be charged to the process, since a module cannot create a thread of
- * that process. So the number of pollers is bounded instead.
+ * The thread gets the CPU mask and the nice value of its process. Its time is
+ * not charged to the process, so the number of pollers is bounded instead.
+ * Linux 6.1 lets no module create a thread of a process. vhost_task_create()
+ * does so since 6.4, with CONFIG_VHOST_TASK: it was rejected because execve()
+ * and SIGKILL end such a thread, which the context survives.
  */
 static int poller_create_thread(struct univ_poller *poller)
 {
