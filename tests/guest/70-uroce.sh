@@ -110,6 +110,7 @@ user_test api_device 120
 user_test api_channel 200
 user_test api_cq 200
 user_test api_cq_ex 120
+user_test one_cpu 60
 user_test api_qp 200
 user_test api_qp_ex 120
 user_test api_rc 300
@@ -126,6 +127,12 @@ user_test wq_flags 200
 user_test api_event 120
 user_test api_cntr 150
 user_test api_rereg 60
+# Most cases of dma_handles and memory return at once over rdma_rxe, where 10-use.sh runs these programs in make check.
+user_test api_newer 100
+user_test dma_handles 100
+user_test domains 150
+user_test import 120
+user_test memory 200
 user_test api_states 60
 user_test armed_late 60
 # Datagrams are copied, with the header that a packet would have had.
