@@ -140,7 +140,7 @@ netlink_refuses() {
 }
 
 # A user may read the values. Root of another user namespace sees devices but may not change their values. For devices
-# that belong to one namespace each, see 78-moves.sh.
+# that belong to one namespace each, see 78-exclusive.sh.
 netlink_permits() {
 	setpriv --reuid 65534 --regid 65534 --clear-groups "$UNIV_LIBDIR/uroce-fault" show f0 | grep -q '^f0 drop 0' &&
 		refused CAP_NET_ADMIN setpriv --reuid 65534 --regid 65534 --clear-groups "$UNIV_LIBDIR/uroce-fault" set f0 drop 1 &&

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Moves of uroce devices from one network namespace to another: with their net device, and as RDMA devices where these
-# belong to one namespace each.
+# Moves of uroce devices from one network namespace to another with their net device. 78-exclusive.sh has moves of RDMA
+# devices that belong to one namespace each.
 #
 # needs: uroce
 # runs in: test-kernel-moves coverage-uroce test-kernel-networks
@@ -10,18 +10,17 @@
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
 
+# shellcheck source=tests/user/moves.sh
+. "$UNIV_REPO/tests/user/moves.sh"
+
 export UNIV_LINK=uroce
 rm -f "$UNIV_STATE"/rxe.m[0-9]
 setup_device m0 && load_univerbs || exit 1
 ip netns add blue && ip -n blue link set lo up && ip netns attach first 1 || exit 1
 resources_mark
 
-in_blue() { ip netns exec blue "$@"; }
 has_device() { [ -e "/sys/class/infiniband/$1" ]; }
 has_none() { ! has_device "$1"; }
-
-# moved NAMESPACE NAME: true if the device is there, over the net device of that namespace.
-moved() { ip netns exec "$1" rdma link show "$2/1" 2>/dev/null | grep -q "netdev $2-net"; }
 
 # addressed NAMESPACE NAME: sets the net device up with an address there.
 addressed() {
@@ -29,19 +28,7 @@ addressed() {
 		wait_until 10 gid_ready "$2"
 }
 
-talks_in() {
-	local server status
-	univ timeout $((40 * ${UNIV_SLOW:-1})) ip netns exec "$1" ibv_rc_pingpong -d "$2" -g 1 -n 50 -c \
-		>"$UNIV_STATE/server.out" 2>&1 &
-	server=$!
-	wait_until 20 eval "[ -n \"\$(ip netns exec $1 ss -Hltn 'sport = :18515')\" ]"
-	univ timeout $((40 * ${UNIV_SLOW:-1})) ip netns exec "$1" ibv_rc_pingpong -d "$2" -g 1 -n 50 -c 10.94.0.1
-	status=$?
-	wait $server && return $status
-}
-
 index_in() { ip netns exec "$1" rdma dev show m1 | cut -d: -f1; }
-index_of() { rdma dev show "$1" 2>/dev/null | cut -d: -f1; }
 
 # settled NAMESPACE: the device m1 arrives there, and works. Before the move begins, the old device looks like the new
 # one, and is removed while the program runs. A failure is forgiven if the device has another number after it.
@@ -159,51 +146,5 @@ unloaded_on_the_way() {
 }
 run_test "moves: the module is unloaded meanwhile" 90 unloaded_on_the_way
 remove_device m0
-
-# A device that belongs to one namespace: it is moved by itself, and other namespaces do not see it. The kernel lets the
-# mode change only while there is one namespace.
-opened() { bash -c ': <>"$0"' "$1" 2>&1; }
-# A process of another namespace finds the node, and cannot open it.
-opens_in_blue_alone() {
-	local class node said
-	class=$(in_blue bash -c 'grep -lx "$0" /sys/class/univerbs/*/ibdev' "$1") || return
-	class=${class%/ibdev} node=/dev/infiniband/${class##*/}
-	in_blue bash -c ': <>"$0"' "$node" || return
-	said=$(opened "$node") && { echo "$node opens here too"; return 1; }
-	echo "$said" | grep "not permitted"
-}
-
-# goes_to_blue DEVICE: moves an RDMA device by itself. rdma(8) looks the device up by its name and then names it by its
-# number. If the device has gone between the two, the kernel answers EINVAL or ENODEV, which can also be another failure,
-# so the number tells whether this was the reason.
-goes_to_blue() {
-	local before
-	before=$(index_of "$1")
-	rdma dev set "$1" netns blue && return
-	[ -n "$before" ] && [ "$(index_of "$1")" = "$before" ] || echo "$1 was replaced meanwhile"
-	return 1
-}
-
-busy='Device or resource busy'
-exclusive() {
-	local status
-	# A namespace that ends is counted until it is gone.
-	ip netns del blue && repeat_while 11 "$busy" rdma system set netns exclusive &&
-		ip netns add blue && ip -n blue link set lo up && setup_device m2 || return
-	# The net device leaves, and its RDMA device is replaced by another one.
-	ip link set m2-net netns blue &&
-		repeat_while 10 "m2 was replaced meanwhile" goes_to_blue m2 &&
-		wait_until 20 moved blue m2 &&
-		! rdma link | grep -q m2 && ! "$UNIV_LIBDIR/uroce-fault" show m2 &&
-		! "$UNIV_LIBDIR/uroce-fault" show | grep m2 && in_blue "$UNIV_LIBDIR/uroce-fault" show | grep m2 &&
-		in_blue "$UNIV_LIBDIR/uroce-fault" set m2 drop 0 &&
-		ip -n blue addr replace 10.94.0.1/24 dev m2-net && ip -n blue link set m2-net up &&
-		wait_until 10 in_blue grep -q 0a5e:0001 /sys/class/infiniband/m2/ports/1/gids/1 && talks_in blue m2 &&
-		opens_in_blue_alone m2
-	status=$?
-	in_blue rdma link
-	in_blue rdma link del m2
-	ip netns del blue && repeat_while 11 "$busy" rdma system set netns shared && return $status
-}
-run_test "moves: with exclusive device namespaces" 150 exclusive
+ip netns del blue
 run_test "moves: the modules unload" 30 rmmod uroce
