@@ -496,17 +496,30 @@ static void rc_sig_all(void)
 	pair_close(&p);
 }
 
-/* A fenced send behind a read sends the bytes that the read returned. */
+/*
+ * A fenced send behind a read sends the bytes that the read returned. One call posts both, so
+ * that the read is under way when the device comes to the send.
+ */
 static void rc_fence(void)
 {
+	struct ibv_sge sge;
+	struct ibv_send_wr send = {
+		.wr_id = 2, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED | IBV_SEND_FENCE,
+	};
+	struct ibv_send_wr read = {
+		.wr_id = 1, .next = &send, .sg_list = &sge, .num_sge = 1,
+		.opcode = IBV_WR_RDMA_READ,
+	};
 	struct ibv_wc wc;
 	struct pair p;
 
 	pair_open(&p, NULL);
 	fill(p.buf[1], 5000, 8);
-	CHECK_ERR(post_rdma(&p, 0, 1, IBV_WR_RDMA_READ, 5000, 0), 0);
+	sge = pair_sge(&p, 0, 0, 5000);
+	wr_remote(&read, (uintptr_t)p.buf[1], p.mr->rkey, 0);
 	CHECK_ERR(post_recv_at(&p, 1, 9, 8192, 8192), 0);
-	CHECK_ERR(post_send_at(&p, 0, 2, 0, 5000, IBV_SEND_SIGNALED | IBV_SEND_FENCE), 0);
+	CHECK_ERR(post_one(&p, 0, &read), 0);
 	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
 	CHECK_BYTES(p.buf[1] + 8192, 5000, 8, "sent what had just been read");
 	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
