@@ -364,6 +364,10 @@ static void receiver_not_ready(void)
 	pair_open(&p, &want);
 	CHECK_ERR(post_send_at(&p, 0, 1, 0, 8, IBV_SEND_SIGNALED), 0);
 	WANT_WC(p.cq[0], &wc, IBV_WC_RNR_RETRY_EXC_ERR);
+	if (why_known())
+		CHECK(strstr(why_text(), "work request 1: ") &&
+		      strstr(why_text(), "the peer has posted no receive request"), "explained as: %s",
+		      why_text());
 	pair_close(&p);
 }
 
