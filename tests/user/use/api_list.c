@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The list of devices while the kernel's answer is late or incomplete. The kernel may load
- * a module before it answers, which takes time.
+ * The list of devices while the kernel's answer is late or incomplete, or comes from a module
+ * of another ABI version. The kernel may load a module before it answers, which takes time.
  */
 #include <linux/netlink.h>
+#include <rdma/rdma_netlink.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "testlib.h"
+#include <univerbs.h>
 
 static int breaking;
 static int holding;	/* Hold answers back until it is 0. */
@@ -29,6 +31,33 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 		return -1;
 	}
 	return length;
+}
+
+static uint32_t abi;	/* The version in the module's answers, if it is not 0. */
+
+/* This overrides the libmnl function by which the library reads the version from the list. */
+uint64_t mnl_attr_get_u64(const struct nlattr *attr)
+{
+	bool is_abi = (attr->nla_type & NLA_TYPE_MASK) == RDMA_NLDEV_ATTR_CHARDEV_ABI;
+	uint64_t value;
+
+	memcpy(&value, attr + 1, sizeof(value));
+	return abi && is_abi ? abi : value;
+}
+
+/* This overrides the libc function by which the library asks a context for the version. */
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list args;
+
+	va_start(args, request);
+	void *arg = va_arg(args, void *);
+	int ret = (int)syscall(SYS_ioctl, fd, request, arg);
+
+	va_end(args);
+	if (!ret && abi && request == UNIV_CONTEXT_QUERY)
+		((struct univ_context_query *)arg)->abi_version = abi;
+	return ret;
 }
 
 /*
@@ -139,10 +168,41 @@ static void cancelled(void)
 	pthread_join(next, NULL);
 }
 
+static void want_versions(const char *verb)
+{
+	struct univerbs_error e = why();
+
+	CHECK(!strcmp(e.verb, verb) && e.err == EPROTONOSUPPORT && e.value == abi &&
+	      e.bound == UNIV_ABI_VERSION && strstr(e.text, "speaks version"), "%s: %s", verb, e.text);
+}
+
+/* A module of another version is loaded after the list was made, and before another list. */
+static void other_abi(void)
+{
+	struct ibv_device **list, **none;
+	int count = -1;
+
+	if (!why_known())
+		return;
+	list = ibv_get_device_list(NULL);
+	NEED(list && list[0], "no device");
+	abi = UNIV_ABI_VERSION + 1;
+	CHECK_NULL(ibv_open_device(list[0]), EPROTONOSUPPORT);
+	want_versions("ibv_open_device");
+	errno = 0;
+	none = ibv_get_device_list(&count);
+	CHECK(none && !count && errno == EPROTONOSUPPORT, "%d devices, %s", count, err_name(errno));
+	want_versions("ibv_get_device_list");
+	abi = 0;
+	ibv_free_device_list(none);
+	ibv_free_device_list(list);
+}
+
 static const struct test_case cases[] = {
 	{ "broken_off", broken_off },
 	{ "opened_meanwhile", opened_meanwhile },
 	{ "cancelled", cancelled },
+	{ "other_abi", other_abi },
 };
 
 TEST_MAIN("api_list", cases, 60)
