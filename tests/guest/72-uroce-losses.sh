@@ -30,13 +30,13 @@ over "uroce losses: lost, duplicated and damaged at once" 200 loss 3% duplicate 
 going_back() {
 	local status
 	echo 0 >/sys/module/uroce/parameters/selective
-	network loss 5% && faulty_network "loss 5%" sends writes reads atomics && network delay 1ms reorder 90% 50% &&
-		faulty_network "delay 1ms reorder 90% 50%" sends reads
+	network loss 5% && faulty_network "loss 5%" sends writes reads atomics && network delay 1ms reorder 75% &&
+		faulty_network "delay 1ms reorder 75%" sends reads
 	status=$?
 	echo 1 >/sys/module/uroce/parameters/selective
 	return $status
 }
-run_test "uroce losses: packets are lost or overtake, without selective repeat" 300 going_back
+run_test "uroce losses: packets are lost or overtaken, without selective repeat" 300 going_back
 network
 cut_or_whole() {
 	local -x LOSSY_MESSAGES=40
@@ -67,10 +67,11 @@ fails_with() {
 	out=$(faulty_network "$@") && { echo "faulty_network passes:"; echo "$out"; return 1; }
 	grep -qx "$line" <<<"$out" || { echo "no line like '$line':"; echo "$out"; return 1; }
 }
-# A filter that does not match, a network that loses no packets, and one that damages none.
+# A filter that does not match, and a network that loses no packets, keeps their order and damages none.
 without_effect() {
 	roce_port=4792 network loss 5% && fails_with 'netem: 0 packets, 0 dropped' "loss 5%" sends || return
 	network delay 1ms && fails_with 'netem: [1-9][0-9]* packets, 0 dropped' "loss 5%" sends &&
+		fails_with 'reorder: \([0-9]*\) noticed before, \1 now' "delay 1ms reorder 75%" sends &&
 		fails_with 'corrupt: \([0-9]*\) noticed before, \1 now' "corrupt 5%" sends
 }
 run_test "uroce losses: a fault without an effect fails its test" 120 without_effect

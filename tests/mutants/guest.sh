@@ -36,7 +36,7 @@ prepare_network() {
 	case $1 in
 	loss) network loss 10% ;;
 	duplicate) network duplicate 10% ;;
-	reorder) network delay 1ms reorder 90% 50% ;;
+	reorder) network delay 1ms reorder 75% ;;
 	corrupt) network corrupt 10% ;;
 	paths) second_addresses ;;
 	wire) ;;

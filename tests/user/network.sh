@@ -69,7 +69,8 @@ far_gone() {
 	rdma link del w-near && ip link del w-near && ip netns del w-near && ip netns del w-far
 }
 
-# network WHAT...: netem applies it to RoCE packets of both directions only; without arguments the network has no faults
+# network WHAT...: netem applies it to RoCE packets of both directions only; without arguments the network has no faults.
+# "delay 1ms reorder 75%" delays a quarter of the packets, and the others overtake them.
 network() {
 	local ns
 	for ns in w-near w-far; do
@@ -113,6 +114,7 @@ noticed() {
 	case $1 in
 	loss) names=(ack_timeout out_of_seq_request duplicate_request) ;;
 	duplicate) names=(duplicate_request) ;;
+	reorder) names=(out_of_seq_request) ;;
 	corrupt) names=(rcvd_icrc_err) ;;
 	esac
 	for name in "${names[@]}"; do
@@ -128,7 +130,7 @@ faulty_network() {
 	local had dropped kind now
 	local -A before=()
 	for kind in $1; do
-		[[ $kind = @(loss|duplicate|corrupt) ]] && [ "${*:2}" != destroyed ] && before[$kind]=$(noticed "$kind")
+		[[ $kind = @(loss|duplicate|reorder|corrupt) ]] && [ "${*:2}" != destroyed ] && before[$kind]=$(noticed "$kind")
 	done
 	program lossy "${@:2}" || return
 	read -r had dropped < <(netem_had)
