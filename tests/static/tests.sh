@@ -5,6 +5,7 @@
 # list that is named so is asked for; names of programs are used once, and a script runs each program; the table "Tests by
 # noun" of Documentation/testing.rst names every program, script and KUnit suite, and no file that is not there; its text
 # about tests/static names every script there, and no other. Each KUnit suite has the name under which 05-kunit.sh looks.
+# Each function of which tests/coverage/unreached says why lines of it are not reached is in its file.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -14,6 +15,8 @@ import glob
 import os
 import re
 import sys
+sys.path.insert(0, "tests/mutants")
+from mutation import function_body
 
 TABLE = "Documentation/testing.rst"
 # Lists of more than one script list (tests/coverage/run, tests/kernels/check), and the choice of make quick
@@ -82,6 +85,11 @@ described = set(re.findall(r"[a-z-]+\.sh", checks.group(1) if checks else ""))
 wrong += ["%s: tests/static/%s is not described" % (TABLE, name) for name in sorted(set(names("tests/static/*.sh")) - described)]
 wrong += ["%s: there is no tests/static/%s" % (TABLE, name) for name in sorted(described - set(names("tests/static/*.sh")))]
 
-print("\n".join(wrong + ["%d scripts, %d programs, %d names in the table" % (len(scripts), len(programs), len(named))]))
+reasons = re.findall(r"^([\w./]+) (\w+): ", text("tests/coverage/unreached"), re.M)
+wrong += ["tests/coverage/unreached: %s has no function %s" % each for each in reasons
+          if not (os.path.exists(each[0]) and function_body(text(each[0]), each[1]))]
+
+print("\n".join(wrong + ["%d scripts, %d programs, %d names in the table, %d reasons" %
+                         (len(scripts), len(programs), len(named), len(reasons))]))
 sys.exit(bool(wrong))
 PYTHON
