@@ -197,13 +197,13 @@ def wrong(mutation, text):
 
 
 def by_area(listed):
-    """For each area how many mutations a test kills, have no effect, and are open."""
+    """For each area how many mutations have a test that ought to kill them, have no effect, and are open."""
     rows = collections.OrderedDict()
     for mutation in listed:
         row = rows.setdefault(mutation.area, [0, 0, 0])
         row[1 if mutation.same else 2 if mutation.open else 0] += 1
     rows["all"] = [sum(column) for column in zip(*rows.values())]
-    return ["%-12s %4d killed %4d alike %4d open" % (area, *row) for area, row in rows.items()]
+    return ["%-12s %4d with a test %4d alike %4d open" % (area, *row) for area, row in rows.items()]
 
 
 def check():
