@@ -5,7 +5,7 @@
 # path migration, and each packet twice.
 #
 # needs: uroce
-# runs in: test-kernel-uroce coverage-uroce test-kernel-networks
+# runs in: quick test-kernel-uroce coverage-uroce test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
