@@ -194,11 +194,12 @@ mutants: deps-kernel all test-programs
 	@$(SETTINGS) tests/kernel/build >/dev/null
 	@$(SETTINGS) tests/mutants/run $(if $(SHARE),--share $(SHARE)) $(if $(SEED),--seed $(SEED)) $(ONLY)
 
-# For T seconds. K=races: on the kernel that finds data races, instead of the test kernel
+# For T seconds. K=races: on the kernel that finds data races, instead of the test kernel. LINK=rxe|uroce: the device of soak, which
+# is another one each day
 soak soak-wire: T = 1800
 # Each day has seeds of its own, which count up from round to round; SEED= repeats a search
 soak soak-wire: deps-kernel all test-programs
-	@$(SETTINGS) $(if $(filter races,$(K)),UNIV_KERNEL=races) tests/fuzz/soak $(if $(filter soak-wire,$@),-w) -t $(T) -s $(or $(SEED),$(shell date +%Y%m%d00))
+	@$(SETTINGS) $(if $(filter races,$(K)),UNIV_KERNEL=races) tests/fuzz/soak $(if $(filter soak-wire,$@),-w) -t $(T) -s $(or $(SEED),$(shell date +%Y%m%d00)) $(if $(LINK),-l $(LINK))
 
 # For T seconds each; on the test kernel if it is there, since that one tells what code ran
 T ?= 600
