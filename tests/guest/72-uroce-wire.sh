@@ -39,7 +39,7 @@ losing() {
 	repeated=$(hw_counter w-near selective_repeat)
 	needless=$(hw_counter w-far duplicate_request)
 	echo "$1" >/sys/module/uroce/parameters/selective && "$faults" set w-far drop "$2" seed 7 || return
-	LOSSY_MESSAGES=200 program lossy sends && "$faults" clear w-far || return
+	LOSSY_MESSAGES=300 program lossy sends && "$faults" clear w-far || return
 	sent=$(($(hw_counter w-near sent_pkts) - sent))
 	repeated=$(($(hw_counter w-near selective_repeat) - repeated))
 	needless=$(($(hw_counter w-far duplicate_request) - needless))
@@ -52,7 +52,7 @@ repeats_missing() {
 	least=$sent
 	losing 0 2% && [ "$repeated" -eq 0 ] && [ "$sent" -gt "$least" ] || return
 	back=$((sent - least))
-	losing 1 2% && [ "$repeated" -gt 10 ] && [ $((2 * (sent - least))) -lt "$back" ] && [ "$needless" -lt "$repeated" ]
+	losing 1 2% && [ "$repeated" -gt 3 ] && [ $((2 * (sent - least))) -lt "$back" ] && [ "$needless" -lt "$repeated" ]
 }
 # A program in the other namespace holds packets until their sender has used the buffers again.
 later_contents() {
