@@ -129,7 +129,10 @@ static void peer_destroyed(void)
 	}
 }
 
-/* How long a message takes from the receive request on; the RNR timer is of 655 ms. */
+/*
+ * How many microseconds a message takes from the receive request on. The RNR timer is of
+ * 655 ms, so it fires some 600 ms after the receive request.
+ */
 static uint64_t late(bool shared)
 {
 	struct pair_want want = { .rnr_retry = 7, .use_srq = shared };
@@ -148,25 +151,32 @@ static uint64_t late(bool shared)
 	took = now_ns() - start;
 	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
 	pair_close(&p);
-	return took / 1000000;
+	return took / 1000;
 }
 
-/* Within a host the thread that posts a receive request delivers the message that waits for it. */
+/*
+ * Within a host the thread that posts a receive request delivers the message that waits for it,
+ * in the same system call. A stall of the machine can make that longer in any try, so the
+ * shortest of several tries counts.
+ */
 static void late_requests(void)
 {
+	uint64_t most = 20000 * test_slowness();
+
 	if (!on_uroce())
 		return;
 	for (int shared = 0; shared < 2; shared++) {
 		uint64_t least = UINT64_MAX;
 
-		/* The machine may stall in some tries. */
-		for (int i = 0; i < 4 && least > 300; i++) {
-			uint64_t ms = late(shared);
+		for (int i = 0; i < 10 && least > most; i++) {
+			uint64_t us = late(shared);
 
-			if (ms < least)
-				least = ms;
+			printf("late receive request%s: %" PRIu64 " us\n",
+			       shared ? " of a shared queue" : "", us);
+			if (us < least)
+				least = us;
 		}
-		CHECK(least <= 300, "the sender has waited for %" PRIu64 " ms", least);
+		CHECK(least <= most, "the sender has waited for %" PRIu64 " us", least);
 	}
 }
 
