@@ -218,6 +218,42 @@ static void icrc_skb(struct kunit *test)
 	kfree_skb(skb);
 }
 
+#define LENGTH_MAX 320
+#define ALIGNMENTS 16
+
+static void icrc_compare(struct kunit *test, const u8 *flat)
+{
+	int at, len;
+
+	for (at = 0; at < ALIGNMENTS; at++)
+		for (len = 0; len <= LENGTH_MAX; len++)
+			KUNIT_EXPECT_EQ_MSG(test, uroce_icrc_add(len, flat + at, len),
+					    crc32_le(len, flat + at, len),
+					    "%d bytes at alignment %d", len, at);
+}
+
+/*
+ * From LONG_RUN bytes on, the crypto API computes the CRC, or the library if the crypto API
+ * has no CRC-32.
+ */
+static void icrc_lengths(struct kunit *test)
+{
+	u8 *bytes = kunit_kmalloc(test, LENGTH_MAX + 2 * ALIGNMENTS, GFP_KERNEL);
+	struct crypto_shash *found = fast;
+	u8 *flat;
+	int i;
+
+	BUILD_BUG_ON(LENGTH_MAX <= LONG_RUN);
+	KUNIT_ASSERT_NOT_NULL(test, bytes);
+	flat = PTR_ALIGN(bytes, ALIGNMENTS);
+	for (i = 0; i < LENGTH_MAX + ALIGNMENTS; i++)
+		flat[i] = i * 7 + (i >> 3);
+	icrc_compare(test, flat);
+	fast = NULL;
+	icrc_compare(test, flat);
+	fast = found;
+}
+
 static int icrc_suite_init(struct kunit_suite *suite)
 {
 	return uroce_icrc_init();
@@ -234,6 +270,7 @@ static struct kunit_case icrc_cases[] = {
 	KUNIT_CASE(icrc_each_bit),
 	KUNIT_CASE(icrc_ipv6),
 	KUNIT_CASE(icrc_skb),
+	KUNIT_CASE(icrc_lengths),
 	{}
 };
 
