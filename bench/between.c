@@ -20,6 +20,7 @@
 #define GID_INDEX 1
 #define DEPTH 64
 #define LARGE (1u << 20)
+#define LONGEST (4u << 20)
 
 #define NEED(true_, what)							\
 	do {									\
@@ -45,15 +46,18 @@ static const struct {
 	const char *name;
 	int opcode;
 	uint32_t length;
+	int at_once;		/* as many requests are outstanding */
 	int few;
 	int many;
 } cases[] = {
-	{ "TCP, 1 MiB", TCP, LARGE, 16, 272 },
-	{ "write 1 MiB", IBV_WR_RDMA_WRITE, LARGE, 16, 272 },
-	{ "read 1 MiB", IBV_WR_RDMA_READ, LARGE, 16, 272 },
-	{ "write 64 B", IBV_WR_RDMA_WRITE, 64, 500, 100500 },
-	{ "write 64 B, one at a time", IBV_WR_RDMA_WRITE, 64, 500, 20500 },
-	{ "send 64 B", IBV_WR_SEND, 64, 500, 100500 },
+	{ "TCP, 1 MiB", TCP, LARGE, 1, 16, 272 },
+	{ "write 1 MiB", IBV_WR_RDMA_WRITE, LARGE, 4, 16, 272 },
+	{ "read 1 MiB", IBV_WR_RDMA_READ, LARGE, 4, 16, 272 },
+	{ "write 4 MiB", IBV_WR_RDMA_WRITE, LONGEST, 1, 4, 68 },
+	{ "read 4 MiB", IBV_WR_RDMA_READ, LONGEST, 1, 4, 68 },
+	{ "write 64 B", IBV_WR_RDMA_WRITE, 64, DEPTH / 2, 500, 100500 },
+	{ "write 64 B, one at a time", IBV_WR_RDMA_WRITE, 64, 1, 500, 20500 },
+	{ "send 64 B", IBV_WR_SEND, 64, DEPTH / 2, 500, 100500 },
 };
 
 static struct ibv_context *ctx;
@@ -86,10 +90,12 @@ static void set_up(const char *name)
 	init.send_cq = cq;
 	init.recv_cq = cq;
 	NEED(qp = ibv_create_qp(pd, &init), "create_qp");
-	memory = mmap(NULL, LARGE, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	memory = mmap(NULL, LONGEST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	NEED(memory != MAP_FAILED, "mmap");
-	NEED(mr = ibv_reg_mr(pd, memory, LARGE, IBV_ACCESS_LOCAL_WRITE |
+	/* The number of huge pages that fit depends on the address of the memory. */
+	madvise(memory, LONGEST, MADV_NOHUGEPAGE);
+	memset(memory, 1, LONGEST);
+	NEED(mr = ibv_reg_mr(pd, memory, LONGEST, IBV_ACCESS_LOCAL_WRITE |
 			     IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ), "reg_mr");
 	NEED(!ibv_query_port(ctx, 1, &port), "query_port");
 	NEED(!ibv_query_gid(ctx, 1, GID_INDEX, &here.gid), "query_gid");
@@ -224,15 +230,13 @@ static void stream(int times, bool client)
 static void ask(int which, int times)
 {
 	int posted = 0, done = 0;
-	int depth = cases[which].length == LARGE ? 4 :
-		    strstr(cases[which].name, "at a time") ? 1 : DEPTH / 2;
 
 	if (cases[which].opcode == TCP) {
 		stream(times, true);
 		return;
 	}
 	while (done < times) {
-		for (; posted < times && posted - done < depth; posted++)
+		for (; posted < times && posted - done < cases[which].at_once; posted++)
 			post(cases[which].opcode, cases[which].length);
 		done += completed();
 	}
