@@ -5,6 +5,7 @@
 #ifndef DEVICE_H
 #define DEVICE_H
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/utsname.h>
@@ -40,6 +41,16 @@ static MAYBE_UNUSED bool by_packets(void)
 	if (f)
 		fclose(f);
 	return !local;
+}
+
+/* Let queue pairs of uroce that are connected from now on send packets, as to another host. */
+static MAYBE_UNUSED void use_packets(bool packets)
+{
+	int fd = open("/sys/module/uroce/parameters/local", O_WRONLY);
+
+	NEED(fd >= 0 && write(fd, packets ? "0" : "1", 1) == 1, "parameter local: %s",
+	     err_name(errno));
+	close(fd);
 }
 
 /* Read the first word of a file; empty if there is none. */

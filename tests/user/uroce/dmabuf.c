@@ -385,15 +385,6 @@ static void dereg_under_traffic(void)
 	}
 }
 
-static void use_packets(bool packets)
-{
-	int fd = open("/sys/module/uroce/parameters/local", O_WRONLY);
-
-	NEED(fd >= 0 && write(fd, packets ? "0" : "1", 1) == 1, "parameter local: %s",
-	     err_name(errno));
-	close(fd);
-}
-
 /* The queue pairs send packets, as to a peer on another host. */
 static void packets(void)
 {

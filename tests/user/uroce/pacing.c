@@ -8,16 +8,6 @@
 
 #define PART 65536u
 
-/* The queue pairs send packets, as to a peer on another host. */
-static void use_packets(bool packets)
-{
-	int fd = open("/sys/module/uroce/parameters/local", O_WRONLY);
-
-	NEED(fd >= 0 && write(fd, packets ? "0" : "1", 1) == 1, "parameter local: %s",
-	     err_name(errno));
-	close(fd);
-}
-
 static void set_up(struct pair *p, const struct pair_want *want)
 {
 	use_packets(true);
