@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Compares large messages with a copy of the same bytes by the kernel, and many queue
- * pairs with one. Prints NAME<TAB>NUMBER; in a guest that counts instructions as time, a
- * nanosecond is an instruction.
+ * pairs with one, and measures how long it takes to destroy many. Prints NAME<TAB>NUMBER;
+ * in a guest that counts instructions as time, a nanosecond is an instruction.
  *   traffic [DEVICE]
  */
 #include "testlib.h"
@@ -10,7 +10,8 @@
 #define LARGE (1u << 20)
 #define TIMES 9
 /* The queue pairs are connected in pairs. */
-#define QUEUES 1000
+#define SOME 1000
+#define QUEUES 10000
 #define ROUNDS 3
 #define SMALL 64
 
@@ -55,11 +56,8 @@ static void open_queues(void)
 
 	for (int i = 0; i < QUEUES; i++)
 		NEED_PTR(qp[i] = ibv_create_qp(pd, &init), "create_qp");
-	for (int i = 0; i < QUEUES; i++) {
-		NEED_OK(qp_to_init(qp[i]));
-		NEED_OK(qp_to_rtr(&dev, qp[i], qp[i ^ 1]->qp_num));
-		NEED_OK(qp_to_rts(qp[i], NULL));
-	}
+	for (int i = 0; i < QUEUES; i++)
+		qp_connect(&dev, qp[i], qp[i ^ 1]->qp_num, NULL);
 }
 
 /* Runs one request, from its post to its completion. */
@@ -130,23 +128,48 @@ static void large_messages(void)
 
 static double round_robin(int queues)
 {
+	int messages = ROUNDS * (queues > SOME ? queues : SOME);
 	uint64_t from;
 
 	for (int i = 0; i < queues; i++)
 		transfer(qp[i], IBV_WR_RDMA_WRITE, SMALL);
 	from = now_ns();
-	for (int i = 0; i < ROUNDS * QUEUES; i++)
+	for (int i = 0; i < messages; i++)
 		transfer(qp[i % queues], IBV_WR_RDMA_WRITE, SMALL);
-	return (double)(now_ns() - from) / (ROUNDS * QUEUES);
+	return (double)(now_ns() - from) / messages;
 }
 
-static void many_queues(void)
+/* @how: how the names of the rows begin */
+static void many_queues(const char *how)
 {
-	double one = round_robin(1), many = round_robin(QUEUES);
+	double one = round_robin(1), some = round_robin(SOME), all = round_robin(QUEUES);
 
-	printf("RC write 64 B, one queue pair\t%.1f\n", one);
-	printf("RC write 64 B, 1000 in turn\t%.1f\n", many);
-	printf("RC write 64 B, 1000 to one\t%.2f\n", many / one);
+	printf("%s64 B, one queue pair\t%.1f\n", how, one);
+	printf("%s64 B, %d in turn\t%.1f\n", how, SOME, some);
+	printf("%s64 B, %d to one\t%.2f\n", how, SOME, some / one);
+	printf("%s64 B, %d in turn\t%.1f\n", how, QUEUES, all);
+	printf("%s64 B, %d to one\t%.2f\n", how, QUEUES, all / one);
+}
+
+static void destroy_queues(const char *how)
+{
+	uint64_t from = now_ns();
+
+	for (int i = 0; i < QUEUES; i++)
+		NEED_OK(ibv_destroy_qp(qp[i]));
+	printf("%sdestroy %d, s\t%.3f\n", how, QUEUES, (now_ns() - from) / 1e9);
+}
+
+/* Queue pairs of uroce copy within a host unless they have to use packets. */
+static void by_packets_too(void)
+{
+	if (!on_uroce())
+		return;
+	use_packets(true);
+	open_queues();
+	many_queues("packets: RC write ");
+	destroy_queues("packets: ");
+	use_packets(false);
 }
 
 int main(int argc, char **argv)
@@ -157,9 +180,9 @@ int main(int argc, char **argv)
 	set_up();
 	open_queues();
 	large_messages();
-	many_queues();
-	for (int i = 0; i < QUEUES; i++)
-		ibv_destroy_qp(qp[i]);
+	many_queues("RC write ");
+	destroy_queues("");
+	by_packets_too();
 	for (int i = 0; i < 2; i++)
 		ibv_dereg_mr(mr[i]);
 	ibv_destroy_cq(cq);
