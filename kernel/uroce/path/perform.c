@@ -85,7 +85,7 @@ static inline enum ib_wc_status take_or_ask(struct turn *t)
  * left behind is used again. After an unfinished reliable message (its
  * requester was reset) the packets would have an invalid sequence of opcodes.
  */
-static enum outcome take_recv(struct turn *t)
+static __always_inline enum outcome take_recv(struct turn *t)
 {
 	enum ib_wc_status status;
 
@@ -112,7 +112,8 @@ static u32 piece(struct turn *t)
 	return n;
 }
 
-static __always_inline void complete_recv(struct turn *t, u8 opcode)
+/* @inv: the request may invalidate a key of the peer. */
+static __always_inline void complete_recv(struct turn *t, u8 opcode, bool inv)
 {
 	const struct univ_send_wr *wr = &t->wqe->wr;
 	struct univ_cqe *cqe = uroce_recv_next(t->peer);
@@ -123,7 +124,7 @@ static __always_inline void complete_recv(struct turn *t, u8 opcode)
 	if (uroce_wr_is(wr->opcode, UROCE_WRF_IMM)) {
 		cqe->wc_flags = UNIV_WC_WITH_IMM;
 		cqe->imm = wr->imm;
-	} else if (uroce_wr_is(wr->opcode, UROCE_WRF_INV)) {
+	} else if (inv && uroce_wr_is(wr->opcode, UROCE_WRF_INV)) {
 		cqe->wc_flags = UNIV_WC_WITH_INV;
 		cqe->imm = wr->imm;
 	}
@@ -199,10 +200,7 @@ static enum outcome place_message(struct turn *t)
 	return turn_moved(t, n);
 }
 
-/*
- * Invalidates the peer's key. The memory that was copied from may belong to the
- * same region.
- */
+/* Invalidates the peer's key. The message may lie in the same region. */
 static enum outcome invalidate(struct turn *t)
 {
 	struct uroce_wqe *wqe = t->wqe;
@@ -230,7 +228,7 @@ static enum outcome send(struct turn *t)
 		out = invalidate(t);
 	if (out != LOCAL_DONE)
 		return out;
-	complete_recv(t, IB_WC_RECV);
+	complete_recv(t, IB_WC_RECV, true);
 	return LOCAL_DONE;
 }
 
@@ -314,7 +312,7 @@ enum outcome uroce_local_send(struct turn *t)
 	if (unlikely(out != LOCAL_DONE))
 		return out;
 	t->bytes -= t->wqe->len;
-	complete_recv(t, IB_WC_RECV);
+	complete_recv(t, IB_WC_RECV, false);
 	return LOCAL_DONE;
 }
 
@@ -431,7 +429,7 @@ static enum outcome rdma(struct turn *t, bool read)
 	if (unlikely(t->peer->resp.access != t->peer->resp.quick))
 		uroce_cntrs_served(t->peer, read, wqe->len);
 	if (takes)
-		complete_recv(t, IB_WC_RECV_RDMA_WITH_IMM);
+		complete_recv(t, IB_WC_RECV_RDMA_WITH_IMM, false);
 	return LOCAL_DONE;
 }
 

@@ -96,8 +96,12 @@ enum ib_wc_status uroce_recv_take_for(struct uroce_qp *qp, u32 least)
 
 	lockdep_assert_held(&qp->resp.lock);
 	status = srq ? srq_load(srq, r, least) : recv_load(&qp->rq, r, least);
-	r->taken = status == IB_WC_SUCCESS || status == IB_WC_LOC_QP_OP_ERR;
-	if (unlikely(status == IB_WC_LOC_LEN_ERR))
+	if (likely(status == IB_WC_SUCCESS)) {
+		r->taken = true;
+		return status;
+	}
+	r->taken = status == IB_WC_LOC_QP_OP_ERR;
+	if (status == IB_WC_LOC_LEN_ERR)
 		uroce_count(qp->dev, UROCE_CNT_RECV_SHORT);
 	return status;
 }
