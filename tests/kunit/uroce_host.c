@@ -373,6 +373,7 @@ int host_init(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, h->dev.netdev);
 	/* register_netdev() would initialise it. */
 	spin_lock_init(&h->dev.netdev->addr_list_lock);
+	KUNIT_ASSERT_EQ(test, uroce_qp_slab_init(), 0);
 	KUNIT_ASSERT_EQ(test, uroce_queue_start(), 0);
 	KUNIT_ASSERT_EQ(test, uroce_mcast_init(&h->dev), 0);
 	mutex_init(&h->dev.mrs_lock);
@@ -396,8 +397,9 @@ void host_exit(struct kunit *test)
 	disconnect(h);
 	host_side_exit(&h->a);
 	host_side_exit(&h->b);
-	/* Members that are freed after a grace period are counted until then. */
+	/* Members and queue pairs are freed after a grace period. */
 	rcu_barrier();
+	uroce_qp_slab_exit();
 	uroce_mcast_exit(&h->dev);
 	uroce_queue_stop();
 	uroce_mr_exit(&h->dev);

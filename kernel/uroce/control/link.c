@@ -318,9 +318,12 @@ static int __init uroce_init(void)
 	ret = uroce_cache_init();
 	if (ret)
 		goto exit_odp;
-	ret = uroce_queue_start();
+	ret = uroce_qp_slab_init();
 	if (ret)
 		goto exit_cache;
+	ret = uroce_queue_start();
+	if (ret)
+		goto exit_slab;
 	ret = uroce_net_init(&uroce_input_ops);
 	if (ret)
 		goto stop_queue;
@@ -350,6 +353,8 @@ exit_net:
 	uroce_net_exit();
 stop_queue:
 	uroce_queue_stop();
+exit_slab:
+	uroce_qp_slab_exit();
 exit_cache:
 	uroce_cache_exit();
 exit_odp:
@@ -377,6 +382,7 @@ static void __exit uroce_exit(void)
 	uroce_odp_exit();
 	uroce_removal_exit();
 	uroce_qp_exit();
+	uroce_qp_slab_exit();
 	uroce_xrc_exit();
 }
 

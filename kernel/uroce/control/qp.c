@@ -173,7 +173,7 @@ int uroce_qp_create(struct ib_qp *ib, struct ib_qp_init_attr *init,
 				       UROCE_VERB_CREATE_QP);
 	if (ret)
 		return ret;
-	qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
+	qp = uroce_qp_alloc();
 	if (!qp)
 		return -ENOMEM;
 	qp_fill(qp, ib, init);
@@ -188,7 +188,7 @@ int uroce_qp_create(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	if (ret) {
 		uroce_queue_free(qp);
 		kfree(qp->rss);
-		kfree(qp);
+		uroce_qp_free(qp);
 		return ret;
 	}
 	qp->source = init->create_flags & IB_QP_CREATE_SOURCE_QPN ?
@@ -465,6 +465,6 @@ int uroce_qp_destroy(struct ib_qp *ib, struct ib_udata *udata)
 	uroce_flow_release(&qp->av.flow);
 	uroce_queue_free(qp);
 	kfree_rcu(qp->rss, rcu);
-	kfree_rcu(qp, sq.rcu);
+	uroce_qp_free(qp);
 	return 0;
 }

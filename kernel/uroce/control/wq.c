@@ -64,7 +64,7 @@ static void receiver_fill(struct uroce_wq *wq, struct uroce_qp *qp,
 static int receiver_create(struct uroce_wq *wq, struct ib_pd *pd,
 			   const struct ib_wq_init_attr *init)
 {
-	struct uroce_qp *qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
+	struct uroce_qp *qp = uroce_qp_alloc();
 	int ret;
 
 	if (!qp)
@@ -79,7 +79,7 @@ static int receiver_create(struct uroce_wq *wq, struct ib_pd *pd,
 	if (ret) {
 		uroce_delay_destroy(qp);
 		uroce_queue_free(qp);
-		kfree(qp);
+		uroce_qp_free(qp);
 		return ret;
 	}
 	wq->ib.wq_num = qp->num;
@@ -191,7 +191,7 @@ int uroce_wq_destroy(struct ib_wq *ib, struct ib_udata *udata)
 	cancel_work_sync(&qp->sq.rest);
 	uroce_delay_destroy(qp);
 	uroce_queue_free(qp);
-	kfree_rcu(qp, sq.rcu);
+	uroce_qp_free(qp);
 	kfree(to_uwq(ib));
 	return 0;
 }

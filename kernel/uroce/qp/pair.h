@@ -224,7 +224,14 @@ static inline struct uroce_qp *uroce_qp_peer(struct uroce_qp *qp)
 	return uroce_qp_peer_again(qp, now);
 }
 
-/* state.c: both queues of a queue pair, and failure. */
+/*
+ * state.c: the memory of queue pairs, which is freed after a grace period; both
+ * queues of a queue pair, and failure.
+ */
+int uroce_qp_slab_init(void);
+void uroce_qp_slab_exit(void);
+struct uroce_qp *uroce_qp_alloc(void);
+void uroce_qp_free(struct uroce_qp *qp);
 int uroce_queue_init(struct uroce_qp *qp);
 void uroce_queue_free(struct uroce_qp *qp);
 void uroce_queue_reset(struct uroce_qp *qp);

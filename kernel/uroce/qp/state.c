@@ -10,6 +10,37 @@
 #include "recv.h"
 #include "send.h"
 
+/* A queue pair is much smaller than the next size of kmalloc(). */
+static struct kmem_cache *qps;
+
+int uroce_qp_slab_init(void)
+{
+	qps = KMEM_CACHE(uroce_qp, SLAB_ACCOUNT);
+	return qps ? 0 : -ENOMEM;
+}
+
+/* rcu_barrier() comes before. */
+void uroce_qp_slab_exit(void)
+{
+	kmem_cache_destroy(qps);
+}
+
+struct uroce_qp *uroce_qp_alloc(void)
+{
+	return kmem_cache_zalloc(qps, GFP_KERNEL);
+}
+
+static void qp_free(struct rcu_head *rcu)
+{
+	kmem_cache_free(qps, container_of(rcu, struct uroce_qp, sq.rcu));
+}
+
+/* kfree_rcu() was rejected: before 6.12 nothing waits for it to end. */
+void uroce_qp_free(struct uroce_qp *qp)
+{
+	call_rcu(&qp->sq.rcu, qp_free);
+}
+
 static int alloc_lists(struct univ_sge **sge, struct uroce_vec *vec, u32 max)
 {
 	*sge = kcalloc(max, sizeof(**sge), GFP_KERNEL_ACCOUNT);
