@@ -122,12 +122,12 @@ int main(int argc, char **argv)
 		setenv("UNIV_TEST_DEVICE", argv[1], 1);
 	test_program = "kernel";
 	pair_open(&p, &want);
-	measure("RC write 64 B, kernel's part", 1, IBV_WR_RDMA_WRITE);
-	measure("chain of 32 signaled writes, each, kernel's part", MOST, IBV_WR_RDMA_WRITE);
-	measure("RC send 64 B, kernel's part", 1, IBV_WR_SEND);
-	measure("chain of 32 signaled sends, each, kernel's part", MOST, IBV_WR_SEND);
-	measure("RC read 64 B, kernel's part", 1, IBV_WR_RDMA_READ);
-	measure("chain of 32 signaled reads, each, kernel's part", MOST, IBV_WR_RDMA_READ);
+	measure("kernel: RC write 64 B", 1, IBV_WR_RDMA_WRITE);
+	measure("kernel: chain of 32 writes, each", MOST, IBV_WR_RDMA_WRITE);
+	measure("kernel: RC send 64 B", 1, IBV_WR_SEND);
+	measure("kernel: chain of 32 sends, each", MOST, IBV_WR_SEND);
+	measure("kernel: RC read 64 B", 1, IBV_WR_RDMA_READ);
+	measure("kernel: chain of 32 reads, each", MOST, IBV_WR_RDMA_READ);
 	pair_close(&p);
 	return test_failures ? 1 : 0;
 }
