@@ -122,7 +122,7 @@ static void local_peer_seen(struct kunit *test)
 	uroce_qp_destroy(&h->b.qp.ib, NULL);
 	h->b.qp.qp = NULL;
 	rcu_barrier();
-	atomic64_add(U32_MAX, &uroce_qp_ends);
+	atomic64_add(U32_MAX, &uroce_qp_ends.count);
 	KUNIT_ASSERT_EQ(test, host_ask(h, 2, IB_WR_RDMA_WRITE, 0, 0, 64), 0);
 	/* The sender waits for a new peer, and does not use the destroyed one. */
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(h->a.qp.qp->sq.peer) == NULL);

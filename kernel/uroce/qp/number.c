@@ -12,7 +12,7 @@
 static DEFINE_XARRAY_ALLOC(numbers);
 static u32 next_number = QPN_FIRST;
 
-atomic64_t uroce_qp_ends;
+struct uroce_qp_ends uroce_qp_ends;
 
 int uroce_qp_number(struct uroce_qp *qp)
 {
@@ -41,7 +41,7 @@ void uroce_qp_unnumber(struct uroce_qp *qp)
 	 * Full barrier: a reader that sees the new count does not find the
 	 * queue pair any more.
 	 */
-	atomic64_inc_return(&uroce_qp_ends);
+	atomic64_inc_return(&uroce_qp_ends.count);
 }
 
 /* The number of a work queue is taken, and no look-up finds anything there. */

@@ -9,6 +9,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "compat.h"
+#include "lines.h"
 #include "queue.h"
 #include "../dev/dev.h"
 #include "../net/net.h"
@@ -203,9 +204,14 @@ void uroce_qp_exit(void);
 struct uroce_qp *uroce_qp_peer_again(struct uroce_qp *qp, u64 now);
 /*
  * The number of queue pairs that were destroyed. It has 64 bits, so it never
- * wraps.
+ * wraps. Each message reads it.
  */
-extern atomic64_t uroce_qp_ends;
+struct uroce_qp_ends {
+	atomic64_t count;
+} ____cacheline_aligned_in_smp;
+univ_own_lines(struct uroce_qp_ends);
+
+extern struct uroce_qp_ends uroce_qp_ends;
 
 /*
  * The connected queue pair, if it is on this host. The result stays valid until
@@ -216,7 +222,7 @@ static inline struct uroce_qp *uroce_qp_peer(struct uroce_qp *qp)
 {
 	struct uroce_sendq *sq = &qp->sq;
 	/* Acquire: pairs with the barrier in uroce_qp_unnumber(). */
-	u64 now = atomic64_read_acquire(&uroce_qp_ends);
+	u64 now = atomic64_read_acquire(&uroce_qp_ends.count);
 
 	lockdep_assert_held(&sq->lock);
 	if (likely(sq->peer && sq->peer_seen == now))

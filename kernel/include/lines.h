@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Cache lines that processors share. A processor that writes to a line takes it
+ * from all others. So a field that other processors read for each message does
+ * not lie in one line with a field that is written on the way of a message. The
+ * assertions here keep it so; Documentation/architecture.rst lists the pairs.
+ */
+#ifndef UNIV_LINES_H
+#define UNIV_LINES_H
+
+#include <linux/build_bug.h>
+#include <linux/cache.h>
+#include <linux/kconfig.h>
+#include <linux/stddef.h>
+
+/* The lines in which a field begins and ends. */
+#define UNIV_FIRST_LINE(type, field)					\
+	(offsetof(type, field) / SMP_CACHE_BYTES)
+#define UNIV_LAST_LINE(type, field)					\
+	((offsetofend(type, field) - 1) / SMP_CACHE_BYTES)
+
+/**
+ * univ_other_line() - assert that two fields have no cache line in common
+ * @type: a struct whose memory begins with a line
+ * @a: a field
+ * @b: another field
+ */
+#define univ_other_line(type, a, b)					\
+	static_assert(!IS_ENABLED(CONFIG_SMP) ||			\
+		      UNIV_LAST_LINE(type, a) < UNIV_FIRST_LINE(type, b) || \
+		      UNIV_LAST_LINE(type, b) < UNIV_FIRST_LINE(type, a))
+
+/**
+ * univ_own_lines() - assert that nothing else lies in the lines of a struct
+ * @type: the struct
+ */
+#define univ_own_lines(type)						\
+	static_assert(!IS_ENABLED(CONFIG_SMP) ||			\
+		      (__alignof__(type) % SMP_CACHE_BYTES == 0 &&	\
+		       sizeof(type) % SMP_CACHE_BYTES == 0))
+
+#endif
