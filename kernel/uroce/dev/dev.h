@@ -20,6 +20,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "fault.h"
+#include "lines.h"
 #include "stats.h"
 #include "trace.h"
 
@@ -97,36 +98,49 @@ struct uroce_move {
  */
 struct uroce_dev {
 	struct ib_device ib;
-	struct list_head link;
+
+	/* Read for each message. */
+	struct list_head link ____cacheline_aligned_in_smp;
 	struct hlist_node in_net;
 	u64 id;
 	struct net_device *netdev;
 	struct net *net;
-	bool gone;
-	struct uroce_move move;
-	struct uroce_qp __rcu *gsi;
-	struct mutex mrs_lock;
-	struct xarray mrs;
 	struct uroce_mr_table __rcu *table;
-	struct xarray mws;
-	spinlock_t bound_lock;
-	struct mutex groups_lock;
+	u64 __percpu *counters;
+	struct uroce_qp __rcu *gsi;
+	bool gone;
+	bool mirror;
+	u16 pkeys[UROCE_PKEYS];
 	struct rhltable groups;
-	u32 group_count;
-	struct mutex flows_lock;
 	struct list_head flows;
 	struct list_head egress;
+
+	/* Written by calls. */
+	struct mutex mrs_lock ____cacheline_aligned_in_smp;
+	struct xarray mrs;
+	struct mutex groups_lock;
+	u32 group_count;
+	struct mutex flows_lock;
 	u32 flow_count;
 	struct packet_type tap;
+	struct uroce_move move;
+	struct uroce_faults faults;
+
+	/* Read for each message that names a window. */
+	struct xarray mws ____cacheline_aligned_in_smp;
+
+	/* Written for messages. */
+	spinlock_t bound_lock ____cacheline_aligned_in_smp;
 	atomic_t delayed;
-	u64 __percpu *counters;
 	atomic_t qkey_violations;
 	atomic_t pkey_violations;
 	atomic_t held;
-	u16 pkeys[UROCE_PKEYS];
-	struct uroce_faults faults;
-	bool mirror;
 };
+
+univ_other_line(struct uroce_dev, table, mrs_lock);
+univ_other_line(struct uroce_dev, egress, mrs_lock);
+univ_other_line(struct uroce_dev, mws, faults);
+univ_other_line(struct uroce_dev, mws, bound_lock);
 
 /*
  * The device sends nothing: its port is held down, or @netdev has left its
