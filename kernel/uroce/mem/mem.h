@@ -15,6 +15,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "compat.h"
+#include "lines.h"
 
 struct ib_umem;
 struct sk_buff;
@@ -86,17 +87,11 @@ enum uroce_mr_kind {
 struct uroce_mr {
 	struct ib_mr ib;
 	struct rcu_head rcu;
-	refcount_t ref;
-	struct completion idle;
 	struct uroce_pin *pin;
 	struct ib_umem *umem;
-	struct uroce_dmabuf *dmabuf;
+
+	/* Read for each message. */
 	void **pages;
-	u32 npages;
-	u32 room;
-	u32 max_pages;
-	u64 start;
-	const void *mm;
 	u64 iova;
 	u64 length;
 	u32 offset;
@@ -105,8 +100,23 @@ struct uroce_mr {
 	bool valid;
 	bool pageable;
 	struct uroce_odp *odp;
+
+	struct uroce_dmabuf *dmabuf;
+	u32 npages;
+	u32 room;
+	u32 max_pages;
+	u64 start;
+	const void *mm;
+
+	/* Written for messages. */
+	refcount_t ref ____cacheline_aligned_in_smp;
 	atomic_t windows;
+	struct completion idle;
 };
+
+univ_other_line(struct uroce_mr, ib.lkey, ref);
+univ_other_line(struct uroce_mr, pages, ref);
+univ_other_line(struct uroce_mr, odp, ref);
 
 void uroce_mr_release(struct uroce_mr *mr);
 
