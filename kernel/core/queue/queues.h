@@ -19,6 +19,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "base.h"
+#include "lines.h"
 #include "queue.h"
 
 struct pump_cq;
@@ -101,14 +102,18 @@ struct univ_cq {
 	bool closed;
 	bool fresh;			/* written since the last look at arm */
 	bool fresh_solicited;
-	struct univ_event_source comp_events;	/* in the channel's queue */
 	/*
 	 * @channel if an event is raised at once; NULL if there is no channel,
 	 * or if @hold decides.
 	 */
 	struct univ_channel *tell;
 	struct univ_event_source async_events;	/* in the context's queue */
+	/* In the channel's queue. A thread that reads events writes to it. */
+	struct univ_event_source comp_events;
 };
+
+univ_other_line(struct univ_cq, index, comp_events);
+univ_other_line(struct univ_cq, fresh, comp_events);
 
 /**
  * struct univ_polled - a ring that a poller looks at
