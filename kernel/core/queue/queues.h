@@ -163,7 +163,6 @@ struct univ_qp {
 	struct univ_object obj;
 	struct ib_qp *ib;
 	struct pump_qp *pump;		/* the pump's own */
-	u32 num;
 	struct univ_pd *pd;		/* dependant of these five */
 	struct univ_cq *send_cq;	/* NULL with @table if it cannot send */
 	struct univ_cq *recv_cq;	/* NULL with @table */
@@ -182,6 +181,7 @@ struct univ_qp {
 
 	struct univ_polled watch;	/* the send ring, for its driver */
 	u32 looked;			/* index seen in it */
+	u32 num;
 	struct univ_event_source events;
 };
 
