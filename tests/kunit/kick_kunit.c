@@ -7,7 +7,7 @@
 
 static struct univ_object *known(const struct pump *p, u32 handle)
 {
-	return READ_ONCE(p->f->ctx->kicked[handle % UNIV_KICKED].obj);
+	return READ_ONCE(p->f->ctx->kicked[handle % UNIV_KICKED]);
 }
 
 /*

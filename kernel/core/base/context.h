@@ -46,6 +46,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "event.h"
+#include "lines.h"
 #include "reason.h"
 
 struct address_space;
@@ -69,7 +70,8 @@ struct univ_device {
 	const struct univ_queue_ops *queue; /* takes the rings */
 	struct pump_device *pump;	/* the pump's own */
 	struct ib_event_handler event_handler;
-	struct mutex lock;		/* contexts, num_contexts, dead */
+	/* contexts, num_contexts, dead */
+	struct mutex lock ____cacheline_aligned_in_smp;
 	struct mutex events_lock;	/* contexts, for the event handler */
 	struct list_head contexts;
 	u32 num_contexts;
@@ -82,23 +84,24 @@ struct univ_device {
 	struct univ_failed_calls failed; /* its lock is taken last */
 };
 
-/*
- * A queue that is kicked again and again, which a kick finds without a look
- * into the table (kicked.c). @obj is set under the lock of univ_context.objects
- * while the object is in that table, and cleared when the object is taken out.
- * It is read under RCU. @last is the handle of the last kick that did not find
- * its queue in @obj.
- */
-struct univ_kicked {
-	struct univ_object *obj;
-	u32 last;
-};
+univ_other_line(struct univ_device, queue, lock);
 
 #define UNIV_KICKED 16
 
 struct univ_context {
-	struct kref ref;
+	/* Read for each kick. */
 	struct univ_device *dev;
+	struct univ_poller *poller;	/* NULL for none */
+	/*
+	 * Queues that are kicked again and again, by handle, which a kick finds
+	 * without a look into the table (kicked.c). An entry is set under the
+	 * lock of @objects while the object is in that table, and cleared when
+	 * the object is taken out. It is read under RCU.
+	 */
+	struct univ_object *kicked[UNIV_KICKED];
+
+	/* Written by calls. */
+	struct kref ref ____cacheline_aligned_in_smp;
 	struct list_head link;		/* dev->contexts */
 
 	/*
@@ -111,7 +114,8 @@ struct univ_context {
 	bool quiesced;			/* see univ_pump_comp_quiesce() */
 
 	struct xarray objects;		/* handle -> univ_object */
-	struct univ_kicked kicked[UNIV_KICKED]; /* by handle */
+	/* Handle of the last kick that did not find its queue in @kicked. */
+	u32 kicked_last[UNIV_KICKED];
 
 	struct xarray regions;		/* mmap id -> univ_region */
 	u32 next_arena;			/* its mmap id */
@@ -124,8 +128,6 @@ struct univ_context {
 	bool doorbell_dead;
 	struct univ_bell_page *bell;	/* NULL for none */
 	struct address_space *mapping;	/* of the open file */
-
-	struct univ_poller *poller;	/* NULL for none */
 
 	struct univ_event_queue events;
 	struct univ_event_source fatal;
@@ -142,6 +144,9 @@ struct univ_context {
 	/* Owner as `rdma resource show` names it: comm:pid. */
 	char name[TASK_COMM_LEN + 12];
 };
+
+univ_other_line(struct univ_context, kicked, live);
+univ_other_line(struct univ_context, kicked, kicked_last);
 
 /* client.c */
 int univ_client_register(void);

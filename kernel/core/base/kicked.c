@@ -9,17 +9,18 @@
  * A queue is remembered at the second kick in a row: a process that kicks many
  * queues in turn would gain nothing.
  */
-void univ_kicked_remember(struct univ_kicked *kicked, struct univ_object *obj)
+void univ_kicked_remember(struct univ_object *obj)
 {
 	struct univ_context *ctx = obj->ctx;
+	u32 *last = &ctx->kicked_last[obj->handle % UNIV_KICKED];
 
-	if (READ_ONCE(kicked->last) != obj->handle) {
-		WRITE_ONCE(kicked->last, obj->handle);
+	if (READ_ONCE(*last) != obj->handle) {
+		WRITE_ONCE(*last, obj->handle);
 		return;
 	}
 	xa_lock(&ctx->objects);
 	if (xa_load(&ctx->objects, obj->handle) == obj)
-		WRITE_ONCE(kicked->obj, obj);
+		WRITE_ONCE(*univ_kicked_at(ctx, obj->handle), obj);
 	xa_unlock(&ctx->objects);
 }
 
@@ -29,11 +30,11 @@ void univ_kicked_remember(struct univ_kicked *kicked, struct univ_object *obj)
  */
 void univ_kicked_forget(struct univ_object *obj)
 {
-	struct univ_kicked *kicked = univ_kicked_of(obj->ctx, obj->handle);
+	struct univ_object **kicked = univ_kicked_at(obj->ctx, obj->handle);
 
 	lockdep_assert_held(&obj->ctx->objects.xa_lock);
-	if (kicked->obj == obj)
-		WRITE_ONCE(kicked->obj, NULL);
+	if (*kicked == obj)
+		WRITE_ONCE(*kicked, NULL);
 }
 
 /*

@@ -5,13 +5,13 @@
 #include "context.h"
 #include "object.h"
 
-static inline struct univ_kicked *univ_kicked_of(struct univ_context *ctx,
-						 u32 handle)
+static inline struct univ_object **univ_kicked_at(struct univ_context *ctx,
+						  u32 handle)
 {
 	return &ctx->kicked[handle % UNIV_KICKED];
 }
 
-void univ_kicked_remember(struct univ_kicked *kicked, struct univ_object *obj);
+void univ_kicked_remember(struct univ_object *obj);
 void univ_kicked_forget(struct univ_object *obj);
 void univ_kicked_retire(struct univ_object *obj);
 

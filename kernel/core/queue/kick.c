@@ -15,7 +15,7 @@ static inline struct univ_object *kick_find_known(struct univ_context *ctx,
 	struct univ_object *obj;
 
 	rcu_read_lock_sched();
-	obj = READ_ONCE(univ_kicked_of(ctx, handle)->obj);
+	obj = READ_ONCE(*univ_kicked_at(ctx, handle));
 	if (unlikely(!obj || obj->handle != handle ||
 		     !refcount_inc_not_zero(&obj->users)))
 		obj = NULL;
@@ -77,7 +77,7 @@ static noinline long kick_other(struct univ_context *ctx, unsigned long arg)
 
 	if (!obj)
 		return kick_nothing(ctx);
-	univ_kicked_remember(univ_kicked_of(ctx, handle), obj);
+	univ_kicked_remember(obj);
 	if (arg <= U32_MAX)
 		ret = kick(obj, arg & ~UNIV_KICK_HANDLE);
 	univ_object_put(obj);
