@@ -44,12 +44,16 @@ struct univ_poller {
 	struct list_head cold;		/* the next one to look at is first */
 	unsigned int hot_turns;		/* of the last pass */
 	atomic_t waiters;		/* for the lock, so a pass breaks off */
-	wait_queue_head_t wait;
 	u64 idle_ns;
 	bool awake;
+	/* Each kick writes to these two. */
+	wait_queue_head_t wait ____cacheline_aligned_in_smp;
 	bool nudged;			/* kicked while it fell asleep */
 	struct cpumask cpus;		/* those of the process */
 };
+
+univ_other_line(struct univ_poller, awake, wait);
+univ_other_line(struct univ_poller, awake, nudged);
 
 /*
  * Returns whether rings need no kick. Context: the lock that guards the ring's
