@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Each header of the modules compiles alone with the warnings of W=1, by the command that compiled a source file of its module.
-# The stage "kernels" compiles the modules themselves with W=1, variants.sh the library, and sparse.sh has sparse read the
-# modules.
+# The stage "kernels" compiles the modules themselves with W=1, variants.sh the library, and tests/static/sparse.sh has sparse
+# read the modules.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
