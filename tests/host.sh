@@ -3,7 +3,7 @@
 #
 # For stages that run tests on the host: the same result lines as tests/vm/lib.sh gives in a guest.
 
-host_results=0 host_failed=0
+host_results=0 host_failed=0 host_again=
 
 # host_reason STATUS OUTPUT: the line that tells most, as why_failed() of tests/vm/lib.sh: the first error, or the last line
 host_reason() {
@@ -12,7 +12,8 @@ host_reason() {
 	grep -am 1 -E '(^|[: ])(fatal )?error: |\*\*\*' <<<"$2" || grep -av '^[[:space:]]*$' <<<"$2" | tail -n 1
 }
 
-# host_test NAME SECONDS COMMAND...: 0 passes, 77 skips with its last line as the reason
+# host_test NAME SECONDS COMMAND...: 0 passes, 77 skips with its last line as the reason. The caller may set host_again to a
+# command that repeats the test alone.
 host_test() {
 	local name=$1 limit=$2 out status start=$SECONDS
 	shift 2
@@ -26,6 +27,7 @@ host_test() {
 		printf 'not ok %s - %s # exit status %s\n' $host_results "$name" $status
 		tail -n 60 <<<"$out" | sed 's/^/#   /'
 		printf '# reason: %s\n' "$(host_reason $status "$out")"
+		[ -z "$host_again" ] || printf '# again: %s\n' "$host_again"
 		host_failed=$((host_failed + 1))
 		;;
 	esac
