@@ -11,11 +11,16 @@ checked=0 failed=0
 
 # long_lines MOST FILE...: prints the lines that are longer, with their places
 long_lines() {
-	local most=$1 file
-	shift
-	for file; do
-		expand -t 8 "$file" | awk -v most="$most" -v file="$file" 'length($0) > most && !/"[^"]+"/ { print file ":" FNR ": " length($0) " columns" }'
-	done
+	awk -v most="$1" '
+		function columns(line,   n, i, parts, count) {
+			count = split(line, parts, "\t")
+			for (i = 1; i < count; i++) {
+				n += length(parts[i])
+				n += 8 - n % 8
+			}
+			return n + length(parts[count])
+		}
+		columns($0) > most && !/"[^"]+"/ { print FILENAME ":" FNR ": " columns($0) " columns" }' "${@:2}"
 }
 
 # files FOLDER...: prints the sources in these folders, without the ones that Kbuild makes

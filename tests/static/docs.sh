@@ -14,57 +14,44 @@ texts=(README.md CONTRIBUTING.md MAINTAINERS Documentation/*.rst)
 pages=(Documentation/man/*.[1-9])
 failed=0
 checked=0
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
 
 missing() {
 	echo "$*"
 	failed=1
 }
 
-# names PREFIX...: the enumerators and ioctls of uapi/univerbs.h that begin so
-names() {
-	local prefix
-	for prefix; do
-		grep -oE "^[[:space:]]*${prefix}_[A-Z0-9_]+" uapi/univerbs.h | tr -d '[:blank:]'
-		grep -oE "^#define ${prefix}_[A-Z0-9_]+[[:space:]]+UNIV_IO\(" uapi/univerbs.h | awk '{ print $2 }'
-	done | sort -u
+# in_text FILE COMPLAINT NAME...: each name is a word of the file, so that UNIV_QP_QUERY_X does not count for UNIV_QP_QUERY
+in_text() {
+	local file=$1 complaint=$2 name
+	shift 2
+	while read -r name; do
+		missing "$file: $name $complaint"
+	done < <(printf '%s\n' "$@" | sort -u | comm -23 - <(grep -oE '[A-Za-z0-9_.-]*[A-Za-z0-9_]' "$file" | sort -u))
+	checked=$((checked + $#))
 }
 
-# in_text NAME FILE: as a word of its own, so that UNIV_QP_QUERY_X does not count for UNIV_QP_QUERY
-in_text() { grep -qw -- "$1" "$2"; }
-
 check_contract() {
-	local name count=0
-	for name in $(names UNIV); do
-		case $name in
-		UNIV_REASON_*|UNIV_LIMIT_*) continue ;;
-		esac
-		grep -qE "^#define ${name}[[:space:]]+UNIV_IO\(" uapi/univerbs.h || continue
-		count=$((count + 1))
-		in_text "$name" Documentation/uapi.rst || missing "Documentation/uapi.rst: $name is not described"
-	done
-	[ $count -ge 20 ] || missing "found only $count ioctls in uapi/univerbs.h"
-	checked=$((checked + count))
-	count=0
-	for name in $(names UNIV_REASON UNIV_LIMIT); do
-		case $name in
-		UNIV_LIMIT_NONE|UNIV_LIMIT_COUNT) continue ;;
-		esac
-		count=$((count + 1))
-		in_text "$name" Documentation/errors.rst || missing "Documentation/errors.rst: $name is not described"
-	done
-	[ $count -ge 40 ] || missing "found only $count reasons in uapi/univerbs.h"
-	checked=$((checked + count))
+	local ioctls reasons
+	mapfile -t ioctls < <(sed -nE 's/^#define (UNIV_[A-Z0-9_]+)[[:space:]]+UNIV_IO\(.*/\1/p' uapi/univerbs.h)
+	[ ${#ioctls[@]} -ge 20 ] || missing "found only ${#ioctls[@]} ioctls in uapi/univerbs.h"
+	in_text Documentation/uapi.rst "is not described" "${ioctls[@]}"
+	mapfile -t reasons < <(sed -nE 's/^[[:space:]]*(UNIV_(REASON|LIMIT)_[A-Z0-9_]+).*/\1/p' uapi/univerbs.h | sort -u |
+		grep -vxE 'UNIV_LIMIT_(NONE|COUNT)')
+	[ ${#reasons[@]} -ge 40 ] || missing "found only ${#reasons[@]} reasons in uapi/univerbs.h"
+	in_text Documentation/errors.rst "is not described" "${reasons[@]}"
 }
 
 # The other way round: a name that neither the contract nor the programs of tests have any more
 check_stale() {
-	local name file
-	for file in "${texts[@]}" "${pages[@]}"; do
-		while read -r name; do
-			grep -rqwF --include='*.[ch]' -- "$name" uapi kernel user tests/user/lib || missing "$file: there is no $name"
-			checked=$((checked + 1))
-		done < <(grep -ohE '\bUNIV_[A-Z0-9]+(_[A-Z0-9]+)+\b' "$file" | sort -u)
-	done
+	local known=$work/known named=$work/named file name
+	grep -rohwE --include='*.[ch]' 'UNIV_[A-Z0-9_]+' uapi kernel user tests/user/lib | sort -u >"$known"
+	grep -owE 'UNIV_[A-Z0-9]+(_[A-Z0-9]+)+' "${texts[@]}" "${pages[@]}" | sort -u >"$named"
+	while IFS=: read -r file name; do
+		missing "$file: there is no $name"
+	done < <(awk -F : 'NR == FNR { known[$1]; next } !($2 in known)' "$known" "$named")
+	checked=$((checked + $(wc -l <"$named")))
 }
 
 own_functions() {
@@ -72,26 +59,27 @@ own_functions() {
 }
 
 check_pages_exist() {
-	local name count=0
-	for name in $(own_functions); do
-		count=$((count + 1))
-		[ -e "Documentation/man/$name.3" ] || missing "Documentation/man/$name.3: there is no such page"
-		in_text "$name" Documentation/man/univerbs.7 || missing "Documentation/man/univerbs.7: $name is not mentioned"
+	local functions page
+	mapfile -t functions < <(own_functions)
+	[ ${#functions[@]} -gt 0 ] || missing "found no function of version UNIVERBS_1.x in user/abi/libibverbs.symbols"
+	in_text Documentation/man/univerbs.7 "is not mentioned" "${functions[@]}"
+	for page in "${functions[@]/%/.3}" univerbs-run.1; do
+		[ -e "Documentation/man/$page" ] || missing "Documentation/man/$page: there is no such page"
 	done
-	[ $count -gt 0 ] || missing "found no function of version UNIVERBS_1.x in user/abi/libibverbs.symbols"
-	[ -e Documentation/man/univerbs-run.1 ] || missing "Documentation/man/univerbs-run.1: there is no such page"
-	checked=$((checked + count + 1))
+	checked=$((checked + 1))
 }
 
 # Each function that programs call has one entry in functions.rst, and their number in limits.rst is right.
 check_functions() {
-	local name times entries count=0
+	local name count=0
+	local -A entries=()
 	# Texts about a function are indented, and may name others.
-	entries=$(grep -v '^ ' Documentation/functions.rst | grep -oE '\b_?ibv_\w+')
+	while read -r name; do
+		entries[$name]=$((${entries[$name]:-0} + 1))
+	done < <(grep -v '^ ' Documentation/functions.rst | grep -oE '\b_?ibv_\w+')
 	while read -r name; do
 		count=$((count + 1))
-		times=$(grep -cx "$name" <<<"$entries")
-		[ "$times" -eq 1 ] || missing "Documentation/functions.rst: $name has $times entries"
+		[ "${entries[$name]:-0}" -eq 1 ] || missing "Documentation/functions.rst: $name has ${entries[$name]:-0} entries"
 	done < <(echo '#include <infiniband/verbs.h>' | gcc -E -Iuser/include -Iuapi - |
 		grep -oP '(?<!enum )(?<!struct )\b_?ibv_\w+(?=\s*\()' | sort -u)
 	grep -q "have $count functions" Documentation/limits.rst ||
@@ -111,32 +99,33 @@ check_options() {
 	done
 }
 
-# render PAGE: prints warnings; 77 without a renderer
+# render PAGE...: prints warnings; 77 without a renderer
 render() {
 	if command -v groff >/dev/null; then
-		groff -man -ww -Tutf8 -z "$1" 2>&1
+		groff -man -ww -Tutf8 -z "$@" 2>&1
 	elif command -v mandoc >/dev/null; then
-		mandoc -T lint -W warning "$1" 2>&1
+		mandoc -T lint -W warning "$@" 2>&1
 	else
 		return 77
 	fi
-	! command -v man >/dev/null || { man --warnings -E UTF-8 -l -Tutf8 -Z "$1" >/dev/null; } 2>&1
+	! command -v man >/dev/null || { man --warnings -E UTF-8 -l -Tutf8 -Z "$@" >/dev/null; } 2>&1
 	return 0
 }
 
 check_pages_render() {
 	local page out name
+	out=$(render "${pages[@]}") || { unrendered=1; return; }
+	[ -z "$out" ] || missing "$out"
 	for page in "${pages[@]}"; do
-		out=$(render "$page") || { unrendered=1; return; }
-		[ -z "$out" ] || missing "$page: $out"
 		name=${page##*/}
 		grep -qE "^\.TH ${name%.*} ${name##*.} " "$page" || missing "$page: .TH does not say ${name%.*} ${name##*.}"
-		# every page of ours that a page refers to must exist
-		while read -r name; do
-			[ -e "Documentation/man/$name" ] || missing "$page: there is no page $name"
-		done < <(sed -nE 's/^\.BR (univerbs[a-z_-]*) \(([1-9])\).*/\1.\2/p' "$page" | sort -u)
-		checked=$((checked + 1))
 	done
+	# every page of ours that a page refers to must exist
+	while IFS=: read -r page name; do
+		[ -e "Documentation/man/$name" ] || missing "$page: there is no page $name"
+	done < <(grep -HE '^\.BR univerbs[a-z_-]* \([1-9]\)' "${pages[@]}" |
+		sed -E 's/:\.BR (univerbs[a-z_-]*) \(([1-9])\).*/:\1.\2/' | sort -u)
+	checked=$((checked + ${#pages[@]}))
 }
 
 # Every text is sound reStructuredText, where docutils are installed
@@ -150,14 +139,20 @@ check_texts_render() {
 	done
 }
 
-# paths_in FILE: what begins with a folder of this repository, and the links of Markdown; not the titles of commits
+# paths_in FILE...: prints "FILE:PATH" for what begins with a folder of this repository, and for the links of Markdown; not for
+# the titles of commits
 paths_in() {
-	sed -E '/^ {4}[a-z]+\/[a-z]+: /d' "$1" |
-		grep -oE '(^|[^A-Za-z0-9_./-])(uapi|kernel|user|samples|tests|bench|packaging|Documentation|LICENSES|\.ci)/[A-Za-z0-9_./*-]*' |
-		sed -E 's/^[^A-Za-z.]//; s/[.,]$//'
-	case $1 in
-	*.md) grep -oE '\]\([^)#:]+\)' "$1" | sed -E 's/^\]\(//; s/\)$//' ;;
-	esac
+	local folders='(uapi|kernel|user|samples|tests|bench|packaging|Documentation|LICENSES|[.]ci)'
+	awk -v path="[^A-Za-z0-9_./-]$folders/[A-Za-z0-9_./*-]*" '
+		/^    [a-z]+\/[a-z]+: / { next }
+		{
+			for (rest = " " $0; match(rest, path); rest = substr(rest, RSTART + RLENGTH)) {
+				found = substr(rest, RSTART + 1, RLENGTH - 1)
+				sub(/[.,]$/, "", found)
+				print FILENAME ":" found
+			}
+		}' "$@"
+	grep -HoE '\]\([^)#:]+\)' ./*.md | sed -E 's/^\.\/([^:]*:)\]\(/\1/; s/\)$//'
 }
 
 # unbuilt PATH: what to do if PATH is a product of the build
@@ -165,39 +160,54 @@ unbuilt() { ! git check-ignore -q "$1" 2>/dev/null || echo " (run make first)"; 
 
 check_paths() {
 	local file path
-	for file in "${texts[@]}" "${pages[@]}"; do
-		[ -e "$file" ] || { missing "$file: there is no such file"; continue; }
-		while read -r path; do
-			compgen -G "$path" >/dev/null || missing "$file: there is no $path$(unbuilt "$path")"
-			checked=$((checked + 1))
-		done < <(paths_in "$file" | sort -u)
+	for file in "${texts[@]}"; do
+		[ -e "$file" ] || missing "$file: there is no such file"
 	done
+	while IFS=: read -r file path; do
+		compgen -G "$path" >/dev/null || missing "$file: there is no $path$(unbuilt "$path")"
+		checked=$((checked + 1))
+	done < <(paths_in "${texts[@]}" "${pages[@]}" | sort -u)
 }
 
 # Each source file has its place in the map
 check_map() {
-	local file
+	local file files=()
 	for file in uapi/*.h kernel/include/*.h kernel/core/*/*.c user/[a-z]*/*.c; do
 		case $file in
 		*.mod.c|user/tools/*) continue ;;
 		esac
-		in_text "${file##*/}" Documentation/architecture.rst || missing "Documentation/architecture.rst: $file is not in the map"
-		checked=$((checked + 1))
+		files+=("${file##*/}")
 	done
+	in_text Documentation/architecture.rst "is not in the map" "${files[@]}"
 }
 
-# "path: function()" in Documentation means that the function is defined or used there
+# places: prints "TEXT PATH FUNCTION" for each "path: function()" in Documentation
+places() {
+	awk '
+		function show() {
+			gsub(/[ \t]+/, " ", text)
+			while (match(text, /(uapi|kernel|user)\/[A-Za-z0-9_.\/-]+\.[ch]: [a-z_0-9]+\(\)/)) {
+				place = substr(text, RSTART, RLENGTH - 2)
+				sub(/:/, "", place)
+				print name, place
+				text = substr(text, RSTART + RLENGTH)
+			}
+			text = ""
+		}
+		FNR == 1 { show(); name = FILENAME }
+		{ text = text " " $0 }
+		END { show() }' Documentation/*.rst | sort -u
+}
+
+# Such a function is defined or used there
 check_places() {
-	local file place path function
-	for file in Documentation/*.rst; do
-		while read -r place; do
-			path=${place%%:*}
-			function=${place##* }
-			[ -e "$path" ] || { missing "$file: there is no $path"; continue; }
-			grep -qw -- "${function%()}" "$path" || missing "$file: $path has no $function"
-			checked=$((checked + 1))
-		done < <(tr -s ' \n' ' ' <"$file" | grep -oE '(uapi|kernel|user)/[A-Za-z0-9_./-]+\.[ch]: [a-z_0-9]+\(\)' | sort -u)
-	done
+	local file path function paths
+	mapfile -t paths < <(places | cut -d ' ' -f 2 | sort -u)
+	grep -oHE '[a-z_0-9]+' "${paths[@]}" 2>/dev/null | sort -u >"$work/words"
+	while read -r file path function; do
+		missing "$file: $path has no $function()"
+	done < <(places | awk 'NR == FNR { known[$1]; next } !(($2 ":" $3) in known)' "$work/words" -)
+	checked=$((checked + $(places | wc -l)))
 }
 
 # The packages are of the version of the tree

@@ -62,22 +62,23 @@ includes() {
 	grep -HoE '^#include "[^"]+"' "$1"/*.[ch] 2>/dev/null | grep -v '\.mod\.c:' | sed -E 's/:#include "(.*)"/ \1/'
 }
 
-# Where an include leads: a file of the same folder, or one of another room of the tree
+# leads_to FROM NAME: sets $to to where an include leads, a file of the same folder or one of another room of the tree, if to one
 leads_to() {
 	local from=$1 name=$2 tree=${1%/*} room
+	to=''
 	case $name in
 	../*/*)
 		room=$tree/${name#../}
 		room=${room%/*}
-		[ -z "${header[$room]:-}" ] || echo "$room"
+		[ -z "${header[$room]:-}" ] || to=$room
 		return
 		;;
 	esac
-	[ ! -e "$from/$name" ] || { echo "$from"; return; }
+	[ ! -e "$from/$name" ] || { to=$from; return; }
 	for room in "${rooms[@]}"; do
 		[ "${room%/*}" = "$tree" ] || continue
 		if [ -e "$room/$name" ] || { [ "$name" = "${room##*/}/${name##*/}" ] && [ -e "$tree/$name" ]; }; then
-			echo "$room"
+			to=$room
 			return
 		fi
 	done
@@ -87,7 +88,7 @@ check_includes() {
 	local folder file name to
 	for folder in "${rooms[@]}"; do
 		while read -r file name; do
-			to=$(leads_to "$folder" "$name")
+			leads_to "$folder" "$name"
 			[ -n "$to" ] && [ "$to" != "$folder" ] || continue
 			echo "$folder $to include" >>"$work/arrows"
 			may_use "$folder" "$to" "$file includes $name"
