@@ -69,16 +69,17 @@ far_gone() {
 	rdma link del w-near && ip link del w-near && ip netns del w-near && ip netns del w-far
 }
 
-# network WHAT...: netem applies it to RoCE packets of both directions only; without arguments the network has no faults.
-# "delay 1ms reorder 75%" delays a quarter of the packets, and the others overtake them.
+# network WHAT...: netem applies it to RoCE packets of both directions only, over IPv4 and IPv6; without arguments the network
+# has no faults. "delay 1ms reorder 75%" delays a quarter of the packets, and the others overtake them.
 network() {
-	local ns
+	local ns port=${roce_port:-4791}
 	for ns in w-near w-far; do
 		tc -n $ns qdisc del dev $ns root 2>/dev/null
 		[ $# -gt 0 ] || continue
 		tc -n $ns qdisc add dev $ns root handle 1: prio bands 3 priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 &&
 			tc -n $ns qdisc add dev $ns parent 1:3 netem "$@" &&
-			tc -n $ns filter add dev $ns parent 1: protocol ip u32 match ip dport "${roce_port:-4791}" 0xffff flowid 1:3 || return
+			tc -n $ns filter add dev $ns parent 1: protocol ip u32 match ip dport "$port" 0xffff flowid 1:3 &&
+			tc -n $ns filter add dev $ns parent 1: protocol ipv6 u32 match ip6 dport "$port" 0xffff flowid 1:3 || return
 	done
 }
 
