@@ -15,6 +15,9 @@ count=0
 failed=0
 missing=
 
+# In the tree, to which ccache makes paths relative, so that it knows the same headers in another clone.
+mkdir -p "$top/build/headers" && cd "$top/build/headers" || exit 1
+
 # Language, name as in #include, and compiler with its options.
 try()
 {
@@ -23,9 +26,8 @@ try()
 	shift 2
 	command -v "$1" > /dev/null || return 0
 	count=$((count + 1))
-	printf '#include <%s>\n#include <%s>\nextern int not_empty;\n' "$name" "$name" |
-	"$@" -Wall -Wextra -Werror -fsyntax-only \
-		-I"$top/user/include" -I"$top/uapi" -x "$lang" - && return
+	printf '#include <%s>\n#include <%s>\nextern int not_empty;\n' "$name" "$name" > "header.$lang"
+	"$@" -Wall -Wextra -Werror -c -o header.o -I"$top/user/include" -I"$top/uapi" "header.$lang" && return
 	echo "<$name> does not compile with: $*"
 	failed=1
 }
@@ -39,8 +41,8 @@ try_c()
 try_cpp()
 {
 	for std in gnu++98 gnu++11 gnu++20; do
-		try c++ "$1" g++ -std=$std
-		try c++ "$1" clang++ -std=$std
+		try cc "$1" g++ -std=$std
+		try cc "$1" clang++ -std=$std
 	done
 }
 
