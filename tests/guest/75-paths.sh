@@ -16,12 +16,13 @@
 
 need_both || exit 1
 
-# see WHICH: prints the results of all exchanges by copying (1) or by packets (0).
+# see WHICH: prints the results of all exchanges by copying (1) or by packets (0). All of them run on one processor: each
+# processor has its own backlog, so packets of a process that migrates overtake each other, and UC permits that.
 see() {
 	local before after
 	echo "$1" >/sys/module/uroce/parameters/local
 	before=$(packets)
-	program seen >"$UNIV_STATE/seen.$1" || { cat "$UNIV_STATE/seen.$1"; return 1; }
+	univ taskset 1 "$TEST_BIN/seen" >"$UNIV_STATE/seen.$1" || { cat "$UNIV_STATE/seen.$1"; return 1; }
 	after=$(packets)
 	case $1 in
 	1) [ "$before" = "$after" ] || { echo "packets were used"; return 1; } ;;

@@ -5,6 +5,7 @@
  * equivalent transports print the same. This program judges nothing itself.
  *   seen [EXCHANGE]...
  */
+#include "process.h"
 #include "testlib.h"
 
 #define SLOT (16u << 10)
@@ -580,19 +581,7 @@ static const struct test_case exchanges[] = {
 
 int main(int argc, char **argv)
 {
-	bool ran = false;
-
 	test_program = "seen";
-	for (size_t i = 0; i < ARRAY_SIZE(exchanges); i++) {
-		if (!test_wanted(argc, argv, exchanges[i].name))
-			continue;
-		test_now = exchanges[i].name;
-		test_limit(120);
-		printf("%s\n", exchanges[i].name);
-		fflush(stdout);
-		exchanges[i].run();
-		ran = true;
-	}
-	CHECK(ran, "no such exchange");
+	CHECK(processes_run(argc, argv, exchanges, ARRAY_SIZE(exchanges)), "no such exchange");
 	return test_failures ? 1 : 0;
 }
