@@ -373,8 +373,8 @@ int host_init(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, h->dev.netdev);
 	/* register_netdev() would initialise it. */
 	spin_lock_init(&h->dev.netdev->addr_list_lock);
-	KUNIT_ASSERT_EQ(test, uroce_qp_slab_init(), 0);
 	KUNIT_ASSERT_EQ(test, uroce_queue_start(), 0);
+	KUNIT_ASSERT_EQ(test, uroce_qp_slab_init(), 0);
 	KUNIT_ASSERT_EQ(test, uroce_mcast_init(&h->dev), 0);
 	mutex_init(&h->dev.mrs_lock);
 	spin_lock_init(&h->dev.bound_lock);

@@ -111,9 +111,10 @@ struct uroce_dev {
 	bool gone;
 	bool mirror;
 	u16 pkeys[UROCE_PKEYS];
-	struct rhltable groups;
 	struct list_head flows;
 	struct list_head egress;
+	/* Joining a group writes to its end. */
+	struct rhltable groups;
 
 	/* Written by calls. */
 	struct mutex mrs_lock ____cacheline_aligned_in_smp;

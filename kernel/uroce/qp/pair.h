@@ -109,7 +109,6 @@ struct uroce_qp {
 	struct uroce_av av;
 	u32 mtu;			/* of the path; UD: UROCE_MAX_MTU */
 
-	struct list_head windows;	/* of type 2, bound by it */
 	struct uroce_cntrs *cntrs;	/* NULL for none */
 
 	/*
@@ -139,13 +138,14 @@ struct uroce_qp {
 	struct uroce_sendq sq ____cacheline_aligned_in_smp;
 	struct uroce_recvq rq ____cacheline_aligned_in_smp;
 	struct uroce_resp resp;
+	struct list_head windows;	/* of type 2, bound by it */
 };
 
 univ_other_line(struct uroce_qp, state, sq);
 univ_other_line(struct uroce_qp, attr, sq);
 univ_other_line(struct uroce_qp, av.dev_id, sq);
 univ_other_line(struct uroce_qp, sq, rq);
-univ_other_line(struct uroce_qp, rq.tail, resp.lock);
+univ_other_line(struct uroce_qp, av.dev_id, windows);
 
 /* The queue pair as the RDMA core knows it. */
 struct uroce_ibqp {

@@ -8,15 +8,12 @@
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 
-#include "lines.h"
 #include "ring.h"
 #include "../mem/mem.h"
 #include "cq.h"
 
 /**
  * struct uroce_recvq - a receive queue, of one queue pair or shared
- * @tail: tail of a private ring
- * @post: protects the tail of a private ring
  * @ring: shared with a process, or private
  * @memory: memory of a private ring
  * @max_sge: maximum number of segments of a request
@@ -25,26 +22,23 @@
  * @lock: of a shared queue: protects @head, the flags of @ring, and
  *	uroce_srq.limit and @waiters. The queue of a queue pair is protected by
  *	uroce_resp.lock.
- *
- * It begins with a cache line. A post of a user in the kernel writes to the
- * first one, each message to that of @head.
+ * @post: protects the tail of a private ring
+ * @tail: tail of a private ring
  */
 struct uroce_recvq {
-	u32 tail;
-	spinlock_t post;
 	struct univ_ring ring;
 	void *memory;
 	u32 max_sge;
 	bool attached;
 	u32 head;
 	spinlock_t lock;
+	spinlock_t post;
+	u32 tail;
 };
-
-univ_other_line(struct uroce_recvq, tail, head);
 
 struct uroce_srq {
 	struct ib_srq ib;
-	struct uroce_recvq rq ____cacheline_aligned_in_smp;
+	struct uroce_recvq rq;
 	u32 max_wr;			/* written under rq.lock and rq.post */
 	u32 limit;			/* under rq.lock; 0: no limit event */
 	/*

@@ -10,7 +10,7 @@
 #include "recv.h"
 #include "send.h"
 
-/* A queue pair is much smaller than the next size of kmalloc(). */
+/* A slab of 32 KiB holds 18 queue pairs, and 16 objects of kmalloc(). */
 static struct kmem_cache *qps;
 
 int uroce_qp_slab_init(void)
@@ -19,7 +19,10 @@ int uroce_qp_slab_init(void)
 	return qps ? 0 : -ENOMEM;
 }
 
-/* rcu_barrier() comes before. */
+/*
+ * No queue pair is left, and rcu_barrier() has waited for those that were
+ * freed.
+ */
 void uroce_qp_slab_exit(void)
 {
 	kmem_cache_destroy(qps);
