@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Measures the part of a request that the kernel executes: the time of the ioctl(2)
- * that the library calls for it, minus that of an ioctl(2) that univerbs does not
- * know, which has the same way into the module. Prints NAME<TAB>NANOSECONDS of each
- * request. Its ioctl() replaces the C library's. The stock library posts by
+ * Measures the part of a request that the kernel executes in the post: the time of
+ * the ioctl(2) that the library calls for it, minus that of an ioctl(2) that univerbs
+ * does not know, which has the same way into the module. Prints NAME<TAB>NANOSECONDS
+ * of each request. Its ioctl() replaces the C library's. The stock library posts by
  * write(2), so it has no figures here.
  *   kernel [DEVICE]
  */
@@ -30,7 +30,7 @@ int ioctl(int fd, unsigned long request, ...)
 	va_end(args);
 	from = now_ns();
 	ret = syscall(SYS_ioctl, fd, request, arg);
-	spent = now_ns() - from;
+	spent += now_ns() - from;
 	last_fd = fd;
 	return ret;
 }
@@ -54,6 +54,7 @@ static double unknown_request(void)
 	uint64_t at[SAMPLES];
 
 	for (int i = 0; i < SAMPLES; i++) {
+		spent = 0;
 		NEED(ioctl(last_fd, _IO('U', 0xff), NULL) < 0, "an unknown request succeeded");
 		at[i] = spent;
 	}
