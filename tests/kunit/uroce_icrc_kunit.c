@@ -233,8 +233,8 @@ static void icrc_compare(struct kunit *test, const u8 *flat)
 }
 
 /*
- * From LONG_RUN bytes on, the crypto API computes the CRC, or the library if the crypto API
- * has no CRC-32.
+ * From LONG_RUN bytes on, the crypto API computes the CRC if it has CRC-32. Without it, as
+ * here in the second round, the library does.
  */
 static void icrc_lengths(struct kunit *test)
 {
@@ -252,6 +252,8 @@ static void icrc_lengths(struct kunit *test)
 	fast = NULL;
 	icrc_compare(test, flat);
 	fast = found;
+	if (!found)
+		kunit_skip(test, "the crypto API has no CRC-32");
 }
 
 static int icrc_suite_init(struct kunit_suite *suite)

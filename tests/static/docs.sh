@@ -203,7 +203,7 @@ places() {
 check_places() {
 	local file path function paths
 	mapfile -t paths < <(places | cut -d ' ' -f 2 | sort -u)
-	grep -oHE '[a-z_0-9]+' "${paths[@]}" 2>/dev/null | sort -u >"$work/words"
+	grep -oHE '[A-Za-z_0-9]+' "${paths[@]}" 2>/dev/null | sort -u >"$work/words"
 	while read -r file path function; do
 		missing "$file: $path has no $function()"
 	done < <(places | awk 'NR == FNR { known[$1]; next } !(($2 ":" $3) in known)' "$work/words" -)

@@ -20,7 +20,7 @@ mkdir -p "$UNIV_SPARSE_CLEAN" && find "$UNIV_SPARSE_CLEAN" -type f -mtime +30 -d
 
 # inputs: prints the names of all files on which the results depend, as Kbuild names them. None of an object that is not built.
 inputs() {
-	printf '%s\n' "$(command -v sparse)" include/generated/autoconf.h
+	printf '%s\n' "$(command -v sparse)" "$UNIV_SPARSE_TREE/tests/static/sparse-once" include/generated/autoconf.h
 	find "$UNIV_SPARSE_TREE"/{kernel,samples} -name '*.c'
 	find "$UNIV_SPARSE_TREE"/{kernel,samples} -name '.*.o.cmd' -exec sed -n 's/^  \([^ ]*\) \\$/\1/p' {} + | sort -u
 }

@@ -80,10 +80,12 @@ wrong += ["tests/user/*/%s: no script of tests/guest runs it" % name for name in
 wrong += ["%s: the table \"Tests by noun\" does not name %s" % (TABLE, name) for name in sorted(there - named)]
 wrong += ["%s: the table \"Tests by noun\" names %s, which does not exist" % (TABLE, name) for name in sorted(named - there - tools)]
 
-checks = re.search(r"^``tests/static``\n(.*?)\n\n", text(TABLE), re.M | re.S)
-described = set(re.findall(r"[a-z-]+\.sh", checks.group(1) if checks else ""))
-wrong += ["%s: tests/static/%s is not described" % (TABLE, name) for name in sorted(set(names("tests/static/*.sh")) - described)]
-wrong += ["%s: there is no tests/static/%s" % (TABLE, name) for name in sorted(described - set(names("tests/static/*.sh")))]
+for kind in "static", "compile":
+    checks = re.search(r"^``tests/%s``\n(.*?)\n\n" % kind, text(TABLE), re.M | re.S)
+    described = set(re.findall(r"[a-z-]+\.sh", checks.group(1) if checks else ""))
+    present = set(names("tests/%s/*.sh" % kind))
+    wrong += ["%s: tests/%s/%s is not described" % (TABLE, kind, name) for name in sorted(present - described)]
+    wrong += ["%s: there is no tests/%s/%s" % (TABLE, kind, name) for name in sorted(described - present)]
 
 reasons = re.findall(r"^([\w./]+) (\w+): ", text("tests/coverage/unreached"), re.M)
 wrong += ["tests/coverage/unreached: %s has no function %s" % each for each in reasons
