@@ -6,7 +6,7 @@
  * the nanoseconds are instructions.
  *   calls [DEVICE]
  */
-#include "testlib.h"
+#include "measure.h"
 
 #define SAMPLES 101
 
@@ -17,22 +17,14 @@ struct series {
 	int n;
 };
 
-static int by_value(const void *a, const void *b)
+static uint64_t middle(struct series *s)
 {
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static uint64_t median(struct series *s)
-{
-	qsort(s->at, s->n, sizeof(s->at[0]), by_value);
-	return s->at[s->n / 2];
+	return median(s->at, s->n);
 }
 
 static double report(const char *name, struct series *s, double divisor)
 {
-	double ns = (double)median(s) - (double)clock_cost;
+	double ns = (double)middle(s) - (double)clock_cost;
 
 	ns = (ns > 0 ? ns : 0) / divisor;
 	printf("%s\t%.1f\n", name, ns);
@@ -53,7 +45,7 @@ static void measure_clock(void)
 
 	for (int i = 0; i < SAMPLES; i++)
 		TIME(&s, asm volatile("" ::: "memory"));
-	clock_cost = median(&s);
+	clock_cost = middle(&s);
 }
 
 static struct series a, b, c;
@@ -319,40 +311,18 @@ static void chains(void)
 	report("chain of 32 writes, each", &a, 32);
 }
 
-static void receive_some(int n)
-{
-	struct ibv_sge to = pair_sge(&p, 1, 4096, 64);
-	struct ibv_recv_wr recv = { .sg_list = &to, .num_sge = 1 }, *bad;
-
-	while (n--)
-		NEED_OK(ibv_post_recv(p.qp[1], &recv, &bad));
-}
-
-/* Prepares a chain of @n requests of 64 bytes that are all signaled. */
-static void chain_of(struct ibv_send_wr *wr, struct ibv_sge *sge, int n, enum ibv_wr_opcode opcode)
-{
-	for (int i = 0; i < n; i++) {
-		sge[i] = pair_sge(&p, 0, 64 * i, 64);
-		wr[i] = (struct ibv_send_wr){
-			.next = i < n - 1 ? &wr[i + 1] : NULL, .sg_list = &sge[i], .num_sge = 1,
-			.opcode = opcode, .send_flags = IBV_SEND_SIGNALED,
-			.wr.rdma = { .remote_addr = (uintptr_t)p.buf[1], .rkey = p.mr->rkey },
-		};
-	}
-}
-
 /* Measures @n requests from the post to the last completion of the sender. */
 static void signaled(const char *name, int n, enum ibv_wr_opcode opcode)
 {
 	struct ibv_send_wr wr[32], *bad;
 	struct ibv_sge sge[32];
 
-	chain_of(wr, sge, n, opcode);
+	chain_of(&p, wr, sge, n, opcode);
 	for (int i = 0; i < 10 + 51; i++) {
 		uint64_t from;
 
 		if (opcode == IBV_WR_SEND)
-			receive_some(n);
+			receive_some(&p, n);
 		from = now_ns();
 		if (ibv_post_send(p.qp[0], wr, &bad))
 			NEED(false, "post_send");
@@ -404,8 +374,8 @@ static void polling(void)
 		TIME(&a, for (int k = 0; k < LOOP; k++) ibv_poll_cq(p.cq[0], 1, &wc));
 		TIME(&c, for (int k = 0; k < LOOP; k++) ibv_req_notify_cq(p.cq[0], 0));
 	}
-	printf("poll_cq, empty\t%.1f\n", (double)(median(&a) - median(&b)) / LOOP);
-	printf("req_notify_cq\t%.1f\n", (double)(median(&c) - median(&b)) / LOOP);
+	printf("poll_cq, empty\t%.1f\n", (double)(middle(&a) - middle(&b)) / LOOP);
+	printf("req_notify_cq\t%.1f\n", (double)(middle(&c) - middle(&b)) / LOOP);
 	a.n = b.n = c.n = 0;
 }
 

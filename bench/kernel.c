@@ -9,7 +9,7 @@
  */
 #include <stdarg.h>
 #include <sys/syscall.h>
-#include "testlib.h"
+#include "measure.h"
 
 #define SAMPLES 51
 #define MOST 32
@@ -35,19 +35,6 @@ int ioctl(int fd, unsigned long request, ...)
 	return ret;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static double median(uint64_t *at)
-{
-	qsort(at, SAMPLES, sizeof(*at), by_value);
-	return at[SAMPLES / 2];
-}
-
 /* A request of another driver, to the file descriptor of the last post. */
 static double unknown_request(void)
 {
@@ -58,7 +45,7 @@ static double unknown_request(void)
 		NEED(ioctl(last_fd, _IO('U', 0xff), NULL) < 0, "an unknown request succeeded");
 		at[i] = spent;
 	}
-	return median(at);
+	return median(at, SAMPLES);
 }
 
 static void drain(struct ibv_cq *cq, int n)
@@ -69,28 +56,6 @@ static void drain(struct ibv_cq *cq, int n)
 		NEED(wait_wc(cq, &wc, 1000) == 1 && wc.status == IBV_WC_SUCCESS, "completion");
 }
 
-static void receive_some(int n)
-{
-	struct ibv_sge to = pair_sge(&p, 1, 4096, 64);
-	struct ibv_recv_wr recv = { .sg_list = &to, .num_sge = 1 }, *bad;
-
-	while (n--)
-		NEED_OK(ibv_post_recv(p.qp[1], &recv, &bad));
-}
-
-/* Prepares a chain of @n requests of 64 bytes that are all signaled. */
-static void chain_of(struct ibv_send_wr *wr, struct ibv_sge *sge, int n, enum ibv_wr_opcode opcode)
-{
-	for (int i = 0; i < n; i++) {
-		sge[i] = pair_sge(&p, 0, 64 * i, 64);
-		wr[i] = (struct ibv_send_wr){
-			.next = i < n - 1 ? &wr[i + 1] : NULL, .sg_list = &sge[i], .num_sge = 1,
-			.opcode = opcode, .send_flags = IBV_SEND_SIGNALED,
-			.wr.rdma = { .remote_addr = (uintptr_t)p.buf[1], .rkey = p.mr->rkey },
-		};
-	}
-}
-
 static void measure(const char *name, int n, enum ibv_wr_opcode opcode)
 {
 	struct ibv_send_wr wr[MOST], *bad;
@@ -98,10 +63,10 @@ static void measure(const char *name, int n, enum ibv_wr_opcode opcode)
 	uint64_t at[SAMPLES];
 	double kernel;
 
-	chain_of(wr, sge, n, opcode);
+	chain_of(&p, wr, sge, n, opcode);
 	for (int i = -10; i < SAMPLES; i++) {
 		if (opcode == IBV_WR_SEND)
-			receive_some(n);
+			receive_some(&p, n);
 		spent = 0;
 		NEED_OK(ibv_post_send(p.qp[0], wr, &bad));
 		if (i >= 0)
@@ -110,7 +75,7 @@ static void measure(const char *name, int n, enum ibv_wr_opcode opcode)
 		if (opcode == IBV_WR_SEND)
 			drain(p.cq[1], n);
 	}
-	kernel = median(at);
+	kernel = median(at, SAMPLES);
 	if (kernel)
 		printf("%s\t%.1f\n", name, (kernel - unknown_request()) / n);
 }

@@ -7,7 +7,7 @@
  *   late DEVICE
  */
 #include <stdatomic.h>
-#include "testlib.h"
+#include "measure.h"
 
 #define ROUNDS 200
 #define SENDER 0
@@ -27,17 +27,9 @@ static void run_on(int cpu)
 	NEED(!sched_setaffinity(0, sizeof(one), &one), "processor %d: %s", cpu, err_name(errno));
 }
 
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static void show(const char *name)
 {
-	qsort(took, ROUNDS, sizeof(took[0]), by_value);
-	printf("%s\t%.1f\n", name, took[ROUNDS / 2] / 1e3);
+	printf("%s\t%.1f\n", name, median(took, ROUNDS) / 1e3);
 }
 
 static void complete(int side)

@@ -7,7 +7,7 @@
  * no on-demand paging has a dash in the rows of it.
  *   regions DEVICE OTHER
  */
-#include "testlib.h"
+#include "measure.h"
 
 #define SAMPLES 41
 
@@ -16,19 +16,6 @@ struct column {
 	bool pages;			/* It has on-demand paging. */
 	uint64_t took[2][SAMPLES];	/* Registering, deregistering. */
 };
-
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static uint64_t median(uint64_t *took)
-{
-	qsort(took, SAMPLES, sizeof(*took), by_value);
-	return took[SAMPLES / 2];
-}
 
 static void column_open(struct column *column, const char *device)
 {
@@ -66,15 +53,15 @@ static void measure(struct column *columns, const char *name, size_t length, int
 		for (int c = 0; c < 2; c++)
 			sample(&columns[c], mem, length, ALL_ACCESS, i);
 	for (int k = 0; k < 2; k++)
-		printf("%s %s\t%" PRIu64 "\t%" PRIu64 "\n", call[k], name, median(columns[0].took[k]),
-		       median(columns[1].took[k]));
+		printf("%s %s\t%" PRIu64 "\t%" PRIu64 "\n", call[k], name, median(columns[0].took[k], SAMPLES),
+		       median(columns[1].took[k], SAMPLES));
 	munmap(mem, length);
 }
 
 static void show(struct column *column, int k)
 {
 	if (column->pages)
-		printf("\t%" PRIu64, median(column->took[k]));
+		printf("\t%" PRIu64, median(column->took[k], SAMPLES));
 	else
 		printf("\t-");
 }

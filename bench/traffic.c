@@ -5,7 +5,7 @@
  * in a guest that counts instructions as time, a nanosecond is an instruction.
  *   traffic [DEVICE]
  */
-#include "testlib.h"
+#include "measure.h"
 
 #define LARGE (1u << 20)
 #define TIMES 9
@@ -21,13 +21,6 @@ static struct ibv_cq *cq;
 static struct ibv_qp *qp[QUEUES];
 static struct ibv_mr *mr[2];
 static char *mem[2];
-
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
 
 static void set_up(void)
 {
@@ -97,7 +90,7 @@ static void read_large(void)
 
 static double measure(const char *name, void (*what)(void))
 {
-	uint64_t took[TIMES];
+	uint64_t took[TIMES], middle;
 
 	what();
 	for (int i = 0; i < TIMES; i++) {
@@ -106,9 +99,9 @@ static double measure(const char *name, void (*what)(void))
 		what();
 		took[i] = now_ns() - from;
 	}
-	qsort(took, TIMES, sizeof(took[0]), by_value);
-	printf("%s\t%llu\n", name, (unsigned long long)took[TIMES / 2]);
-	return took[TIMES / 2];
+	middle = median(took, TIMES);
+	printf("%s\t%" PRIu64 "\n", name, middle);
+	return middle;
 }
 
 /* Copies from a process to memory that is mapped: the least work of a message. */
