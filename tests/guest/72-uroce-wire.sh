@@ -19,7 +19,6 @@ need_far_and_near || exit 1
 ipv6="fd89:0000:0000:0000:0000:0000:0000:0001 fd89:0000:0000:0000:0000:0000:0000:0002"
 run_test "uroce wire: the peer's IPv6 address is resolved" 30 wait_until 20 resolved fd89::2
 UNIV_TEST_GIDS=$ipv6 over "uroce wire: lost, duplicated and damaged over IPv6" 200 loss 3% duplicate 3% corrupt 3% -- sends reads
-network
 over "uroce wire: a good network" 120 -- sends writes reads atomics
 over "uroce wire: tries are counted (adv19)" 120 -- counted_retries counted_rnr
 # Each MTU has room for more than an RDMA packet of 1024 bytes.
