@@ -10,7 +10,7 @@
 #include "recv.h"
 #include "send.h"
 
-/* A slab of 32 KiB holds 18 queue pairs, and 16 objects of kmalloc(). */
+/* A slab of 16 KiB holds 9 queue pairs, and 8 objects of kmalloc(). */
 static struct kmem_cache *qps;
 
 int uroce_qp_slab_init(void)
