@@ -22,14 +22,6 @@
  */
 static struct crypto_shash *fast;
 
-int uroce_icrc_init(void)
-{
-	fast = crypto_alloc_shash("crc32", 0, 0);
-	if (IS_ERR(fast))
-		fast = NULL;
-	return 0;
-}
-
 void uroce_icrc_exit(void)
 {
 	if (fast)
@@ -37,9 +29,25 @@ void uroce_icrc_exit(void)
 	fast = NULL;
 }
 
+int uroce_icrc_init(void)
+{
+	fast = crypto_alloc_shash("crc32", 0, 0);
+	if (IS_ERR(fast))
+		fast = NULL;
+	if (fast && crypto_shash_descsize(fast) != sizeof(u32))
+		uroce_icrc_exit();
+	return 0;
+}
+
+/*
+ * SHASH_DESC_ON_STACK() has room for the state of any hash. A kernel that
+ * clears variables on the stack would clear all of it for each packet.
+ */
 static u32 add_long(u32 crc, const void *data, size_t len)
 {
-	SHASH_DESC_ON_STACK(desc, fast);
+	char room[sizeof(struct shash_desc) + sizeof(u32)]
+		__aligned(__alignof__(struct shash_desc));
+	struct shash_desc *desc = (struct shash_desc *)room;
 
 	/* The descriptor's state is the remainder in native byte order. */
 	desc->tfm = fast;
