@@ -14,7 +14,7 @@
  * Within long messages an acknowledgement is requested at least once in
  * ACK_EVERY packets.
  */
-#define ACK_EVERY 32
+#define ACK_EVERY 64
 
 /* Packets that are sent before other work gets a turn. */
 #define TURN 256
