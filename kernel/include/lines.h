@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Cache lines that processors share. A processor that writes to a line takes it
- * from all others. So a field that other processors read for each message does
- * not lie in one line with a field that is written on the way of a message. The
+ * from all others. Some fields that other processors read for each message
+ * therefore lie in another line than fields that are written meanwhile. The
  * assertions here keep it so; Documentation/architecture.rst lists the pairs.
  */
 #ifndef UNIV_LINES_H
@@ -21,7 +21,8 @@
 
 /**
  * univ_other_line() - assert that two fields have no cache line in common
- * @type: a struct whose memory begins with a line
+ * @type: a struct whose memory begins with a line: one that is aligned to
+ *	lines, or that is allocated by kmalloc() and larger than a line
  * @a: a field
  * @b: another field
  *

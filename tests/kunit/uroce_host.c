@@ -397,7 +397,7 @@ void host_exit(struct kunit *test)
 	disconnect(h);
 	host_side_exit(&h->a);
 	host_side_exit(&h->b);
-	/* Members and queue pairs are freed after a grace period. */
+	/* The callbacks that free queue pairs. */
 	rcu_barrier();
 	uroce_qp_slab_exit();
 	uroce_mcast_exit(&h->dev);

@@ -114,7 +114,10 @@ struct univ_context {
 	bool quiesced;			/* see univ_pump_comp_quiesce() */
 
 	struct xarray objects;		/* handle -> univ_object */
-	/* Handle of the last kick that did not find its queue in @kicked. */
+	/*
+	 * For each entry of @kicked, the handle of the last kick that did not
+	 * find its queue there.
+	 */
 	u32 kicked_last[UNIV_KICKED];
 
 	struct xarray regions;		/* mmap id -> univ_region */

@@ -46,9 +46,9 @@ struct univ_poller {
 	atomic_t waiters;		/* for the lock, so a pass breaks off */
 	u64 idle_ns;
 	bool awake;
-	/* Each kick writes to these two. */
+	/* Kicks of a context with a poller write to these two. */
 	wait_queue_head_t wait ____cacheline_aligned_in_smp;
-	bool nudged;			/* kicked while it fell asleep */
+	bool nudged;			/* kicked since it began to sleep */
 	struct cpumask cpus;		/* those of the process */
 };
 

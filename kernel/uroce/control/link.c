@@ -375,7 +375,7 @@ static void __exit uroce_exit(void)
 	uroce_policy_exit();
 	uroce_net_exit();
 	uroce_fault_exit();
-	/* Queue pairs and regions wait for the end of a grace period. */
+	/* The callbacks that free queue pairs and connections. */
 	rcu_barrier();
 	uroce_queue_stop();
 	uroce_cache_exit();

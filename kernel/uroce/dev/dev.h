@@ -113,7 +113,7 @@ struct uroce_dev {
 	u16 pkeys[UROCE_PKEYS];
 	struct list_head flows;
 	struct list_head egress;
-	/* Joining a group writes to its end. */
+	/* Joining a group writes to it, mostly behind its first line. */
 	struct rhltable groups;
 
 	/* Written by calls. */

@@ -108,7 +108,7 @@ struct uroce_mr {
 	u64 start;
 	const void *mm;
 
-	/* Written for messages. */
+	/* @ref is written by turns of send queues, @windows by binds. */
 	refcount_t ref ____cacheline_aligned_in_smp;
 	atomic_t windows;
 	struct completion idle;

@@ -112,7 +112,7 @@ static u32 piece(struct turn *t)
 	return n;
 }
 
-/* @inv: the request may invalidate a key of the peer. */
+/* @inv: a constant; the quick path has no requests that invalidate a key. */
 static __always_inline void complete_recv(struct turn *t, u8 opcode, bool inv)
 {
 	const struct univ_send_wr *wr = &t->wqe->wr;
@@ -200,7 +200,7 @@ static enum outcome place_message(struct turn *t)
 	return turn_moved(t, n);
 }
 
-/* Invalidates the peer's key. The message may lie in the same region. */
+/* Invalidates the peer's key. @vec may hold the same region until then. */
 static enum outcome invalidate(struct turn *t)
 {
 	struct uroce_wqe *wqe = t->wqe;

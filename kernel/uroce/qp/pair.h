@@ -132,8 +132,9 @@ struct uroce_qp {
 	struct uroce_alt *alt_next;
 
 	/*
-	 * A sender on another processor reads the fields above, and writes to
-	 * the receive queue and the responder.
+	 * The owner of the queue pair writes to its send queue. The sender on
+	 * the other side, which may run on another processor, reads the fields
+	 * above for each message and writes to @rq and @resp.
 	 */
 	struct uroce_sendq sq ____cacheline_aligned_in_smp;
 	struct uroce_recvq rq ____cacheline_aligned_in_smp;
@@ -214,7 +215,7 @@ void uroce_qp_exit(void);
 struct uroce_qp *uroce_qp_peer_again(struct uroce_qp *qp, u64 now);
 /*
  * The number of queue pairs that were destroyed. It has 64 bits, so it never
- * wraps. Each message reads it.
+ * wraps. Each turn of a send queue reads it.
  */
 struct uroce_qp_ends {
 	atomic64_t count;

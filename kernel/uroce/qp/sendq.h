@@ -85,7 +85,7 @@ enum uroce_wait {
  * @wqe: the request at @head, of a queue pair without a connection over packets
  * @ask: pages of this side that a copy misses
  * @peer: the last result of uroce_qp_peer()
- * @peer_seen: value of uroce_qp_ends at that time; if it has changed, the
+ * @peer_seen: value of uroce_qp_ends.count at that time; if it has changed, the
  *	look-up is repeated
  * @wait: enum uroce_wait
  * @due: the timer has fired

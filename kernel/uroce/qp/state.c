@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The queues of a queue pair: set-up, release and reset; and the effect of a
- * failure.
+ * Queue pairs: their memory; the set-up, release and reset of their queues; and
+ * the effect of a failure.
  */
 #include <linux/slab.h>
 
@@ -10,7 +10,10 @@
 #include "recv.h"
 #include "send.h"
 
-/* A slab of 16 KiB holds 9 queue pairs, and 8 objects of kmalloc(). */
+/*
+ * A slab holds 9 queue pairs where it would hold 8 objects of kmalloc(), which
+ * has no size between a queue pair and 2 KiB.
+ */
 static struct kmem_cache *qps;
 
 int uroce_qp_slab_init(void)
