@@ -5,7 +5,7 @@
 # device in each of two network namespaces, and every byte between them is checked.
 #
 # needs: uroce
-# runs in: networks test-kernel-networks
+# runs in: guest-uroce networks test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"

@@ -5,7 +5,7 @@
 # stays short. bench/run shares measures the shares; here they depend on the load of the machine too.
 #
 # needs: uroce
-# runs in: networks
+# runs in: guest-uroce networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"

@@ -6,7 +6,7 @@
 # report operations that are not allowed there. A sniffer holds packets without reading them.
 #
 # needs: uroce
-# runs in: test-kernel-moves coverage-uroce test-kernel-networks
+# runs in: test-kernel-uroce test-kernel-moves coverage-uroce test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"

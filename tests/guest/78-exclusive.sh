@@ -5,7 +5,7 @@
 # The kernel lets the mode change only while there is one namespace. 78-moves.sh has moves in the other mode.
 #
 # needs: uroce
-# runs in: test-kernel-moves coverage-uroce test-kernel-networks
+# runs in: guest-uroce test-kernel-moves coverage-uroce test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"

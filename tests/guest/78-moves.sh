@@ -5,7 +5,7 @@
 # devices that belong to one namespace each.
 #
 # needs: uroce
-# runs in: test-kernel-moves coverage-uroce test-kernel-networks
+# runs in: guest-uroce test-kernel-moves coverage-uroce test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"

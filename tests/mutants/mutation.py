@@ -171,6 +171,33 @@ def wrong_test(test):
     return "%s has no case %s" % (name, strange[0]) if strange else None
 
 
+def scripts_of_stages():
+    """The texts of the guest scripts that the stages of make check run, by name, and the names that only the test kernel has."""
+    texts, on_test_kernel = {}, set()
+    for path in glob.glob(os.path.join(TREE, "tests/guest/*.sh")):
+        name = os.path.basename(path)[:-3]
+        with open(path, encoding="utf-8") as source:
+            text = source.read()
+        stages = {word for line in re.findall(r"^# runs in: (.*)$", text, re.M) for word in line.split()}
+        if stages & {"guest", "guest-uroce", "test-kernel-uroce"}:
+            texts[name] = text
+        if "test-kernel-uroce" in stages:
+            on_test_kernel.add(name)
+    return texts, on_test_kernel
+
+
+def is_in_a_stage(test, scripts):
+    """Whether make check runs it, as far as the names in the scripts show."""
+    texts, on_test_kernel = scripts
+    words = test.split()
+    if words[0] == TEST and words[1] == "script":
+        return words[2] in on_test_kernel
+    kind, name = [word for word in words if word != TEST][:2]
+    if kind == "script":
+        return name in texts
+    return kind == "kunit" or any(re.search(r"\b%s\b" % name, text) for text in texts.values())
+
+
 def is_expression(text):
     """Whether it looks like a whole one: no statement, nothing after an operator, parentheses closed, ? with a colon."""
     if re.match(r"(if|for|while|do|switch|return|goto|break|continue)\b", text) or re.search(r"(&&|\|\||[=,])$", text):
@@ -218,6 +245,9 @@ def check():
             found += ["%s/%s (%s): %s" % (mutation.area, mutation.name, file, each) for each in wrong(mutation, text)]
         if not found:
             planted(text, of_file)
+    scripts = scripts_of_stages()
+    found += ["%s/%s: no stage of make check runs any of its tests" % (mutation.area, mutation.name) for mutation in listed
+              if mutation.by and not any(is_in_a_stage(test, scripts) for test in mutation.by)]
     print("\n".join(found + by_area(listed)))
     return 1 if found else 0
 
