@@ -163,7 +163,8 @@ t: export LINK := $(LINK)
 t: export K := $(K)
 t: export CONSOLE := $(CONSOLE)
 t: export GDB := $(GDB)
-t: deps all test-programs
+# Suites of KUnit run on the test kernel whatever K is
+t: $(if $(filter-out stock,$(K))$(wildcard tests/kunit/$(firstword $(T))_kunit.c),deps-kernel,deps) all test-programs
 	@$(SETTINGS) tests/one $(T)
 
 adversaries:
