@@ -4,7 +4,7 @@
 # The module's own limits, each set low by its parameter.
 #
 # needs: device
-# runs in: quick guest coverage-core coverage-library test-kernel-memory
+# runs in: guest coverage-core coverage-library test-kernel-memory
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"

@@ -4,7 +4,7 @@
 # UNIVERBS_EXPLAIN=1: one line on stderr for each failure, and none without it.
 #
 # needs: device
-# runs in: quick guest-uroce coverage-library test-kernel-memory
+# runs in: guest-uroce coverage-library test-kernel-memory
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
