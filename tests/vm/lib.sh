@@ -232,17 +232,17 @@ forgave() {
 }
 
 # repeat_while TIMES SYMPTOM COMMAND...: repeats COMMAND while it fails and says SYMPTOM, a regular expression, up to TIMES
-# in this guest. Any other failure is final. Each pause is twice as long as the last one: 10 pauses take 20 seconds, and
-# UNIV_SLOW times as long on a slow kernel.
+# in this guest. Any other failure is final. What COMMAND said is counted, so each of several symptoms by itself. Each pause
+# is twice as long as the last one: 10 pauses take 20 seconds, and UNIV_SLOW times as long on a slow kernel.
 repeat_while() {
 	local most=$1 symptom=$2 tries=0 ms=$((20 * ${UNIV_SLOW:-1})) out step
 	shift 2
 	until out=$("$@" 2>&1); do
-		if ! grep -qE -- "$symptom" <<<"$out" || [ $((tries++)) -ge "$most" ]; then
+		if [[ ! $out =~ $symptom ]] || [ $((tries++)) -ge "$most" ]; then
 			echo "$out"
 			return 1
 		fi
-		forgave "$most" "$1 said: $symptom"
+		forgave "$most" "$1 said: ${BASH_REMATCH[0]}"
 		printf -v step '%d.%03d' $((ms / 1000)) $((ms % 1000))
 		pause "$step"
 		ms=$((ms * 2))
@@ -262,18 +262,23 @@ has_no_clock() {
 	! sed -nE 's/^(client|server): exit status //p' "$1" | grep -qvxE '1|137'
 }
 
-# With -R and -z, perftest prints these lines if it connects before its peer listens again (invalid service, or not
-# supported over datagrams), and for no other failed connection.
-nobody_listens='Event: RDMA_CM_EVENT_(REJECTED; error: 8|UNREACHABLE; error: 1)\.'
+# With -R and -z, perftest prints one of these lines if it connects before its peer listens again, and for no other failed
+# connection: the service is invalid, which a connection reports as the first, and a datagram as the second.
+not_listening='Event: RDMA_CM_EVENT_REJECTED; error: 8.'
+not_resolving='Event: RDMA_CM_EVENT_UNREACHABLE; error: 1.'
 
 # forgiven NAME OUTPUT: true if a test that ended with status 1 did so for a known symptom of perftest itself. A module
-# that refuses every second connection would show the second symptom, but more than twice in a guest.
+# that refuses every second connection would show the second or third symptom, but more than twice in a guest.
 forgiven() {
 	local most symptom
 	if [ $tries -le 2 ] && has_no_clock "$2"; then
 		most=4 symptom="perftest has no clock"
-	elif [ $tries -le 1 ] && [[ $1 =~ ib_.*\ -[Rz] ]] && grep -qE "$nobody_listens" "$2"; then
-		most=2 symptom="perftest came too early"
+	elif [ $tries -gt 1 ] || [[ ! $1 =~ ib_.*\ -[Rz] ]]; then
+		return 1
+	elif grep -qF "$not_listening" "$2"; then
+		most=2 symptom="perftest came too early, rejected"
+	elif grep -qF "$not_resolving" "$2"; then
+		most=2 symptom="perftest came too early, unreachable"
 	else
 		return 1
 	fi
