@@ -76,10 +76,10 @@ bounded_by_group() {
 # The kernel reclaims pages of the group as fast as the group faults them in. This shell may run seldom meanwhile, so the
 # traffic is repeated until there were some rounds.
 reclaimed() {
-	local traffic rounds=0
+	local traffic again rounds=0
 	group held || return
 	[ -e $top/held/memory.reclaim ] || { echo "this kernel has no memory.reclaim"; return 77; }
-	for _ in 1 2 3 4; do
+	for again in 0 1 2 3; do
 		in_group held both_ways &
 		traffic=$!
 		until group_leader_gone $traffic; do
@@ -89,7 +89,7 @@ reclaimed() {
 		done
 		echo "$rounds times"
 		wait $traffic || return
-		[ $rounds -le 5 ] || return 0
+		[ $rounds -le 5 ] || { repeated $again "memory was reclaimed too seldom"; return 0; }
 	done
 	return 1
 }

@@ -132,9 +132,9 @@ group() {
 # are repeated if COMMAND ran less than twice.
 with_traffic() {
 	local -x UNIV_TEST_DEVICE=$1 UNIV_TEST_PEER=$2 UNIV_TEST_GIDS=$3 LOSSY_TIMEOUT=16 LOSSY_MESSAGES=2000
-	local traffic changes=0
+	local traffic again changes=0
 	shift 3
-	for _ in 1 2 3 4; do
+	for again in 0 1 2 3; do
 		program lossy sends writes reads atomics &
 		traffic=$!
 		until group_leader_gone $traffic; do
@@ -143,7 +143,7 @@ with_traffic() {
 		done
 		echo "$changes times"
 		wait $traffic || return
-		[ $changes -le 1 ] || return 0
+		[ $changes -le 1 ] || { repeated $again "too few changes came in between"; return 0; }
 	done
 	return 1
 }

@@ -232,9 +232,10 @@ share_link() {
 # while_changing WHAT CASE...: checks every byte of the traffic while WHAT runs again and again. On a slow machine one
 # run of WHAT takes nearly as long as the traffic, which is repeated then.
 while_changing() {
-	local what=$1 traffic changes=0
+	local what=$1 traffic changes=0 again=-1
 	shift
 	while [ $changes -lt 3 ]; do
+		again=$((again + 1))
 		LOSSY_MESSAGES=1500 program lossy "$@" &
 		traffic=$!
 		until group_leader_gone $traffic; do
@@ -243,6 +244,7 @@ while_changing() {
 		done
 		wait $traffic || return
 	done
+	repeated $again "too few changes came in between"
 }
 
 # both_mtus MTU: a command that sets the MTU of both net devices

@@ -250,6 +250,10 @@ repeat_while() {
 	echo "$out"
 }
 
+# repeated TIMES WHY: says how often a test did a step again because a busy machine had spoiled it. That forgives no failure,
+# but the log has to show how often it happens, so run_test keeps the line of a test that passes.
+repeated() { [ "$1" -eq 0 ] || echo "# repeated: $1 times ($2)"; }
+
 # A test says this line if all that it has against perftest is a rate of "inf".
 only_inf="perftest has measured no rate: inf"
 
@@ -341,7 +345,11 @@ run_test() {
 	t1=${EPOCHREALTIME/[.,]/}
 	printf -v took '(%d.%d s)' $(((t1 - t0) / 1000000)) $(((t1 - t0) / 100000 % 10))
 	case $status in
-	0) report ok "$name" "$took"; return 0 ;;
+	0)
+		report ok "$name" "$took"
+		grep -a '^# repeated: ' "$out"
+		return 0
+		;;
 	77) report ok "$name" "# SKIP $(tail -n 1 "$out")"; return 0 ;;
 	124) report "not ok" "$name" "# no end after $limit s" ;;
 	137) report "not ok" "$name" "# killed, or cannot be" ;;

@@ -286,9 +286,12 @@ static bool kill_destroyer(void)
  */
 static void while_destroying(void)
 {
-	for (int i = 0; i < 5; i++)
-		if (kill_destroyer())
+	for (int i = 0; i < 5; i++) {
+		if (kill_destroyer()) {
+			repeated(i, "the call of another process ended first");
 			return;
+		}
+	}
 	FAIL("the killed process has always waited for the call of another one, or that was too fast");
 }
 

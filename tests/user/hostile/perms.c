@@ -105,18 +105,19 @@ static int open_before_permission(dev_t number, bool *late)
 static void permission_comes(void)
 {
 	struct stat st;
-	int status = 0;
+	int tries, status = 0;
 	bool late;
 
 	/* The kernel removes the file that it has made itself, and no other. */
 	NEED(!stat(node_path(), &st) && !rename(node_path(), hidden), "rename: %s", err_name(errno));
-	for (int tries = 0; tries < 4; tries++) {
+	for (tries = 0; tries < 4; tries++) {
 		status = open_before_permission(st.st_rdev, &late);
 		NEED(!unlink(node_path()), "unlink: %s", err_name(errno));
 		if (!status || !late)
 			break;
 	}
 	CHECK(!status, "as nobody: status %#x", status);
+	repeated(tries, "the permission came late");
 	NEED(!rename(hidden, node_path()), "rename: %s", err_name(errno));
 }
 

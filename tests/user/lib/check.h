@@ -59,6 +59,18 @@ static MAYBE_UNUSED void test_fail(const char *file, int line, const char *fmt, 
 	exit(test_failures ? 1 : EXIT_SKIP);		\
 } while (0)
 
+/*
+ * Say how often a step was done again because a busy machine had spoiled it; like repeated() of
+ * tests/vm/lib.sh.
+ */
+static MAYBE_UNUSED void repeated(int times, const char *why)
+{
+	if (times) {
+		printf("# repeated: %d times (%s)\n", times, why);
+		fflush(stdout);
+	}
+}
+
 static MAYBE_UNUSED const char *err_name(int err)
 {
 	const char *name = err ? strerrorname_np(err) : "success";
