@@ -149,7 +149,7 @@ check: deps-kernel
 	@$(SETTINGS) tests/check $(if $(STAGE),build $(STAGE))
 
 # PART="NAME..." runs those parts alone, WITHIN=MINUTES those that fit
-# The test kernel is built before, so that its minutes are not those of a part
+# The test kernel is built before, so that its minutes are not those of a part; that for data races counts with its parts
 check-all: deps-kernel all test-programs
 	@$(SETTINGS) tests/kernel/build >/dev/null
 	@$(SETTINGS) tests/check-all $(if $(WITHIN),--within $(WITHIN)) $(PART)
