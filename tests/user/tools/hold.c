@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Hold one object of each kind, print so, and wait for the end of standard input, for
- * scripts that look at the kernel's counters. With the argument "more" it creates further
- * queue pairs until one is refused, and prints the reason.
+ * scripts that look at the kernel's counters. With the arguments "more N" it creates N
+ * further queue pairs, wants the next one to be refused, and prints the reason.
  */
 #include "testlib.h"
 #include <univerbs.h>
 
-static int refused(struct pair *p)
+static int refused(struct pair *p, int room)
 {
 	struct ibv_qp_init_attr init = { .send_cq = p->cq[0], .recv_cq = p->cq[0],
 		.qp_type = IBV_QPT_RC, .cap = { 4, 4, 1, 1, 0 } };
 	int made = 0;
 
-	while (made < 100 && ibv_create_qp(p->pd, &init))
+	while (made <= room && ibv_create_qp(p->pd, &init))
 		made++;
 	printf("%d more; refused: %s, reason %u: %s\n", made, err_name(errno), why_reason(),
 	       why_text());
-	return made < 100 && why_reason() == UNIV_REASON_CGROUP ? 0 : 1;
+	return made == room && why_reason() == UNIV_REASON_CGROUP ? 0 : 1;
 }
 
 int main(int argc, char **argv)
@@ -30,8 +30,8 @@ int main(int argc, char **argv)
 	test_program = "hold";
 	test_limit(60);
 	pair_open(&p, &want);
-	if (argc > 1 && !strcmp(argv[1], "more"))
-		return refused(&p);
+	if (argc > 2 && !strcmp(argv[1], "more"))
+		return refused(&p, atoi(argv[2]));
 	printf("holding\n");
 	while (read(0, &byte, 1) > 0)
 		;
