@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # In a guest: for SOAK_SECONDS (600), round after round, runs both fuzzers at once, together with the hostile programs.
-# Each round has a seed of its own, from SOAK_SEED (1) on.
+# Each round has a seed of its own, from SOAK_SEED (1) on, and so has each program of a round.
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
@@ -32,7 +32,7 @@ soak_round() {
 	soak_fuzz rings "$seed" & rings=$!
 	for ((i = seed * 5; SECONDS < end; i++)); do
 		name=${programs[i % ${#programs[@]}]}
-		program "$name" >"$UNIV_STATE/soak.$name" 2>&1 ||
+		UNIV_TEST_SEED=$((seed * 1000 + i)) program "$name" >"$UNIV_STATE/soak.$name" 2>&1 ||
 			{ failed=1; echo "$name fails:"; tail -n 12 "$UNIV_STATE/soak.$name"; }
 	done
 	wait $ioctl || { failed=1; echo "the fuzzer of ioctls:"; tail -n 12 "$UNIV_LOGDIR/ioctl-$seed/log"; }

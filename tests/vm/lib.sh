@@ -334,6 +334,11 @@ say_why() {
 run_test() {
 	local name=$1 limit=$(($2 * ${UNIV_SLOW:-1})) out=$UNIV_STATE/output.$BASHPID status t0 t1 took klog tries=0
 	shift 2
+	# See tests/vm/suite.
+	if [ -n "${UNIV_FIRST_SEED:-}" ]; then
+		counted number
+		local -x UNIV_TEST_SEED=$((UNIV_FIRST_SEED + counted + 1))
+	fi
 	t0=${EPOCHREALTIME/[.,]/}
 	while :; do
 		bounded "$limit" "$@" >"$out" 2>&1
