@@ -237,7 +237,7 @@ static void open_counted(struct pair *p, struct pair_want *want)
 	want->stay_reset = 1;
 	pair_open(p, want);
 	u.cntr = ibv_create_comp_cntr(p->dev.ctx, &init);
-	NEED(u.cntr || errno == EOPNOTSUPP, "create_comp_cntr: %s", why_text());
+	NEED(u.cntr || (errno == EOPNOTSUPP && !on_uroce()), "create_comp_cntr: %s", why_text());
 	if (u.cntr)
 		NEED_OK(ibv_qp_attach_comp_cntr(p->qp[0], u.cntr, &attr));
 	for (int i = 0; i < 2; i++)

@@ -319,6 +319,7 @@ static void hostile(void)
 
 static void not_there(void)
 {
+	CHECK(offered || !on_uroce(), "uroce offers no atomic writes");
 	send_op_of_reliable(IBV_QP_EX_WITH_ATOMIC_WRITE, offered);
 }
 
