@@ -45,8 +45,12 @@ kunit_judge() {
 	return 1
 }
 
+# What failed, and the seeds of the cases that make random choices
 kunit_expectations() {
-	dmesg | tac | sed '/the KUnit suites begin/q' | tac | grep -A 4 'EXPECTATION FAILED' | tail -n 36
+	local said
+	said=$(dmesg | tac | sed '/the KUnit suites begin/q' | tac)
+	grep -A 4 'EXPECTATION FAILED' <<<"$said" | tail -n 34
+	grep -E '# [a-z0-9_]+: seed ' <<<"$said"
 }
 
 # kunit_case SUITE [CASE]...: prints the lines of these cases, or of all cases, from the suite's report; false if a case

@@ -129,7 +129,8 @@ static void parse_alike(struct kunit *test, const struct bytes *b, struct uroce_
 	parse(test, b, b->len, 0, frame);
 	for (i = 0; i < ARRAY_SIZE(linear); i++) {
 		parse(test, b, linear[i], behind[i], &other);
-		KUNIT_EXPECT_EQ(test, memcmp(frame, &other, sizeof(other)), 0);
+		KUNIT_EXPECT_EQ_MSG(test, memcmp(frame, &other, sizeof(other)), 0, "%u of %u bytes linear: %*ph",
+				    linear[i], b->len, min_t(int, b->len, 64), b->at);
 	}
 }
 
@@ -514,6 +515,8 @@ static void random_frames(struct kunit *test)
 	u32 tunnels = 0, i;
 	u64 seed = get_random_u64();
 
+	/* An assertion ends the case at once, so the seed is told first. */
+	kunit_info(test, "seed %#llx", seed);
 	prandom_seed_state(&rnd, seed);
 	for (i = 0; i < 5000 && !test->status; i++) {
 		make_any(&b, &rnd);
