@@ -45,7 +45,7 @@ kunit_judge() {
 	return 1
 }
 
-# What failed, and the seeds of the cases that make random choices
+# kunit_expectations: prints the expectations that failed, and the seeds of the cases that make random choices.
 kunit_expectations() {
 	local said
 	said=$(dmesg | tac | sed '/the KUnit suites begin/q' | tac)
