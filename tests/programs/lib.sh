@@ -28,7 +28,7 @@ setup_stack() {
 
 run_programs() {
 	local script
-	for script in devices pingpong perftest rdmacm suites; do
+	for script in devices pingpong carry perftest rdmacm suites; do
 		# shellcheck disable=SC1090
 		. "$UNIV_REPO/tests/programs/$script.sh"
 	done
