@@ -39,10 +39,20 @@ static DEFINE_PER_CPU(struct task_time, task_time);
 
 static struct workqueue_struct *send_wq;
 
-/* WQ_MEM_RECLAIM: memory may be reclaimed by I/O over this device. */
+/*
+ * The time of a work item is not charged to the process whose requests it
+ * executes, and a process may have any number of queue pairs that wait for one.
+ * At most half as many work items run at a time as there are processors. Linux
+ * 6.6 to 6.8 apply this limit to each processor, so there it has no effect;
+ * older kernels apply it to each NUMA node. With WQ_SYSFS an administrator can
+ * restrict the work items to some processors. WQ_MEM_RECLAIM: memory may be
+ * reclaimed by I/O over this device.
+ */
 int uroce_queue_start(void)
 {
-	send_wq = alloc_workqueue("uroce", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	send_wq = alloc_workqueue("uroce",
+				  WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_SYSFS,
+				  DIV_ROUND_UP(num_online_cpus(), 2));
 	return send_wq ? 0 : -ENOMEM;
 }
 
