@@ -32,10 +32,13 @@
 /*
  * The maximum number of regions of one address space that are served at the
  * same time, so that faults which never end leave work items to others. A
- * region that has to wait tries again after the delay.
+ * region that has to wait tries again after 10 ms, and doubles this delay each
+ * time, up to 1.28 s: a process may let any number of regions wait, and each
+ * try takes a lock of all processes.
  */
 #define MM_SERVED	8
-#define BUSY_DELAY	msecs_to_jiffies(10)
+#define BUSY_MS		10
+#define BUSY_DOUBLINGS	7
 
 /* No more asks of a region than this wait at the same time. */
 #define PENDING_MAX	64
@@ -205,6 +208,16 @@ static bool serve_begin(struct uroce_odp *odp)
 	return may;
 }
 
+/* After the last call uroce_odp_end() may free the region's paging state. */
+static void look_again(struct uroce_odp *odp)
+{
+	unsigned long delay = msecs_to_jiffies(BUSY_MS << odp->tries);
+
+	if (odp->tries < BUSY_DOUBLINGS)
+		odp->tries++;
+	queue_delayed_work(odp_wq, &odp->work, delay);
+}
+
 /*
  * The module stays while a fault lasts. If the module is being removed, its
  * devices are too, and their regions fail.
@@ -220,9 +233,10 @@ static void odp_work(struct work_struct *work)
 	if (!odp->stays)
 		WRITE_ONCE(odp->ended, true);
 	if (!serve_begin(odp)) {
-		queue_delayed_work(odp_wq, &odp->work, BUSY_DELAY);
+		look_again(odp);
 		return;
 	}
+	odp->tries = 0;
 	stays = odp->stays;
 	odp->stays = false;
 	serve(odp);

@@ -64,6 +64,7 @@ struct uroce_chunk {
  * @running: @work is queued or runs
  * @ended: the region is deregistered
  * @stays: @work, which waits for its turn, holds a reference to the module
+ * @tries: how often @work has waited for its turn, at most BUSY_DOUBLINGS
  * @served: in the list of regions that are being served
  * @work: faults pages in
  */
@@ -84,6 +85,7 @@ struct uroce_odp {
 	bool running;
 	bool ended;
 	bool stays;
+	u8 tries;
 	struct list_head served;
 	struct delayed_work work;
 };
