@@ -91,11 +91,12 @@ static bool comp_passed(struct uroce_conn *conn, u32 psn)
 /*
  * The wait that the peer asks for. A requester that retries without limit waits
  * twice as long after each RNR NAK in a row, up to RNR_DOUBLINGS times, where
- * that is longer: many queue pairs that ask again every 10 microseconds would
- * use up a processor on both hosts.
+ * that is longer: many queue pairs that ask again every 10 microseconds, or
+ * thousands that ask every millisecond, would use up a processor on both hosts.
+ * The longest wait is 10 ms.
  */
 #define RNR_FIRST_NS	(10ull * NSEC_PER_USEC)
-#define RNR_DOUBLINGS	7
+#define RNR_DOUBLINGS	10
 
 static u64 comp_wait_ns(struct uroce_requester *req, u8 timer)
 {

@@ -17,17 +17,13 @@
  */
 #define FOREVER_NS	(100 * NSEC_PER_MSEC)
 /*
- * The interval at which the shared receive queue of an XRC target is checked
- * again doubles up to 1.28 ms.
+ * A request is tried again after 10 us, then after twice the former time, up to
+ * 82 ms, while its pages are being faulted in, or while the shared receive
+ * queue of an XRC target is empty. So a wait takes at most twice as long as
+ * necessary.
  */
-#define RNR_FIRST_NS	(10ull * NSEC_PER_USEC)
-#define RNR_DOUBLINGS	7
-/*
- * The interval at which a request is tried again while its pages are being
- * faulted in doubles up to 82 ms.
- */
-#define PAGING_FIRST_NS		(10ull * NSEC_PER_USEC)
-#define PAGING_DOUBLINGS	13
+#define AGAIN_FIRST_NS	(10ull * NSEC_PER_USEC)
+#define AGAIN_DOUBLINGS	13
 
 /* ---- the fast path ------------------------------------------------------- */
 
@@ -164,14 +160,14 @@ static u64 doubled(struct uroce_sendq *sq, u64 first_ns, u8 times)
 /*
  * A requester that retries without limit need not ask again as early as it may.
  * It waits at least 100 ms if the peer's next post notifies it, otherwise 10
- * us, doubled up to 1.28 ms. Timers of 10 us in many queue pairs would use up a
- * processor.
+ * us, doubled up to 82 ms. Timers of 10 us in many queue pairs would use up a
+ * processor, and those of a millisecond in thousands of them.
  */
 static u64 rnr_patience_ns(struct uroce_sendq *sq, bool asked)
 {
 	if (asked)
 		return FOREVER_NS;
-	return doubled(sq, RNR_FIRST_NS, RNR_DOUBLINGS);
+	return doubled(sq, AGAIN_FIRST_NS, AGAIN_DOUBLINGS);
 }
 
 /*
@@ -243,8 +239,8 @@ static void give_up(struct turn *t, enum outcome out)
 	case LOCAL_PAGING:
 		qp->sq.tried = true;
 		uroce_send_wait(qp, UROCE_WAIT_RETRY,
-				doubled(&qp->sq, PAGING_FIRST_NS,
-					PAGING_DOUBLINGS));
+				doubled(&qp->sq, AGAIN_FIRST_NS,
+					AGAIN_DOUBLINGS));
 		return;
 	case LOCAL_FULL:
 		qp->sq.tried = true;
