@@ -63,12 +63,18 @@ talk() {
 
 talk_both() { reaches "$3" && talk "$1" "$2" "$(ipv4_of "$3")" && talk "$1" "$2" "$(ipv6_of "$3")"; }
 
-link_local() {
+# link_gids DEVICE DEVICE: prints the link-local GIDs of both.
+link_gids() {
 	local first second
 	read -r first <"/sys/class/infiniband/$1/ports/1/gids/0"
 	read -r second <"/sys/class/infiniband/$2/ports/1/gids/0"
-	[[ $first == fe80:* && $second == fe80:* ]] || { echo "GIDs 0 are $first, $second"; return 1; }
-	talk "$1" "$2" "$first $second"
+	echo "$first $second"
+	[[ $first == fe80:* && $second == fe80:* ]]
+}
+
+link_local() {
+	local gids
+	gids=$(link_gids "$1" "$2") && talk "$1" "$2" "$gids"
 }
 
 # received NAMESPACE NETDEV: prints the number of received packets.
@@ -254,6 +260,30 @@ vlan_in_frames() {
 	return $status
 }
 
+# Packets of RoCE leave the far side with the tag of its VLAN, whatever their addresses are. False if the kernel lacks that.
+tag_all() {
+	tc -n w-far qdisc add dev w-far clsact && tc -n w-far filter add dev w-far egress protocol ipv6 \
+		u32 match ip6 dport 4791 0xffff action mirred egress redirect dev v-far
+} 2>/dev/null
+
+# A VLAN has the link-local address of the interface below it, but it is another link. An answer that comes by the VLAN does not
+# count for a connection without the tag, although its addresses are right.
+vlan_is_another_link() {
+	local before gids out status=0
+	[ "$(link_address w-near w-near)" = "$(link_address w-near v-near)" ] && gids=$(link_gids w-near w-far) || return
+	if ! tag_all; then
+		tc -n w-far qdisc del dev w-far clsact 2>/dev/null
+		echo "this kernel cannot redirect packets (clsact, mirred)"
+		return 77
+	fi
+	before=$(received w-near v-near)
+	out=$(UNIV_TEST_DEVICE=w-near UNIV_TEST_PEER=w-far UNIV_TEST_GIDS=$gids LOSSY_TIMEOUT=8 program lossy reads) && status=1
+	grep -q "message 0: transport retry counter exceeded" <<<"$out" || status=1
+	[ "$(received w-near v-near)" -gt "$before" ] || { echo "nothing came by the VLAN"; status=1; }
+	[ $status -eq 0 ] || echo "$out"
+	tc -n w-far qdisc del dev w-far clsact && link_local w-near w-far && return $status
+}
+
 # ib_core would give such a device no address.
 vlan_refused() {
 	! device w-near v-near && [ ! -e /sys/class/infiniband/v-near ] &&
@@ -276,6 +306,7 @@ if modprobe -q 8021q || [ -d /proc/net/vlan ]; then
 	run_test "networks: VLAN" 100 vlan_traffic
 	run_test "networks: VLAN: rdma_cm" 100 connects_both 90
 	run_test "networks: VLAN: rdma_cm by link-local addresses" 60 connects_link v-near v-far
+	run_test "networks: VLAN: is another link than the interface below it" 60 vlan_is_another_link
 	run_test "networks: VLAN: many connections at once by link-local addresses" 100 vlan_combined
 	run_test "networks: VLAN: the same with tags in the frames" 100 vlan_in_frames
 	run_test "networks: VLAN: a multicast group" 60 group 10.90.0.1 10.90.0.2 v-near v-far

@@ -114,7 +114,8 @@ struct held_cb {
 	struct in6_addr src;
 	struct in6_addr dst;
 	ktime_t due;
-	u32 start;		/* offset of the base transport header */
+	int link;
+	u16 start;		/* offset of the base transport header */
 	bool ce;
 };
 
@@ -147,6 +148,7 @@ static bool hold(struct uroce_dev *dev, const struct uroce_packet *pkt)
 	cb = held_cb(skb);
 	cb->src = pkt->src;
 	cb->dst = pkt->dst;
+	cb->link = pkt->link;
 	cb->ce = pkt->ce;
 	cb->start = (u8 *)pkt->bth - pkt->skb->data;
 	due = ktime_add_ns(ktime_get(), uroce_fault_delay_ns(dev));
@@ -181,6 +183,7 @@ static void deliver_late(struct uroce_dev *dev, struct sk_buff *skb)
 		.skb = skb,
 		.src = held_cb(skb)->src,
 		.dst = held_cb(skb)->dst,
+		.link = held_cb(skb)->link,
 		.ce = held_cb(skb)->ce,
 	};
 

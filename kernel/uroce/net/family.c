@@ -62,10 +62,13 @@ static bool is_udp_ipv6(const struct sk_buff *skb)
 	return ipv6_hdr(skb)->nexthdr == IPPROTO_UDP;
 }
 
+/* A VRF overwrites skb_iif, but not IP6CB()->iif. */
 static void addresses_ipv6(struct uroce_packet *pkt)
 {
 	pkt->src = ipv6_hdr(pkt->skb)->saddr;
 	pkt->dst = ipv6_hdr(pkt->skb)->daddr;
+	if (ipv6_addr_type(&pkt->dst) & IPV6_ADDR_LINKLOCAL)
+		pkt->link = IP6CB(pkt->skb)->iif;
 }
 
 static bool met_congestion_ipv6(const struct sk_buff *skb)

@@ -117,6 +117,7 @@ static void receive_next(const struct uroce_family *f, struct uroce_dev *dev,
 	skb->skb_iif = first->skb->skb_iif;
 	skb->protocol = first->skb->protocol;
 	f->addresses(&pkt);
+	pkt.link = first->link;
 	if (ipv6_addr_equal(&pkt.src, &first->src) &&
 	    ipv6_addr_equal(&pkt.dst, &first->dst))
 		receive_one(f, dev, &pkt, untouched);

@@ -11,8 +11,8 @@
 #ifndef UROCE_NET_H
 #define UROCE_NET_H
 
-#include <linux/in6.h>
 #include <linux/types.h>
+#include <net/ipv6.h>
 
 #include "opcode.h"
 #include "pace.h"
@@ -105,6 +105,9 @@ struct uroce_run {
  * @qpn: destination queue pair
  * @src: address of the sender; IPv4 as ::ffff:a.b.c.d
  * @dst: an address of this host, or a multicast group
+ * @link: if @dst is link-local, the index of the net device by which the packet
+ *	came; if the packet came by lo, of the net device that has @dst.
+ *	Otherwise 0
  * @ce: a router has marked the packet: congestion experienced
  */
 struct uroce_packet {
@@ -119,8 +122,22 @@ struct uroce_packet {
 	u32 qpn;
 	struct in6_addr src;
 	struct in6_addr dst;
+	int link;
 	bool ce;
 };
+
+/*
+ * Does the packet come from the flow's destination to its source? A link-local
+ * address has a meaning on its link alone. A VLAN often has the link-local
+ * address of the net device below it.
+ */
+static inline bool uroce_flow_matches(const struct uroce_flow *flow,
+				      const struct uroce_packet *pkt)
+{
+	return ipv6_addr_equal(&pkt->src, &flow->dst) &&
+	       ipv6_addr_equal(&pkt->dst, &flow->src) &&
+	       (likely(!pkt->link) || pkt->link == flow->oif);
+}
 
 /**
  * struct uroce_net_ops - how this room reaches devices and queue pairs

@@ -5,8 +5,6 @@
  * alternate path, to ours, in the partition of that path, and with a sequence
  * number that the peer may use now.
  */
-#include <net/ipv6.h>
-
 #include "move.h"
 
 static u16 pkey_of(const struct uroce_qp *qp, const struct uroce_alt *alt)
@@ -21,8 +19,7 @@ static u16 pkey_of(const struct uroce_qp *qp, const struct uroce_alt *alt)
 static bool comes_by(const struct uroce_remote *w, const struct uroce_alt *alt,
 		     const struct uroce_packet *pkt)
 {
-	return ipv6_addr_equal(&pkt->src, &alt->flow.dst) &&
-	       ipv6_addr_equal(&pkt->dst, &alt->flow.src) &&
+	return uroce_flow_matches(&alt->flow, pkt) &&
 	       uroce_conn_accepts(&w->conn, pkt, pkey_of(w->qp, alt));
 }
 

@@ -71,7 +71,8 @@ static void deliver_packet(struct uroce_qp *qp, const struct uroce_packet *pkt,
 		uroce_note(qp, UROCE_CNT_OUT_OF_BUFFER);
 		return;
 	}
-	uroce_tell_network(qp, &cqe, network, &pkt->dst, pkt->skb->skb_iif);
+	uroce_tell_network(qp, &cqe, network, &pkt->dst,
+			   pkt->link ?: pkt->skb->skb_iif);
 	if (pkt->op->flags & UROCE_OP_IMM) {
 		cqe.wc_flags |= UNIV_WC_WITH_IMM;
 		cqe.imm = (__force u32)uroce_packet_imm(pkt);

@@ -4,7 +4,6 @@
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <net/inet_ecn.h>
-#include <net/ipv6.h>
 
 #include "compat.h"
 #include "move.h"
@@ -311,8 +310,7 @@ static bool accepts(const struct uroce_remote *w,
 bool uroce_remote_is_from(const struct uroce_remote *w,
 			  const struct uroce_packet *pkt)
 {
-	return ipv6_addr_equal(&pkt->src, &w->resp_flow.dst) &&
-	       ipv6_addr_equal(&pkt->dst, &w->resp_flow.src);
+	return uroce_flow_matches(&w->resp_flow, pkt);
 }
 
 static bool from_peer(const struct uroce_remote *w,
