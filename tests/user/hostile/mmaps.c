@@ -61,6 +61,8 @@ static void wrong_sizes(void)
 	set_up();
 	refuse(RW, MAP_SHARED, cq.map.offset, cq.map.length + PAGE, "one page too long");
 	refuse(RW, MAP_SHARED, cq.map.offset, cq.map.length + (1ul << 30), "a gigabyte too long");
+	NEED(cq.map.length > PAGE, "the ring has %zu bytes only", (size_t)cq.map.length);
+	refuse(RW, MAP_SHARED, cq.map.offset, cq.map.length - PAGE, "one page too short");
 	tear_down();
 }
 
