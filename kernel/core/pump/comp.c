@@ -328,6 +328,7 @@ static void comp_defer(struct ib_cq *ib, void *context)
 {
 	struct univ_cq *cq = context;
 
+	WRITE_ONCE(cq->pump->soon_queued, true);
 	irq_work_queue(&cq->pump->soon);
 }
 
@@ -393,13 +394,15 @@ void univ_pump_comp_reopen(struct univ_cq *core)
 
 /*
  * The device's queue is gone and the core's is closed: no handler runs any
- * more, and the work that the last handlers queued must not run later. Sleeps.
+ * more, and the work that the last handlers queued must not run later. Sleeps;
+ * on PREEMPT_RT irq_work_sync() takes a grace period.
  */
 void univ_pump_comp_end(struct univ_cq *core)
 {
 	struct pump_cq *pump = core->pump;
 
-	irq_work_sync(&pump->soon);
+	if (READ_ONCE(pump->soon_queued))
+		irq_work_sync(&pump->soon);
 	cancel_work_sync(&pump->later);
 	kfree_rcu(pump, rcu);
 }

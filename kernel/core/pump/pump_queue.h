@@ -127,6 +127,7 @@ struct pump_device {
  * struct pump_cq - the pump's state of a completion queue
  * @core: the core's completion queue
  * @soon: an interrupt of our own, which takes completions
+ * @soon_queued: @soon was queued once
  * @later: a worker, which goes on where @soon has done enough
  *
  * The rest is written under the lock of @core. @used and @partner are also read
@@ -142,6 +143,7 @@ struct pump_device {
 struct pump_cq {
 	struct univ_cq *core;
 	struct irq_work soon;
+	bool soon_queued;
 	struct work_struct later;
 	bool used;
 	struct univ_cq *partner;

@@ -80,6 +80,7 @@ struct univ_cq {
 	struct univ_cq_moderation moderation;
 	struct univ_region *region;
 	struct irq_work lost;		/* the device lost completions */
+	bool lost_queued;		/* @lost was queued once */
 	/*
 	 * Protects everything below, the index up to which the sends that
 	 * complete here are retired, and the order of completions. It is taken

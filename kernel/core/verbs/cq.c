@@ -30,7 +30,18 @@ static void cq_event_handler(struct ib_event *event, void *context)
 {
 	struct univ_cq *cq = context;
 
+	WRITE_ONCE(cq->lost_queued, true);
 	irq_work_queue(&cq->lost);
+}
+
+/*
+ * The driver raises no events any more. On PREEMPT_RT irq_work_sync() takes a
+ * grace period, and a process that ends may have thousands of queues.
+ */
+static void cq_events_end(struct univ_cq *cq)
+{
+	if (READ_ONCE(cq->lost_queued))
+		irq_work_sync(&cq->lost);
 }
 
 /* Nothing was attached yet, so there is nothing to poll. */
@@ -184,7 +195,7 @@ static int cq_destroy_ib(struct univ_cq *cq)
 			queue->cq_reopen(cq);
 		return ret;
 	}
-	irq_work_sync(&cq->lost);
+	cq_events_end(cq);
 	return 0;
 }
 
@@ -240,7 +251,7 @@ int univ_cq_create_ioctl(struct univ_call *call, void *arg)
 	return univ_object_announce(call, &cq->obj, univ_cq_destroy);
 
 destroy_region:
-	irq_work_sync(&cq->lost);
+	cq_events_end(cq);
 	/* A device may have raised events before it refused the queue. */
 	if (cq->channel)
 		univ_event_forget(&cq->channel->events, &cq->comp_events);
