@@ -260,22 +260,21 @@ vlan_in_frames() {
 	return $status
 }
 
-# Packets of RoCE leave the far side with the tag of its VLAN, whatever their addresses are. False if the kernel lacks that.
+# Packets of RoCE leave the far side with the tag of its VLAN, whatever their addresses are. The qdisc clsact is there.
 tag_all() {
-	tc -n w-far qdisc add dev w-far clsact && tc -n w-far filter add dev w-far egress protocol ipv6 \
-		u32 match ip6 dport 4791 0xffff action mirred egress redirect dev v-far
-} 2>/dev/null
+	tc -n w-far filter add dev w-far egress protocol ipv6 u32 match ip6 dport 4791 0xffff action mirred egress redirect dev v-far
+}
 
 # A VLAN has the link-local address of the interface below it, but it is another link. An answer that comes by the VLAN does not
 # count for a connection without the tag, although its addresses are right.
 vlan_is_another_link() {
 	local before gids out status=0
 	[ "$(link_address w-near w-near)" = "$(link_address w-near v-near)" ] && gids=$(link_gids w-near w-far) || return
-	if ! tag_all; then
-		tc -n w-far qdisc del dev w-far clsact 2>/dev/null
-		echo "this kernel cannot redirect packets (clsact, mirred)"
+	if ! tc -n w-far qdisc add dev w-far clsact 2>/dev/null; then
+		echo "this kernel has no such queue (clsact)"
 		return 77
 	fi
+	tag_all || { tc -n w-far qdisc del dev w-far clsact; return 1; }
 	before=$(received w-near v-near)
 	out=$(UNIV_TEST_DEVICE=w-near UNIV_TEST_PEER=w-far UNIV_TEST_GIDS=$gids LOSSY_TIMEOUT=8 program lossy reads) && status=1
 	grep -q "message 0: transport retry counter exceeded" <<<"$out" || status=1
