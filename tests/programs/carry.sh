@@ -15,7 +15,9 @@ carry() {
 	expect "^carry $1 $2: 192 messages, 0 failed checks" "$client_out" "$server_out"
 }
 
-for what in "RC send" "RC write" "RC read" "RC atomic" "UC send" "UC write" "UD send"; do
+kinds=("RC send" "RC write" "RC read" "RC atomic" "UC send" "UC write" "UD send")
+! offers_xrc || kinds+=("XRC send" "XRC write" "XRC read" "XRC atomic")
+for what in "${kinds[@]}"; do
 	# shellcheck disable=SC2086 # two words
 	try "carry $what" 60 carry $what
 done

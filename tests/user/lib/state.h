@@ -58,6 +58,12 @@ static MAYBE_UNUSED void ah_attr_to(const struct test_dev *dev, struct ibv_ah_at
 	ah->port_num = PORT;
 }
 
+static bool qp_is_reliable(const struct ibv_qp *qp)
+{
+	return qp->qp_type == IBV_QPT_RC || qp->qp_type == IBV_QPT_XRC_SEND ||
+	       qp->qp_type == IBV_QPT_XRC_RECV;
+}
+
 static MAYBE_UNUSED int qp_to_rtr(const struct test_dev *dev, struct ibv_qp *qp,
 				  uint32_t dest_qpn)
 {
@@ -73,7 +79,7 @@ static MAYBE_UNUSED int qp_to_rtr(const struct test_dev *dev, struct ibv_qp *qp,
 
 	if (qp->qp_type != IBV_QPT_UD)
 		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-	if (qp->qp_type == IBV_QPT_RC)
+	if (qp_is_reliable(qp))
 		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
 	ah_attr_to(dev, &a.ah_attr);
 	return ibv_modify_qp(qp, &a, mask);
@@ -110,7 +116,7 @@ static MAYBE_UNUSED int qp_to_rts(struct ibv_qp *qp, const struct pair_want *wan
 	};
 	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
 
-	if (qp->qp_type == IBV_QPT_RC)
+	if (qp_is_reliable(qp))
 		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
 			IBV_QP_MAX_QP_RD_ATOMIC;
 	return ibv_modify_qp(qp, &a, mask);

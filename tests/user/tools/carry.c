@@ -3,10 +3,10 @@
  * Carries messages between two processes, on one host or on two, and checks each byte of them.
  *   carry PORT TRANSPORT KIND		waits for the other process at this TCP port
  *   carry PORT TRANSPORT KIND ADDRESS	connects to it
- * TRANSPORT is RC, UC or UD; KIND is send, write, read or atomic. Both processes send and receive:
- * a round has a message in each of DEPTH slots in each direction. Between rounds both wait for each
- * other over the TCP connection, so that no receive queue is empty and no buffer is used twice. In
- * every second round they sleep until completions arrive, instead of polling.
+ * TRANSPORT is RC, UC, UD or XRC; KIND is send, write, read or atomic. Both processes send and
+ * receive: a round has a message in each of DEPTH slots in each direction. Between rounds both wait
+ * for each other over the TCP connection, so that no receive queue is empty and no buffer is used
+ * twice. In every second round they wait for the event of a completion before they poll.
  */
 #include "testlib.h"
 #include <arpa/inet.h>
@@ -28,6 +28,7 @@
 struct place {
 	uint64_t addr;
 	uint32_t rkey, qpn;
+	uint32_t target, srqn;		/* Of XRC. */
 	uint32_t mtu;
 	union ibv_gid gid;
 };
@@ -38,6 +39,9 @@ static struct {
 	struct ibv_comp_channel *ch;
 	struct ibv_cq *cq[2];		/* Of sends, of receives. */
 	struct ibv_qp *qp;
+	struct ibv_xrcd *xrcd;		/* Of XRC: the domain, and the objects that receive. */
+	struct ibv_qp *target;
+	struct ibv_srq *srq;
 	struct ibv_ah *ah;
 	struct ibv_mr *mr;
 	uint8_t *from, *to;		/* Slots of what is sent, and of what arrives. */
@@ -108,12 +112,33 @@ static void memory_open(void)
 	NEED_PTR(me.mr, "reg_mr");
 }
 
+/* A queue pair of XRC sends only. Messages to the target take receive requests of the SRQ. */
+static void target_open(void)
+{
+	me.xrcd = ibv_open_xrcd(me.dev.ctx, &(struct ibv_xrcd_init_attr){
+		.fd = -1, .oflags = O_CREAT,
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS });
+	NEED_PTR(me.xrcd, "open_xrcd");
+	me.srq = ibv_create_srq_ex(me.dev.ctx, &(struct ibv_srq_init_attr_ex){
+		.attr = { .max_wr = DEPTH, .max_sge = 2 },
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
+			     IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
+		.srq_type = IBV_SRQT_XRC, .pd = me.pd, .xrcd = me.xrcd, .cq = me.cq[1] });
+	NEED_PTR(me.srq, "create_srq_ex");
+	me.target = ibv_create_qp_ex(me.dev.ctx, &(struct ibv_qp_init_attr_ex){
+		.qp_type = IBV_QPT_XRC_RECV, .xrcd = me.xrcd,
+		.comp_mask = IBV_QP_INIT_ATTR_XRCD });
+	NEED_PTR(me.target, "create_qp_ex");
+}
+
 static void qp_open(void)
 {
 	struct ibv_qp_init_attr init = {
 		.qp_type = me.type, .cap = { DEPTH, DEPTH, 2, 2, INLINE },
 	};
 
+	if (me.type == IBV_QPT_XRC_SEND)
+		init.cap.max_recv_wr = init.cap.max_recv_sge = 0;
 	dev_open(&me.dev);
 	me.pd = ibv_alloc_pd(me.dev.ctx);
 	NEED_PTR(me.pd, "alloc_pd");
@@ -128,6 +153,8 @@ static void qp_open(void)
 	init.recv_cq = me.cq[1];
 	me.qp = ibv_create_qp(me.pd, &init);
 	NEED_PTR(me.qp, "create_qp");
+	if (me.type == IBV_QPT_XRC_SEND)
+		target_open();
 }
 
 static void qp_join(void)
@@ -141,12 +168,18 @@ static void qp_join(void)
 	struct test_dev far = me.dev;
 	struct ibv_ah_attr ah;
 
+	if (me.target) {
+		here.target = me.target->qp_num;
+		NEED_OK(ibv_get_srq_num(me.srq, &here.srqn));
+	}
 	exchange(&here, &me.peer, sizeof(here));
 	far.gid = me.peer.gid;
 	if (me.peer.mtu < here.mtu)
 		far.port.active_mtu = me.peer.mtu;
 	me.mtu = far.port.active_mtu;
-	qp_connect(&far, me.qp, me.peer.qpn, &patient);
+	if (me.target)
+		qp_connect(&far, me.target, me.peer.qpn, &patient);
+	qp_connect(&far, me.qp, me.target ? me.peer.target : me.peer.qpn, &patient);
 	if (me.type != IBV_QPT_UD)
 		return;
 	ah_attr_to(&far, &ah);
@@ -159,6 +192,11 @@ static void qp_close(void)
 	if (me.ah)
 		CHECK_ERR(ibv_destroy_ah(me.ah), 0);
 	CHECK_ERR(ibv_destroy_qp(me.qp), 0);
+	if (me.target) {
+		CHECK_ERR(ibv_destroy_qp(me.target), 0);
+		CHECK_ERR(ibv_destroy_srq(me.srq), 0);
+		CHECK_ERR(ibv_close_xrcd(me.xrcd), 0);
+	}
 	for (int i = 0; i < 2; i++)
 		CHECK_ERR(ibv_destroy_cq(me.cq[i]), 0);
 	CHECK_ERR(ibv_destroy_comp_channel(me.ch), 0);
@@ -212,6 +250,8 @@ static void post(uint32_t n, struct ibv_send_wr wr, uint8_t *at, uint32_t len)
 		wr.wr.ud.remote_qpn = me.peer.qpn;
 		wr.wr.ud.remote_qkey = PAIR_QKEY;
 	}
+	if (me.target)
+		wr.qp_type.xrc.remote_srqn = me.peer.srqn;
 	NEED_OK(ibv_post_send(me.qp, &wr, &bad));
 }
 
@@ -220,19 +260,45 @@ static void post_receive(uint32_t n)
 	struct ibv_sge sge = { (uintptr_t)slot(me.to, n), SLOT, me.mr->lkey };
 	struct ibv_recv_wr wr = { .wr_id = n, .sg_list = &sge, .num_sge = 1 }, *bad;
 
-	NEED_OK(ibv_post_recv(me.qp, &wr, &bad));
+	if (me.srq)
+		NEED_OK(ibv_post_srq_recv(me.srq, &wr, &bad));
+	else
+		NEED_OK(ibv_post_recv(me.qp, &wr, &bad));
 }
 
-/* Sleep until a queue has a completion or had one since the last look. */
-static void sleep_for_completions(void)
+/* Take an event, and return its queue; NULL if there is none within @wait milliseconds. */
+static struct ibv_cq *event_within(int wait)
 {
 	struct pollfd ready = { .fd = me.ch->fd, .events = POLLIN };
 	struct ibv_cq *cq;
 	void *context;
 
-	NEED(poll(&ready, 1, WC_TIMEOUT) == 1, "no event of a completion");
+	if (poll(&ready, 1, wait) != 1)
+		return NULL;
 	NEED_OK(ibv_get_cq_event(me.ch, &cq, &context));
 	ibv_ack_cq_events(cq, 1);
+	return cq;
+}
+
+/* The queue is empty. Afterwards no event is left, and the next completion makes one. */
+static void expect_event(struct ibv_cq *cq)
+{
+	if (!me.sleeps)
+		return;
+	while (event_within(0))
+		;
+	NEED_OK(ibv_req_notify_cq(cq, 0));
+}
+
+/* The event that expect_event() has asked for. The other queue may still have been armed. */
+static void await_event(const struct ibv_cq *cq)
+{
+	const struct ibv_cq *got = NULL;
+
+	while (me.sleeps && got != cq) {
+		got = event_within(WC_TIMEOUT);
+		NEED(got, "the first completion of a round makes no event");
+	}
 }
 
 static void take(struct ibv_cq *cq, struct ibv_wc *wc)
@@ -245,7 +311,7 @@ static void take(struct ibv_cq *cq, struct ibv_wc *wc)
 			n = ibv_poll_cq(cq, 1, wc);
 			if (n)
 				break;
-			sleep_for_completions();
+			NEED(event_within(WC_TIMEOUT), "no event of a completion");
 			n = ibv_poll_cq(cq, 1, wc);
 		}
 		NEED(n == 1, "poll_cq: %d", n);
@@ -302,6 +368,7 @@ static void with_receives(uint32_t first, enum ibv_wr_opcode opcode, enum ibv_wc
 	memset(me.to, BESIDE, HALF);
 	for (uint32_t n = first; n < first + DEPTH; n++)
 		post_receive(n);
+	expect_event(me.cq[1]);
 	both_are_here();
 	for (uint32_t n = first; n < first + DEPTH; n++) {
 		struct ibv_send_wr wr = { .opcode = opcode, .imm_data = htobe32(SEED(n, me.server)) };
@@ -311,6 +378,7 @@ static void with_receives(uint32_t first, enum ibv_wr_opcode opcode, enum ibv_wc
 		fill(slot(me.from, n), size_of(n), SEED(n, me.server));
 		post(n, wr, slot(me.from, n), size_of(n));
 	}
+	await_event(me.cq[1]);
 	take_received(first, received);
 	take_sent(first);
 }
@@ -331,6 +399,7 @@ static void reads(uint32_t first)
 	memset(me.from, BESIDE, HALF);
 	for (uint32_t n = first; n < first + DEPTH; n++)
 		fill(slot(me.to, n), size_of(n), SEED(n, me.server));
+	expect_event(me.cq[0]);
 	both_are_here();
 	for (uint32_t n = first; n < first + DEPTH; n++) {
 		struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_READ };
@@ -339,6 +408,7 @@ static void reads(uint32_t first)
 		wr.wr.rdma.rkey = me.peer.rkey;
 		post(n, wr, slot(me.from, n), size_of(n));
 	}
+	await_event(me.cq[0]);
 	take_sent(first);
 	for (uint32_t n = first; n < first + DEPTH; n++)
 		want_message(n, slot(me.from, n), slot(me.from, n) + SLOT);
@@ -352,6 +422,7 @@ static void atomics(uint32_t first)
 {
 	uint64_t *words = (uint64_t *)me.to;
 
+	expect_event(me.cq[0]);
 	both_are_here();
 	for (uint32_t n = first; n < first + DEPTH; n++) {
 		bool adds = n % 2;
@@ -365,6 +436,7 @@ static void atomics(uint32_t first)
 		wr.wr.atomic.swap = n + 2;
 		post(n, wr, slot(me.from, n), 8);
 	}
+	await_event(me.cq[0]);
 	take_sent(first);
 	for (uint32_t n = first; n < first + DEPTH; n++) {
 		uint64_t got = *(uint64_t *)slot(me.from, n), want = n % 2 ? n / 2 : n;
@@ -397,6 +469,8 @@ static enum ibv_qp_type transport_named(const char *name)
 {
 	if (!strcmp(name, "UD"))
 		return IBV_QPT_UD;
+	if (!strcmp(name, "XRC"))
+		return IBV_QPT_XRC_SEND;
 	return strcmp(name, "UC") ? IBV_QPT_RC : IBV_QPT_UC;
 }
 
