@@ -73,26 +73,41 @@ bounded_by_group() {
 	wait_until 10 held_less $((16 * mib)) || { echo "still $(current held)"; return 1; }
 }
 
-# The kernel reclaims pages of the group as fast as the group faults them in. This shell may run seldom meanwhile, so the
-# traffic is repeated until there were some rounds.
+# Anonymous pages are reclaimed only where there is swap. It takes memory of the guest, compressed.
+swap_begins() {
+	modprobe zram num_devices=1 && echo 256M >/sys/block/zram0/disksize &&
+		mkswap /dev/zram0 >/dev/null && swapon /dev/zram0
+}
+
+swap_ends() { swapoff /dev/zram0 && rmmod zram; }
+
+swapped() { awk -v what="pswp$1" '$1 == what { print $2 }' /proc/vmstat; }
+
+# reclaimed COMMAND...: the kernel reclaims pages of the group as fast as the command faults them in; some have to be swapped
+# out and in again. This shell may run seldom meanwhile, so the command is repeated until there were some rounds.
 reclaimed() {
-	local traffic again rounds=0
+	local traffic again rounds=0 out in
 	group held || return
 	[ -e $top/held/memory.reclaim ] || { echo "this kernel has no memory.reclaim"; return 77; }
+	out=$(swapped out) in=$(swapped in)
 	for again in 0 1 2 3; do
-		in_group held both_ways &
+		in_group held "$@" &
 		traffic=$!
 		until group_leader_gone $traffic; do
 			{ echo 64M >$top/held/memory.reclaim; } 2>/dev/null
 			rounds=$((rounds + 1))
 			pause 0.02
 		done
-		echo "$rounds times"
+		echo "$rounds times; pages out: $(($(swapped out) - out)), in: $(($(swapped in) - in))"
 		wait $traffic || return
-		[ $rounds -le 5 ] || { repeated $again "memory was reclaimed too seldom"; return 0; }
+		[ $rounds -gt 5 ] && [ "$(swapped out)" -gt "$out" ] && [ "$(swapped in)" -gt "$in" ] || continue
+		repeated $again "memory was reclaimed too seldom"
+		return 0
 	done
 	return 1
 }
+
+on_demand() { program odp_traffic evicted dropped forked; }
 
 # The device sends to itself, and every byte is checked.
 both_ways() { UNIV_TEST_PEER=$UNIV_TEST_DEVICE LOSSY_MESSAGES=1000 program lossy sends writes reads; }
@@ -122,7 +137,10 @@ run_test "pressure: lists of on-demand paging are charged" 60 charged paging 16
 run_test "pressure: rings are bounded by memory.max" 100 bounded_by_group rings
 run_test "pressure: regions are bounded by memory.max" 100 bounded_by_group regions
 run_test "pressure: lists of on-demand paging are bounded by memory.max" 100 bounded_by_group paging
-run_test "pressure: pages are reclaimed under traffic" 200 reclaimed
+run_test "pressure: the guest swaps" 20 swap_begins
+run_test "pressure: pages are reclaimed under traffic" 200 reclaimed both_ways
+run_test "pressure: pages of on-demand regions are reclaimed under traffic" 200 reclaimed on_demand
+run_test "pressure: the guest has swapped all pages in" 60 swap_ends
 run_test "pressure: a process is killed under traffic for lack of memory" 200 killed
 run_test "pressure: nothing is left behind" 20 resources_unchanged
 run_test "pressure: programs work afterwards" 60 still_works

@@ -268,6 +268,7 @@ int uroce_odp_enter(const struct uroce_vec *vec, u32 off, u32 len, bool write,
 		    struct uroce_ask **slot);
 void uroce_odp_leave(const struct uroce_vec *vec);
 void *uroce_odp_at(const struct uroce_mr *mr, u64 off, u32 *len);
+bool uroce_ask_is_new(struct uroce_ask *ask);
 void uroce_ask_drop(struct uroce_ask **slot);
 struct uroce_ask *uroce_ask_ahead(struct uroce_odp *odp, u64 off, u64 len,
 				  bool write, bool fault, bool wait);
@@ -289,6 +290,7 @@ static inline void *uroce_odp_at(const struct uroce_mr *mr, u64 off, u32 *len)
 	return NULL;
 }
 
+static inline bool uroce_ask_is_new(struct uroce_ask *ask) { return false; }
 static inline void uroce_ask_drop(struct uroce_ask **slot) {}
 static inline struct uroce_ask *uroce_ask_ahead(struct uroce_odp *odp, u64 off,
 						u64 len, bool write, bool fault,

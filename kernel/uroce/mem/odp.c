@@ -69,6 +69,8 @@
  * @fault: pages are faulted in; otherwise those that are present are listed
  * @ret: 0 or an errno, once @done is set
  * @done: the pages were faulted in, or cannot be
+ * @is_new: no ask before it is known to have failed for these pages, and
+ *	uroce_ask_is_new() was not yet called. Under the caller's lock
  */
 struct uroce_ask {
 	refcount_t ref;
@@ -81,6 +83,7 @@ struct uroce_ask {
 	bool fault;
 	int ret;
 	bool done;
+	bool is_new;
 };
 
 static struct workqueue_struct *odp_wq;
@@ -453,6 +456,8 @@ static int ask_again(const struct gap *gap, bool write, struct uroce_ask **slot)
 	if (ret == -EFAULT)
 		return ret;
 	*slot = ask_new(gap, write);
+	if (*slot)
+		(*slot)->is_new = !ret;
 	return -EAGAIN;
 }
 
@@ -487,6 +492,18 @@ void *uroce_odp_at(const struct uroce_mr *mr, u64 off, u32 *len)
 	*len = min_t(u32, *len, PAGE_SIZE - offset_in_page(addr));
 	return (void *)(odp_entry(mr->odp, addr) & PAGE_MASK) +
 	       offset_in_page(addr);
+}
+
+/*
+ * Returns true once for each ask that follows none that has failed. @ask may be
+ * NULL. Context: the lock that protects the slot.
+ */
+bool uroce_ask_is_new(struct uroce_ask *ask)
+{
+	if (!ask || !ask->is_new)
+		return false;
+	ask->is_new = false;
+	return true;
 }
 
 /* A queue pair does not want its pages any more. */

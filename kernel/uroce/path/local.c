@@ -20,7 +20,7 @@
  * A request is tried again after 10 us, then after twice the former time, up to
  * 82 ms, while its pages are being faulted in, or while the shared receive
  * queue of an XRC target is empty. So a wait takes at most twice as long as
- * necessary.
+ * necessary, except for pages that are asked for again: see turn_asks().
  */
 #define AGAIN_FIRST_NS	(10ull * NSEC_PER_USEC)
 #define AGAIN_DOUBLINGS	13
@@ -138,6 +138,7 @@ static void refill(struct uroce_qp *qp)
 	sq->tried = false;
 	sq->early = false;
 	sq->waits = 0;
+	sq->asks = 0;
 	sq->rnr_left = qp->attr.rnr_retry;
 	/* The first try is not a retry, and each try is followed by a wait. */
 	sq->retry_left = qp->attr.retry_cnt + 1;

@@ -75,6 +75,30 @@ static inline enum outcome turn_fail(struct turn *t, enum ib_wc_status status)
 }
 
 /*
+ * Pages are missing. If they are asked for anew, the wait begins anew: under
+ * memory pressure the kernel reclaims pages again, and pages that have come
+ * must not be gone when a long wait for earlier ones ends. Thousands of queue
+ * pairs may ask for pages that never stay. So if no byte moves, 128 asks with
+ * waits from 10 us on are followed by 128 asks with waits from 5 to 41 ms on.
+ */
+#define QUICK_ASKS	128
+#define SLOW_WAITS	9
+#define ASKS_DOUBLE	32
+
+static inline void turn_asks(struct turn *t, struct uroce_ask *ask)
+{
+	struct uroce_sendq *sq = &t->qp->sq;
+
+	if (!uroce_ask_is_new(ask))
+		return;
+	sq->waits = 0;
+	if (sq->asks >= QUICK_ASKS)
+		sq->waits = SLOW_WAITS + (sq->asks - QUICK_ASKS) / ASKS_DOUBLE;
+	/* After 255 comes 0. */
+	sq->asks++;
+}
+
+/*
  * Begins an access to the next @n bytes of the request's own memory, which is
  * mapped; uroce_vec_leave() ends it.
  */
@@ -85,7 +109,10 @@ static inline enum outcome turn_enter(struct turn *t, u32 n, bool write)
 
 	if (likely(!ret))
 		return LOCAL_DONE;
-	return ret == -EAGAIN ? LOCAL_PAGING : turn_fail(t, IB_WC_LOC_PROT_ERR);
+	if (ret != -EAGAIN)
+		return turn_fail(t, IB_WC_LOC_PROT_ERR);
+	turn_asks(t, t->qp->sq.ask);
+	return LOCAL_PAGING;
 }
 
 /* A piece was copied. The next one begins with the shortest wait again. */
@@ -95,6 +122,7 @@ static inline enum outcome turn_moved(struct turn *t, u32 n)
 	if (t->wqe->done == t->wqe->len)
 		return LOCAL_DONE;
 	t->qp->sq.waits = 0;
+	t->qp->sq.asks = 0;
 	return LOCAL_MORE;
 }
 
@@ -108,7 +136,10 @@ static inline enum outcome turn_enter_theirs(struct turn *t,
 
 	if (likely(!ret))
 		return LOCAL_DONE;
-	return ret == -EAGAIN ? LOCAL_PAGING : LOCAL_ABSENT;
+	if (ret != -EAGAIN)
+		return LOCAL_ABSENT;
+	turn_asks(t, t->peer->resp.ask);
+	return LOCAL_PAGING;
 }
 
 /*

@@ -97,6 +97,7 @@ enum uroce_wait {
  * @tried: the request at the head was tried before
  * @waits: number of waits for the shared receive queue of an XRC target, for
  *	room in the queues below, or for pages, up to a limit
+ * @asks: how often pages were asked for, modulo 256, since bytes were moved
  * @rnr_left: RNR retries that are left
  * @retry_left: waits for an answer that are left, one more than retries
  * @max_sge: maximum number of segments of a request
@@ -142,6 +143,7 @@ struct uroce_sendq {
 	bool early;
 	bool tried;
 	u8 waits;
+	u8 asks;
 	u8 rnr_left;
 	u8 retry_left;
 	u32 max_sge;

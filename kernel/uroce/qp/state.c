@@ -116,6 +116,7 @@ void uroce_queue_reset(struct uroce_qp *qp)
 	sq->wait = UROCE_WAIT_NONE;
 	sq->early = false;
 	sq->waits = 0;
+	sq->asks = 0;
 	WRITE_ONCE(qp->lost, false);
 	qp->resp.recv.taken = false;
 	qp->resp.established = false;
