@@ -218,23 +218,28 @@ static void icrc_skb(struct kunit *test)
 	kfree_skb(skb);
 }
 
-#define LENGTH_MAX 320
-#define ALIGNMENTS 16
+/* The payload of the largest packet, with headers before it. */
+#define LENGTH_MAX (4096 + 64)
+#define ALIGNMENTS 32
 
+/* Short data begins at each alignment, and long data at one for each length. */
 static void icrc_compare(struct kunit *test, const u8 *flat)
 {
 	int at, len;
 
 	for (at = 0; at < ALIGNMENTS; at++)
-		for (len = 0; len <= LENGTH_MAX; len++)
+		for (len = 0; len <= LENGTH_MAX; len += len < LONG_RUN + 64 ? 1 : 31)
 			KUNIT_EXPECT_EQ_MSG(test, uroce_icrc_add(len, flat + at, len),
 					    crc32_le(len, flat + at, len),
 					    "%d bytes at alignment %d", len, at);
+	for (len = 0; len <= LENGTH_MAX; len++)
+		KUNIT_EXPECT_EQ_MSG(test, uroce_icrc_add(~0, flat + len % ALIGNMENTS, len),
+				    crc32_le(~0, flat + len % ALIGNMENTS, len), "%d bytes", len);
 }
 
 /*
- * From LONG_RUN bytes on, the crypto API computes the CRC if it has CRC-32. Without it, as
- * here in the second round, the library does.
+ * From LONG_RUN bytes on, a processor with VPCLMULQDQ folds the data, else the crypto API
+ * computes the CRC if it has CRC-32. Without both, as here in the last round, the library does.
  */
 static void icrc_lengths(struct kunit *test)
 {
@@ -249,9 +254,14 @@ static void icrc_lengths(struct kunit *test)
 	for (i = 0; i < LENGTH_MAX + ALIGNMENTS; i++)
 		flat[i] = i * 7 + (i >> 3);
 	icrc_compare(test, flat);
+#ifdef ICRC_FOLDS
+	static_branch_disable(&folds);
+	icrc_compare(test, flat);
+#endif
 	fast = NULL;
 	icrc_compare(test, flat);
 	fast = found;
+	fold_init();
 	if (!found)
 		kunit_skip(test, "the crypto API has no CRC-32");
 }

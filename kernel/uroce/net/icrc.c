@@ -7,6 +7,7 @@
 #include <linux/skbuff.h>
 #include <linux/udp.h>
 
+#include "fold.h"
 #include "icrc.h"
 #include "net.h"
 #include "wire.h"
@@ -22,6 +23,60 @@
  */
 static struct crypto_shash *fast;
 
+/*
+ * Linux has such code since 6.15; the function that is probed came in 6.14.
+ * KMSAN does not see what assembly code writes.
+ */
+#if defined(CONFIG_X86_64) && !defined(CONFIG_KMSAN) && \
+	!defined(UNIV_HAS_CRC32_ARCH)
+#define ICRC_FOLDS
+#include <asm/cpufeature.h>
+#include <asm/fpu/api.h>
+#include <asm/fpu/types.h>
+
+static DEFINE_STATIC_KEY_FALSE(folds);
+
+static void fold_init(void)
+{
+	if (boot_cpu_has(X86_FEATURE_AVX2) &&
+	    boot_cpu_has(X86_FEATURE_VPCLMULQDQ) &&
+	    cpu_has_xfeatures(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM, NULL))
+		static_branch_enable(&folds);
+}
+
+static bool may_fold(void)
+{
+	return static_branch_unlikely(&folds) && irq_fpu_usable();
+}
+
+static u32 add_folded(u32 crc, const u8 *data, size_t len)
+{
+	size_t whole = round_down(len, UROCE_FOLD_UNIT);
+	u8 rest[UROCE_FOLD_REST];
+
+	BUILD_BUG_ON(LONG_RUN < UROCE_FOLD_MIN + UROCE_FOLD_UNIT);
+	kernel_fpu_begin();
+	uroce_fold(rest, crc, data, whole);
+	kernel_fpu_end();
+	crc = crc32_le(0, rest, sizeof(rest));
+	return crc32_le(crc, data + whole, len - whole);
+}
+#else
+static void fold_init(void)
+{
+}
+
+static bool may_fold(void)
+{
+	return false;
+}
+
+static u32 add_folded(u32 crc, const u8 *data, size_t len)
+{
+	return crc;
+}
+#endif
+
 void uroce_icrc_exit(void)
 {
 	if (fast)
@@ -31,6 +86,7 @@ void uroce_icrc_exit(void)
 
 int uroce_icrc_init(void)
 {
+	fold_init();
 	fast = crypto_alloc_shash("crc32", 0, 0);
 	if (IS_ERR(fast))
 		fast = NULL;
@@ -59,9 +115,11 @@ static u32 add_long(u32 crc, const void *data, size_t len)
 
 u32 uroce_icrc_add(u32 crc, const void *data, size_t len)
 {
-	if (len >= LONG_RUN && fast)
-		return add_long(crc, data, len);
-	return crc32_le(crc, data, len);
+	if (len < LONG_RUN)
+		return crc32_le(crc, data, len);
+	if (may_fold())
+		return add_folded(crc, data, len);
+	return fast ? add_long(crc, data, len) : crc32_le(crc, data, len);
 }
 
 u32 uroce_icrc_add_skb(u32 crc, const struct sk_buff *skb, unsigned int offset,
