@@ -19,6 +19,7 @@ faults_over "faults, one host"
 run_test "faults, one host: there are no packets to drop" 60 counted_fault drop local_msgs local_bytes
 run_test "faults: a verb fails at its second call" 60 counted_fault verb_fails fault_verb
 run_test "faults: each verb fails" 60 program faults each_verb other_verbs
+run_test "faults: requests that are not well-formed" 30 program fault_messages
 
 echo 0 >/sys/module/uroce/parameters/local
 export FAULT_WIRE=1
