@@ -17,6 +17,7 @@ need_both || exit 1
 run_test "by packets: XRC (adv13)" 500 by_packets xrc xrc_ops bad_xrc
 run_test "by packets: resized shared receive queues" 200 by_packets srq_resize
 run_test "by packets: resized queue pairs" 200 by_packets qp_resize
+run_test "by packets: datagrams" 150 by_packets api_ud
 run_test "by packets: completion counters" 100 by_packets api_cntr
 run_test "by packets: time stamps" 150 by_packets api_cq_ex
 run_test "by packets: on-demand paging" 500 by_packets odp odp_advice odp_traffic

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include "testlib.h"
+#include "threads.h"
 #include <univerbs.h>
 
 /* An answer goes to the source of the header, and not to its destination: 192.0.2.7. */
@@ -92,6 +93,53 @@ static void ud_wrong_qkey(void)
 	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
 	sleep_ms(100);
 	WANT_EMPTY(p.cq[1]);
+	pair_close(&p);
+}
+
+/* Post a datagram of @len bytes with this Q_Key from the first side. */
+static void send_with_qkey(struct pair *p, uint32_t qkey, uint32_t len)
+{
+	struct ibv_sge sge = pair_sge(p, 0, 0, len);
+	struct ibv_send_wr wr = {
+		.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
+	};
+	struct ibv_wc wc;
+
+	wr_address(p, 0, &wr);
+	wr.wr.ud.remote_qkey = qkey;
+	CHECK_ERR(post_recv_at(p, 1, 1, 0, 128), 0);
+	CHECK_ERR(post_one(p, 0, &wr), 0);
+	WANT_WC(p->cq[0], &wc, IBV_WC_SUCCESS);
+}
+
+/*
+ * A Q_Key whose highest bit is set stands for the one of the sender's queue pair. rdma_rxe sends
+ * it as it is. On one processor no packet overtakes another one.
+ */
+static void ud_own_qkey(void)
+{
+	static const uint32_t high[] = { 0x80000000, 0x80000001, 0x80000000 | PAIR_QKEY, 0xffffffff };
+	struct pair_want want = { .type = IBV_QPT_UD };
+	struct ibv_qp_attr attr = { .qkey = PAIR_QKEY + 1 };
+	struct ibv_wc wc;
+	struct pair p;
+
+	if (!on_uroce())
+		return;
+	stay_here();
+	pair_open(&p, &want);
+	for (size_t i = 0; i < ARRAY_SIZE(high); i++) {
+		send_with_qkey(&p, high[i], 8);
+		WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	}
+	/* The peer has another Q_Key than the sender now. */
+	CHECK_ERR(ibv_modify_qp(p.qp[0], &attr, IBV_QP_QKEY), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(high); i++) {
+		send_with_qkey(&p, high[i], 8);
+		send_with_qkey(&p, PAIR_QKEY, 16);
+		if (WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS))
+			CHECK(wc.byte_len == 40 + 16, "Q_Key %#x: a datagram of another Q_Key arrived", high[i]);
+	}
 	pair_close(&p);
 }
 
@@ -234,6 +282,7 @@ static const struct test_case cases[] = {
 	{ "ud_message", ud_message },
 	{ "ud_imm", ud_imm },
 	{ "ud_wrong_qkey", ud_wrong_qkey },
+	{ "ud_own_qkey", ud_own_qkey },
 	{ "multicast", multicast },
 	{ "own_multicast", own_multicast },
 };
