@@ -211,11 +211,46 @@ static void too_long_for_any_port(void)
 	restart();
 }
 
+/*
+ * Frames reach a queue pair of raw packets by its flows alone. A datagram with its number is
+ * dropped. Such a queue pair has no Q_Key, so one of the datagrams has the Q_Key 0.
+ */
+static void to_raw_packets(void)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RAW_PACKET, .cap = { 1, 8, 1, 1 }, .send_cq = env.cq, .recv_cq = env.cq,
+	};
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = PORT };
+	struct ibv_sge sge = { (uintptr_t)inbox(), INBOX / 2, env.inbox->lkey };
+	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
+	struct ibv_qp *raw = ibv_create_qp(env.pd, &init), *qp;
+	struct ibv_wc wc;
+
+	NEED_PTR(raw, "create_qp");
+	NEED_OK(ibv_modify_qp(raw, &attr, IBV_QP_STATE | IBV_QP_PORT));
+	NEED_OK(qp_to_state(raw, IBV_QPS_RTR));
+	for (int i = 0; i < 4; i++)
+		CHECK_ERR(ibv_post_recv(raw, &wr, &bad), 0);
+	send_datagram(raw->qp_num, 0, 64);
+	send_datagram(raw->qp_num, PAIR_QKEY, 64);
+	packets_arrived();
+	WANT_EMPTY(env.cq);
+	CHECK(is(inbox(), INBOX, 0xc5), "memory has changed");
+	CHECK(qp_state_now(raw) == IBV_QPS_RTR, "state %d", qp_state_now(raw));
+	qp = receiver_open(40 + 64);
+	send_datagram(qp->qp_num, PAIR_QKEY, 64);
+	WANT_WC(env.cq, &wc, IBV_WC_SUCCESS);
+	CHECK_ERR(ibv_destroy_qp(qp), 0);
+	CHECK_ERR(ibv_destroy_qp(raw), 0);
+	restart();
+}
+
 static const struct test_case cases[] = {
 	{ "open", open_all },
 	{ "too_long_for_gsi", too_long_for_gsi },
 	{ "too_long_for_ud", too_long_for_ud },
 	{ "too_long_for_any_port", too_long_for_any_port },
+	{ "to_raw_packets", to_raw_packets },
 	{ "stray_datagrams", stray_datagrams },
 	{ "other_partitions", other_partitions },
 	{ "close", close_all },
