@@ -6,6 +6,7 @@
  * the same, except for additional acknowledgements.
  */
 #include "testlib.h"
+#include "threads.h"
 #include <arpa/inet.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
@@ -187,6 +188,8 @@ static void see_bytes(const struct packet *pkt, uint32_t headers, const uint8_t 
 		   headers + len))
 		return;
 	CHECK(!memcmp(pkt->byte + headers, want, len), "%02x: other bytes", pkt->op);
+	CHECK(all_zero(pkt->byte + headers + len, pad), "%02x: the padding of %u bytes has data",
+	      pkt->op, pad);
 }
 
 static void see_ack(uint8_t op, uint32_t at, uint8_t syndrome, uint32_t count)
@@ -368,20 +371,22 @@ static void sends(void)
 	pair_close(&p);
 }
 
+static void read_in(uint32_t len)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = request(IBV_WR_RDMA_READ, &sge, len);
+
+	perform(&wr);
+	see_read(&wr, p.buf[1] + 128, len);
+}
+
 static void reads(void)
 {
-	static const uint32_t lengths[] = { 9, MTU, 3 * MTU + 5 };
-
 	begin(IBV_QPT_RC);
-	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
-		struct ibv_sge sge;
-		struct ibv_send_wr wr = request(IBV_WR_RDMA_READ, &sge, lengths[i]);
-
-		if (wire && lengths[i] > MTU)
-			break;
-		perform(&wr);
-		see_read(&wr, p.buf[1] + 128, lengths[i]);
-	}
+	read_in(9);
+	read_in(MTU);
+	if (!wire)
+		read_in(3 * MTU + 5);
 	see_nothing();
 	pair_close(&p);
 }
@@ -480,23 +485,52 @@ static void unreliable(void)
 	pair_close(&p);
 }
 
-static void datagrams(void)
+static void datagram(uint32_t len)
 {
-	struct packet pkt;
-	struct ibv_send_wr wr;
 	struct ibv_sge sge;
+	struct ibv_send_wr wr = request(IBV_WR_SEND, &sge, len);
+	struct packet pkt;
 
-	begin(IBV_QPT_UD);
-	NEED_OK(post_recv_at(&p, 1, 1, 1024, 2048));
-	wr = request(IBV_WR_SEND, &sge, 77);
+	NEED_OK(post_recv_at(&p, 1, 1, 1024, 2 * MTU));
 	perform(&wr);
 	if (see(&pkt, UD | SEND_ONLY, psn, false)) {
 		CHECK(get32(pkt.byte + 12) == PAIR_QKEY && get32(pkt.byte + 16) == p.qp[0]->qp_num,
 		      "another queue pair's");
-		see_bytes(&pkt, 20, p.buf[0] + 64, 77);
+		see_bytes(&pkt, 20, p.buf[0] + 64, len);
 	}
+	psn++;
+}
+
+static void datagrams(void)
+{
+	begin(IBV_QPT_UD);
+	datagram(77);
 	see_nothing();
 	pair_close(&p);
+}
+
+/*
+ * The memory of former packets is used again. Long packets come first, and the padding of the
+ * short ones behind them lies where data of long ones were.
+ */
+static void padding(void)
+{
+	stay_here();
+	for (int rc = 0; rc < 2; rc++) {
+		begin(rc ? IBV_QPT_RC : IBV_QPT_UD);
+		memset(p.buf[0], 0xff, 2 * PAIR_HALF);
+		for (int i = 0; i < 60; i++) {
+			uint32_t len = i < 20 ? MTU : 1 + i % 3;
+
+			if (!rc)
+				datagram(len);
+			else if (i & 1)
+				read_in(len);
+			else
+				data(IBV_WR_RDMA_WRITE, len, 0);
+		}
+		pair_close(&p);
+	}
 }
 
 /* The mirror shows the NAK of a refused request too. */
@@ -553,6 +587,7 @@ static const struct test_case cases[] = {
 	{ "flushes", flushes },
 	{ "unreliable", unreliable },
 	{ "datagrams", datagrams },
+	{ "padding", padding },
 	{ "refused", refused },
 	{ "cut", cut },
 	{ "silent", silent },
