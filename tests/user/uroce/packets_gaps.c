@@ -5,6 +5,18 @@
  */
 #include "endpoint.h"
 
+__attribute__((format(printf, 1, 2)))
+static void shell(const char *fmt, ...)
+{
+	char command[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(command, sizeof(command), fmt, ap);
+	va_end(ap);
+	NEED(!system(command), "%s failed", command);
+}
+
 static void ask_send(void)
 {
 	struct ibv_sge sge = { (uintptr_t)inbox(), 8, env.inbox->lkey };
@@ -71,17 +83,24 @@ static void forged_gaps(void)
 	restart();
 }
 
-/* A message that is number @ahead behind the first one. */
-static void message(int32_t ahead)
+/* A message that is number @ahead behind the first one, of this partition and from this address. */
+static void message_by(int32_t ahead, uint16_t pkey, const char *from)
 {
 	struct packet p;
 
 	packet_begin(&p, SEND_ONLY_IMM, PSN + ahead, 8);
+	p.byte[2] = pkey >> 8;
+	p.byte[3] = pkey;
 	p.byte[8] |= 0x40;
 	put32(p.byte + 12, ahead);
 	p.len += 4;
 	packet_fill(&p, 8, ahead);
-	packet_send(&p);
+	packet_send_from(&p, from, 0);
+}
+
+static void message(int32_t ahead)
+{
+	message_by(ahead, 0xffff, "10.89.0.2");
 }
 
 static void want_message(int32_t ahead)
@@ -116,6 +135,56 @@ static void behind_a_gap(void)
 	CHECK(wait_wc(env.cq, &wc, 20) == 0, "one message too many");
 	CHECK(is(inbox(), 8, 4), "the last message is not the last one");
 	restart();
+}
+
+/* Change attributes of the connection, for which the send queue is drained. */
+static void change(struct ibv_qp_attr *attr, int mask)
+{
+	NEED_OK(qp_to_state(env.qp, IBV_QPS_SQD));
+	NEED_OK(ibv_modify_qp(env.qp, attr, mask));
+	NEED_OK(qp_to_state(env.qp, IBV_QPS_RTS));
+}
+
+/*
+ * Message 2 of the former peer waits behind a gap while the attributes change. It does not arrive
+ * when the gap is closed. Message 2 of the new peer does.
+ */
+static void behind_a_change(struct ibv_qp_attr *attr, int mask, uint16_t pkey, const char *from)
+{
+	restart();
+	message(0);
+	want_message(0);
+	message(2);
+	packets_arrived();
+	change(attr, mask);
+	message_by(1, pkey, from);
+	want_message(1);
+	packets_arrived();
+	WANT_EMPTY(env.cq);
+	message_by(2, pkey, from);
+	want_message(2);
+	restart();
+}
+
+static void of_a_former_partition(void)
+{
+	struct ibv_qp_attr attr = { .pkey_index = 1 };
+
+	shell("%s/uroce-fault set %s pkeys 0xffff,0x8001", getenv("UNIV_LIBDIR") ?: ".", dev_wanted());
+	behind_a_change(&attr, IBV_QP_PKEY_INDEX, 0x8001, "10.89.0.2");
+	shell("%s/uroce-fault set %s pkeys 0xffff", getenv("UNIV_LIBDIR") ?: ".", dev_wanted());
+}
+
+/* The MAC address of the new peer is made up, since the answers to it do not matter. */
+static void of_a_former_address(void)
+{
+	struct ibv_qp_attr attr = {};
+
+	shell("ip neigh replace 10.89.0.3 lladdr 02:00:00:00:00:03 nud permanent dev %s", dev_wanted());
+	ah_attr_to(&env.dev, &attr.ah_attr);
+	attr.ah_attr.grh.dgid.raw[15] = 3;
+	behind_a_change(&attr, IBV_QP_AV, 0xffff, "10.89.0.3");
+	shell("ip neigh del 10.89.0.3 dev %s", dev_wanted());
 }
 
 /*
@@ -153,6 +222,8 @@ static const struct test_case cases[] = {
 	{ "forged_gaps", forged_gaps },
 	{ "wrong_lengths", wrong_lengths },
 	{ "behind_a_gap", behind_a_gap },
+	{ "of_a_former_partition", of_a_former_partition },
+	{ "of_a_former_address", of_a_former_address },
 	{ "close", close_all },
 };
 
