@@ -252,6 +252,43 @@ static void key_of_another_domain(void)
 	pair_close(&p);
 }
 
+/*
+ * A process does not learn which keys there are in other domains. So their rights and bounds do
+ * not matter, and the reason is that of a key that does not exist.
+ */
+static void keys_of_others_are_unknown(void)
+{
+	static const struct {
+		int access;
+		size_t off;
+	} tries[] = { { ALL_ACCESS, 0 }, { ALL_ACCESS, 4096 }, { IBV_ACCESS_LOCAL_WRITE, 0 } };
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	struct pair p;
+
+	if (!on_uroce())
+		return;
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(tries); i++) {
+		bool own = i % 2;
+
+		pair_open(&p, NULL);
+		pd = ibv_alloc_pd(p.dev.ctx);
+		NEED_PTR(pd, "alloc_pd");
+		mr = ibv_reg_mr(pd, p.buf[!own] + tries[i / 2].off, 4096, tries[i / 2].access);
+		NEED_PTR(mr, "reg_mr");
+		write_fails(&p, own ? mr->lkey : p.mr->lkey, (uintptr_t)p.buf[1],
+			    own ? p.mr->rkey : mr->rkey,
+			    own ? IBV_WC_LOC_PROT_ERR : IBV_WC_REM_ACCESS_ERR);
+		/* A packet cannot carry the reason. */
+		CHECK(why_reason() == UNIV_REASON_KEY_UNKNOWN || (!own && by_packets()),
+		      "%s, try %zu: reason %u, %s", own ? "lkey" : "rkey", i / 2, why_reason(),
+		      why_text());
+		NEED_OK(ibv_dereg_mr(mr));
+		NEED_OK(ibv_dealloc_pd(pd));
+		pair_close(&p);
+	}
+}
+
 static void peer_forbids(void)
 {
 	struct ibv_qp_attr a = { .qp_access_flags = 0 };
@@ -395,6 +432,7 @@ static const struct test_case cases[] = {
 	{ "address_of_another_context", address_of_another_context },
 	{ "wrong_keys", wrong_keys },
 	{ "key_of_another_domain", key_of_another_domain },
+	{ "keys_of_others_are_unknown", keys_of_others_are_unknown },
 	{ "peer_forbids", peer_forbids },
 	{ "flushed", flushed },
 	{ "no_receive", no_receive },
