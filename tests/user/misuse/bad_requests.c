@@ -281,6 +281,31 @@ static void receive_too_small(void)
 	want_too_small(300000);
 }
 
+/*
+ * A receive request that is longer than the memory behind it is no mistake, and takes each message
+ * that fits into the memory. rdma_rxe adds the lengths of the pieces up in 32 bits.
+ */
+static void receive_of_four_gigabytes(void)
+{
+	struct ibv_sge sge[2];
+	struct ibv_wc wc;
+	struct pair p;
+
+	if (!on_uroce())
+		return;
+	pair_open(&p, NULL);
+	fill(p.buf[0], 1000, 7);
+	sge[0] = pair_sge(&p, 1, 0, 1u << 31);
+	sge[1] = sge[0];
+	CHECK_ERR(post_recv(&p, 1, 3, sge, 2), 0);
+	CHECK_ERR(post_send_at(&p, 0, 4, 0, 1000, IBV_SEND_SIGNALED), 0);
+	if (WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS))
+		CHECK(wc.byte_len == 1000, "%u bytes", wc.byte_len);
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	CHECK_BYTES(p.buf[1], 1000, 7, "the message");
+	pair_close(&p);
+}
+
 static void receive_wrong_key(void)
 {
 	struct ibv_sge sge;
@@ -409,6 +434,7 @@ static const struct test_case cases[] = {
 	{ "after_a_good_one", after_a_good_one },
 	{ "remote_rights", remote_rights },
 	{ "receive_too_small", receive_too_small },
+	{ "receive_of_four_gigabytes", receive_of_four_gigabytes },
 	{ "receive_wrong_key", receive_wrong_key },
 	{ "odd_atomics", odd_atomics },
 	{ "nobody_there", nobody_there },
