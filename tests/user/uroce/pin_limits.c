@@ -115,6 +115,27 @@ static void bounded(void)
 	munmap(m, 4 * part);
 }
 
+/* A domain keeps at most 256 parts, however short they are. */
+static void in_parts(void)
+{
+	const long most = 256 * (long)PAGE / 1024;
+	const size_t parts = 300;
+	uint8_t *m = mmap(NULL, parts * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t end;
+
+	NEED(m != MAP_FAILED, "mmap");
+	madvise(m, parts * PAGE, MADV_NOHUGEPAGE);
+	set_up();
+	for (size_t i = 0; i < 2 * parts; i++)
+		again_in(p.pd, m + i / 2 * PAGE, PAGE, ALL_ACCESS);
+	end = deadline_ms(WC_TIMEOUT);
+	while (locked_kb() > before + most && now_ns() < end)
+		sleep_ms(1);
+	CHECK(locked_kb() == before + most, "%ld KiB are idle instead of %ld", locked_kb() - before, most);
+	tear_down();
+	munmap(m, parts * PAGE);
+}
+
 static void off(void)
 {
 	uint64_t hit;
@@ -226,6 +247,7 @@ static const struct test_case cases[] = {
 	{ "memlock", memlock },
 	{ "crowded", crowded },
 	{ "bounded", bounded },
+	{ "in_parts", in_parts },
 	{ "off", off },
 	{ "pressure", pressure },
 	{ "domain_ends", domain_ends },
