@@ -230,6 +230,47 @@ static void evicted_under_traffic(void)
 	close(fd);
 }
 
+/* The number of pages that are zeros. */
+static size_t zero_pages(const struct odp *o)
+{
+	size_t n = 0;
+
+	for (size_t at = 0; at < o->len; at += PAGE)
+		n += all_zero(o->mem + at, PAGE);
+	return n;
+}
+
+/*
+ * With MADV_FREE a process lets the kernel discard its pages, unless they are written before. A
+ * peer writes half of them: the kernel then discards some of the others, and none of these.
+ */
+static void written_after_free(void)
+{
+	const size_t len = 256 * PAGE, half = len / 2;
+	size_t discarded = 0;
+	struct odp a, b;
+	struct pair p;
+
+	start(&p, NULL);
+	a = odp_open(&p, half);
+	b = odp_open(&p, len);
+	madvise(b.mem, len, MADV_NOHUGEPAGE);
+	for (int i = 0; i < 20 && !discarded && !test_failures; i++) {
+		fill(a.mem, half, i);
+		memset(b.mem, 0xee, len);
+		NEED(!madvise(b.mem, len, MADV_FREE), "MADV_FREE: %s", err_name(errno));
+		post(&p, IBV_WR_RDMA_WRITE, &a, 0, &b, 0, half);
+		done(&p, IBV_WC_SUCCESS);
+		NEED(!madvise(b.mem, len, MADV_PAGEOUT), "MADV_PAGEOUT: %s", err_name(errno));
+		CHECK_BYTES(b.mem, half, i, "what was written after MADV_FREE");
+		discarded = zero_pages(&b);
+	}
+	CHECK(discarded, "the kernel has discarded no page");
+	odp_close(&a);
+	odp_close(&b);
+	pair_close(&p);
+}
+
 /* A process whose region lists all pages of its memory. Returns after the parent has seen it. */
 static void listed_in_child(int ready)
 {
@@ -382,6 +423,7 @@ static const struct test_case cases[] = {
 	{ "forked", forked_under_traffic },
 	{ "truncated", truncated_under_traffic },
 	{ "evicted", evicted_under_traffic },
+	{ "written_after_free", written_after_free },
 	{ "ended", ended_under_traffic },
 	{ "reaped", reaped },
 	{ "recycled", recycled },
