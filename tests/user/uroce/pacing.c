@@ -149,6 +149,27 @@ static void by_modify(void)
 	tear_down(&p);
 }
 
+/* Nothing is left of a limit after a reset, nor of the packets that it has let pass. */
+static void none_after_reset(void)
+{
+	struct ibv_wc wc;
+	struct pair p;
+
+	set_up(&p, NULL);
+	/* At this rate 20 KB need more than two minutes. */
+	limit(&p, 1, 16384);
+	for (int i = 0; i < 20; i++)
+		post_part(&p, IBV_WR_RDMA_WRITE, 1000, i == 19);
+	CHECK(!wait_wc(p.cq[0], &wc, 100), "20 KB at 1 kbit/s");
+	for (int i = 0; i < 2; i++)
+		NEED_OK(qp_to_state(p.qp[i], IBV_QPS_RESET));
+	pair_make_ready(&p);
+	for (int i = 0; i < 20; i++)
+		post_part(&p, IBV_WR_RDMA_WRITE, 1000, i == 19);
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	tear_down(&p);
+}
+
 /*
  * Packets wait longer than the peer's silence may last: none is sent twice, and none counts
  * as lost.
@@ -238,6 +259,7 @@ static const struct test_case cases[] = {
 	{ "ud", ud },
 	{ "ended_early", ended_early },
 	{ "by_modify", by_modify },
+	{ "none_after_reset", none_after_reset },
 	{ "patient", patient },
 	{ "no_timeouts", no_timeouts },
 };
