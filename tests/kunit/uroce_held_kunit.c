@@ -71,6 +71,33 @@ static void held_named(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, be64_to_cpu(eth->held[2]), 0ull);
 }
 
+/* A peer asks for a read that ends behind the last packet that a NAK can name. */
+static void held_named_beyond(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	const struct uroce_held_eth *eth;
+	struct uroce_reth *reth;
+	struct sk_buff *skb;
+	int i;
+
+	wire_post(w, IB_WR_SEND, 1);
+	wire_post(w, IB_WR_RDMA_READ, 1);
+	wire_run(w);
+	wire_lose(&w->a.out, 1);
+	skb = skb_peek(&w->a.out);
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	reth = (void *)(skb->data + sizeof(struct uroce_bth));
+	reth->len = cpu_to_be32((UROCE_HELD_SPAN + 64) * MTU);
+	wire_ask(w, -1);
+	skb = skb_peek_tail(&w->b.out);
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	KUNIT_ASSERT_EQ(test, skb->len, (u32)(uroce_ops[UROCE_ACKNOWLEDGE].length + sizeof(*eth) +
+					      UROCE_ICRC_SIZE));
+	eth = (void *)(skb->data + uroce_ops[UROCE_ACKNOWLEDGE].length);
+	for (i = 0; i < UROCE_HELD_WORDS; i++)
+		KUNIT_EXPECT_EQ(test, be64_to_cpu(eth->held[i]), ~0ull);
+}
+
 /* Packets behind a gap that is never closed are freed after some time. */
 static void held_expires(struct kunit *test)
 {
@@ -279,6 +306,7 @@ static struct kunit_case held_cases[] = {
 	KUNIT_CASE(held_duplicates),
 	KUNIT_CASE(held_far),
 	KUNIT_CASE(held_named),
+	KUNIT_CASE(held_named_beyond),
 	KUNIT_CASE(held_expires),
 	KUNIT_CASE(held_expires_anyway),
 	KUNIT_CASE(held_ends),
