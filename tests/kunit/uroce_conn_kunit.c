@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Connections: packets of each request, order, fences, and requests that are held or refused. */
+#include <linux/string.h>
+
+#include "frags.h"
 #include "uroce_end.h"
 
 static void conn_packets(struct kunit *test)
@@ -14,6 +17,45 @@ static void conn_packets(struct kunit *test)
 	wire_expect_packet(test, &w->a.out, UROCE_SEND_LAST, FIRST_PSN + 2);
 	wire_expect_packet(test, &w->a.out, UROCE_SEND_ONLY_IMM, FIRST_PSN + 3);
 	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->a.out));
+}
+
+/* Expect that the only packet of a queue has @len bytes of payload, and zeros as padding. */
+static void expect_padding(struct kunit *test, struct sk_buff_head *queue, u32 len)
+{
+	struct sk_buff *skb = skb_peek(queue);
+	u32 n = uroce_pad(len);
+	u8 pad[4];
+
+	KUNIT_ASSERT_EQ(test, skb_queue_len(queue), 1u);
+	KUNIT_EXPECT_EQ(test, uroce_bth_pad((void *)skb->data), n);
+	KUNIT_ASSERT_EQ(test, skb_copy_bits(skb, skb->len - UROCE_ICRC_SIZE - n, pad, n), 0);
+	KUNIT_EXPECT_NULL_MSG(test, memchr_inv(pad, 0, n), "%u bytes of payload", len);
+}
+
+/* The padding of requests and of responses shows no bytes that were in the memory before. */
+static void conn_padding(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	u32 len;
+
+	for (len = 1; len < 20; len++) {
+		wire_post(w, IB_WR_RDMA_WRITE, len);
+		local_bh_disable();
+		frags_fill(0xee);
+		wire_run(w);
+		local_bh_enable();
+		expect_padding(test, &w->a.out, len);
+		wire_settle(w);
+		wire_post(w, IB_WR_RDMA_READ, len);
+		wire_run(w);
+		local_bh_disable();
+		frags_fill(0xee);
+		wire_ask(w, -1);
+		local_bh_enable();
+		expect_padding(test, &w->b.out, len);
+		wire_settle(w);
+	}
+	KUNIT_EXPECT_EQ(test, w->a.completed, 2 * (len - 1));
 }
 
 /* Post a request with a solicited event, and expect the bit in the last packet, or nowhere. */
@@ -366,6 +408,7 @@ static void conn_withdrawn_waits(struct kunit *test)
 
 static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_packets),
+	KUNIT_CASE(conn_padding),
 	KUNIT_CASE(conn_solicited),
 	KUNIT_CASE(conn_good),
 	KUNIT_CASE(conn_asks_before_local),
