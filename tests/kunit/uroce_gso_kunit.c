@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /* GSO packets: how the kernel cuts one, and how a peer on the same host receives it. */
+#include <linux/bitfield.h>
 #include <linux/string.h>
 #include <net/ip.h>
+#include <rdma/ib_umem.h>
 
+#include "../../kernel/uroce/mem/mem.h"
 #include "compat.h"
+#include "frags.h"
 #include "uroce_stack.h"
 
 #define GSO_LEN ((PACKETS - 1) * PAYLOAD + LAST_PAYLOAD)
@@ -226,6 +230,100 @@ static void gso_cut_linear(struct kunit *test)
 	expect_pieces(test, 0);
 }
 
+/* Send a GSO packet alone, whose payload is complete. Return the skb that was sent to the stack. */
+static struct sk_buff *send_one(struct kunit *test, struct sk_buff *skb, u32 payload)
+{
+	struct uroce_flow flow;
+	struct uroce_run run = {};
+
+	uroce_gso_mark(skb, payload, PAYLOAD);
+	flow_init(&flow, true);
+	KUNIT_EXPECT_EQ(test, uroce_run_add(card(), &flow, &run, skb), 0);
+	KUNIT_EXPECT_EQ(test, uroce_run_send(card(), &run), 0);
+	skb = take_sent();
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	return skb;
+}
+
+/* A GSO packet for two packets, of which the last one has @pad bytes of padding. */
+static struct sk_buff *padded(struct kunit *test, u32 pad)
+{
+	struct sk_buff *skb = headers(UROCE_RC | UROCE_WRITE_ONLY, 0, 0, true);
+	u32 len = PAYLOAD + LAST_PAYLOAD - pad;
+	void *to;
+
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	((struct uroce_bth *)skb->data)->flags = FIELD_PREP(UROCE_BTH_PAD_MASK, pad);
+	IN_BOTTOM_HALF(to = uroce_net_more(skb, len));
+	KUNIT_ASSERT_NOT_NULL(test, to);
+	memset(to, 0x11, len);
+	KUNIT_ASSERT_TRUE(test, uroce_net_end_pages(skb));
+	memset(uroce_net_put(skb, pad), 0, pad);
+	return send_one(test, skb, len);
+}
+
+static void expect_padding(struct kunit *test, u32 pad, netdev_features_t features)
+{
+	struct sk_buff *skb = padded(test, pad), *segs, *last;
+	u8 bytes[4];
+
+	local_bh_disable();
+	frags_fill(0xee);
+	segs = cut_up_for(test, skb, features);
+	local_bh_enable();
+	KUNIT_ASSERT_NOT_NULL(test, segs);
+	last = segs->next;
+	KUNIT_ASSERT_NOT_NULL(test, last);
+	KUNIT_EXPECT_EQ(test, skb_copy_bits(last, last->len - UROCE_ICRC_SIZE - pad, bytes, pad), 0);
+	KUNIT_EXPECT_NULL_MSG(test, memchr_inv(bytes, 0, pad), "%u bytes of padding", pad);
+	kfree_skb_list(segs);
+}
+
+/* The padding of a packet that was cut shows no bytes that were in its memory before. */
+static void gso_padding(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; i < 12; i++) {
+		expect_padding(test, 1 + i % 3, NETIF_F_SG);
+		expect_padding(test, 1 + i % 3, 0);
+	}
+}
+
+/*
+ * Pages of a process lie in a GSO packet, and in the packets that are cut from it. The process may
+ * write to them, so each of these packets tells the kernel that its pages are shared.
+ */
+static void gso_shared_pages(struct kunit *test)
+{
+	struct sk_buff *skb = headers(UROCE_RC | UROCE_WRITE_ONLY, 0, 0, true), *segs, *seg, *next;
+	struct uroce_mr *mr = kunit_kzalloc(test, sizeof(*mr), GFP_KERNEL);
+	struct page *page = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	struct uroce_seg piece = { .mr = mr, .len = 3 * PAYLOAD };
+	struct uroce_vec vec = { .seg = &piece, .count = 1, .len = piece.len };
+	struct ib_umem umem = {};
+	void *at;
+
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	KUNIT_ASSERT_NOT_NULL(test, mr);
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	at = page_address(page);
+	mr->umem = &umem;
+	mr->pages = &at;
+	KUNIT_ASSERT_TRUE(test, uroce_vec_attach(&vec, 0, vec.len, skb));
+	KUNIT_ASSERT_TRUE(test, uroce_net_end_pages(skb));
+	skb = send_one(test, skb, vec.len);
+	KUNIT_EXPECT_TRUE(test, skb_has_shared_frag(skb));
+	segs = cut_up(test, skb);
+	KUNIT_ASSERT_NOT_NULL(test, segs);
+	skb_list_walk_safe(segs, seg, next) {
+		KUNIT_EXPECT_PTR_EQ(test, skb_frag_page(&skb_shinfo(seg)->frags[0]), page);
+		KUNIT_EXPECT_TRUE(test, skb_has_shared_frag(seg));
+	}
+	kfree_skb_list(segs);
+	__free_page(page);
+}
+
 /* The kernel compares the length of the packets with the MTU before it cuts. */
 static void gso_fits(struct kunit *test)
 {
@@ -348,6 +446,8 @@ static struct kunit_case gso_cases[] = {
 	KUNIT_CASE(gso_cut),
 	KUNIT_CASE(gso_cut_ipv4),
 	KUNIT_CASE(gso_cut_linear),
+	KUNIT_CASE(gso_padding),
+	KUNIT_CASE(gso_shared_pages),
 	KUNIT_CASE(gso_fits),
 	KUNIT_CASE(gso_hostile),
 	KUNIT_CASE(gso_fragments),
