@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* GRO puts packets together only if they are for this host. */
+/* GRO puts packets together only if they are for this host and have come the same way. */
 #include <kunit/test.h>
 #include <linux/ip.h>
 #include <linux/skbuff.h>
 #include <linux/udp.h>
+#include <net/xfrm.h>
 
 /* The suite of runs defines the same names. */
 #define uroce_gro_start	gro_kunit_start
@@ -11,6 +12,11 @@
 #define uroce_gro_init	gro_kunit_init
 #define uroce_gro_exit	gro_kunit_exit
 #define uroce_net_ops	gro_kunit_ops
+
+/* Test kernels need not have IPsec. */
+static bool all_protected;
+
+#define secpath_exists(skb) all_protected
 
 #include "../../kernel/uroce/net/gro.c"
 
@@ -38,16 +44,11 @@ static bool our_mac(const struct uroce_dev *dev, const u8 *mac)
 static const struct uroce_net_ops ops = { .device = our_device, .has_mac = our_mac };
 const struct uroce_net_ops *uroce_net_ops = &ops;
 
-/*
- * Pass a packet as the kernel does to the owner of the UDP port. Return whether it may
- * join a list.
- */
-static bool gathered(struct kunit *test, __be32 daddr, const u8 *mac)
+/* A packet as the kernel passes it to the owner of the UDP port. */
+static struct sk_buff *arriving(struct kunit *test, __be32 daddr, const u8 *mac)
 {
 	struct sk_buff *skb = alloc_skb(256, GFP_KERNEL);
-	LIST_HEAD(none);
 	struct iphdr *ip;
-	bool flush;
 
 	KUNIT_ASSERT_NOT_NULL(test, skb);
 	dev_net_set(&port, &init_net);
@@ -62,6 +63,16 @@ static bool gathered(struct kunit *test, __be32 daddr, const u8 *mac)
 	ip->daddr = daddr;
 	memset(NAPI_GRO_CB(skb), 0, sizeof(*NAPI_GRO_CB(skb)));
 	skb_gro_pull(skb, sizeof(*ip) + sizeof(struct udphdr));
+	return skb;
+}
+
+/* Return whether a packet may become the first one of a list. */
+static bool gathered(struct kunit *test, __be32 daddr, const u8 *mac)
+{
+	struct sk_buff *skb = arriving(test, daddr, mac);
+	LIST_HEAD(none);
+	bool flush;
+
 	KUNIT_EXPECT_NULL(test, gro_receive(NULL, &none, skb));
 	flush = NAPI_GRO_CB(skb)->flush;
 	kfree_skb(skb);
@@ -78,6 +89,59 @@ static void gro_is_ours(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, gathered(test, OURS, bridge_mac));
 	KUNIT_EXPECT_FALSE(test, gathered(test, THEIRS, port_mac));
 	KUNIT_EXPECT_FALSE(test, gathered(test, OURS, guest_mac));
+}
+
+/*
+ * Return whether a packet joins the list of a packet of its flow whose TTL and TOS are 0. The list
+ * is complete if it does not.
+ */
+static bool joins(struct kunit *test, u8 ttl, u8 tos)
+{
+	struct sk_buff *first = arriving(test, OURS, port_mac), *complete;
+	struct sk_buff *skb = arriving(test, OURS, port_mac);
+	LIST_HEAD(held);
+	bool joined;
+
+	NAPI_GRO_CB(first)->last = first;
+	NAPI_GRO_CB(first)->count = 1;
+	NAPI_GRO_CB(first)->same_flow = 1;
+	skb_shinfo(first)->gso_size = PAYLOAD;
+	list_add(&first->list, &held);
+	ip_hdr(skb)->ttl = ttl;
+	ip_hdr(skb)->tos = tos;
+	complete = gro_receive(NULL, &held, skb);
+	joined = NAPI_GRO_CB(first)->count == 2;
+	KUNIT_EXPECT_PTR_EQ(test, complete, joined ? NULL : first);
+	KUNIT_EXPECT_EQ(test, skb_has_frag_list(first), joined);
+	skb_list_del_init(first);
+	if (!joined)
+		kfree_skb(skb);
+	kfree_skb(first);
+	return joined;
+}
+
+/*
+ * A firewall sees the headers of the first packet of a list alone. A router may have marked some of
+ * the packets.
+ */
+static void gro_same_way(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, joins(test, 0, 0));
+	KUNIT_EXPECT_TRUE(test, joins(test, 0, INET_ECN_CE));
+	KUNIT_EXPECT_FALSE(test, joins(test, 1, 0));
+	KUNIT_EXPECT_FALSE(test, joins(test, 0, INET_ECN_MASK + 1));
+}
+
+/*
+ * The kernel checks the IPsec policy of the first packet of a list alone, so a protected packet is
+ * in no list.
+ */
+static void gro_protected(struct kunit *test)
+{
+	all_protected = true;
+	KUNIT_EXPECT_FALSE(test, gathered(test, OURS, port_mac));
+	KUNIT_EXPECT_FALSE(test, joins(test, 0, 0));
+	all_protected = false;
 }
 
 static struct sk_buff *charged(struct kunit *test, struct socket *sock)
@@ -114,6 +178,8 @@ static void gro_uncharges(struct kunit *test)
 
 static struct kunit_case gro_cases[] = {
 	KUNIT_CASE(gro_is_ours),
+	KUNIT_CASE(gro_same_way),
+	KUNIT_CASE(gro_protected),
 	KUNIT_CASE(gro_uncharges),
 	{}
 };
