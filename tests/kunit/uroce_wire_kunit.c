@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* RoCEv2 headers: their layout, the headers of each opcode, and PSN arithmetic. */
+/* RoCEv2 headers: their layout, the headers of each opcode, PSN arithmetic, and times. */
 #include <kunit/test.h>
 #include <linux/string.h>
 
@@ -150,6 +150,19 @@ static void wire_flush_lengths(struct kunit *test)
 	kfree_skb(skb);
 }
 
+/* The times of the specification, in nanoseconds: the local ACK timeout and the RNR timer. */
+static void wire_times(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, uroce_timeout_ns(1), 8192ull);
+	KUNIT_EXPECT_EQ(test, uroce_timeout_ns(14), 67108864ull);
+	KUNIT_EXPECT_EQ(test, uroce_timeout_ns(20), 4294967296ull);
+	KUNIT_EXPECT_EQ(test, uroce_timeout_ns(31), 8796093022208ull);
+	KUNIT_EXPECT_EQ(test, uroce_rnr_ns(0), 655360000ull);
+	KUNIT_EXPECT_EQ(test, uroce_rnr_ns(1), 10000ull);
+	KUNIT_EXPECT_EQ(test, uroce_rnr_ns(2), 20000ull);
+	KUNIT_EXPECT_EQ(test, uroce_rnr_ns(31), 491520000ull);
+}
+
 static struct kunit_case wire_cases[] = {
 	KUNIT_CASE(wire_sizes),
 	KUNIT_CASE(wire_captured),
@@ -158,6 +171,7 @@ static struct kunit_case wire_cases[] = {
 	KUNIT_CASE(wire_lengths),
 	KUNIT_CASE(wire_all_opcodes),
 	KUNIT_CASE(wire_flush_lengths),
+	KUNIT_CASE(wire_times),
 	{}
 };
 
