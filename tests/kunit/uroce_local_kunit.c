@@ -5,6 +5,7 @@
  */
 #include <linux/kthread.h>
 
+#include "../../kernel/uroce/qp/mw.h"
 #include "bh.h"
 #include "uroce_host.h"
 
@@ -148,6 +149,19 @@ static void local_keys(struct kunit *test)
 	expect_refused(test, IB_WC_REM_ACCESS_ERR, IB_EVENT_QP_ACCESS_ERR);
 }
 
+/* A queue pair of another protection domain cannot invalidate a key. */
+static void local_invalidated_elsewhere(struct kunit *test)
+{
+	struct host *h = test->priv;
+	int ret;
+
+	IN_BOTTOM_HALF(ret = uroce_mr_invalidate(&h->other, h->b.area.mr->rkey));
+	KUNIT_EXPECT_EQ(test, ret, -EINVAL);
+	KUNIT_ASSERT_EQ(test, host_ask(h, 1, IB_WR_RDMA_WRITE, 0, 0, 8), 0);
+	host_expect_wc(test, &h->a, 1, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, host_differs(&h->b.area, 0, 0, 8, 1), -1);
+}
+
 /* Test the memory of a receive request. */
 static void local_receives(struct kunit *test)
 {
@@ -285,6 +299,132 @@ static void local_keys_differ(struct kunit *test)
 	}
 }
 
+/*
+ * Change the low byte of the key of a region or a window, as requests do, and destroy the region or
+ * the window. Return the key.
+ */
+static u32 change_and_free(struct kunit *test, struct ib_mr *mr, struct uroce_ibmw *mw)
+{
+	struct host *h = test->priv;
+	u32 key = ib_inc_rkey(mr ? mr->rkey : mw->ib.rkey);
+	const struct univ_send_wr wr = { .rkey = key };
+	u16 reason;
+	int ret;
+
+	if (mr) {
+		KUNIT_EXPECT_EQ(test, uroce_mr_fast(&h->pd, mr, key, 0), 0);
+		KUNIT_EXPECT_EQ(test, uroce_mr_dereg(mr, NULL), 0);
+		return key;
+	}
+	IN_BOTTOM_HALF(ret = uroce_mw_bind(h->a.qp.qp, &wr, &reason));
+	KUNIT_EXPECT_EQ(test, ret, (int)IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, uroce_mw_dealloc(&mw->ib), 0);
+	return key;
+}
+
+/* The next region or window gets another key than the latest one, which a request has changed. */
+static void local_keys_changed(struct kunit *test)
+{
+	struct host *h = test->priv;
+	struct uroce_ibmw mw = {
+		.ib = { .device = &h->dev.ib, .pd = &h->pd, .type = IB_MW_TYPE_1 },
+	};
+	struct ib_mr *mr;
+	u32 former;
+
+	mr = uroce_mr_alloc(&h->pd, IB_MR_TYPE_MEM_REG, 1);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+	former = change_and_free(test, mr, NULL);
+	KUNIT_ASSERT_EQ(test, uroce_mw_alloc(&mw.ib, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mw.ib.rkey >> 8, former >> 8);
+	KUNIT_EXPECT_NE(test, mw.ib.rkey, former);
+	former = change_and_free(test, NULL, &mw);
+	mr = uroce_mr_alloc(&h->pd, IB_MR_TYPE_MEM_REG, 1);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+	KUNIT_EXPECT_EQ(test, mr->rkey >> 8, former >> 8);
+	KUNIT_EXPECT_NE(test, mr->rkey, former);
+	KUNIT_EXPECT_EQ(test, uroce_mr_dereg(mr, NULL), 0);
+}
+
+#define FRESH 100		/* more than the first table of regions has */
+
+/* A peer cannot predict the first key of an index, because its low byte is random. */
+static void local_keys_random(struct kunit *test)
+{
+	struct host *h = test->priv;
+	struct ib_mr *mr[FRESH];
+	int i, n, alike = 0;
+
+	for (n = 0; n < FRESH; n++) {
+		mr[n] = uroce_mr_alloc(&h->pd, IB_MR_TYPE_MEM_REG, 1);
+		if (IS_ERR(mr[n]))
+			break;
+	}
+	KUNIT_EXPECT_EQ(test, n, FRESH);
+	for (i = 1; i < n; i++)
+		alike += (mr[i]->rkey & 0xff) == (mr[i - 1]->rkey & 0xff);
+	KUNIT_EXPECT_LT(test, alike, FRESH / 5);
+	while (n--)
+		KUNIT_EXPECT_EQ(test, uroce_mr_dereg(mr[n], NULL), 0);
+}
+
+/* Post a request that changes the key of the second side's region. */
+static int change_key(struct host *h, u64 id, enum ib_wr_opcode opcode, u32 key)
+{
+	const struct ib_reg_wr wr = {
+		.wr = { .wr_id = id, .opcode = opcode, .send_flags = IB_SEND_SIGNALED,
+			.ex.invalidate_rkey = key },
+		.mr = h->b.area.mr, .key = key, .access = ALL_ACCESS,
+	};
+	const struct ib_send_wr *bad;
+
+	return uroce_post_send(&h->a.qp.ib, &wr.wr, &bad);
+}
+
+/* Expect that a request which has been posted completes when the copy has ended. */
+static void expect_wait(struct kunit *test, u64 id, struct uroce_mr *copied)
+{
+	struct host *h = test->priv;
+	struct ib_wc wc = {};
+	int early = uroce_cq_poll(&h->a.cq.ib, 1, &wc);
+
+	uroce_mr_put(copied);
+	KUNIT_ASSERT_EQ(test, early, 0);
+	EVENTUALLY(uroce_cq_poll(&h->a.cq.ib, 1, &wc));
+	KUNIT_EXPECT_EQ(test, wc.wr_id, id);
+	KUNIT_EXPECT_EQ(test, (int)wc.status, (int)IB_WC_SUCCESS);
+}
+
+/*
+ * The owner reuses the memory once its key is invalidated, and a region that is registered anew has
+ * other pages. So neither request completes while a copy uses the region.
+ */
+static void local_changes_wait(struct kunit *test)
+{
+	struct host *h = test->priv;
+	struct ib_mr *mr = h->b.area.mr;
+	struct uroce_mr *copied;
+	u32 key = ib_inc_rkey(mr->rkey);
+	int ret;
+
+	IN_BOTTOM_HALF(copied = uroce_mr_get(&h->pd, mr->lkey, IOVA, 8, 0));
+	KUNIT_ASSERT_NOT_NULL(test, copied);
+	KUNIT_EXPECT_EQ(test, change_key(h, 1, IB_WR_LOCAL_INV, mr->rkey), 0);
+	expect_wait(test, 1, copied);
+	KUNIT_ASSERT_EQ(test, change_key(h, 2, IB_WR_REG_MR, key), 0);
+	host_expect_wc(test, &h->a, 2, IB_WC_SUCCESS);
+
+	IN_BOTTOM_HALF(copied = uroce_mr_get(&h->pd, key, IOVA, 8, 0));
+	KUNIT_ASSERT_NOT_NULL(test, copied);
+	IN_BOTTOM_HALF(ret = uroce_mr_invalidate(&h->pd, key));
+	KUNIT_EXPECT_EQ(test, ret, -EAGAIN);
+	KUNIT_EXPECT_EQ(test, change_key(h, 3, IB_WR_REG_MR, ib_inc_rkey(key)), 0);
+	expect_wait(test, 3, copied);
+	KUNIT_ASSERT_EQ(test, host_ask(h, 4, IB_WR_RDMA_WRITE, 0, 0, 8), 0);
+	host_expect_wc(test, &h->a, 4, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, host_differs(&h->b.area, 0, 0, 8, 1), -1);
+}
+
 struct closer {
 	struct ib_mr *mr;
 	struct completion begun;
@@ -335,11 +475,15 @@ static struct kunit_case local_cases[] = {
 	KUNIT_CASE(local_bounds),
 	KUNIT_CASE(local_rights),
 	KUNIT_CASE(local_keys),
+	KUNIT_CASE(local_invalidated_elsewhere),
 	KUNIT_CASE(local_keys_differ),
+	KUNIT_CASE(local_keys_changed),
+	KUNIT_CASE(local_keys_random),
 	KUNIT_CASE(local_receives),
 	KUNIT_CASE(local_chain),
 	KUNIT_CASE(local_overlaps),
 	KUNIT_CASE(local_nothing),
+	KUNIT_CASE(local_changes_wait),
 	KUNIT_CASE(local_dereg_waits),
 	{}
 };
