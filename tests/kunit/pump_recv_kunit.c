@@ -256,6 +256,27 @@ static void pump_recv_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->qp->state, IB_QPS_ERR);
 }
 
+/*
+ * A process that sleeps until a completion comes is woken by that of a refused request. The
+ * device does not have the request, and raises no event for it.
+ */
+static void pump_refused_wakes(struct kunit *test)
+{
+	struct pump *recv = pump_rc(test);
+	struct pump *send = pump_rc(test);
+
+	recv->cq->ring.head->user.arm = 2;
+	pump_recv_next(recv, 1)->count = 5;
+	KUNIT_EXPECT_EQ(test, pump_recv_kick(recv), 0);
+	KUNIT_EXPECT_EQ(test, recv->cq->ring.head->kernel.fired, 2);
+	send->cq->ring.head->user.arm = 2;
+	pump_send_next(send, 1)->opcode = U8_MAX;
+	KUNIT_EXPECT_EQ(test, pump_send_kick(send), 0);
+	KUNIT_EXPECT_EQ(test, send->cq->ring.head->kernel.fired, 2);
+	flush_delayed_work(&recv->qp->pump->error_work);
+	flush_delayed_work(&send->qp->pump->error_work);
+}
+
 static void pump_recv_tail_lies(struct kunit *test)
 {
 	static const u32 lies[] = { WR + 1, 1000, S32_MAX, U32_MAX };
@@ -342,6 +363,28 @@ static void pump_shared_recv(struct kunit *test)
 	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, pump_poll(p));
 }
 
+/*
+ * A shared receive queue has no completion queue. A refused request is told by an event, and does
+ * not take room of the ring.
+ */
+static void pump_shared_refused(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	struct univ_srq *srq = fixture_srq(p->f, p->pd, 8, 2);
+	struct univ_recv_wr *wr;
+
+	KUNIT_ASSERT_NOT_NULL(test, srq);
+	wr = univ_ring_slot(&srq->ring, 0);
+	wr->wr_id = 30;
+	wr->count = srq->max_sge + 1;
+	srq->ring.head->user.index = 1;
+	KUNIT_EXPECT_EQ(test, fixture_kick(p->f, srq->obj.handle, UNIV_KICK_RECV), 0);
+	KUNIT_EXPECT_EQ(test, p->mock->num_recvs, 0);
+	KUNIT_EXPECT_EQ(test, srq->events.num_pending, 1);
+	KUNIT_EXPECT_EQ(test, srq->events.pending[0], IB_EVENT_SRQ_ERR);
+	KUNIT_EXPECT_EQ(test, srq->ring.head->kernel.index, 1u);
+}
+
 static void pump_recv_dma_key(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -409,10 +452,12 @@ static struct kunit_case pump_recv_cases[] = {
 	KUNIT_CASE(pump_recv_need_kick),
 	KUNIT_CASE(pump_recv_before_flag),
 	KUNIT_CASE(pump_recv_refused),
+	KUNIT_CASE(pump_refused_wakes),
 	KUNIT_CASE(pump_recv_refused_nameless),
 	KUNIT_CASE(pump_recv_tail_lies),
 	KUNIT_CASE(pump_recv_device_full),
 	KUNIT_CASE(pump_shared_recv),
+	KUNIT_CASE(pump_shared_refused),
 	KUNIT_CASE(pump_recv_dma_key),
 	KUNIT_CASE(pump_recv_flags),
 	{}
