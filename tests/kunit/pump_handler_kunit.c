@@ -157,29 +157,20 @@ static struct task_struct *late_start(struct late *late, int cpu)
 	return thread;
 }
 
-/*
- * For a driver that frees a queue under its tasklet, the pump waits for the tasklet
- * before it destroys the queue.
- */
-static void destroy_waits_for_tasklet(struct kunit *test)
+/* A completion queue that the device has used is destroyed while the tasklet waits on @cpu. */
+static void expect_waits(struct kunit *test, struct late *late, int cpu)
 {
 	struct fixture *f = test->priv;
-	int other = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
-	struct late *late = kunit_kzalloc(test, sizeof(*late), GFP_KERNEL);
+	struct pump *p = pump_rc(test);
 	struct task_struct *thread;
-	struct pump *p;
 
-	KUNIT_ASSERT_NOT_NULL(test, late);
-	if (other >= nr_cpu_ids)
-		kunit_skip(test, "there is one processor");
-	f->dev->pump->frees_under_tasklet = true;
-	p = pump_rc(test);
+	late->ran = false;
 	pump_recv_next(p, 1);
 	pump_recv_kick(p);
 	pump_recv_complete(p, 1, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, fixture_destroy(f, UNIV_QP_DESTROY,
 					      p->qp->obj.handle), 0);
-	thread = late_start(late, other);
+	thread = late_start(late, cpu);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(thread));
 	KUNIT_EXPECT_EQ(test, fixture_destroy(f, UNIV_CQ_DESTROY,
 					      p->cq->obj.handle), 0);
@@ -187,6 +178,25 @@ static void destroy_waits_for_tasklet(struct kunit *test)
 	kthread_stop(thread);
 	put_task_struct(thread);
 	tasklet_kill(&late->tasklet);
+}
+
+/*
+ * For a driver that frees a queue under its tasklet, the pump waits for the tasklet
+ * before it destroys the queue, and for each queue again.
+ */
+static void destroy_waits_for_tasklet(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	int other = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
+	struct late *late = kunit_kzalloc(test, sizeof(*late), GFP_KERNEL);
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, late);
+	if (other >= nr_cpu_ids)
+		kunit_skip(test, "there is one processor");
+	f->dev->pump->frees_under_tasklet = true;
+	for (i = 0; i < 3; i++)
+		expect_waits(test, late, other);
 }
 
 /* ---- A queue pair at the address of one that is not forgotten yet ------------- */
