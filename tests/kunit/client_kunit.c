@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* An event of the device reaches each of its contexts once, and no other context. */
+#define univ_chardev_add client_node_refused
 #include "../../kernel/core/node/client.c"
 
 #include "fixture.h"
@@ -169,6 +170,41 @@ static void client_refuses_driver(struct kunit *test)
 	ib_unregister_client(&univ_client);
 }
 
+static struct univ_context *opened;
+
+/* Called instead of univ_chardev_add(). An inode with the number of a former device is opened. */
+int client_node_refused(struct univ_device *dev)
+{
+	opened = fixture_attach(dev);
+	return -EIO;
+}
+
+/*
+ * A device whose node is not registered goes at once. A context that was opened meanwhile has
+ * ended, and none follows.
+ */
+static void client_node_fails(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct fixture other = *f;
+	struct univ_pd_alloc arg = {};
+
+	opened = NULL;
+	KUNIT_ASSERT_EQ(test, univ_queue_register(&f->mock->ib, f->dev->queue), 0);
+	KUNIT_EXPECT_EQ(test, client_add(&f->mock->ib), -EIO);
+	univ_queue_unregister(&f->mock->ib);
+	KUNIT_ASSERT_NOT_NULL(test, opened);
+	other.ctx = opened;
+	other.dev = opened->dev;
+	KUNIT_EXPECT_EQ(test, fixture_call(&other, UNIV_PD_ALLOC, &arg, sizeof(arg)), -ENODEV);
+	KUNIT_EXPECT_EQ(test, fixture_open(&other), -ENODEV);
+	/* The context has the only reference that is left. */
+	KUNIT_EXPECT_EQ(test, kref_read(&opened->dev->dev.kobj.kref), 1u);
+	univ_context_kill(opened, false);
+	list_del_init(&opened->link);
+	univ_context_put(opened);
+}
+
 static struct kunit_case client_cases[] = {
 	KUNIT_CASE(client_events_of_ports),
 	KUNIT_CASE(client_event_that_was_last),
@@ -178,6 +214,7 @@ static struct kunit_case client_cases[] = {
 	KUNIT_CASE(client_events_of_others),
 	KUNIT_CASE(client_removal_is_told_last),
 	KUNIT_CASE(client_refuses_driver),
+	KUNIT_CASE(client_node_fails),
 	{}
 };
 

@@ -67,6 +67,16 @@ static int fixture_memory(struct fixture *f)
 /* A driver without flags: the pump assumes nothing about its handlers. */
 static const struct univ_driver fixture_driver = {};
 
+struct univ_context *fixture_attach(struct univ_device *dev)
+{
+	struct univ_context *ctx = univ_context_alloc(dev);
+
+	if (!ctx || !context_attach(ctx))
+		return ctx;
+	univ_context_put(ctx);
+	return NULL;
+}
+
 int fixture_init(struct kunit *test)
 {
 	struct fixture *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
@@ -82,8 +92,8 @@ int fixture_init(struct kunit *test)
 		return -ENOMEM;
 	if (univ_pump_add(f->dev, &fixture_driver))
 		return -ENOMEM;
-	f->ctx = univ_context_alloc(f->dev);
-	if (!f->ctx || context_attach(f->ctx))
+	f->ctx = fixture_attach(f->dev);
+	if (!f->ctx)
 		return -ENOMEM;
 	f->file = anon_inode_getfile("[univerbs-kunit]", &fixture_fops, f,
 				     O_RDWR);

@@ -57,6 +57,9 @@ void fixture_unmap(struct fixture *f, unsigned long addr, size_t length);
 u32 fixture_peek(struct fixture *f, unsigned long addr);
 bool fixture_poke(struct fixture *f, unsigned long addr, u32 value);
 
+/* Return an open context of @dev without a file, or NULL. */
+struct univ_context *fixture_attach(struct univ_device *dev);
+
 /* Return the errno of open() of the node, or 0. */
 int fixture_open(struct fixture *f);
 
