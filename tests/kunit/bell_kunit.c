@@ -98,6 +98,26 @@ static void bell_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->dev->num_contexts, contexts);
 }
 
+/*
+ * A context that is refused for its page leaves no charge in the RDMA cgroup. The device has an
+ * entry for each cgroup that it charges, and the charge of the fixture's context is the only one.
+ */
+static void bell_refused_not_charged(struct kunit *test)
+{
+#ifdef CONFIG_CGROUP_RDMA
+	struct fixture *f = test->priv;
+	struct list_head *charged = &f->mock->ib.cg_device.rpools;
+
+	bell_answer = -EIO;
+	KUNIT_EXPECT_EQ(test, fixture_open(f), -EIO);
+	KUNIT_EXPECT_FALSE(test, list_empty(charged));
+	fixture_kill(f);
+	KUNIT_EXPECT_TRUE(test, list_empty(charged));
+#else
+	kunit_skip(test, "the kernel has no RDMA cgroups");
+#endif
+}
+
 static pgprot_t bell_caching(struct fixture *f, unsigned long addr)
 {
 	struct vm_area_struct *vma;
@@ -159,6 +179,7 @@ static void bell_revoked(struct kunit *test)
 static struct kunit_case bell_cases[] = {
 	KUNIT_CASE(bell_none_left),
 	KUNIT_CASE(bell_refused),
+	KUNIT_CASE(bell_refused_not_charged),
 	KUNIT_CASE(bell_mapping_uncached),
 	KUNIT_CASE(bell_offset_in_reach),
 	KUNIT_CASE(bell_revoked),
