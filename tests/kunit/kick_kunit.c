@@ -33,6 +33,33 @@ static void kick_remembers(struct kunit *test)
 			-EINVAL);
 }
 
+/* The handles of two queues may share the place at which a kicked queue is remembered. */
+static void kick_of_another(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	struct pump other = *p;
+	u32 place = p->qp->obj.handle % UNIV_KICKED;
+	int i;
+
+	for (i = 0; i < 2 * UNIV_KICKED; i++) {
+		other.qp = fixture_qp(p->f, IB_QPT_RC, p->pd, p->cq, NULL, WR);
+		KUNIT_ASSERT_NOT_NULL(test, other.qp);
+		if (other.qp->obj.handle % UNIV_KICKED == place)
+			break;
+	}
+	KUNIT_ASSERT_EQ(test, other.qp->obj.handle % UNIV_KICKED, place);
+	fixture_qp_state(other.qp, IB_QPS_RTS);
+	for (i = 0; i < 2; i++) {
+		pump_send_next(p, i);
+		KUNIT_EXPECT_EQ(test, pump_send_kick(p), 0);
+	}
+	KUNIT_EXPECT_PTR_EQ(test, known(p, p->qp->obj.handle), &p->qp->obj);
+	pump_send_next(&other, 7);
+	KUNIT_EXPECT_EQ(test, pump_send_kick(&other), 0);
+	KUNIT_EXPECT_EQ(test, p->mock->num_sends, 3u);
+	KUNIT_EXPECT_EQ(test, p->mock->sends[2].remote_addr, 0x10000ull + 7);
+}
+
 /*
  * univ_kick_retire() waits only for kicks of queues, so the kick must not remember
  * other objects.
@@ -101,6 +128,7 @@ static void kick_is_waited_for(struct kunit *test)
 
 static struct kunit_case kick_cases[] = {
 	KUNIT_CASE(kick_remembers),
+	KUNIT_CASE(kick_of_another),
 	KUNIT_CASE(kick_forgets_others),
 	KUNIT_CASE(kick_is_waited_for),
 	{}
