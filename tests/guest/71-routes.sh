@@ -37,12 +37,18 @@ by_gateway() {
 
 has_both() { far_gids | grep -qx "${peers#* }" && far_gids | grep -qx "${peers6#* }"; }
 
-# The route changes to the second gateway, and back to the first one.
-other_routes() {
-	local n
-	for n in 2 1; do
-		by_gateway $n && pause 0.03 || return
-	done
+# goes_on COUNT: the far side has received many more packets than COUNT, or the program of while_changing has ended.
+# shellcheck disable=SC2154 # a variable of while_changing
+goes_on() { [ "$(hw_counter w-far rcvd_pkts)" -gt $(($1 + 20)) ] || group_leader_gone "$traffic"; }
+
+# The route changes to the other gateway, and packets arrive by that one.
+now=1
+other_route() {
+	local before
+	now=$((3 - now))
+	by_gateway $now && before=$(hw_counter w-far rcvd_pkts) && wait_until 20 goes_on "$before" && return
+	echo "no packets arrive by gateway $now"
+	return 1
 }
 
 second_network() {
@@ -51,8 +57,8 @@ second_network() {
 }
 
 run_test "routes: the far side has addresses behind gateways" 60 second_network
-UNIV_TEST_GIDS=$peers run_test "routes: another gateway under traffic" 200 while_changing other_routes sends writes reads atomics
-UNIV_TEST_GIDS=$peers6 run_test "routes: another gateway under traffic over IPv6" 200 while_changing other_routes sends writes reads atomics
+UNIV_TEST_GIDS=$peers run_test "routes: another gateway under traffic" 200 while_changing other_route sends writes reads atomics
+UNIV_TEST_GIDS=$peers6 run_test "routes: another gateway under traffic over IPv6" 200 while_changing other_route sends writes reads atomics
 run_test "routes: nothing is left behind" 20 resources_unchanged
 run_test "routes: both devices are removed" 20 far_gone
 run_test "routes: the modules unload" 30 rmmod uroce

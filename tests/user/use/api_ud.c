@@ -128,13 +128,13 @@ static void ud_own_qkey(void)
 		return;
 	stay_here();
 	pair_open(&p, &want);
-	for (size_t i = 0; i < ARRAY_SIZE(high); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(high) && !test_failures; i++) {
 		send_with_qkey(&p, high[i], 8);
 		WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
 	}
 	/* The peer has another Q_Key than the sender now. */
 	CHECK_ERR(ibv_modify_qp(p.qp[0], &attr, IBV_QP_QKEY), 0);
-	for (size_t i = 0; i < ARRAY_SIZE(high); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(high) && !test_failures; i++) {
 		send_with_qkey(&p, high[i], 8);
 		send_with_qkey(&p, PAIR_QKEY, 16);
 		if (WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS))
