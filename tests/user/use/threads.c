@@ -4,6 +4,7 @@
  * pair and poll one completion queue, and each completion is returned exactly once.
  */
 #include "cq_ender.h"
+#include "threads.h"
 
 #define POSTERS 3
 #define POLLERS 2
@@ -298,6 +299,55 @@ static void queues_end(void)
 	pair_close(&p);
 }
 
+/* A thread that wants a queue while another one is between two of its calls. */
+struct waiter {
+	struct pair *p;
+	pid_t tid;
+	pthread_t thread;
+};
+
+static void *posts(void *arg)
+{
+	struct waiter *w = arg;
+	struct ibv_send_wr wr = { .wr_id = 1, .opcode = IBV_WR_RDMA_WRITE,
+				  .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_send_wr *bad;
+
+	__atomic_store_n(&w->tid, gettid(), __ATOMIC_RELEASE);
+	CHECK_ERR(ibv_post_send(w->p->qp[0], &wr, &bad), 0);
+	return NULL;
+}
+
+/*
+ * A thread that posts between ibv_wr_start(3) and ibv_wr_abort(3) of another one sleeps until then.
+ * It must not sleep on.
+ */
+static void waiter_goes_on(void)
+{
+	struct pair_want want = { .use_ex = 1 };
+	struct timespec until;
+	struct ibv_wc wc;
+	struct pair p;
+
+	pair_open(&p, &want);
+	for (int i = 0; i < 20; i++) {
+		struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(p.qp[0]);
+		struct waiter w = { .p = &p };
+
+		ibv_wr_start(qpx);
+		NEED(!pthread_create(&w.thread, NULL, posts, &w), "pthread_create");
+		while (!__atomic_load_n(&w.tid, __ATOMIC_ACQUIRE) ||
+		       !thread_sleeps_in(getpid(), w.tid, SYS_futex))
+			sleep_ms(1);
+		ibv_wr_abort(qpx);
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec += WC_TIMEOUT / 1000;
+		NEED(!pthread_timedjoin_np(w.thread, NULL, &until), "the thread still waits");
+		WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+	}
+	pair_close(&p);
+}
+
 static const struct test_case cases[] = {
 	{ "writes", writes },
 	{ "sends", sends },
@@ -305,6 +355,7 @@ static const struct test_case cases[] = {
 	{ "contexts", contexts },
 	{ "asked", asked },
 	{ "queues_end", queues_end },
+	{ "waiter_goes_on", waiter_goes_on },
 };
 
 TEST_MAIN("threads", cases, 60)
