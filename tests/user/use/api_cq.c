@@ -54,6 +54,41 @@ static void resize_with_waiting(void)
 	pair_close(&p);
 }
 
+/* The size of all mappings of this process. */
+static long mapped(void)
+{
+	FILE *statm = fopen("/proc/self/statm", "r");
+	long pages;
+
+	NEED(statm && fscanf(statm, "%ld", &pages) == 1, "statm: %s", err_name(errno));
+	fclose(statm);
+	return pages * sysconf(_SC_PAGESIZE);
+}
+
+/* A completion queue that was resized and is destroyed keeps no mapping of its former rings. */
+static void former_rings_end(void)
+{
+	const long most = 4 << 20;	/* Each round has two former rings of more than 0.5 MiB. */
+	struct test_dev dev;
+	struct ibv_cq *cq;
+	long first = 0;
+
+	if (no_resize())
+		return;
+	dev_open(&dev);
+	for (int i = 0; i < 12; i++) {
+		cq = ibv_create_cq(dev.ctx, 16000, NULL, NULL, 0);
+		NEED_PTR(cq, "create_cq");
+		CHECK_ERR(ibv_resize_cq(cq, 8500), 0);
+		CHECK_ERR(ibv_resize_cq(cq, 16000), 0);
+		CHECK_ERR(ibv_destroy_cq(cq), 0);
+		if (!i)
+			first = mapped();
+	}
+	CHECK(mapped() < first + most, "%ld bytes stay mapped", mapped() - first);
+	dev_close(&dev);
+}
+
 /* Wait until the completion of one more request is in the first queue, and leave it there. */
 static void complete_one(struct pair *p, int k)
 {
@@ -189,6 +224,7 @@ static const struct test_case cases[] = {
 	{ "sizes", sizes },
 	{ "resize_with_waiting", resize_with_waiting },
 	{ "resize_below_waiting", resize_below_waiting },
+	{ "former_rings_end", former_rings_end },
 	{ "wraps", wraps },
 	{ "wraps_in_lists", wraps_in_lists },
 	{ "fewer_than_asked", fewer_than_asked },

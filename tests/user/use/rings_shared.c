@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Queue pairs whose rings lie in the same mapping: each keeps its own requests, and memory is used again. */
-#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -33,17 +32,13 @@ static void sibling_end(struct pair *q)
 }
 
 /* The number of mappings of the node that this process has. */
-static int mappings(const struct pair *p)
+static int mappings(void)
 {
-	char node[PATH_MAX], name[64], line[PATH_MAX + 128];
+	const char *node = node_path();
 	int found = 0;
-	ssize_t len;
+	char line[512];
 	FILE *maps;
 
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", p->dev.ctx->cmd_fd);
-	len = readlink(name, node, sizeof(node) - 1);
-	NEED(len > 0, "readlink: %s", err_name(errno));
-	node[len] = 0;
 	maps = fopen("/proc/self/maps", "r");
 	NEED_PTR(maps, "maps");
 	while (fgets(line, sizeof(line), maps))
@@ -52,24 +47,28 @@ static int mappings(const struct pair *p)
 	return found;
 }
 
-/* Forty small queue pairs need a few mappings, and none is left but the last one. */
+/*
+ * Forty small queue pairs need a few mappings, and none is left but the last one. A context that is
+ * closed leaves none.
+ */
 static void few_mappings(void)
 {
 	struct pair p, q[PAIRS / 2];
 	int before, with;
 
 	pair_open(&p, NULL);
-	before = mappings(&p);
+	before = mappings();
 	for (size_t i = 0; i < ARRAY_SIZE(q); i++)
 		q[i] = sibling(&p, 4);
-	with = mappings(&p);
+	with = mappings();
 	CHECK(with > before && with <= before + 8, "%d mappings, and %d with %d queue pairs", before,
 	      with, PAIRS);
 	for (size_t i = 0; i < ARRAY_SIZE(q); i++)
 		sibling_end(&q[i]);
-	CHECK(mappings(&p) <= before + 1, "%d mappings at first, %d at the end", before,
-	      mappings(&p));
+	CHECK(mappings() <= before + 1, "%d mappings at first, %d at the end", before,
+	      mappings());
 	pair_close(&p);
+	CHECK(!mappings(), "%d mappings of a context that is closed", mappings());
 }
 
 /* A queue pair that is made again and again keeps one mapping, and its rings begin empty. */
@@ -79,14 +78,14 @@ static void used_again(void)
 	int before;
 
 	pair_open(&p, NULL);
-	before = mappings(&p);
+	before = mappings();
 	for (int i = 0; i < test_rounds(50); i++) {
 		q = sibling(&p, 64);
 		CHECK(pair_works(&q), "round %d", i);
 		for (int n = 0; n < i % 7; n++)
 			CHECK_ERR(post_recv_at(&q, 0, n, 0, 64), 0);
 		sibling_end(&q);
-		CHECK(mappings(&p) <= before + 2, "%d mappings", mappings(&p));
+		CHECK(mappings() <= before + 2, "%d mappings", mappings());
 	}
 	pair_close(&p);
 }
@@ -142,7 +141,7 @@ static void parted_by_fork(void)
 
 	pair_open(&p, NULL);
 	q = sibling(&p, 4);
-	before = mappings(&p);
+	before = mappings();
 	pid = fork();
 	NEED(pid >= 0, "fork: %s", err_name(errno));
 	if (!pid) {
@@ -151,7 +150,7 @@ static void parted_by_fork(void)
 		_exit(0);
 	}
 	r = sibling(&p, 4);
-	CHECK(mappings(&p) == before + 1, "%d mappings before, %d after", before, mappings(&p));
+	CHECK(mappings() == before + 1, "%d mappings before, %d after", before, mappings());
 	CHECK(pair_works(&q) && pair_works(&r), "with a child");
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
@@ -160,11 +159,27 @@ static void parted_by_fork(void)
 	pair_close(&p);
 }
 
+static struct rlimit memory_before;
+
+/* Nothing can be mapped until memory_again(). */
+static void memory_none(void)
+{
+	struct rlimit none;
+
+	NEED_OK(getrlimit(RLIMIT_AS, &memory_before));
+	none = (struct rlimit){ .rlim_max = memory_before.rlim_max };
+	NEED_OK(setrlimit(RLIMIT_AS, &none));
+}
+
+static void memory_again(void)
+{
+	NEED_OK(setrlimit(RLIMIT_AS, &memory_before));
+}
+
 /* If the new rings cannot be mapped, the queues are full, and another queue pair is not harmed. */
 static void resize_without_memory(void)
 {
 	struct ibv_qp_attr attr = { .cap = { .max_send_wr = 2000, .max_recv_wr = 2000 } };
-	struct rlimit full = { 0, RLIM_INFINITY }, old;
 	struct pair p, q, r;
 	int err;
 
@@ -174,11 +189,9 @@ static void resize_without_memory(void)
 		return;
 	}
 	q = sibling(&p, 16);
-	getrlimit(RLIMIT_AS, &old);
-	full.rlim_max = old.rlim_max;
-	NEED_OK(setrlimit(RLIMIT_AS, &full));
+	memory_none();
 	err = ibv_modify_qp(q.qp[0], &attr, IBV_QP_CAP);
-	NEED_OK(setrlimit(RLIMIT_AS, &old));
+	memory_again();
 	CHECK(err == ENOMEM, "resized: %s", err_name(err));
 	r = sibling(&p, 16);
 	CHECK(pair_works(&r), "another queue pair");
@@ -190,6 +203,88 @@ static void resize_without_memory(void)
 	CHECK(pair_works(&q), "after a second resize");
 	sibling_end(&q);
 	sibling_end(&r);
+	pair_close(&p);
+}
+
+/* Wait until one more request has completed, and leave its completion in the queue. */
+static void complete_one(struct pair *p, uint64_t id)
+{
+	struct ibv_cq *got;
+	void *context;
+
+	CHECK_ERR(ibv_req_notify_cq(p->cq[0], 0), 0);
+	CHECK_ERR(post_rdma(p, 0, id, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	NEED(!ibv_get_cq_event(p->ch, &got, &context), "get_cq_event: %s", err_name(errno));
+	ibv_ack_cq_events(got, 1);
+}
+
+/*
+ * If the new ring of completions cannot be mapped, the completions that wait can be polled. Then the
+ * queue reads as overrun, since the following completions are lost.
+ */
+static void cq_resize_without_memory(void)
+{
+	struct ibv_wc wc;
+	struct pair p;
+	int err;
+
+	if (no_resize())
+		return;
+	pair_open(&p, &(struct pair_want){ .cqe = 64, .use_channel = 1 });
+	complete_one(&p, 0);
+	complete_one(&p, 1);
+	memory_none();
+	err = ibv_resize_cq(p.cq[0], 2000);
+	memory_again();
+	CHECK(err == ENOMEM, "resized: %s", err_name(err));
+	for (uint64_t id = 0; id < 2; id++)
+		if (WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS))
+			CHECK(wc.wr_id == id, "completion %" PRIu64 ", expected %" PRIu64, wc.wr_id, id);
+	CHECK_ERR(post_rdma(&p, 0, 2, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	CHECK(ibv_poll_cq(p.cq[0], 1, &wc) < 0, "poll_cq does not tell of the completion that is lost");
+	pair_close(&p);
+}
+
+/* Send @count messages; they take the requests from @*first on in order. */
+static void take(struct pair *p, uint64_t *first, int count)
+{
+	struct ibv_wc wc;
+
+	for (; count; count--, (*first)++) {
+		CHECK_ERR(post_send_at(p, 0, *first, 0, 8, IBV_SEND_SIGNALED), 0);
+		if (!WANT_WC(p->cq[1], &wc, IBV_WC_SUCCESS))
+			return;
+		CHECK(wc.wr_id == *first, "receive %" PRIu64 ", expected %" PRIu64, wc.wr_id, *first);
+		WANT_WC(p->cq[0], &wc, IBV_WC_SUCCESS);
+	}
+}
+
+/* If the new ring of a shared receive queue cannot be mapped, the queue is full until the next resize. */
+static void srq_resize_without_memory(void)
+{
+	struct ibv_srq_attr attr = { .max_wr = 2000 };
+	uint64_t first = 0;
+	struct pair p;
+	int err;
+
+	pair_open(&p, &(struct pair_want){ .use_srq = 1, .recv_wr = 40 });
+	if (!(p.dev.attr.device_cap_flags & IBV_DEVICE_SRQ_RESIZE)) {
+		pair_close(&p);
+		return;
+	}
+	for (uint64_t id = 0; id < 3; id++)
+		CHECK_ERR(post_recv_at(&p, 0, id, 8192, 64), 0);
+	memory_none();
+	err = ibv_modify_srq(p.srq, &attr, IBV_SRQ_MAX_WR);
+	memory_again();
+	CHECK(err == ENOMEM, "resized: %s", err_name(err));
+	CHECK_ERR(post_recv_at(&p, 0, 99, 8192, 64), ENOMEM);
+	take(&p, &first, 3);
+	/* The next resize finds memory. */
+	CHECK_ERR(ibv_modify_srq(p.srq, &attr, IBV_SRQ_MAX_WR), 0);
+	for (uint64_t id = 3; id < 60; id++)
+		CHECK_ERR(post_recv_at(&p, 0, id, 8192, 64), 0);
+	take(&p, &first, 57);
 	pair_close(&p);
 }
 
@@ -247,6 +342,8 @@ static const struct test_case cases[] = {
 	{ "apart", apart },
 	{ "parted_by_fork", parted_by_fork },
 	{ "resize_without_memory", resize_without_memory },
+	{ "cq_resize_without_memory", cq_resize_without_memory },
+	{ "srq_resize_without_memory", srq_resize_without_memory },
 	{ "threads", threads },
 };
 
