@@ -4,7 +4,10 @@
 #include "testlib.h"
 #include <univerbs.h>
 
-/* An event and polling both report the overrun; polling first returns the completions before it. */
+/*
+ * An event and polling both report the overrun; polling first returns the completions before it. A
+ * larger ring does not bring back what was lost, so the queue reads as overrun after a resize, too.
+ */
 static void overrun(void)
 {
 	struct pair_want want = { .cqe = 8, .send_wr = 512 };
@@ -32,6 +35,10 @@ static void overrun(void)
 	CHECK(got <= size, "%d completions from a queue of %d", got, size);
 	CHECK(got > 0, "completions from before the overrun are lost");
 	CHECK(ibv_poll_cq(p.cq[0], 1, &wc) < 0, "poll_cq tells once only");
+	if (!no_resize()) {
+		CHECK_ERR(ibv_resize_cq(p.cq[0], 2 * size), 0);
+		CHECK(ibv_poll_cq(p.cq[0], 1, &wc) < 0, "poll_cq does not tell after a resize");
+	}
 	pair_close(&p);
 }
 
