@@ -294,12 +294,33 @@ static void no_address(void)
 	pair_close(&p);
 }
 
+/* A program may use one struct for the explanations of all failures. */
+static void explained_twice(void)
+{
+	int (*get)(struct univerbs_error *) = dlsym(RTLD_DEFAULT, "univerbs_last_error");
+	struct univerbs_error e = { .size = sizeof(e) };
+	struct pair p;
+
+	if (!get)
+		return;
+	pair_open(&p, &(struct pair_want){ .stay_reset = 1 });
+	CHECK_ERR(post_send_at(&p, 0, 1, 0, 8, IBV_SEND_SIGNALED), EINVAL);
+	CHECK_ERR(get(&e), 0);
+	CHECK(!strcmp(e.verb, "ibv_post_send"), "the first failure is that of %s", e.verb);
+	CHECK_ERR(post_recv_at(&p, 0, 1, 0, 8), EINVAL);
+	CHECK_ERR(get(&e), 0);
+	CHECK(!strcmp(e.verb, "ibv_post_recv") && e.reason == UNIV_REASON_POST_STATE,
+	      "the second failure is that of %s: %s", e.verb, e.text);
+	pair_close(&p);
+}
+
 static const struct test_case cases[] = {
 	{ "send_queue_full", send_queue_full },
 	{ "receive_queue_full", receive_queue_full },
 	{ "shared_queue_full", shared_queue_full },
 	{ "malformed", malformed },
 	{ "wrong_states", wrong_states },
+	{ "explained_twice", explained_twice },
 	{ "no_pieces", no_pieces },
 	{ "wrong_for_type", wrong_for_type },
 	{ "no_address", no_address },

@@ -327,16 +327,24 @@ static void times_of_a_chain(void)
 	chain_of(IBV_WR_SEND, 1);
 }
 
-/* The raw clock is one number in tv_nsec, in the units of the completion timestamps. */
+/*
+ * The raw clock is one number in tv_nsec, in the units of the completion timestamps. Programs convert
+ * such numbers by hca_core_clock, which is in kHz.
+ */
 static void raw_clock(void)
 {
 	struct ibv_values_ex before = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK }, after = before;
+	struct ibv_device_attr_ex attr;
+	uint64_t start, ticks, ns;
 	struct test_dev dev;
 
 	/* rxe's own library has no clock. */
 	if (!why_known())
 		return;
 	dev_open(&dev);
+	NEED_OK(ibv_query_device_ex(dev.ctx, NULL, &attr));
+	NEED(attr.hca_core_clock, "the device tells no frequency");
+	start = now_ns();
 	NEED_OK(ibv_query_rt_values_ex(dev.ctx, &before));
 	sleep_ms(1100);
 	NEED_OK(ibv_query_rt_values_ex(dev.ctx, &after));
@@ -344,6 +352,10 @@ static void raw_clock(void)
 	CHECK(after.raw_clock.tv_nsec - before.raw_clock.tv_nsec >= 1100000000L &&
 	      (uint64_t)after.raw_clock.tv_nsec <= now_ns(), "tv_nsec went from %ld to %ld",
 	      before.raw_clock.tv_nsec, after.raw_clock.tv_nsec);
+	ticks = (uint64_t)(after.raw_clock.tv_nsec - before.raw_clock.tv_nsec);
+	ns = ticks * 1000000 / attr.hca_core_clock;
+	CHECK(ns >= 1100000000 && ns <= now_ns() - start, "%" PRIu64 " ticks of %" PRIu64 " kHz",
+	      ticks, attr.hca_core_clock);
 	dev_close(&dev);
 }
 

@@ -59,6 +59,23 @@ static void one_descriptor_left(void)
 	dev_close(&dev);
 }
 
+/* Members that the library does not know read as 0 for a program with a longer struct. */
+static void device_attr_of_newer_program(struct test_dev *dev)
+{
+	struct verbs_context *verbs = verbs_get_ctx_op(dev->ctx, query_device_ex);
+	struct {
+		struct ibv_device_attr_ex known;
+		uint8_t newer[16];
+	} ex;
+
+	if (!why_known() || !verbs)
+		return;
+	memset(&ex, 0xa5, sizeof(ex));
+	CHECK_ERR(verbs->query_device_ex(dev->ctx, NULL, &ex.known, sizeof(ex)), 0);
+	CHECK(ex.known.orig_attr.max_qp == dev->attr.max_qp, "max_qp %d", ex.known.orig_attr.max_qp);
+	CHECK(all_zero(ex.newer, sizeof(ex.newer)), "newer members are not 0");
+}
+
 static void device_attr(void)
 {
 	struct ibv_device_attr_ex ex;
@@ -77,6 +94,7 @@ static void device_attr(void)
 	CHECK(!ex.comp_mask, "comp_mask %#x", ex.comp_mask);
 	CHECK(on_uroce() || (!ex.tso_caps.max_tso && !ex.tso_caps.supported_qpts && !ex.xrc_odp_caps),
 	      "capabilities that rxe has not");
+	device_attr_of_newer_program(&dev);
 	dev_close(&dev);
 }
 

@@ -23,7 +23,7 @@ static void query(void)
 	struct ibv_qp_attr attr;
 	struct pair p;
 
-	pair_open(&p, NULL);
+	pair_open(&p, &(struct pair_want){ .sig_all = 1 });
 	memset(&attr, 0xa5, sizeof(attr));
 	memset(&init, 0xa5, sizeof(init));
 	CHECK_ERR(ibv_query_qp(p.qp[0], &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_CAP, &init), 0);
@@ -43,6 +43,7 @@ static void query(void)
 	      init.cap.max_inline_data);
 	CHECK(init.qp_type == IBV_QPT_RC && init.send_cq == p.cq[0] && init.recv_cq == p.cq[0] &&
 	      !init.srq && init.qp_context == &p, "what it was made of");
+	CHECK(init.sq_sig_all == 1, "sq_sig_all is %d", init.sq_sig_all);
 	pair_close(&p);
 }
 
