@@ -7,7 +7,36 @@
 #include "threads.h"
 #include <univerbs.h>
 
-/* An answer goes to the source of the header, and not to its destination: 192.0.2.7. */
+/* rdma_rxe leaves the checksum out of the headers of messages to itself. */
+static void ipv4_seal(uint8_t *header)
+{
+	uint32_t sum = 0;
+
+	header[10] = header[11] = 0;
+	for (int i = 0; i < 20; i += 2)
+		sum += (uint32_t)header[i] << 8 | header[i + 1];
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = ~(sum + (sum >> 16));
+	header[10] = (uint8_t)(sum >> 8);
+	header[11] = (uint8_t)sum;
+}
+
+/* The bytes in front of an IPv4 header are old, and may look like an IPv6 header. */
+static void old_bytes_do_not_count(struct pair *p, struct ibv_wc *wc)
+{
+	struct ibv_ah_attr back;
+
+	ipv4_seal(p->buf[1] + 20);
+	memset(p->buf[1], 0x66, 20);
+	if (CHECK_ERR(ibv_init_ah_from_wc(p->dev.ctx, PORT, wc, (void *)p->buf[1], &back), 0))
+		CHECK(!memcmp(&back.grh.dgid, &p->dev.gid, 16), "the way back, behind old bytes");
+	memset(p->buf[1], 0xee, 20);
+}
+
+/*
+ * An answer goes to the source of the header, and not to its destination: 192.0.2.7. It has the
+ * traffic class of the header.
+ */
 static void answers_go_back(struct pair *p, struct ibv_wc *wc)
 {
 	static const uint8_t source[4] = { 192, 0, 2, 7 };
@@ -16,12 +45,28 @@ static void answers_go_back(struct pair *p, struct ibv_wc *wc)
 
 	if (p->dev.gid.raw[10] != 0xff || p->dev.gid.raw[11] != 0xff)
 		return;
+	old_bytes_do_not_count(p, wc);
 	memcpy(ipv4 + 12, source, sizeof(source));
+	ipv4[1] = 0x28;
 	CHECK_ERR(ibv_init_ah_from_wc(p->dev.ctx, PORT, wc, (void *)p->buf[1], &back), 0);
 	CHECK(!memcmp(&back.grh.dgid.raw[12], source, sizeof(source)), "to %u.%u.%u.%u",
 	      back.grh.dgid.raw[12], back.grh.dgid.raw[13], back.grh.dgid.raw[14],
 	      back.grh.dgid.raw[15]);
+	CHECK(back.grh.traffic_class == 0x28, "traffic class %#x", back.grh.traffic_class);
 	memcpy(ipv4 + 12, &p->dev.gid.raw[12], sizeof(source));
+}
+
+/*
+ * As with mlx5, the lower bits of the service level are the kind of the header: 1 IPv6, 2 IPv4. Not
+ * every rdma_rxe tells the kind.
+ */
+static void tells_header(const struct pair *p, const struct ibv_wc *wc)
+{
+	int kind = gid_is_ipv4(&p->dev.gid) ? 2 : 1;
+
+	if (why_known() && !p->dev.port.lid)
+		CHECK(wc->sl == kind || (on_rxe() && !wc->sl), "service level %u, expected %d",
+		      wc->sl, kind);
 }
 
 static void ud_message(void)
@@ -38,11 +83,13 @@ static void ud_message(void)
 	fill(p.buf[0], 500, 6);
 	CHECK_ERR(post_recv_at(&p, 1, 1, 0, 1024), 0);
 	CHECK_ERR(post_send_at(&p, 0, 2, 0, 500, IBV_SEND_SIGNALED), 0);
+	memset(&wc, 0, sizeof(wc));
 	if (WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS)) {
 		CHECK(wc.byte_len == 540 && wc.wc_flags & IBV_WC_GRH &&
 		      wc.src_qp == p.qp[0]->qp_num, "len %u flags %#x src_qp %u", wc.byte_len,
 		      wc.wc_flags, wc.src_qp);
 		CHECK_BYTES(p.buf[1] + 40, 500, 6, "datagram");
+		tells_header(&p, &wc);
 		CHECK_ERR(ibv_init_ah_from_wc(p.dev.ctx, PORT, &wc, (void *)p.buf[1], &back), 0);
 		CHECK(!memcmp(&back.grh.dgid, &p.dev.gid, 16), "the way back");
 		answers_go_back(&p, &wc);
