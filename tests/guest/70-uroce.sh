@@ -120,6 +120,7 @@ user_test api_qp_ex 120
 user_test api_rc 300
 user_test many 200 queue_pairs
 user_test api_ud 120
+user_test neighbours 60
 user_test softirq 120
 user_test api_srq 120
 user_test srq_resize 200
