@@ -7,6 +7,7 @@
 #include <rdma/rdma_netlink.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 
 #include "testlib.h"
 #include <univerbs.h>
@@ -34,15 +35,38 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 }
 
 static uint32_t abi;	/* The version in the module's answers, if it is not 0. */
+static uint32_t listed;	/* The minor number of nodes in the list, if it is not 0. */
+static uint32_t opened;	/* The same for nodes that are open. */
 
-/* This overrides the libmnl function by which the library reads the version from the list. */
+/* The kernel's encoding of the device number @wide, with another minor number. */
+static uint64_t with_minor(uint64_t wide, uint32_t number)
+{
+	return (wide & 0xfff00) | (number & 0xff) | (uint64_t)(number & ~0xffu) << 12;
+}
+
+/*
+ * This overrides the libmnl function by which the library reads the version and the device number
+ * from the list.
+ */
 uint64_t mnl_attr_get_u64(const struct nlattr *attr)
 {
-	bool is_abi = (attr->nla_type & NLA_TYPE_MASK) == RDMA_NLDEV_ATTR_CHARDEV_ABI;
+	int type = attr->nla_type & NLA_TYPE_MASK;
 	uint64_t value;
 
 	memcpy(&value, attr + 1, sizeof(value));
-	return abi && is_abi ? abi : value;
+	if (listed && type == RDMA_NLDEV_ATTR_CHARDEV)
+		return with_minor(value, listed);
+	return abi && type == RDMA_NLDEV_ATTR_CHARDEV_ABI ? abi : value;
+}
+
+/* This overrides the libc function by which the library reads the device number of a node. */
+int fstat64(int fd, struct stat64 *st)
+{
+	int ret = fstatat64(fd, "", st, AT_EMPTY_PATH);
+
+	if (!ret && opened && S_ISCHR(st->st_mode))
+		st->st_rdev = makedev(major(st->st_rdev), opened);
+	return ret;
 }
 
 /* This overrides the libc function by which the library asks a context for the version. */
@@ -198,11 +222,55 @@ static void other_abi(void)
 	ibv_free_device_list(list);
 }
 
+/* The first device of a list in which nodes have this minor number. The list is @devices. */
+static struct ibv_device *device_numbered(uint32_t number)
+{
+	listed = number;
+	devices = ibv_get_device_list(NULL);
+	NEED(devices && devices[0], "no device");
+	listed = 0;
+	return devices[0];
+}
+
+/* The device of the list is gone, and the node of its name is that of another device. */
+static void name_used_again(void)
+{
+	struct ibv_device *gone;
+
+	if (!why_known())
+		return;
+	gone = device_numbered(0xfffff);
+	CHECK_NULL(ibv_open_device(gone), ENODEV);
+	CHECK(strstr(why_text(), gone->dev_name), "explained as: %s", why_text());
+	ibv_free_device_list(devices);
+}
+
+/* The kernel encodes minor numbers above 255 in another place. */
+static void high_numbers(void)
+{
+	static const uint32_t numbers[] = { 255, 256, 300, 1023, 0xfffff };
+	struct ibv_context *ctx;
+
+	if (!why_known())
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		opened = numbers[i];
+		ctx = ibv_open_device(device_numbered(numbers[i]));
+		CHECK(ctx, "device number %u: %s; %s", numbers[i], err_name(errno), why_text());
+		if (ctx)
+			CHECK_ERR(ibv_close_device(ctx), 0);
+		opened = 0;
+		ibv_free_device_list(devices);
+	}
+}
+
 static const struct test_case cases[] = {
 	{ "broken_off", broken_off },
 	{ "opened_meanwhile", opened_meanwhile },
 	{ "cancelled", cancelled },
 	{ "other_abi", other_abi },
+	{ "name_used_again", name_used_again },
+	{ "high_numbers", high_numbers },
 };
 
 TEST_MAIN("api_list", cases, 60)
