@@ -27,6 +27,7 @@ run_test "max_objects (adv27)" 30 limited max_objects 40 objects
 run_test "max_objects, of each kind (adv27)" 30 limited max_objects 40 objects_of_each_kind
 run_test "max_ring_mib (adv27)" 30 limited max_ring_mib 8 rings
 run_test "max_device_ring_mib (adv27)" 30 limited max_device_ring_mib 8 rings
+run_test "max_device_ring_mib, of another context (adv27)" 30 limited max_device_ring_mib 8 rings_of_another
 # little_memory MIB COMMAND...: runs COMMAND. Its memory, and memory that the kernel allocates for it, stay below MIB.
 little_memory() {
 	local group=/sys/fs/cgroup/little limit=$1 status peak

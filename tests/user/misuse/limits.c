@@ -131,6 +131,33 @@ static void rings(void)
 	dev_close(&dev);
 }
 
+/*
+ * One context has all that the device may have. The rings that are refused to another context do not
+ * count for that one: there are more than max_ring_mib permits, whose default is 1024.
+ */
+static void rings_of_another(void)
+{
+	struct ibv_cq *cq[MANY], *later;
+	struct ibv_context *other;
+	struct test_dev dev;
+	unsigned int n;
+
+	dev_open(&dev);
+	other = ibv_open_device(dev.ctx->device);
+	NEED_PTR(other, "open_device");
+	n = fill_rings(dev.ctx, cq);
+	for (int i = 0; i < 1100; i++)
+		CHECK_NULL(ibv_create_cq(other, 16384, NULL, NULL, 0), ENOMEM);
+	while (n)
+		NEED_OK(ibv_destroy_cq(cq[--n]));
+	later = ibv_create_cq(other, 16384, NULL, NULL, 0);
+	CHECK(later, "a ring of the other context: %s; %s", err_name(errno), why_text());
+	if (later)
+		NEED_OK(ibv_destroy_cq(later));
+	NEED_OK(ibv_close_device(other));
+	dev_close(&dev);
+}
+
 #define RING_ASKERS 4
 
 /* Ask for much more than the limit. The script checks how much was allocated meanwhile. */
@@ -190,6 +217,7 @@ static const struct test_case cases[] = {
 	{ "objects", objects },
 	{ "objects_of_each_kind", objects_of_each_kind },
 	{ "rings", rings },
+	{ "rings_of_another", rings_of_another },
 	{ "refused_rings", refused_rings },
 	{ "mappings", mappings },
 };
