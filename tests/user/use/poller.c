@@ -263,13 +263,25 @@ static void many_rings(void)
 	tear_down();
 }
 
-/* Return whether the kernel thread of this process's poller exists. */
-static bool thread_exists(void)
+/* The kernel thread of this process's poller, or 0. */
+static pid_t poller_thread(void)
 {
 	char command[80];
+	int thread = 0;
+	FILE *found;
 
-	snprintf(command, sizeof(command), "grep -qs '^univ-poll/%d$' /proc/[0-9]*/comm", getpid());
-	return !system(command);
+	snprintf(command, sizeof(command), "grep -ls '^univ-poll/%d$' /proc/[0-9]*/comm", getpid());
+	found = popen(command, "r");
+	NEED_PTR(found, "grep");
+	if (fscanf(found, "/proc/%d", &thread) != 1)
+		thread = 0;
+	pclose(found);
+	return thread;
+}
+
+static bool thread_exists(void)
+{
+	return poller_thread();
 }
 
 static void ends_with_its_context(void)
@@ -335,6 +347,55 @@ static void one_processor(void)
 	pair_close(&p);
 }
 
+/* A poller of a process that gives way to others gives way to them as well. */
+static void nice_process(void)
+{
+	pid_t thread;
+
+	NEED(!setpriority(PRIO_PROCESS, 0, 7), "setpriority: %s", err_name(errno));
+	set_up(0);
+	thread = poller_thread();
+	NEED(thread, "no poller");
+	CHECK(getpriority(PRIO_PROCESS, (id_t)thread) == 7, "the poller has the nice value %d",
+	      getpriority(PRIO_PROCESS, (id_t)thread));
+	tear_down();
+	NEED(!setpriority(PRIO_PROCESS, 0, 0), "setpriority: %s", err_name(errno));
+}
+
+/* Does the thread have the processors @want, within some seconds? It sets them when it begins. */
+static bool has_processors(pid_t thread, const cpu_set_t *want)
+{
+	uint64_t end = deadline_ms(WC_TIMEOUT);
+	cpu_set_t has;
+
+	do {
+		if (!sched_getaffinity(thread, sizeof(has), &has) && CPU_EQUAL(&has, want))
+			return true;
+		usleep(1000);
+	} while (now_ns() < end);
+	return false;
+}
+
+/* A poller runs on the processors that its process may use, and on no other. */
+static void some_processors(void)
+{
+	cpu_set_t all, some;
+
+	NEED(!sched_getaffinity(0, sizeof(all), &all), "sched_getaffinity: %s", err_name(errno));
+	if (CPU_COUNT(&all) < 3) {
+		printf("this needs three processors\n");
+		return;
+	}
+	some = all;
+	for (int cpu = 0; CPU_COUNT(&some) > 2; cpu++)
+		CPU_CLR(cpu, &some);
+	NEED(!sched_setaffinity(0, sizeof(some), &some), "sched_setaffinity: %s", err_name(errno));
+	set_up(0);
+	CHECK(has_processors(poller_thread(), &some), "the poller may run on other processors");
+	tear_down();
+	NEED(!sched_setaffinity(0, sizeof(all), &all), "sched_setaffinity: %s", err_name(errno));
+}
+
 static const struct test_case cases[] = {
 	{ "no_system_calls", no_system_calls },
 	{ "sleeps_and_wakes", sleeps_and_wakes },
@@ -343,6 +404,8 @@ static const struct test_case cases[] = {
 	{ "ends_with_its_context", ends_with_its_context },
 	{ "too_many", too_many },
 	{ "goes_without", goes_without },
+	{ "nice_process", nice_process },
+	{ "some_processors", some_processors },
 	{ "one_processor", one_processor },
 };
 
