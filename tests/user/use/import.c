@@ -3,6 +3,7 @@
  * A second process imports the device, the protection domain and the memory region of the
  * first one, by a descriptor that it was sent, and works with them.
  */
+#include <limits.h>
 #include <net/if.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -427,6 +428,58 @@ static void other_types(void)
 	close(fd);
 }
 
+static struct {
+	struct ibv_context *(*import)(int fd);
+	pthread_barrier_t failed, closed;
+} plugin;
+
+static void *fail_in_plugin(void *unused)
+{
+	(void)unused;
+	CHECK_NULL(plugin.import(-1), EINVAL);
+	pthread_barrier_wait(&plugin.failed);
+	pthread_barrier_wait(&plugin.closed);
+	return NULL;
+}
+
+/* Another copy of the library, because this program keeps the first one until it ends. */
+static void *library_copy(void)
+{
+	char path[] = "/tmp/libibverbs-XXXXXX", command[PATH_MAX + 64];
+	int fd = mkstemp(path);
+	Dl_info library;
+	void *copy;
+
+	NEED(fd >= 0, "mkstemp: %s", err_name(errno));
+	close(fd);
+	NEED(dladdr(dlsym(RTLD_DEFAULT, "ibv_import_device"), &library), "no library");
+	snprintf(command, sizeof(command), "cp '%s' '%s'", library.dli_fname, path);
+	NEED(!system(command), "%s", command);
+	copy = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	NEED(copy, "dlopen: %s", dlerror());
+	unlink(path);
+	return copy;
+}
+
+/* A plugin that uses the library ends before a thread that has called the library. */
+static void closed_library(void)
+{
+	void *copy = library_copy();
+	pthread_t thread;
+	Dl_info info;
+
+	plugin.import = (__typeof__(plugin.import))dlsym(copy, "ibv_import_device");
+	NEED(plugin.import && plugin.import != ibv_import_device, "no copy of the library");
+	pthread_barrier_init(&plugin.failed, NULL, 2);
+	pthread_barrier_init(&plugin.closed, NULL, 2);
+	NEED(!pthread_create(&thread, NULL, fail_in_plugin, NULL), "pthread_create");
+	pthread_barrier_wait(&plugin.failed);
+	CHECK(!dlclose(copy), "dlclose: %s", dlerror());
+	CHECK(!dladdr((void *)plugin.import, &info), "the library is still there");
+	pthread_barrier_wait(&plugin.closed);
+	pthread_join(thread, NULL);
+}
+
 static const struct test_case cases[] = {
 	{ "two_processes", two_processes },
 	{ "mistakes", mistakes },
@@ -435,6 +488,7 @@ static const struct test_case cases[] = {
 	{ "port_events", port_events },
 	{ "one_reader", one_reader },
 	{ "other_types", other_types },
+	{ "closed_library", closed_library },
 };
 
 TEST_MAIN("import", cases, 40)
