@@ -248,17 +248,40 @@ static void another_context(void)
 	tear_down();
 }
 
+/*
+ * The number of regions of this process in the list of rdma, which has it as "[NAME:PID]" or as
+ * "pid PID". It is 0 in a network namespace whose devices rdma does not list.
+ */
+static int regions_listed(void)
+{
+	char line[512], ours[2][32];
+	int found = 0;
+	FILE *list;
+
+	snprintf(ours[0], sizeof(ours[0]), ":%d]", getpid());
+	snprintf(ours[1], sizeof(ours[1]), " pid %d ", getpid());
+	list = popen("rdma resource show mr", "r");
+	NEED_PTR(list, "rdma resource");
+	while (fgets(line, sizeof(line), list))
+		found += strstr(line, ours[0]) || strstr(line, ours[1]);
+	pclose(list);
+	return found;
+}
+
 static void region_first(void)
 {
 	struct ibv_mr gone;
 	struct ibv_mw *mw, *two;
+	int listed;
 
 	set_up();
 	mw = new_window(p.pd, IBV_MW_TYPE_1);
 	bind1(mw, range(AT, SIZE, READ_WRITE), IBV_WC_SUCCESS);
+	listed = regions_listed();
 	errno = 0;
 	stays();
 	CHECK(why_reason() == UNIV_REASON_BUSY, "%s", why_text());
+	CHECK(regions_listed() == listed, "rdma does not list the region that stays");
 	CHECK(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_LOCAL_WRITE) ==
 	      IBV_REREG_MR_ERR_INPUT && errno == EBUSY, "rereg_mr: %s", err_name(errno));
 	works(mw->rkey, AT, 1);
