@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # That the library has each symbol, with its version and type, of every release of rdma-core since 44, so that programs
-# and drivers' libraries linked with any of them load.
+# and drivers' libraries linked with any of them load. That it reads the environment by secure_getenv() alone, since the
+# user of a set-user-ID program must not choose its files.
 #
 #	symbols.sh [LIBRARY]	default: build/user/libibverbs.so.1
 
@@ -18,6 +19,12 @@ failed=0
 # Libraries that a program loads late share some 1.6 KiB of thread-local memory, and loading one fails when it is used up.
 tls=$(readelf -lW "$lib" | awk '$1 == "TLS" { print $6 }')
 [ $((${tls:-0})) -le 64 ] || { echo "$lib has $((tls)) bytes of thread-local variables, and may have 64"; failed=1; }
+
+if readelf -W --dyn-syms "$lib" | awk '$7 == "UND" { sub(/@.*/, "", $8); print $8 }' | grep -qx getenv; then
+	echo "$lib uses getenv()"
+	failed=1
+fi
+
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 
