@@ -62,6 +62,53 @@ static void conn_never_ready(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)w->a.status[0], (int)IB_WC_RNR_RETRY_EXC_ERR);
 }
 
+/* Each request has all retries, however many the request before it has used. */
+static void conn_not_ready_anew(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	u32 i, waits;
+
+	for (i = 1; i <= 2; i++) {
+		w->b.recvs = 0;
+		wire_post(w, IB_WR_SEND, 1);
+		wire_run(w);
+		for (waits = 0; waits < w->a.conn.req.rnr_retry; waits++) {
+			wire_settle(w);
+			wire_end_wait(w);
+		}
+		w->b.recvs = 1;
+		wire_settle(w);
+		wire_expect_done(test, i);
+		KUNIT_EXPECT_EQ(test, w->b.counts[UROCE_CNT_RNR_SENT], i * waits);
+	}
+}
+
+/* Copies of an RNR NAK that arrive during the wait are no further retries. */
+static void conn_not_ready_twice(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	struct uroce_packet pkt;
+	int i;
+
+	w->b.recvs = 0;
+	wire_post(w, IB_WR_SEND, 1);
+	wire_run(w);
+	wire_ask(w, -1);
+	KUNIT_ASSERT_NOT_NULL(test, skb_peek(&w->b.out));
+	for (i = 0; i < w->a.conn.req.rnr_retry; i++)
+		skb_queue_tail(&w->b.out, skb_copy(skb_peek(&w->b.out), GFP_KERNEL));
+	/* The requester does not run meanwhile, so the wait does not end on a slow machine. */
+	while (wire_next(&w->b.out, &pkt)) {
+		IN_BOTTOM_HALF(uroce_comp_receive(&w->a.conn, &pkt));
+		kfree_skb(pkt.skb);
+	}
+	KUNIT_EXPECT_EQ(test, w->a.counts[UROCE_CNT_RNR_RECEIVED], 1u);
+	w->b.recvs = 1;
+	wire_end_wait(w);
+	wire_settle(w);
+	wire_expect_done(test, 1);
+}
+
 /* The wait is as long as the peer asks for, and the timer of a lost packet does not end it. */
 static void conn_not_ready_wait(struct kunit *test)
 {
@@ -121,6 +168,8 @@ static struct kunit_case rnr_cases[] = {
 	KUNIT_CASE(conn_not_ready),
 	KUNIT_CASE(conn_not_ready_lost),
 	KUNIT_CASE(conn_never_ready),
+	KUNIT_CASE(conn_not_ready_anew),
+	KUNIT_CASE(conn_not_ready_twice),
 	KUNIT_CASE(conn_not_ready_wait),
 	KUNIT_CASE(conn_not_ready_grows),
 	{}
