@@ -89,6 +89,63 @@ static void conn_window_idle(struct kunit *test)
 	req->high = req->una;
 }
 
+/* Post more than fits into the first window. Return the number of packets that were sent. */
+static u32 exceed_window(struct wire *w)
+{
+	int i;
+
+	for (i = 0; i < 3; i++)
+		wire_post(w, IB_WR_RDMA_WRITE, BYTES);
+	wire_run(w);
+	return skb_queue_len(&w->a.out);
+}
+
+/* After a loss, half of the former number of packets is sent at once. */
+static void conn_window_loss(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	u32 before = exceed_window(w);
+
+	wire_lose(&w->a.out, 1);
+	wire_ask(w, 1);
+	wire_lose(&w->a.out, -1);
+	wire_tell(w, -1);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), before / 2);
+	wire_settle(w);
+	wire_expect_done(test, 3);
+}
+
+/* A requester that got no answer at all sends a few packets, and waits for their answers. */
+static void conn_window_silence(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	KUNIT_EXPECT_GT(test, exceed_window(w), 4u);
+	wire_lose(&w->a.out, -1);
+	wire_expire(w);
+	KUNIT_EXPECT_LT(test, skb_queue_len(&w->a.out), 4u);
+	wire_settle(w);
+	wire_expect_done(test, 3);
+}
+
+/* The number of packets in flight has a limit, even if no packet is ever lost. */
+static void conn_window_most(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	int i;
+
+	w->a.conn.mtu = MTU / 16;
+	w->b.conn.mtu = MTU / 16;
+	uroce_window_gain(&w->a.conn.req, 1 << 20);
+	KUNIT_EXPECT_EQ(test, exceed_window(w), 256u);
+	/* No turn sends more than that, so there are more turns. */
+	for (i = 0; i < 3; i++)
+		wire_run(w);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 256u);
+	wire_settle(w);
+	wire_expect_done(test, 3);
+}
+
 /* Send all single packets but the last, whose PSN is @psn. Return the PSN at which runs begin. */
 static u32 last_alone(struct kunit *test, struct uroce_care *care, u32 psn)
 {
@@ -249,6 +306,9 @@ static struct kunit_case window_cases[] = {
 	KUNIT_CASE(conn_congestion),
 	KUNIT_CASE(conn_window),
 	KUNIT_CASE(conn_window_idle),
+	KUNIT_CASE(conn_window_loss),
+	KUNIT_CASE(conn_window_silence),
+	KUNIT_CASE(conn_window_most),
 	KUNIT_CASE(conn_care),
 	KUNIT_CASE(conn_full),
 	KUNIT_CASE(conn_full_for_ever),
