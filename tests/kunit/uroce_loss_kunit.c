@@ -21,6 +21,32 @@ static void conn_request_lost(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->b.received, 1u);
 }
 
+static void expect_naks(struct kunit *test, u32 n)
+{
+	struct wire *w = test->priv;
+
+	KUNIT_EXPECT_EQ(test, w->b.counts[UROCE_CNT_NAKS_SENT], n);
+	KUNIT_EXPECT_EQ(test, w->a.counts[UROCE_CNT_NAKS], n);
+}
+
+/* Both ends count NAKs of packets out of sequence and of refused requests, and no ACKs. */
+static void conn_naks_counted(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	wire_post(w, IB_WR_SEND, 2 * MTU);
+	wire_run(w);
+	wire_lose(&w->a.out, 1);
+	wire_settle(w);
+	wire_expect_done(test, 1);
+	expect_naks(test, 1);
+	wire_post(w, IB_WR_RDMA_WRITE, 1)->rkey = RKEY + 1;
+	wire_run(w);
+	wire_settle(w);
+	KUNIT_EXPECT_EQ(test, (int)w->a.status[1], (int)IB_WC_REM_ACCESS_ERR);
+	expect_naks(test, 2);
+}
+
 static void conn_answer_lost(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -370,6 +396,7 @@ static void conn_aeth_reserved_late(struct kunit *test)
 
 static struct kunit_case loss_cases[] = {
 	KUNIT_CASE(conn_request_lost),
+	KUNIT_CASE(conn_naks_counted),
 	KUNIT_CASE(conn_answer_lost),
 	KUNIT_CASE(conn_tries),
 	KUNIT_CASE(conn_read_lost),
