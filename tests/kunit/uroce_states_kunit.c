@@ -225,6 +225,76 @@ static void local_stays_local(struct kunit *test)
 	host_expect_wc(test, &h->a, 1, IB_WC_SUCCESS);
 }
 
+/* Reset a queue pair, and connect it to @peer as if it were new. */
+static void connect_again(struct kunit *test, struct side *side, const struct side *peer)
+{
+	KUNIT_ASSERT_EQ(test, to_state(side, IB_QPS_RESET, 0, 0), 0);
+	KUNIT_ASSERT_EQ(test, host_to_init(side), 0);
+	KUNIT_ASSERT_EQ(test, host_to_rtr(side, peer), 0);
+	KUNIT_ASSERT_EQ(test, host_to_rts(side, 7), 0);
+}
+
+/*
+ * A queue pair that has sent to one peer is reset and connected to another one: its messages go
+ * there, although the first peer would still accept them.
+ */
+static void local_other_peer(struct kunit *test)
+{
+	struct side *others = kunit_kcalloc(test, 2, sizeof(*others), GFP_KERNEL);
+	struct host *h = test->priv;
+	struct ib_wc wc = {};
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, others);
+	for (i = 0; i < 2; i++)
+		KUNIT_ASSERT_EQ(test, host_side_init(test, &others[i]), 0);
+	/* No queue pair is destroyed from here on: the sender would look its peer up again. */
+	host_connect(test, &others[0], &others[1], IB_QPT_RC, 7);
+	KUNIT_ASSERT_EQ(test, host_receive(h, &h->b, 5, 0, 64), 0);
+	KUNIT_ASSERT_EQ(test, host_ask(h, 1, IB_WR_SEND, 0, 0, 64), 0);
+	host_expect_wc(test, &h->a, 1, IB_WC_SUCCESS);
+	host_expect_wc(test, &h->b, 5, IB_WC_SUCCESS);
+	connect_again(test, &h->a, &others[0]);
+	connect_again(test, &others[0], &h->a);
+	KUNIT_ASSERT_EQ(test, host_receive(h, &h->b, 6, 0, 64), 0);
+	KUNIT_ASSERT_EQ(test, host_receive(h, &others[0], 7, 0, 64), 0);
+	KUNIT_ASSERT_EQ(test, host_ask(h, 2, IB_WR_SEND, 0, 0, 64), 0);
+	host_expect_wc(test, &h->a, 2, IB_WC_SUCCESS);
+	host_expect_none(test, &h->b);
+	/* No ASSERT, since the others have to end. */
+	KUNIT_EXPECT_EQ(test, uroce_cq_poll(&others[0].cq.ib, 1, &wc), 1);
+	KUNIT_EXPECT_EQ(test, wc.wr_id, 7ull);
+	for (i = 0; i < 2; i++) {
+		host_drop(&others[i]);
+		host_side_exit(&others[i]);
+	}
+}
+
+/* A sender whose peer does not answer tries again after its timeout, here the longest one. */
+static void local_silent_peer(struct kunit *test)
+{
+	struct ib_qp_attr a = { .qp_state = IB_QPS_RTS, .timeout = 31, .retry_cnt = 1,
+				.rnr_retry = 7, .max_rd_atomic = 2 };
+	const s64 timeout = 8796093022208;
+	struct host *h = test->priv;
+	struct hrtimer *timer;
+	ktime_t before;
+
+	KUNIT_ASSERT_EQ(test, to_state(&h->b, IB_QPS_RESET, 0, 0), 0);
+	KUNIT_ASSERT_EQ(test, to_state(&h->a, IB_QPS_RESET, 0, 0), 0);
+	KUNIT_ASSERT_EQ(test, host_to_init(&h->a), 0);
+	KUNIT_ASSERT_EQ(test, host_to_rtr(&h->a, &h->b), 0);
+	KUNIT_ASSERT_EQ(test, uroce_qp_modify(&h->a.qp.ib, &a, IB_QP_STATE | IB_QP_SQ_PSN |
+					      IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
+					      IB_QP_MAX_QP_RD_ATOMIC, NULL), 0);
+	before = ktime_get();
+	KUNIT_ASSERT_EQ(test, host_ask(h, 1, IB_WR_RDMA_WRITE, 0, 0, 64), 0);
+	host_expect_none(test, &h->a);
+	timer = &h->a.qp.qp->sq.timer;
+	KUNIT_EXPECT_GE(test, ktime_to_ns(ktime_sub(hrtimer_get_expires(timer), before)), timeout);
+	KUNIT_EXPECT_LE(test, ktime_to_ns(hrtimer_get_remaining(timer)), timeout);
+}
+
 static int far_rtr(struct host *h)
 {
 	struct ib_qp_attr a = {
@@ -317,6 +387,8 @@ static struct kunit_case states_cases[] = {
 	KUNIT_CASE(local_unfinished),
 	KUNIT_CASE(local_established),
 	KUNIT_CASE(local_stays_local),
+	KUNIT_CASE(local_other_peer),
+	KUNIT_CASE(local_silent_peer),
 	KUNIT_CASE(local_lacks_memory),
 	KUNIT_CASE(local_no_receives),
 	KUNIT_CASE(local_wait_is_cheap),
