@@ -2,9 +2,10 @@
 /* Datagrams and groups on one host: datagrams that are dropped, and the members of a group. */
 #include "uroce_host.h"
 
-static int datagram(struct host *h, u64 id, u32 len)
+/* @dev_id: the device that has the address; 0 if it is on another host. */
+static int datagram_to(struct host *h, u64 dev_id, u64 id, u32 len)
 {
-	struct uroce_ah ah = { .index = h->dev.id };
+	struct uroce_ah ah = { .index = dev_id };
 	struct ib_sge sge = host_piece(&h->a, 0, len);
 	const struct ib_ud_wr wr = {
 		.wr = { .wr_id = id, .sg_list = &sge, .num_sge = 1, .opcode = IB_WR_SEND,
@@ -14,6 +15,11 @@ static int datagram(struct host *h, u64 id, u32 len)
 	const struct ib_send_wr *bad;
 
 	return uroce_post_send(&h->a.qp.ib, &wr.wr, &bad);
+}
+
+static int datagram(struct host *h, u64 id, u32 len)
+{
+	return datagram_to(h, h->dev.id, id, len);
 }
 
 static u64 counted(const struct host *h, enum uroce_counter what)
@@ -99,6 +105,41 @@ static void local_datagram_vlan(struct kunit *test)
 	}
 }
 
+/* No packet arrives here, so no operation is called. */
+static const struct uroce_net_ops no_ops;
+
+/* Packets have used up a rate limit. A reset ends it, and the next datagram leaves at once. */
+static void local_datagram_rate(struct kunit *test)
+{
+	const struct univ_queue_rate rate = { .kbps = 1 };
+	struct host *h = test->priv;
+	struct uroce_sendq *sq;
+	struct ib_wc wc = {};
+
+	host_again(test, IB_QPT_UD, 0);
+	sq = &h->a.qp.qp->sq;
+	spin_lock_bh(&sq->lock);
+	uroce_pace_set(&sq->pace, 1024, &rate);
+	while (!uroce_pace_take(&sq->pace, 1024))
+		;
+	spin_unlock_bh(&sq->lock);
+	/* It waits for a minute. */
+	KUNIT_ASSERT_EQ(test, datagram_to(h, 0, 1, 64), 0);
+	host_expect_none(test, &h->a);
+	KUNIT_ASSERT_EQ(test, uroce_qp_modify(&h->a.qp.ib, &(struct ib_qp_attr){
+		.qp_state = IB_QPS_RESET }, IB_QP_STATE, NULL), 0);
+	KUNIT_ASSERT_EQ(test, host_to_init(&h->a), 0);
+	KUNIT_ASSERT_EQ(test, host_to_rtr(&h->a, &h->b), 0);
+	KUNIT_ASSERT_EQ(test, host_to_rts(&h->a, 0), 0);
+	/* No socket counts packets in the namespace, so there is room for them. */
+	KUNIT_ASSERT_EQ(test, uroce_net_init(&no_ops), 0);
+	KUNIT_EXPECT_EQ(test, datagram_to(h, 0, 2, 64), 0);
+	KUNIT_EXPECT_EQ(test, uroce_cq_poll(&h->a.cq.ib, 1, &wc), 1);
+	uroce_net_exit();
+	KUNIT_EXPECT_EQ(test, wc.wr_id, 2ull);
+	KUNIT_EXPECT_EQ(test, (int)wc.status, (int)IB_WC_SUCCESS);
+}
+
 /*
  * A group has as many members as the device reports, and accepts another after a member
  * has left.
@@ -138,6 +179,7 @@ static struct kunit_case datagram_cases[] = {
 	KUNIT_CASE(local_datagram_too_long),
 	KUNIT_CASE(local_datagram_mtu),
 	KUNIT_CASE(local_datagram_vlan),
+	KUNIT_CASE(local_datagram_rate),
 	KUNIT_CASE(local_group_limit),
 	{}
 };
