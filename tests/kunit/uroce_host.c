@@ -147,11 +147,6 @@ void uroce_remote_again(struct uroce_qp *qp)
 {
 }
 
-void uroce_remote_follow(struct uroce_qp *qp)
-{
-	uroce_mig_follow(qp);
-}
-
 void uroce_remote_partition(struct uroce_qp *qp)
 {
 }

@@ -11,7 +11,7 @@
 #include <net/neighbour.h>
 #include <net/net_namespace.h>
 
-#include "../../kernel/uroce/net/net.h"
+#include "../../kernel/uroce/path/remote.h"
 #include "bh.h"
 
 #define PAYLOAD	1024
@@ -108,6 +108,36 @@ static void output_under_way(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, uroce_net_room(card(), false));
 }
 
+static bool has_room(struct uroce_conn *conn, u8 service, u8 stuck)
+{
+	conn->service = service;
+	conn->req.stuck = stuck;
+	return uroce_remote_ops.room(conn, false);
+}
+
+/*
+ * Other senders fill the queues. An unreliable sender, which has no timer that would end its wait,
+ * may exceed the limit when it has waited for the longest interval. A reliable sender waits on.
+ */
+static void output_unreliable(struct kunit *test)
+{
+	struct uroce_remote *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+	struct uroce_qp *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
+	struct uroce_dev *dev = kunit_kzalloc(test, sizeof(*dev), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, w);
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	w->qp = qp;
+	qp->dev = dev;
+	dev->netdev = card();
+	KUNIT_EXPECT_TRUE(test, has_room(&w->conn, UROCE_UC, 0));
+	fill_queues(test);
+	KUNIT_EXPECT_FALSE(test, has_room(&w->conn, UROCE_UC, 0));
+	KUNIT_EXPECT_TRUE(test, has_room(&w->conn, UROCE_UC, UROCE_SOON_DOUBLED));
+	KUNIT_EXPECT_FALSE(test, has_room(&w->conn, UROCE_RC, UROCE_SOON_DOUBLED));
+}
+
 /* Packets that the kernel keeps for such a neighbour leave room for packets to others. */
 static void output_silent_neighbour(struct kunit *test)
 {
@@ -148,6 +178,7 @@ static void output_exit(struct kunit *test)
 
 static struct kunit_case output_cases[] = {
 	KUNIT_CASE(output_under_way),
+	KUNIT_CASE(output_unreliable),
 	KUNIT_CASE(output_silent_neighbour),
 	{}
 };
