@@ -7,7 +7,6 @@
 #include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/irq_work.h>
-#include <linux/kthread.h>
 #include <linux/preempt.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
@@ -49,13 +48,9 @@ static struct task_struct *off_start(struct off *off, int cpu)
 	struct task_struct *thread;
 
 	init_completion(&off->raised);
-	thread = kthread_create(off_thread, off, "univ-off");
-	if (IS_ERR(thread))
-		return thread;
-	kthread_bind(thread, cpu);
-	get_task_struct(thread);
-	wake_up_process(thread);
-	wait_for_completion(&off->raised);
+	thread = pump_thread_on(cpu, off_thread, off);
+	if (!IS_ERR(thread))
+		wait_for_completion(&off->raised);
 	return thread;
 }
 
@@ -79,8 +74,7 @@ static void expect_waits_for_interrupt(struct kunit *test, void (*raise)(struct 
 		ret = fixture_destroy(test->priv, UNIV_CQ_DESTROY, cq->obj.handle);
 		KUNIT_EXPECT_TRUE(test, READ_ONCE(off->over));
 		WRITE_ONCE(off->destroyed, true);
-		kthread_stop(thread);
-		put_task_struct(thread);
+		pump_thread_stop(thread);
 	}
 	migrate_enable();
 	KUNIT_EXPECT_EQ(test, ret, 0);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* See pump_fixture.h. */
+#include <linux/kthread.h>
+
 #include "pump_fixture.h"
 
 struct pump *pump_new(struct kunit *test, enum ib_qp_type type, u32 cqe)
@@ -141,4 +143,22 @@ void pump_expect_no_cqe(struct kunit *test, struct pump *p)
 
 	KUNIT_EXPECT_PTR_EQ_MSG(test, cqe, NULL, "wr_id %llu status %u",
 				cqe ? cqe->wr_id : 0, cqe ? cqe->status : 0);
+}
+
+struct task_struct *pump_thread_on(int cpu, int (*fn)(void *), void *data)
+{
+	struct task_struct *thread = kthread_create(fn, data, "univ-other");
+
+	if (IS_ERR(thread))
+		return thread;
+	kthread_bind(thread, cpu);
+	get_task_struct(thread);
+	wake_up_process(thread);
+	return thread;
+}
+
+void pump_thread_stop(struct task_struct *thread)
+{
+	kthread_stop(thread);
+	put_task_struct(thread);
 }

@@ -42,6 +42,10 @@ void pump_recv_complete(struct pump *p, u64 id, enum ib_wc_status status);
 void pump_complete(struct univ_cq *cq, const struct ib_wc *wc);
 void pump_settled(struct univ_cq *cq);
 
+/* Start a thread on @cpu, or return an ERR_PTR(). pump_thread_stop() waits for its end. */
+struct task_struct *pump_thread_on(int cpu, int (*fn)(void *), void *data);
+void pump_thread_stop(struct task_struct *thread);
+
 /* Return the next completion, or NULL. */
 struct univ_cqe *pump_poll(struct pump *p);
 void pump_expect_cqe(struct kunit *test, struct pump *p, u64 id, int status);

@@ -8,7 +8,6 @@
 #include <linux/delay.h>
 #include <linux/interrupt.h>
 #include <linux/irq_work.h>
-#include <linux/kthread.h>
 #include <linux/rhashtable.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
@@ -118,8 +117,12 @@ static void handler_budget(struct kunit *test)
 struct late {
 	struct tasklet_struct tasklet;
 	struct completion scheduled;
+	bool destroyed;
 	bool ran;
 };
+
+/* How long the tasklet waits, if the destruction does not return before. */
+#define LATE_MS	200
 
 static void late_run(struct tasklet_struct *tasklet)
 {
@@ -132,11 +135,13 @@ static void late_run(struct tasklet_struct *tasklet)
 static int late_thread(void *arg)
 {
 	struct late *late = arg;
+	int i;
 
 	local_bh_disable();
 	tasklet_schedule(&late->tasklet);
 	complete(&late->scheduled);
-	mdelay(20);
+	for (i = 0; i < LATE_MS && !READ_ONCE(late->destroyed); i++)
+		mdelay(1);
 	local_bh_enable();
 	return 0;
 }
@@ -147,13 +152,9 @@ static struct task_struct *late_start(struct late *late, int cpu)
 
 	tasklet_setup(&late->tasklet, late_run);
 	init_completion(&late->scheduled);
-	thread = kthread_create(late_thread, late, "univ-late");
-	if (IS_ERR(thread))
-		return thread;
-	kthread_bind(thread, cpu);
-	get_task_struct(thread);
-	wake_up_process(thread);
-	wait_for_completion(&late->scheduled);
+	thread = pump_thread_on(cpu, late_thread, late);
+	if (!IS_ERR(thread))
+		wait_for_completion(&late->scheduled);
 	return thread;
 }
 
@@ -165,6 +166,7 @@ static void expect_waits(struct kunit *test, struct late *late, int cpu)
 	struct task_struct *thread;
 
 	late->ran = false;
+	late->destroyed = false;
 	pump_recv_next(p, 1);
 	pump_recv_kick(p);
 	pump_recv_complete(p, 1, IB_WC_SUCCESS);
@@ -175,8 +177,8 @@ static void expect_waits(struct kunit *test, struct late *late, int cpu)
 	KUNIT_EXPECT_EQ(test, fixture_destroy(f, UNIV_CQ_DESTROY,
 					      p->cq->obj.handle), 0);
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(late->ran));
-	kthread_stop(thread);
-	put_task_struct(thread);
+	WRITE_ONCE(late->destroyed, true);
+	pump_thread_stop(thread);
 	tasklet_kill(&late->tasklet);
 }
 

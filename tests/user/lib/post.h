@@ -139,4 +139,21 @@ static MAYBE_UNUSED bool pair_works(struct pair *p)
 	return test_failures == before;
 }
 
+/*
+ * Send @count messages from the first side; they take the receive requests of the second side from
+ * @*first on in order.
+ */
+static MAYBE_UNUSED void take_receives(struct pair *p, uint64_t *first, uint32_t count)
+{
+	struct ibv_wc wc;
+
+	for (; count; count--, (*first)++) {
+		CHECK_ERR(post_send_at(p, 0, *first, 0, 8, IBV_SEND_SIGNALED), 0);
+		if (!WANT_WC(p->cq[1], &wc, IBV_WC_SUCCESS))
+			return;
+		CHECK(wc.wr_id == *first, "receive %" PRIu64 ", expected %" PRIu64, wc.wr_id, *first);
+		WANT_WC(p->cq[0], &wc, IBV_WC_SUCCESS);
+	}
+}
+
 #endif

@@ -48,19 +48,6 @@ static void fill_up(struct pair *p, uint64_t *next, uint32_t posted, uint32_t si
 	CHECK_ERR(post_recv_at(p, 1, 0, 8192, 64), ENOMEM);
 }
 
-static void take(struct pair *p, uint64_t *first, uint32_t count)
-{
-	struct ibv_wc wc;
-
-	for (; count; count--, (*first)++) {
-		CHECK_ERR(post_send_at(p, 0, *first, 0, 8, IBV_SEND_SIGNALED), 0);
-		if (!WANT_WC(p->cq[1], &wc, IBV_WC_SUCCESS))
-			return;
-		CHECK(wc.wr_id == *first, "receive %" PRIu64 ", expected %" PRIu64, wc.wr_id, *first);
-		WANT_WC(p->cq[0], &wc, IBV_WC_SUCCESS);
-	}
-}
-
 /* The posted receives wrap around the ends of the rings, and are more than the kernel moves in one step. */
 static void keeps_receives(void)
 {
@@ -73,19 +60,19 @@ static void keeps_receives(void)
 		return;
 	pair_open(&p, &want);
 	fill_up(&p, &next, 0, 64);
-	take(&p, &first, 7);
+	take_receives(&p, &first, 7);
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		uint32_t size = sizes[i], posted = next - first;
 
 		if (posted > size)
-			take(&p, &first, posted - size);
+			take_receives(&p, &first, posted - size);
 		CHECK_ERR(resize(p.qp[1], 0, size), 0);
 		want_cap(p.qp[1], 64, size);
 		if (size < 16384)
 			fill_up(&p, &next, next - first, size);
-		take(&p, &first, 9);
+		take_receives(&p, &first, 9);
 	}
-	take(&p, &first, next - first);
+	take_receives(&p, &first, next - first);
 	WANT_EMPTY(p.cq[1]);
 	CHECK(pair_works(&p), "the queue pairs after the resizes");
 	pair_close(&p);
@@ -181,7 +168,7 @@ static void refused(void)
 		return;
 	pair_open(&p, &want);
 	fill_up(&p, &next, 0, 64);
-	take(&p, &first, 10);
+	take_receives(&p, &first, 10);
 	want_refused("receives", resize(p.qp[1], 0, 32), EINVAL, UNIV_QP_SIZE_RECV_SHRINK, 32, 54);
 	CHECK(strstr(why_text(), "54 receive requests are posted"), "sentence: %s", why_text());
 	want_refused("inline", ibv_modify_qp(p.qp[1], &attr, IBV_QP_CAP), EINVAL, UNIV_QP_SIZE_SGE, 5000,

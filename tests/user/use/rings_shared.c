@@ -245,20 +245,6 @@ static void cq_resize_without_memory(void)
 	pair_close(&p);
 }
 
-/* Send @count messages; they take the requests from @*first on in order. */
-static void take(struct pair *p, uint64_t *first, int count)
-{
-	struct ibv_wc wc;
-
-	for (; count; count--, (*first)++) {
-		CHECK_ERR(post_send_at(p, 0, *first, 0, 8, IBV_SEND_SIGNALED), 0);
-		if (!WANT_WC(p->cq[1], &wc, IBV_WC_SUCCESS))
-			return;
-		CHECK(wc.wr_id == *first, "receive %" PRIu64 ", expected %" PRIu64, wc.wr_id, *first);
-		WANT_WC(p->cq[0], &wc, IBV_WC_SUCCESS);
-	}
-}
-
 /* If the new ring of a shared receive queue cannot be mapped, the queue is full until the next resize. */
 static void srq_resize_without_memory(void)
 {
@@ -279,12 +265,12 @@ static void srq_resize_without_memory(void)
 	memory_again();
 	CHECK(err == ENOMEM, "resized: %s", err_name(err));
 	CHECK_ERR(post_recv_at(&p, 0, 99, 8192, 64), ENOMEM);
-	take(&p, &first, 3);
+	take_receives(&p, &first, 3);
 	/* The next resize finds memory. */
 	CHECK_ERR(ibv_modify_srq(p.srq, &attr, IBV_SRQ_MAX_WR), 0);
 	for (uint64_t id = 3; id < 60; id++)
 		CHECK_ERR(post_recv_at(&p, 0, id, 8192, 64), 0);
-	take(&p, &first, 57);
+	take_receives(&p, &first, 57);
 	pair_close(&p);
 }
 

@@ -40,20 +40,6 @@ static void fill_up(struct pair *p, uint64_t *next, uint32_t posted, uint32_t si
 	CHECK_ERR(post_recv_at(p, 0, 0, 8192, 64), ENOMEM);
 }
 
-/* Send @count messages; they take the requests from @*first on in order. */
-static void take(struct pair *p, uint64_t *first, uint32_t count)
-{
-	struct ibv_wc wc;
-
-	for (; count; count--, (*first)++) {
-		CHECK_ERR(post_send_at(p, 0, *first, 0, 8, IBV_SEND_SIGNALED), 0);
-		if (!WANT_WC(p->cq[1], &wc, IBV_WC_SUCCESS))
-			return;
-		CHECK(wc.wr_id == *first, "receive %" PRIu64 ", expected %" PRIu64, wc.wr_id, *first);
-		WANT_WC(p->cq[0], &wc, IBV_WC_SUCCESS);
-	}
-}
-
 /* The posted requests wrap around the ends of the rings, and are more than the kernel moves in one step. */
 static void keeps_requests(void)
 {
@@ -66,19 +52,19 @@ static void keeps_requests(void)
 		return;
 	pair_open(&p, &want);
 	fill_up(&p, &next, 0, 40);
-	take(&p, &first, 7);
+	take_receives(&p, &first, 7);
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		uint32_t size = sizes[i], posted = next - first;
 
 		if (posted > size)
-			take(&p, &first, posted - size);
+			take_receives(&p, &first, posted - size);
 		CHECK_ERR(resize(p.srq, size), 0);
 		want_size(p.srq, size, 0);
 		if (size < 16384)
 			fill_up(&p, &next, next - first, size);
-		take(&p, &first, 9);
+		take_receives(&p, &first, 9);
 	}
-	take(&p, &first, next - first);
+	take_receives(&p, &first, next - first);
 	WANT_EMPTY(p.cq[1]);
 	CHECK(pair_works(&p), "the queue after the resizes");
 	pair_close(&p);
@@ -104,7 +90,7 @@ static void refused(void)
 		return;
 	pair_open(&p, &want);
 	fill_up(&p, &next, 0, 40);
-	take(&p, &first, 10);
+	take_receives(&p, &first, 10);
 	want_refused("fewer than are posted", resize(p.srq, 29), UNIV_REASON_SRQ_SHRINK, 29, 30);
 	CHECK(strstr(why_text(), "30 receive requests are posted"), "sentence: %s", why_text());
 	want_refused("none", resize(p.srq, 0), UNIV_REASON_ZERO, 0, p.dev.attr.max_srq_wr);
@@ -137,9 +123,9 @@ static void with_limit(void)
 	CHECK_ERR(ibv_modify_srq(p.srq, &attr, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT), 0);
 	want_size(p.srq, 100, 60);
 	fill_up(&p, &next, 0, 100);
-	take(&p, &first, 40);
+	take_receives(&p, &first, 40);
 	CHECK(no_event_within(p.dev.ctx, 50), "an event before the limit is passed");
-	take(&p, &first, 1);
+	take_receives(&p, &first, 1);
 	want_async(p.dev.ctx, IBV_EVENT_SRQ_LIMIT_REACHED, p.srq);
 	pair_close(&p);
 }
