@@ -317,6 +317,9 @@ static void past_retire(struct univ_cq *cq, struct univ_cq_past *past, struct un
 	mmap(map->base, map->length, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
+/* The ring of a queue whose new ring could not be mapped. */
+static struct univ_ring_head lost_ring = { .kernel.flags = UNIV_RING_OVERRUN };
+
 /*
  * The kernel uses the new ring, which cannot be mapped. Completions in the former
  * ring can still be polled; then the queue reads as overrun, since the following
@@ -324,9 +327,8 @@ static void past_retire(struct univ_cq *cq, struct univ_cq_past *past, struct un
  */
 static int resize_lost(struct univ_cq *cq, int err)
 {
-	static struct univ_ring_head lost = { .kernel.flags = UNIV_RING_OVERRUN };
-
-	univ_store_release(&cq->ring, &lost);
+	univ_store_release(&cq->ring, &lost_ring);
+	cq->ibv.cqe = 0;
 	return err;
 }
 
@@ -337,8 +339,15 @@ static int resize_locked(struct univ_cq *cq, struct univ_cq_past *past, int cqe)
 		.cqe = cqe < 0 ? 0 : (uint32_t)cqe,
 	};
 	struct univ_map map = cq->map;
-	int err = univ_cmd_cq_resize(cq->ibv.context->cmd_fd, &cmd);
+	int err;
 
+	/*
+	 * The kernel does not know which completions the program has polled since the last resize,
+	 * so another one would deliver those again.
+	 */
+	if (cq->ring == &lost_ring)
+		return univ_fail_overrun("ibv_resize_cq", 0, 0);
+	err = univ_cmd_cq_resize(cq->ibv.context->cmd_fd, &cmd);
 	if (err)
 		return err;
 	err = ring_map(cq, "ibv_resize_cq", cmd.map_offset, cmd.map_length, &cmd.ring);

@@ -491,6 +491,11 @@ void univ_explain_wr_inline(struct univ_line *line, const struct univ_failure *f
 
 void univ_explain_full(struct univ_line *line, const struct univ_failure *f)
 {
+	if (f->detail == UNIV_LIMIT_CQE && !f->bound) {
+		univ_say(line, "completions are lost, because ibv_resize_cq could not map the queue's new "
+			 "ring: destroy the queue");
+		return;
+	}
 	if (f->detail == UNIV_LIMIT_CQE) {
 		univ_say(line, "the completion queue has overrun: all of its %llu entries were used and "
 			 "a completion was lost", (ull)f->bound);

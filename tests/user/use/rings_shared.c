@@ -220,7 +220,8 @@ static void complete_one(struct pair *p, uint64_t id)
 
 /*
  * If the new ring of completions cannot be mapped, the completions that wait can be polled. Then the
- * queue reads as overrun, since the following completions are lost.
+ * queue reads as overrun, since the following completions are lost, and cannot be resized any more:
+ * no completion comes twice.
  */
 static void cq_resize_without_memory(void)
 {
@@ -241,6 +242,8 @@ static void cq_resize_without_memory(void)
 		if (WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS))
 			CHECK(wc.wr_id == id, "completion %" PRIu64 ", expected %" PRIu64, wc.wr_id, id);
 	CHECK_ERR(post_rdma(&p, 0, 2, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	CHECK_ERR(ibv_resize_cq(p.cq[0], 100), EOVERFLOW);
+	CHECK(strstr(why_text(), "could not map"), "not explained: %s", why_text());
 	CHECK(ibv_poll_cq(p.cq[0], 1, &wc) < 0, "poll_cq does not tell of the completion that is lost");
 	pair_close(&p);
 }
