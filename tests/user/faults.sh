@@ -39,7 +39,7 @@ faults_over() {
 	run_test "$1: by number, of one queue pair" 60 counted_fault numbered_of_one_queue_pair fault_completion_error
 }
 
-# What uroce-fault shows of a device without faults
+# The output of uroce-fault for a device without faults
 # shellcheck disable=SC2034 # for scripts
 quiet="drop 0 duplicate 0 corrupt 0 delay 0 rnr 0 remote_error 0 completion_error 0 delay_us 1000 port_down 0"
 
