@@ -145,6 +145,7 @@ within_host() { UNIV_TEST_PEER=u0 program datagrams both_ways source_number; }
 run_test "uroce: datagrams within a host, and the headers that they show" 60 within_host
 user_test atomic_write 100
 user_test xrc_ops 40
+user_test xrc_late 40
 user_test odp 300
 user_test odp_advice 100
 user_test odp_traffic 300

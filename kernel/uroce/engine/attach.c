@@ -57,7 +57,8 @@ static int srq_attach(struct ib_srq *ib, const struct univ_ring *ring)
 	srq->rq.memory = NULL;
 	srq->rq.ring = *ring;
 	srq->rq.attached = true;
-	univ_ring_set_flags(&srq->rq.ring, 0);
+	univ_ring_set_flags(&srq->rq.ring, list_empty(&srq->waiters) ?
+						   0 : UNIV_RING_NEED_KICK);
 	spin_unlock_bh(&srq->rq.lock);
 	kvfree(memory);
 	return 0;

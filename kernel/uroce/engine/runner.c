@@ -380,7 +380,7 @@ void uroce_recv_posted(struct uroce_qp *qp)
 	spin_lock_bh(&qp->resp.lock);
 	if (!qp->resp.dead && qp->state == IB_QPS_ERR)
 		uroce_recv_flush(qp);
-	else if (!qp->resp.dead && qp->resp.wanted && !qp->srq)
+	else if (!qp->resp.dead && qp->resp.wanted && !qp->resp.awaited)
 		peer = recv_wanted(qp);
 	spin_unlock_bh(&qp->resp.lock);
 	if (peer)
@@ -401,10 +401,10 @@ static void srq_run(struct uroce_srq *srq)
 
 	rcu_read_lock();
 	for (n = 0; n < WAITERS; n++) {
-		peer = uroce_srq_next(srq);
-		if (!peer)
+		if (!uroce_srq_next(srq, &peer))
 			break;
-		uroce_send_run(peer);
+		if (peer)
+			uroce_send_run(peer);
 	}
 	rcu_read_unlock();
 	if (n == WAITERS)

@@ -18,9 +18,10 @@
 #define FOREVER_NS	(100 * NSEC_PER_MSEC)
 /*
  * A request is tried again after 10 us, then after twice the former time, up to
- * 82 ms, while its pages are being faulted in, or while the shared receive
- * queue of an XRC target is empty. So a wait takes at most twice as long as
- * necessary, except for pages that are asked for again: see turn_asks().
+ * 82 ms, while its pages are being faulted in, or while the peer has no receive
+ * request and no post will notify the sender. So a wait takes at most twice as
+ * long as necessary, except for pages that are asked for again: see
+ * turn_asks().
  */
 #define AGAIN_FIRST_NS	(10ull * NSEC_PER_USEC)
 #define AGAIN_DOUBLINGS	13

@@ -53,14 +53,15 @@ static enum outcome refuse_recv(struct turn *t, enum ib_wc_status theirs,
 
 /*
  * Asks the thread that posts the peer's next receive request to run this send
- * queue, see uroce_recv_posted() and uroce_srq_posted(). Returns false if that
- * is impossible: an XRC target has no receive queue of its own.
+ * queue, see uroce_recv_posted() and uroce_srq_posted(). Returns false if no
+ * request can come, or if the message is not repeated.
  */
 static bool ask_for_recv(struct turn *t)
 {
 	struct uroce_qp *peer = t->peer;
 
-	if (peer->type != IB_QPT_RC || (!peer->srq && !peer->rq.ring.count))
+	if (!uroce_qp_is_reliable(peer) ||
+	    (!peer->xrcd && !peer->srq && !peer->rq.ring.count))
 		return false;
 	WRITE_ONCE(t->qp->sq.recv_posted, false);
 	uroce_recv_want(peer);

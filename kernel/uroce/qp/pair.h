@@ -37,6 +37,8 @@ struct uroce_rss;
  * @counted: receive requests are counted
  * @wanted: the peer, on this host, waits for a receive request, and the thread
  *	that posts one runs the peer's send queue
+ * @awaited: the shared receive queue from which @wanted is to be served; NULL:
+ *	the own queue, or not @wanted
  * @prompt: completions are written at once: the next request of an XRC target
  *	may complete in another queue, or they get the time at which they are
  *	written
@@ -55,6 +57,7 @@ struct uroce_resp {
 	u32 access;
 	u32 quick;
 	struct uroce_srq *srq;
+	struct uroce_srq *awaited;
 	struct ib_pd *pd;
 	struct uroce_recv recv;
 	struct uroce_batch done;
@@ -70,15 +73,9 @@ struct uroce_qp {
 	struct uroce_rss *rss;		/* likewise */
 	struct uroce_delay *delay;	/* of a work queue; likewise */
 	struct uroce_xrcd *xrcd;	/* of an XRC target */
-	union {
-		/* Of an XRC target: in the domain's list. */
-		struct list_head target;
-		/*
-		 * Of others that use a shared receive queue: in its list of
-		 * waiters, under its lock.
-		 */
-		struct list_head waiter;
-	};
+	struct list_head target;	/* of an XRC target: in the domain's */
+	/* In resp.awaited->waiters, under the rq.lock of that queue. */
+	struct list_head waiter;
 	struct univ_qp *core;		/* if attached */
 	u32 num;
 	u32 source;			/* the number in its datagrams */

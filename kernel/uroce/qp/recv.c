@@ -231,10 +231,16 @@ static void srq_remove(struct uroce_srq *srq, struct uroce_qp *qp)
 /* Context: resp.lock. */
 void uroce_recv_want(struct uroce_qp *qp)
 {
+	struct uroce_srq *srq = qp->xrcd ? qp->resp.srq : qp->srq;
+
 	lockdep_assert_held(&qp->resp.lock);
+	/* The last request of an XRC target may have been for another queue. */
+	if (qp->resp.awaited != srq)
+		uroce_recv_unwant(qp);
 	WRITE_ONCE(qp->resp.wanted, true);
-	if (qp->srq)
-		srq_want(qp->srq, qp);
+	qp->resp.awaited = srq;
+	if (srq)
+		srq_want(srq, qp);
 	else
 		univ_ring_set_flags(&qp->rq.ring, UNIV_RING_NEED_KICK);
 	/*
@@ -248,40 +254,43 @@ void uroce_recv_want(struct uroce_qp *qp)
 /* Context: resp.lock. */
 void uroce_recv_unwant(struct uroce_qp *qp)
 {
+	struct uroce_srq *srq = qp->resp.awaited;
+
 	lockdep_assert_held(&qp->resp.lock);
 	if (!qp->resp.wanted)
 		return;
 	WRITE_ONCE(qp->resp.wanted, false);
-	if (!qp->srq) {
+	qp->resp.awaited = NULL;
+	if (!srq) {
 		univ_ring_set_flags(&qp->rq.ring, 0);
 		return;
 	}
-	spin_lock(&qp->srq->rq.lock);
-	srq_remove(qp->srq, qp);
-	spin_unlock(&qp->srq->rq.lock);
+	spin_lock(&srq->rq.lock);
+	srq_remove(srq, qp);
+	spin_unlock(&srq->rq.lock);
 }
 
 /*
  * The address of the peer does not change while the queue pair is a waiter:
  * uroce_queue_reset() removes it before the peer can become another one.
  */
-struct uroce_qp *uroce_srq_next(struct uroce_srq *srq)
+bool uroce_srq_next(struct uroce_srq *srq, struct uroce_qp **peer)
 {
-	struct uroce_qp *qp, *peer = NULL;
+	struct uroce_qp *qp = NULL;
 
+	*peer = NULL;
 	spin_lock_bh(&srq->rq.lock);
-	while (!peer && univ_ring_waiting(&srq->rq.ring, srq->rq.head)) {
+	if (univ_ring_waiting(&srq->rq.ring, srq->rq.head))
 		qp = list_first_entry_or_null(&srq->waiters, struct uroce_qp,
 					      waiter);
-		if (!qp)
-			break;
+	if (qp) {
 		srq_remove(srq, qp);
-		peer = uroce_qp_find(qp->av.dev_id, qp->attr.dest_qp_num);
+		*peer = uroce_qp_find(qp->av.dev_id, qp->attr.dest_qp_num);
 	}
 	spin_unlock_bh(&srq->rq.lock);
-	if (peer)
-		WRITE_ONCE(peer->sq.recv_posted, true);
-	return peer;
+	if (*peer)
+		WRITE_ONCE((*peer)->sq.recv_posted, true);
+	return qp;
 }
 
 /* ---- shared receive queues that get another ring ------------------------- */

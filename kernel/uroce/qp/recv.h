@@ -48,11 +48,13 @@ void uroce_recv_flush(struct uroce_qp *qp);
 void uroce_recv_want(struct uroce_qp *qp);
 void uroce_recv_unwant(struct uroce_qp *qp);
 /*
- * Removes the first waiter of a shared receive queue that has a request, and
- * returns the peer that waits; NULL if there is no request or no waiter.
- * Context: no lock of uroce; RCU keeps the result.
+ * Removes the first waiter of a shared receive queue that has a request; false
+ * if there is no request or no waiter. @peer is the peer that waits, or NULL if
+ * it does not exist any more. One waiter a call: other processes add waiters to
+ * the queue of an XRC domain, as many as they like. Context: no lock of uroce;
+ * RCU keeps @peer.
  */
-struct uroce_qp *uroce_srq_next(struct uroce_srq *srq);
+bool uroce_srq_next(struct uroce_srq *srq, struct uroce_qp **peer);
 
 /**
  * struct uroce_srq_move - a shared receive queue that gets another ring

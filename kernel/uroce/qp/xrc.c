@@ -98,14 +98,17 @@ struct uroce_srq *uroce_target_take(struct uroce_qp *qp)
 }
 
 /*
- * A message that is half received cannot be completed any more. Context:
- * resp.lock.
+ * A message that is half received cannot be completed any more. A peer whose
+ * message waits for a request of the queue learns of the end of the queue when
+ * its RNR timer expires. Context: resp.lock.
  */
 static void target_forget(struct uroce_qp *qp, struct uroce_srq *srq)
 {
 	struct uroce_resp *resp = &qp->resp;
 	struct univ_cqe cqe = { .opcode = IB_WC_RECV };
 
+	if (resp->awaited == srq)
+		uroce_recv_unwant(qp);
 	if (resp->srq == srq) {
 		resp->srq = NULL;
 		resp->pd = NULL;
