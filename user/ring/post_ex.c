@@ -381,7 +381,9 @@ static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t num_sge, const struct i
 		build_refuse(qp, univ_fail_sges(VERB, num_sge, qp->sq.max_sge));
 		return;
 	}
-	memcpy(slot->data, sg_list, num_sge * sizeof(*sg_list));
+	/* memcpy() takes no null pointer, even for no bytes. */
+	if (num_sge)
+		memcpy(slot->data, sg_list, num_sge * sizeof(*sg_list));
 	slot->count = (uint16_t)num_sge;
 }
 
@@ -394,7 +396,8 @@ static bool inline_append(struct univ_qp *qp, const void *from, size_t length)
 		build_refuse(qp, univ_fail_inline(VERB, slot->count + length, qp->max_inline));
 		return false;
 	}
-	memcpy(&slot->data[slot->count], from, length);
+	if (length)
+		memcpy(&slot->data[slot->count], from, length);
 	slot->count = (uint16_t)(slot->count + length);
 	return true;
 }
