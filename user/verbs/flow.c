@@ -44,6 +44,9 @@ static const struct spec_layout layouts[] = {
 	LAYOUT(MPLS, MPLS, mpls),
 };
 
+/* Specs follow one another without padding, so one may lie at an address that is not aligned. */
+typedef struct ibv_flow_spec __attribute__((aligned(1))) packed_spec;
+
 static const struct spec_layout *layout_of(uint32_t type)
 {
 	for (size_t i = 0; i < UNIV_COUNT(layouts); i++)
@@ -69,7 +72,7 @@ static int counters_fill(struct univ_flow_spec *to, const struct ibv_counters *c
 }
 
 /* The kernel refuses the types that it does not know. */
-static int spec_fill(struct univ_flow_spec *to, const struct ibv_flow_spec *from,
+static int spec_fill(struct univ_flow_spec *to, const packed_spec *from,
 		     const struct ibv_context *context)
 {
 	const struct spec_layout *layout = layout_of(from->hdr.type);
@@ -98,7 +101,7 @@ static int spec_fill(struct univ_flow_spec *to, const struct ibv_flow_spec *from
 static int specs_fill(struct univ_flow_create *cmd, const struct ibv_flow_attr *attr,
 		      const struct ibv_context *context)
 {
-	const struct ibv_flow_spec *spec = (const void *)(attr + 1);
+	const packed_spec *spec = (const void *)(attr + 1);
 	uint32_t i;
 	int err;
 
