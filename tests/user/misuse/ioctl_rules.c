@@ -328,6 +328,7 @@ static void odd_pointers(void)
 {
 	static const uintptr_t bad[] = { 0, 8, 0xffff888000000000ull, 0xffffffffffffffffull,
 		0x7fffffffffffull, 0x800000000000ull };
+	const struct univ_pd_alloc alloc = { .hdr.size = sizeof(alloc) };
 	char *page = page_with("", 1, PROT_READ | PROT_WRITE);
 	struct univ_pd_alloc *arg;
 	int err;
@@ -342,9 +343,8 @@ static void odd_pointers(void)
 	arg->hdr.size = sizeof(*arg);
 	err = ioctl(env.fd, UNIV_PD_ALLOC, arg) ? errno : 0;
 	CHECK(err == EFAULT, "a struct across the end: %s", err_name(err));
-	arg = (void *)(page + 1);
-	arg->hdr.size = sizeof(*arg);
-	err = ioctl(env.fd, UNIV_PD_ALLOC, arg) ? errno : 0;
+	memcpy(page + 1, &alloc, sizeof(alloc));
+	err = ioctl(env.fd, UNIV_PD_ALLOC, page + 1) ? errno : 0;
 	CHECK(!err, "a struct that is not aligned: %s", err_name(err));
 	munmap(page, PAGE);
 	tear_down();
