@@ -5,7 +5,8 @@
 # list that is named so is asked for; names of programs are used once, and a script runs each program; the table "Tests by
 # noun" of Documentation/testing.rst names every program, script and KUnit suite, and no file that is not there; its text
 # about tests/static names every script there, and no other. Each KUnit suite has the name under which 05-kunit.sh looks.
-# Each function of which tests/coverage/unreached says why lines of it are not reached is in its file.
+# Each function of which tests/coverage/unreached says why lines of it are not reached is in its file. Each line of
+# tests/sanitize/exclusions names a program, or cases of it, and says why.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -73,7 +74,7 @@ for path in sorted(glob.glob("tests/kunit/*_kunit.c")):
     suite = "univ_" + os.path.basename(path)[:-len("_kunit.c")]
     if '.name = "%s",' % suite not in text(path):
         wrong.append("%s: the suite is not called %s, so 05-kunit.sh does not find it" % (path, suite))
-run = "".join(text(path) for path in glob.glob("tests/guest/*.sh") + glob.glob("tests/pci/*") + glob.glob("tests/sanitize/*")
+run = "".join(text(path) for path in glob.glob("tests/guest/*.sh") + glob.glob("tests/pci/*") + glob.glob("tests/sanitize/*.sh")
               if os.path.isfile(path))
 wrong += ["tests/user/*/%s: no script of tests/guest runs it" % name for name in sorted(there)
           if name.endswith(".c") and not name.endswith("_kunit.c") and not re.search(r"\b%s\b" % name[:-2], run)]
@@ -86,6 +87,19 @@ for kind in "static", "compile":
     present = set(names("tests/%s/*.sh" % kind))
     wrong += ["%s: tests/%s/%s is not described" % (TABLE, kind, name) for name in sorted(present - described)]
     wrong += ["%s: there is no tests/%s/%s" % (TABLE, kind, name) for name in sorted(described - present)]
+
+excluded = collections.Counter()
+for line in text("tests/sanitize/exclusions").splitlines():
+    found = re.match(r"(address|thread|valgrind|all) (\w+)((?: \w+)*): [A-Z].*\.$", line)
+    if not found:
+        wrong += ["tests/sanitize/exclusions: not a checker, a program and a sentence: %s" % line] if line and line[0] != "#" else []
+        continue
+    source = "".join(text(path) for path in glob.glob("tests/user/*/%s.c" % found[2]))
+    wrong += ["tests/sanitize/exclusions: there is no %s" % " ".join((found[2], case)) for case in found[3].split() or [""]
+              if not source or '{ "%s"' % case not in source and case]
+    for kind in ("address", "thread", "valgrind") if found[1] == "all" else (found[1],):
+        excluded.update((kind, found[2], case) for case in found[3].split() or [""])
+wrong += ["tests/sanitize/exclusions names %s twice" % " ".join(key) for key, count in excluded.items() if count > 1]
 
 reasons = re.findall(r"^([\w./]+) (\w+): ", text("tests/coverage/unreached"), re.M)
 wrong += ["tests/coverage/unreached: %s has no function %s" % each for each in reasons

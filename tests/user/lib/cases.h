@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The cases of a program. Without arguments the program runs all of them, with arguments the
- * named ones. The exit status is 0 if all passed, 1 if some failed, 77 if it skipped.
+ * named ones. UNIV_TEST_WITHOUT names cases to leave out, each between spaces. The exit status
+ * is 0 if all passed, 1 if some failed, 77 if it skipped.
  */
 #ifndef CASES_H
 #define CASES_H
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include "check.h"
 #include "clock.h"
@@ -46,8 +50,19 @@ static MAYBE_UNUSED void test_limit(unsigned int seconds)
 	alarm(seconds * test_slowness());
 }
 
+static bool test_left_out(const char *name)
+{
+	const char *without = getenv("UNIV_TEST_WITHOUT");
+	char word[64];
+
+	snprintf(word, sizeof(word), " %s ", name);
+	return without && strstr(without, word);
+}
+
 static bool test_wanted(int argc, char **argv, const char *name)
 {
+	if (test_left_out(name))
+		return false;
 	if (argc < 2)
 		return true;
 	for (int i = 1; i < argc; i++)
