@@ -125,6 +125,8 @@ static void advice_to_others(void)
 		NEED_PTR(theirs, "alloc_pd");
 		CHECK_ERR(advise_key(theirs, &o, o.mr->lkey), ENOENT);
 		CHECK(why_reason() == UNIV_REASON_ADVICE_KEY, "%s", why_text());
+		CHECK_ERR(ibv_dealloc_pd(theirs), 0);
+		dev_close(&dev);
 		exit(test_failures ? 1 : 0);
 	}
 	NEED(waitpid(child, &status, 0) == child, "waitpid");
