@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * On-demand paging: regions that wait because other regions of their process are being served. The
- * tests run the work item that serves a region themselves.
+ * On-demand paging: regions that wait because other regions of their process are being served, and
+ * requests that ask for their pages again. The tests run the work item that serves a region
+ * themselves.
  */
 #include <linux/mman.h>
 #include <linux/workqueue.h>
 
 #include "../../kernel/uroce/mem/mr.h"
+#include "../../kernel/uroce/path/local.h"
 #include "fixture.h"
 
 static unsigned long waits;	/* how long the work item is to wait, in jiffies */
@@ -21,12 +23,22 @@ static bool begin_wait(struct workqueue_struct *wq, struct delayed_work *work,
 #define queue_delayed_work begin_wait
 #include "../../kernel/uroce/mem/odp.c"
 #undef queue_delayed_work
+#include "../../kernel/uroce/mem/chunk.c"
 
-/* A region, and as many others as are served at the same time; their faults do not end. */
+/*
+ * A region, a request that uses its first bytes, and as many other regions as are served at the
+ * same time; the faults of those do not end.
+ */
 struct paging {
 	unsigned long addr;
 	struct uroce_odp *odp;
 	struct uroce_ask *ask;
+	struct uroce_dev dev;
+	struct uroce_mr mr;
+	struct uroce_seg seg;
+	struct uroce_wqe wqe;
+	struct uroce_qp qp;
+	struct turn turn;
 	struct uroce_odp others[MM_SERVED];
 };
 
@@ -119,19 +131,129 @@ static void paging_waits(struct kunit *test)
 	expect_served(test);
 }
 
+/* The request begins the access to its memory, and ends it if all pages are there. */
+static enum outcome enter(struct paging *p)
+{
+	enum outcome out;
+
+	local_bh_disable();
+	out = turn_enter(&p->turn, 1, true);
+	if (out == LOCAL_DONE)
+		uroce_vec_leave(&p->wqe.vec);
+	local_bh_enable();
+	return out;
+}
+
+/* The request misses its page. Return how often its next wait is doubled. */
+static int misses(struct kunit *test)
+{
+	struct paging *p = test->priv;
+
+	KUNIT_ASSERT_EQ(test, (int)enter(p), (int)LOCAL_PAGING);
+	return p->qp.sq.waits;
+}
+
+/* The work item faults the page in, and the request finds it. */
+static void expect_found(struct kunit *test)
+{
+	struct paging *p = test->priv;
+
+	odp_work(&p->odp->work.work);
+	KUNIT_ASSERT_EQ(test, (int)enter(p), (int)LOCAL_DONE);
+}
+
+/* The process's page tables lose the page. */
+static void lose(struct paging *p)
+{
+	struct uroce_chunk *c = xa_load(&p->odp->chunks, p->addr / CHUNK_SIZE);
+
+	mutex_lock(&c->lock);
+	chunk_forget(c, p->addr, p->addr + PAGE_SIZE);
+	mutex_unlock(&c->lock);
+}
+
+/*
+ * The request asks for its page, which comes and is lost. Before it comes, the request looks for it
+ * once more, which is no new ask, so the next wait is twice as long. Return how often the first
+ * wait was doubled.
+ */
+static int ask_in_vain(struct kunit *test)
+{
+	struct paging *p = test->priv;
+	int first;
+
+	/* What earlier waits have left. */
+	p->qp.sq.waits = 20;
+	first = misses(test);
+	p->qp.sq.waits++;
+	KUNIT_ASSERT_EQ(test, misses(test), first + 1);
+	expect_found(test);
+	lose(p);
+	return first;
+}
+
+/*
+ * A request whose pages never stay asks 128 times with waits from 10 us on. Then it asks 32 times
+ * each with waits from 5, 10, 20 and 41 ms on: its wait of 10 us is doubled 9 to 12 times. After
+ * that it begins anew.
+ */
+static void paging_asks(struct kunit *test)
+{
+	int i, want;
+
+	for (i = 0; i < 2 * 256; i++) {
+		want = i % 256 < 128 ? 0 : 9 + i % 128 / 32;
+		KUNIT_ASSERT_EQ_MSG(test, ask_in_vain(test), want, "ask %d", i);
+	}
+}
+
+/* A request that has moved a byte has short waits again. */
+static void paging_moves(struct kunit *test)
+{
+	struct paging *p = test->priv;
+	int i;
+
+	for (i = 0; i < 130; i++)
+		ask_in_vain(test);
+	KUNIT_EXPECT_EQ(test, ask_in_vain(test), 9);
+	KUNIT_EXPECT_EQ(test, (int)turn_moved(&p->turn, 1), (int)LOCAL_MORE);
+	for (i = 0; i < 128; i++)
+		KUNIT_ASSERT_EQ_MSG(test, ask_in_vain(test), 0, "ask %d", i);
+	KUNIT_EXPECT_EQ(test, ask_in_vain(test), 9);
+}
+
+static void request_init(struct paging *p)
+{
+	p->mr.kind = UROCE_MR_ODP;
+	p->mr.length = PAGE_SIZE;
+	p->mr.odp = p->odp;
+	p->seg.mr = &p->mr;
+	p->seg.len = 2;
+	p->wqe.len = 2;
+	p->wqe.vec = (struct uroce_vec){ &p->seg, 1, 2 };
+	p->turn.qp = &p->qp;
+	p->turn.wqe = &p->wqe;
+}
+
 static int odp_init(struct kunit *test)
 {
 	struct paging *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
 
 	if (!p)
 		return -ENOMEM;
+	p->dev.counters = __alloc_percpu(UROCE_COUNTERS * sizeof(u64), sizeof(u64));
+	if (!p->dev.counters)
+		return -ENOMEM;
 	fixture_enter(NULL);
 	p->addr = vm_mmap(NULL, 0, PAGE_SIZE, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, 0);
-	p->odp = uroce_odp_create(NULL, p->addr, 0);
+	p->odp = uroce_odp_create(&p->dev.ib, p->addr, 0);
 	fixture_leave(NULL);
-	if (IS_ERR(p->odp))
+	if (IS_ERR(p->odp)) {
+		free_percpu(p->dev.counters);
 		return PTR_ERR(p->odp);
+	}
+	request_init(p);
 	test->priv = p;
 	return uroce_removal_init();
 }
@@ -142,16 +264,23 @@ static void odp_exit(struct kunit *test)
 
 	if (!p)
 		return;
+	/* No other thread runs the work item. */
+	if (READ_ONCE(p->odp->running))
+		odp_work(&p->odp->work.work);
+	uroce_ask_drop(&p->qp.sq.ask);
 	uroce_odp_end(p->odp);
 	uroce_removal_exit();
 	fixture_enter(NULL);
 	vm_munmap(p->addr, PAGE_SIZE);
 	fixture_leave(NULL);
+	free_percpu(p->dev.counters);
 }
 
 static struct kunit_case paging_cases[] = {
 	KUNIT_CASE(paging_of_others),
 	KUNIT_CASE(paging_waits),
+	KUNIT_CASE(paging_asks),
+	KUNIT_CASE(paging_moves),
 	{}
 };
 
