@@ -5,6 +5,7 @@
  * themselves.
  */
 #include <linux/mman.h>
+#include <linux/slab.h>
 #include <linux/workqueue.h>
 
 #include "../../kernel/uroce/mem/mr.h"
@@ -23,7 +24,18 @@ static bool begin_wait(struct workqueue_struct *wq, struct delayed_work *work,
 #define queue_delayed_work begin_wait
 #include "../../kernel/uroce/mem/odp.c"
 #undef queue_delayed_work
+
+static bool no_memory;		/* page faults fail with ENOMEM */
+
+static void *calloc_or_fail(size_t n, size_t size, gfp_t flags)
+{
+	return no_memory ? NULL : kcalloc(n, size, flags);
+}
+
+#undef kcalloc
+#define kcalloc calloc_or_fail
 #include "../../kernel/uroce/mem/chunk.c"
+#undef kcalloc
 
 /*
  * A region, a request that uses its first bytes, and as many other regions as are served at the
@@ -222,6 +234,30 @@ static void paging_moves(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ask_in_vain(test), 9);
 }
 
+/*
+ * A fault that fails because memory is short is repeated until there is memory. These asks are not
+ * new, so each wait is twice as long as the one before it.
+ */
+static void paging_without_memory(struct kunit *test)
+{
+	struct paging *p = test->priv;
+	int i;
+
+	no_memory = true;
+	KUNIT_EXPECT_EQ(test, misses(test), 0);
+	for (i = 1; i < 10; i++) {
+		odp_work(&p->odp->work.work);
+		p->qp.sq.waits = i;
+		KUNIT_EXPECT_EQ(test, misses(test), i);
+		/* It has asked again. */
+		KUNIT_EXPECT_TRUE(test, READ_ONCE(p->odp->running));
+	}
+	no_memory = false;
+	expect_found(test);
+	lose(p);
+	KUNIT_EXPECT_EQ(test, misses(test), 0);
+}
+
 static void request_init(struct paging *p)
 {
 	p->mr.kind = UROCE_MR_ODP;
@@ -241,6 +277,7 @@ static int odp_init(struct kunit *test)
 
 	if (!p)
 		return -ENOMEM;
+	no_memory = false;
 	p->dev.counters = __alloc_percpu(UROCE_COUNTERS * sizeof(u64), sizeof(u64));
 	if (!p->dev.counters)
 		return -ENOMEM;
@@ -281,6 +318,7 @@ static struct kunit_case paging_cases[] = {
 	KUNIT_CASE(paging_waits),
 	KUNIT_CASE(paging_asks),
 	KUNIT_CASE(paging_moves),
+	KUNIT_CASE(paging_without_memory),
 	{}
 };
 
