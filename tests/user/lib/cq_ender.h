@@ -1,18 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A thread that destroys a completion queue as soon as the kernel lets it go, which is while
- * another thread destroys the last queue that it serves.
+ * another thread destroys the last queue that it serves. In every other round the library of that
+ * other thread goes on when the completion queue is destroyed; in the rest both go on at once.
  */
 #ifndef CQ_ENDER_H
 #define CQ_ENDER_H
 
+#include <sys/syscall.h>
+
 #include "testlib.h"
+#include "univerbs.h"
 
 struct cq_ender {
 	struct ibv_cq *cq;
 	pthread_t thread;
+	bool runs;
+	bool first;		/* it ends before the library goes on */
 	bool tries;
 };
+
+static struct cq_ender cq_ender;
 
 static void *cq_ender_run(void *arg)
 {
@@ -28,17 +36,39 @@ static void *cq_ender_run(void *arg)
 }
 
 /* Returns when the queue has been found in use once. */
-static MAYBE_UNUSED void cq_ender_start(struct cq_ender *e, struct ibv_cq *cq)
+static void cq_ender_start(struct ibv_cq *cq, int round)
 {
-	*e = (struct cq_ender) { .cq = cq };
-	NEED(!pthread_create(&e->thread, NULL, cq_ender_run, e), "pthread_create");
-	while (!__atomic_load_n(&e->tries, __ATOMIC_ACQUIRE))
+	cq_ender = (struct cq_ender) { .cq = cq, .first = round % 2 == 0 };
+	NEED(!pthread_create(&cq_ender.thread, NULL, cq_ender_run, &cq_ender), "pthread_create");
+	cq_ender.runs = true;
+	while (!__atomic_load_n(&cq_ender.tries, __ATOMIC_ACQUIRE))
 		sched_yield();
 }
 
-static MAYBE_UNUSED void cq_ender_join(struct cq_ender *e)
+static void cq_ender_join(void)
 {
-	pthread_join(e->thread, NULL);
+	if (cq_ender.runs)
+		pthread_join(cq_ender.thread, NULL);
+	cq_ender.runs = false;
+}
+
+/*
+ * This overrides ioctl() for the library. The kernel has destroyed a queue, and the library looks
+ * for its completions next. Without a wait, the other thread is mostly late.
+ */
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list args;
+	void *arg;
+	int ret;
+
+	va_start(args, request);
+	arg = va_arg(args, void *);
+	va_end(args);
+	ret = (int)syscall(SYS_ioctl, fd, request, arg);
+	if (!ret && cq_ender.first && (request == UNIV_QP_DESTROY || request == UNIV_WQ_DESTROY))
+		cq_ender_join();
+	return ret;
 }
 
 #endif

@@ -514,17 +514,12 @@ static void left_behind(void)
 	}
 }
 
-/* So many that the removal of the completions takes longer than the end of the queue. */
-#define FLUSHED 4000
-
 /*
  * The kernel lets the completion queue go before the thread that destroys the work queue has
  * removed its completions.
  */
 static void queues_end(void)
 {
-	struct ibv_wq_init_attr attr;
-	struct cq_ender ender;
 	struct ibv_cq *first;
 	struct ibv_wq *wq;
 	struct ibv_wc wc;
@@ -533,21 +528,18 @@ static void queues_end(void)
 		return;
 	set_up();
 	first = cq;
-	for (int k = 0; k < test_rounds(60); k++) {
-		cq = ibv_create_cq(dev.ctx, 2 * FLUSHED, NULL, NULL, 0);
+	for (int k = 0; k < test_rounds(20); k++) {
+		cq = ibv_create_cq(dev.ctx, 64, NULL, NULL, 0);
 		NEED_PTR(cq, "create_cq");
-		attr = wq_attr();
-		attr.max_wr = FLUSHED;
-		wq = ibv_create_wq(dev.ctx, &attr);
-		NEED_PTR(wq, "create_wq");
+		wq = new_wq();
 		CHECK_ERR(change(wq, IBV_WQS_RDY), 0);
-		for (int i = 0; i < FLUSHED; i++)
+		for (int i = 0; i < MAX_WR; i++)
 			NEED_OK(post(wq, i));
 		CHECK_ERR(change(wq, IBV_WQS_ERR), 0);
 		WANT_WC(cq, &wc, IBV_WC_WR_FLUSH_ERR);
-		cq_ender_start(&ender, cq);
+		cq_ender_start(cq, k);
 		CHECK_ERR(ibv_destroy_wq(wq), 0);
-		cq_ender_join(&ender);
+		cq_ender_join();
 	}
 	cq = first;
 	tear_down();
