@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The poller: which rings get a turn in a pass, and which wait for one. */
+/*
+ * The poller: which rings get a turn in a pass, which wait for one, and the processors of its
+ * thread.
+ */
 #include "../../kernel/core/queue/poller.c"
 
 #include "fixture.h"
@@ -257,6 +260,34 @@ static void poller_ends(struct kunit *test)
 		KUNIT_EXPECT_NULL(test, e->rings[i].polled.poller);
 }
 
+/*
+ * The thread may run on the processors of its process, and on no other. It sets them when it begins,
+ * which can take long on a busy machine.
+ */
+static void poller_processors(struct kunit *test)
+{
+	const struct cpumask *last = cpumask_of(cpumask_last(cpu_online_mask));
+	struct univ_hdr hdr = {};
+	struct task_struct *task;
+	struct pollee *e;
+	int i;
+
+	/* Each case has a thread of its own, which ends with the case. */
+	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, last), 0);
+	e = pollee(test);
+	/* univ_poller_stop() gives it back. */
+	KUNIT_ASSERT_EQ(test, univ_limit_charge_poller(&hdr), 0);
+	KUNIT_ASSERT_EQ(test, poller_create_thread(e->poller), 0);
+	task = e->poller->task;
+	wake_up_process(task);
+	for (i = 0; i < 10000 && !cpumask_equal(task->cpus_ptr, last); i++)
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_TRUE(test, cpumask_equal(task->cpus_ptr, last));
+	down_write(&e->ctx->live);
+	univ_poller_stop(e->ctx);
+	up_write(&e->ctx->live);
+}
+
 static struct kunit_case poller_cases[] = {
 	KUNIT_CASE(poller_new),
 	KUNIT_CASE(poller_hot),
@@ -267,6 +298,7 @@ static struct kunit_case poller_cases[] = {
 	KUNIT_CASE(poller_all),
 	KUNIT_CASE(poller_breaks_off),
 	KUNIT_CASE(poller_ends),
+	KUNIT_CASE(poller_processors),
 	{}
 };
 
