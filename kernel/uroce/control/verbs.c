@@ -144,6 +144,25 @@ static enum rdma_link_layer link_layer(struct ib_device *ib, u32 port)
 	return IB_LINK_LAYER_ETHERNET;
 }
 
+/*
+ * The RDMA core has the netdev (ib_device_set_netdev()). SMC of kernels before
+ * 6.12 asks the driver instead, and finds no device for a connection
+ * otherwise. Under RCU the netdev exists until the device is gone.
+ */
+static struct net_device *get_netdev(struct ib_device *ib, u32 port)
+{
+	struct uroce_dev *dev = to_udev(ib);
+	struct net_device *netdev = NULL;
+
+	rcu_read_lock();
+	if (!READ_ONCE(dev->gone)) {
+		netdev = dev->netdev;
+		dev_hold(netdev);
+	}
+	rcu_read_unlock();
+	return netdev;
+}
+
 static int port_immutable(struct ib_device *ib, u32 port,
 			  struct ib_port_immutable *immutable)
 {
@@ -223,6 +242,7 @@ const struct ib_device_ops uroce_dev_ops = {
 	.get_dma_mr = uroce_mr_dma,
 	.get_hw_stats = uroce_stats_get,
 	.get_link_layer = link_layer,
+	.get_netdev = get_netdev,
 	.get_port_immutable = port_immutable,
 	.map_mr_sg = uroce_mr_map,
 	.modify_ah = uroce_ah_modify,
