@@ -149,6 +149,33 @@ static void local_keys(struct kunit *test)
 	expect_refused(test, IB_WC_REM_ACCESS_ERR, IB_EVENT_QP_ACCESS_ERR);
 }
 
+/*
+ * The owner of a region names its next key when it posts the requests that invalidate the former one and register the
+ * next one. Until they are executed, the former key is the valid one.
+ */
+static void local_keys_ahead(struct kunit *test)
+{
+	struct host *h = test->priv;
+	struct ib_mr *mr = h->b.area.mr;
+	u32 former = mr->rkey, next = ib_inc_rkey(former);
+	int ret;
+
+	ib_update_fast_reg_key(mr, next);
+	KUNIT_ASSERT_EQ(test, host_ask(h, 1, IB_WR_RDMA_WRITE, 0, 0, 8), 0);
+	expect_refused(test, IB_WC_REM_ACCESS_ERR, IB_EVENT_QP_ACCESS_ERR);
+	IN_BOTTOM_HALF(ret = uroce_mr_invalidate(&h->pd, next));
+	KUNIT_EXPECT_EQ(test, ret, -EINVAL);
+	IN_BOTTOM_HALF(ret = uroce_mr_invalidate(&h->pd, former));
+	KUNIT_EXPECT_EQ(test, ret, 0);
+	/* The owner may be one more key ahead when the region is registered. */
+	ib_update_fast_reg_key(mr, ib_inc_rkey(next));
+	KUNIT_EXPECT_EQ(test, uroce_mr_fast(&h->pd, mr, next, ALL_ACCESS), 0);
+	KUNIT_EXPECT_EQ(test, mr->rkey, ib_inc_rkey(next));
+	ib_update_fast_reg_key(mr, next);
+	KUNIT_ASSERT_EQ(test, host_ask(h, 2, IB_WR_RDMA_WRITE, 0, 0, 8), 0);
+	host_expect_wc(test, &h->a, 2, IB_WC_SUCCESS);
+}
+
 /* A queue pair of another protection domain cannot invalidate a key. */
 static void local_invalidated_elsewhere(struct kunit *test)
 {
@@ -420,6 +447,7 @@ static void local_changes_wait(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ret, -EAGAIN);
 	KUNIT_EXPECT_EQ(test, change_key(h, 3, IB_WR_REG_MR, ib_inc_rkey(key)), 0);
 	expect_wait(test, 3, copied);
+	ib_update_fast_reg_key(mr, ib_inc_rkey(key));
 	KUNIT_ASSERT_EQ(test, host_ask(h, 4, IB_WR_RDMA_WRITE, 0, 0, 8), 0);
 	host_expect_wc(test, &h->a, 4, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, host_differs(&h->b.area, 0, 0, 8, 1), -1);
@@ -475,6 +503,7 @@ static struct kunit_case local_cases[] = {
 	KUNIT_CASE(local_bounds),
 	KUNIT_CASE(local_rights),
 	KUNIT_CASE(local_keys),
+	KUNIT_CASE(local_keys_ahead),
 	KUNIT_CASE(local_invalidated_elsewhere),
 	KUNIT_CASE(local_keys_differ),
 	KUNIT_CASE(local_keys_changed),

@@ -25,7 +25,7 @@ static int mr_refusal(const struct ib_pd *pd, const struct ib_sge *sge)
 	    UNIV_REASON_KEY_RANGE)
 		return -ERANGE;
 	mr = uroce_mr_lookup(table, sge->lkey >> 8);
-	if (mr && mr->ib.lkey == sge->lkey && mr->ib.pd != pd &&
+	if (mr && mr->key == sge->lkey && mr->ib.pd != pd &&
 	    READ_ONCE(mr->mm) == current->mm)
 		return -EPERM;
 	return -ENOENT;

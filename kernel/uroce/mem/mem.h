@@ -58,7 +58,7 @@ enum uroce_mr_kind {
 
 /**
  * struct uroce_mr - registered memory
- * @ib: first member; @ib.lkey and @ib.rkey are index << 8 | variant
+ * @ib: first member. Its keys are the owner's, who is ahead of the requests
  * @rcu: freed after a grace period, since a look-up may still use it
  * @ref: references: one of the owner, and one of each copy that runs
  * @idle: completed when the last reference is dropped
@@ -81,8 +81,8 @@ enum uroce_mr_kind {
  *	paging, which keeps such regions off the fast path
  * @pageable: likewise for on-demand paging
  * @odp: state of on-demand paging, or NULL
- * @windows: number of windows bound to the region; negative when no more may be
- *	bound
+ * @key: index << 8 | variant, as requests have left it
+ * @windows: number of bound windows; negative when no more may be bound
  */
 struct uroce_mr {
 	struct ib_mr ib;
@@ -99,6 +99,7 @@ struct uroce_mr {
 	u8 kind;
 	bool valid;
 	bool pageable;
+	u32 key;
 	struct uroce_odp *odp;
 
 	struct uroce_dmabuf *dmabuf;
@@ -114,7 +115,7 @@ struct uroce_mr {
 	struct completion idle;
 };
 
-univ_other_line(struct uroce_mr, ib.lkey, ref);
+univ_other_line(struct uroce_mr, key, ref);
 univ_other_line(struct uroce_mr, pages, ref);
 univ_other_line(struct uroce_mr, odp, ref);
 
@@ -136,7 +137,7 @@ static inline bool uroce_mr_serves(const struct uroce_mr *mr,
 				   const struct ib_pd *pd, u32 key, u64 addr,
 				   u32 len, u32 access)
 {
-	return mr->ib.rkey == key && mr->ib.pd == pd && READ_ONCE(mr->valid) &&
+	return mr->key == key && mr->ib.pd == pd && READ_ONCE(mr->valid) &&
 	       uroce_mr_allows(mr, addr, len, access);
 }
 
@@ -172,10 +173,8 @@ uroce_mr_hold(const struct uroce_mr_table *table, const struct ib_pd *pd,
 	if (unlikely(!mr || !refcount_inc_not_zero(&mr->ref)))
 		return NULL;
 	smp_mb__after_atomic();
-	/*
-	 * Acquire: pairs with the release in uroce_mr_fast() and of rereg.c.
-	 */
-	if (likely(smp_load_acquire(&mr->valid) && mr->ib.lkey == key &&
+	/* Acquire: pairs with the release in uroce_mr_fast() and of rereg.c. */
+	if (likely(smp_load_acquire(&mr->valid) && mr->key == key &&
 		   mr->ib.pd == pd && uroce_mr_allows(mr, addr, len, access)))
 		return mr;
 	uroce_mr_put(mr);

@@ -133,13 +133,14 @@ static int mr_publish(struct uroce_mr *mr, bool valid)
 	int ret;
 
 	mutex_lock(&dev->mrs_lock);
-	ret = uroce_key_alloc(dev, mr, &mr->ib.lkey);
+	ret = uroce_key_alloc(dev, mr, &mr->key);
 	if (ret)
 		goto unlock;
-	mr->ib.rkey = mr->ib.lkey;
+	mr->ib.lkey = mr->key;
+	mr->ib.rkey = mr->key;
 	mr->valid = valid;
 	mr->pageable = mr->odp;
-	table_set(dev, mr->ib.lkey >> 8, mr);
+	table_set(dev, mr->key >> 8, mr);
 	trace_uroce_mr_create(&mr->ib, mr->iova, mr->length);
 unlock:
 	mutex_unlock(&dev->mrs_lock);
@@ -151,8 +152,8 @@ static void mr_unpublish(struct uroce_mr *mr)
 	struct uroce_dev *dev = to_udev(mr->ib.device);
 
 	mutex_lock(&dev->mrs_lock);
-	table_set(dev, mr->ib.lkey >> 8, NULL);
-	uroce_key_free(dev, mr->ib.lkey);
+	table_set(dev, mr->key >> 8, NULL);
+	uroce_key_free(dev, mr->key);
 	mutex_unlock(&dev->mrs_lock);
 }
 
@@ -345,13 +346,14 @@ static bool mr_held(const struct uroce_mr *mr)
 
 /*
  * Executes a REG_MR request. -EAGAIN: a copy that began before the region was
- * invalidated has not finished. Context: the send queue's lock.
+ * invalidated has not finished. The keys in @ib are those of the latest request
+ * that was posted, which may be a later one. Context: the send queue's lock.
  */
 int uroce_mr_fast(struct ib_pd *pd, struct ib_mr *ib, u32 key, u32 access)
 {
 	struct uroce_mr *mr = to_umr(ib);
 
-	if (ib->pd != pd || key >> 8 != ib->lkey >> 8 || mr->valid ||
+	if (ib->pd != pd || key >> 8 != mr->key >> 8 || mr->valid ||
 	    !mr->max_pages)
 		return -EINVAL;
 	if (mr_held(mr))
@@ -359,8 +361,7 @@ int uroce_mr_fast(struct ib_pd *pd, struct ib_mr *ib, u32 key, u32 access)
 	mr->access = access;
 	mr->iova = ib->iova;
 	mr->length = ib->length;
-	ib->lkey = key;
-	ib->rkey = key;
+	mr->key = key;
 	/* Pairs with the acquire in uroce_mr_hold(). */
 	smp_store_release(&mr->valid, true);
 	return 0;
@@ -379,7 +380,7 @@ int uroce_mr_invalidate(struct ib_pd *pd, u32 key)
 	struct uroce_mr *mr =
 		uroce_mr_lookup(rcu_dereference_bh(dev->table), key >> 8);
 
-	if (!mr || mr->ib.pd != pd || mr->ib.rkey != key || !mr->max_pages)
+	if (!mr || mr->ib.pd != pd || mr->key != key || !mr->max_pages)
 		return -EINVAL;
 	WRITE_ONCE(mr->valid, false);
 	return mr_held(mr) ? -EAGAIN : 0;
@@ -431,7 +432,7 @@ static struct uroce_mr *mr_hold_odp(const struct uroce_mr_table *table,
 	if (!mr || !smp_load_acquire(&mr->pageable) ||
 	    !refcount_inc_not_zero(&mr->ref))
 		return NULL;
-	if (mr->ib.lkey == key && mr->ib.pd == pd &&
+	if (mr->key == key && mr->ib.pd == pd &&
 	    uroce_mr_allows(mr, addr, len, access))
 		return mr;
 	uroce_mr_put(mr);
@@ -464,7 +465,7 @@ u16 uroce_mr_why(const struct ib_pd *pd, u32 key, u64 addr, u32 len, u32 access)
 
 	mr = uroce_mr_lookup(rcu_dereference_bh(dev->table), key >> 8);
 	if (!mr || (!READ_ONCE(mr->valid) && !READ_ONCE(mr->pageable)) ||
-	    mr->ib.rkey != key || mr->ib.pd != pd)
+	    mr->key != key || mr->ib.pd != pd)
 		return UNIV_REASON_KEY_UNKNOWN;
 	if (access & ~mr->access)
 		return UNIV_REASON_KEY_ACCESS;
