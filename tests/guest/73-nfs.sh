@@ -115,6 +115,9 @@ device_goes() {
 	! wait $writer && umount -f "$mnt"
 }
 
+# The connection of the last mount ends in the background.
+unload() { wait_until 40 modprobe -qr rpcrdma && modprobe -r nfsd nfsv4; }
+
 run_test "nfs over uroce: a server" 60 serve
 for version in 4.0 4.1 4.2; do
 	run_test "nfs $version over uroce: mount" 60 attach $version || break
@@ -129,6 +132,6 @@ run_test "nfs over uroce: the device is made anew under a file system (adv07)" 1
 run_test "nfs over uroce: the device is removed (adv07)" 180 device_goes
 run_test "nfs over uroce: the server goes" 60 server_goes
 umount $nfsd
-run_test "nfs over uroce: modules unload" 60 modprobe -r rpcrdma nfsd nfsv4
+run_test "nfs over uroce: modules unload" 60 unload
 ip link del n0-net
 rmmod uroce

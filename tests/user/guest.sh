@@ -86,12 +86,13 @@ since_mark() {
 		END { for (i = 0; i < n; i++) print line[i] }'
 }
 
-# forgive REGEX: if such warnings are all that the kernel has complained of since the last mark, leave them behind
+# forgive REGEX [MODULE]: if such warnings of the module (rdma_rxe) are all that the kernel has complained of since the last
+# mark, leave them behind
 # shellcheck disable=SC2154 # lib.sh sets klog_bad
 forgive() {
 	since_mark | grep -Eq "$klog_bad" || return 0
 	! since_mark | without_known | without_splats "$1" | grep -Eq "$klog_bad" || return 0
-	forgave 1 "rdma_rxe warned of its own bug"
+	forgave 1 "${2:-rdma_rxe} warned of its own bug"
 	klog_mark
 }
 
