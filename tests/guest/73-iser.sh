@@ -6,7 +6,7 @@
 # sent. It names the next key before the first of them is executed. Then the device is removed below the disk.
 #
 # needs: uroce
-# runs in: networks
+# runs in: kernel-users
 
 for module in ib_iser ib_isert iscsi_target_mod target_core_iblock sd_mod brd; do
 	modinfo -k "$(uname -r)" $module >/dev/null 2>&1 || exit 77

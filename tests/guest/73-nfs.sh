@@ -7,7 +7,7 @@
 # written, and removed for good.
 #
 # needs: uroce
-# runs in: networks
+# runs in: kernel-users
 
 for module in nfsd nfsv4 rpcrdma; do
 	modinfo -k "$(uname -r)" $module >/dev/null 2>&1 || exit 77

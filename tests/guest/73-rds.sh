@@ -5,7 +5,7 @@
 # its socket, and another one writes to it and reads from it. Then the device is removed under traffic.
 #
 # needs: uroce
-# runs in: networks
+# runs in: kernel-users
 
 modinfo -k "$(uname -r)" rds_rdma >/dev/null 2>&1 || exit 77
 # shellcheck source=tests/user/guest.sh

@@ -6,7 +6,7 @@
 # under a connection.
 #
 # needs: uroce
-# runs in: networks
+# runs in: kernel-users
 
 modinfo -k "$(uname -r)" smc >/dev/null 2>&1 || exit 77
 # shellcheck source=tests/user/guest.sh

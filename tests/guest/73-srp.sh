@@ -6,7 +6,7 @@
 # each queue pair, or with one shared queue for all. Then the device is removed below the disk.
 #
 # needs: uroce
-# runs in: networks
+# runs in: kernel-users
 
 for module in ib_srp ib_srpt target_core_iblock sd_mod brd; do
 	modinfo -k "$(uname -r)" $module >/dev/null 2>&1 || exit 77
