@@ -176,6 +176,66 @@ static void local_keys_ahead(struct kunit *test)
 	host_expect_wc(test, &h->a, 2, IB_WC_SUCCESS);
 }
 
+/* A region of two blocks of four pages each, as a user in the kernel may register. */
+static struct ib_mr *blocks_register(struct kunit *test, u8 **block, u32 size)
+{
+	struct host *h = test->priv;
+	struct scatterlist sg[2];
+	struct ib_mr *mr;
+	int i;
+
+	mr = uroce_mr_alloc(&h->pd, IB_MR_TYPE_MEM_REG, 2);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+	sg_init_table(sg, 2);
+	for (i = 0; i < 2; i++) {
+		sg_dma_address(&sg[i]) = (uintptr_t)block[i] + (i ? 0 : BEGIN);
+		sg_dma_len(&sg[i]) = size - (i ? 0 : BEGIN);
+		memset(block[i], STALE, size);
+	}
+	mr->page_size = size;
+	KUNIT_EXPECT_EQ(test, uroce_mr_map(mr, sg, 2, NULL), 2);
+	mr->page_size = 3 * PAGE_SIZE;
+	KUNIT_EXPECT_EQ(test, uroce_mr_map(mr, sg, 2, NULL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, uroce_mr_fast(&h->pd, mr, mr->lkey, ALL_ACCESS), -EINVAL);
+	mr->page_size = size;
+	KUNIT_EXPECT_EQ(test, uroce_mr_map(mr, sg, 2, NULL), 2);
+	mr->iova = IOVA;
+	KUNIT_EXPECT_EQ(test, uroce_mr_fast(&h->pd, mr, mr->lkey, ALL_ACCESS), 0);
+	return mr;
+}
+
+/* A message that crosses the end of a block goes on at the begin of the next one. */
+static void local_blocks(struct kunit *test)
+{
+	const u32 size = 4 * PAGE_SIZE, to = 10000, len = 12000;
+	struct host *h = test->priv;
+	struct ib_mr *pages = h->b.area.mr;
+	u8 *block[2];
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		block[i] = kunit_kmalloc(test, size, GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, block[i]);
+		/* A power of two is aligned to itself. */
+		KUNIT_ASSERT_EQ(test, (uintptr_t)block[i] % size, (uintptr_t)0);
+	}
+	h->b.area.mr = blocks_register(test, block, size);
+	KUNIT_EXPECT_EQ(test, host_ask(h, 1, IB_WR_RDMA_WRITE, 0, to, len), 0);
+	host_expect_wc(test, &h->a, 1, IB_WC_SUCCESS);
+	for (i = 0; i < 2 * size; i++) {
+		u32 at = i - BEGIN - to;
+		u8 want = at < len ? host_pattern(at, 1) : STALE;
+
+		if (block[i / size][i % size] != want)
+			break;
+	}
+	KUNIT_EXPECT_EQ(test, i, 2 * size);
+	KUNIT_EXPECT_EQ(test, host_ask(h, 1, IB_WR_RDMA_WRITE, 0, 2 * size - BEGIN - 4, 8), 0);
+	expect_refused(test, IB_WC_REM_ACCESS_ERR, IB_EVENT_QP_ACCESS_ERR);
+	KUNIT_EXPECT_EQ(test, uroce_mr_dereg(h->b.area.mr, NULL), 0);
+	h->b.area.mr = pages;
+}
+
 /* A queue pair of another protection domain cannot invalidate a key. */
 static void local_invalidated_elsewhere(struct kunit *test)
 {
@@ -504,6 +564,7 @@ static struct kunit_case local_cases[] = {
 	KUNIT_CASE(local_rights),
 	KUNIT_CASE(local_keys),
 	KUNIT_CASE(local_keys_ahead),
+	KUNIT_CASE(local_blocks),
 	KUNIT_CASE(local_invalidated_elsewhere),
 	KUNIT_CASE(local_keys_differ),
 	KUNIT_CASE(local_keys_changed),

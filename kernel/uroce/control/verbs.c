@@ -47,7 +47,8 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 	attr->sys_image_guid = ib->node_guid;
 	/* kvmalloc_array() limits the list of a region's pages. */
 	attr->max_mr_size = (INT_MAX / sizeof(void *) - 1) << PAGE_SHIFT;
-	attr->page_size_cap = PAGE_SIZE;
+	/* Every power of two from a page on, see uroce_mr_map(). */
+	attr->page_size_cap = U32_MAX & PAGE_MASK;
 	attr->max_qp = 1 << 20;
 	attr->max_qp_wr = UROCE_MAX_WR;
 	attr->device_cap_flags = IB_DEVICE_SYS_IMAGE_GUID |

@@ -48,12 +48,14 @@ struct uroce_mr_table {
  * @UROCE_MR_KERNEL: addresses are kernel addresses (get_dma_mr)
  * @UROCE_MR_NULL: none; reads give zeros and writes are lost
  * @UROCE_MR_ODP: pages that are faulted in on demand
+ * @UROCE_MR_BLOCKS: larger blocks, of users in the kernel (struct ib_mr)
  */
 enum uroce_mr_kind {
 	UROCE_MR_PAGES,
 	UROCE_MR_KERNEL,
 	UROCE_MR_NULL,
 	UROCE_MR_ODP,
+	UROCE_MR_BLOCKS,
 };
 
 /**
@@ -68,8 +70,8 @@ enum uroce_mr_kind {
  * @pages: address of each page; NULL for kernel addresses; of a null region a
  *	page that takes what is written. uroce_mr_extend() replaces it
  * @npages: number of entries of @pages in use
- * @room: of pinned pages: entries that @pages has room for
- * @max_pages: fast registration: entries that @pages has room for; otherwise 0
+ * @room: of pinned pages: room in @pages
+ * @max_pages: of fast registration: room in @pages; otherwise 0
  * @start: address of the first byte in the process that registered it
  * @mm: address space of that process; only to be compared
  * @iova: address of the first byte, as requests name it
@@ -77,9 +79,9 @@ enum uroce_mr_kind {
  * @offset: offset of the first byte in @pages[0]
  * @access: enum ib_access_flags
  * @kind: enum uroce_mr_kind
- * @valid: requests may use the key; see uroce_mr_hold(). False for on-demand
- *	paging, which keeps such regions off the fast path
- * @pageable: likewise for on-demand paging
+ * @shift: of blocks: log2 of their size
+ * @valid: requests may use the key; see uroce_mr_hold()
+ * @pageable: likewise for on-demand paging, which stays off the fast path
  * @odp: state of on-demand paging, or NULL
  * @key: index << 8 | variant, as requests have left it
  * @windows: number of bound windows; negative when no more may be bound
@@ -97,6 +99,7 @@ struct uroce_mr {
 	u32 offset;
 	u32 access;
 	u8 kind;
+	u8 shift;
 	bool valid;
 	bool pageable;
 	u32 key;
@@ -184,10 +187,7 @@ uroce_mr_hold(const struct uroce_mr_table *table, const struct ib_pd *pd,
 void *uroce_mr_at_other(const struct uroce_mr *mr, u64 off, u32 *len,
 			bool write);
 
-/*
- * The address of a byte of a region, to read it or to write it. Limits @len to
- * the bytes that follow at this address.
- */
+/* The address of a byte. Limits @len to the bytes that follow at it. */
 static inline void *uroce_mr_at(const struct uroce_mr *mr, u64 off, u32 *len,
 				bool write)
 {

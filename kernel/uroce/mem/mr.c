@@ -281,6 +281,15 @@ struct ib_mr *uroce_mr_dma(struct ib_pd *pd, int access)
 	return uroce_mr_finish(mr, 0, true);
 }
 
+static void *block_at(const struct uroce_mr *mr, u64 off, u32 *len)
+{
+	u64 size = BIT_ULL(mr->shift);
+
+	off += mr->offset;
+	*len = min_t(u64, *len, size - (off & (size - 1)));
+	return mr->pages[off >> mr->shift] + (off & (size - 1));
+}
+
 /* See uroce_mr_at(), for regions that do not consist of pages. */
 void *uroce_mr_at_other(const struct uroce_mr *mr, u64 off, u32 *len,
 			bool write)
@@ -289,6 +298,8 @@ void *uroce_mr_at_other(const struct uroce_mr *mr, u64 off, u32 *len,
 		return (void *)(uintptr_t)off;
 	if (mr->kind == UROCE_MR_ODP)
 		return uroce_odp_at(mr, off, len);
+	if (mr->kind == UROCE_MR_BLOCKS)
+		return block_at(mr, off, len);
 	off = offset_in_page(off);
 	*len = min_t(u32, *len, PAGE_SIZE - off);
 	return (write ? (void *)mr->pages : page_address(ZERO_PAGE(0))) + off;
@@ -326,11 +337,9 @@ int uroce_mr_map(struct ib_mr *ib, struct scatterlist *sgl, int n,
 	struct uroce_mr *mr = to_umr(ib);
 
 	mr->npages = 0;
-	if (ib->page_size != PAGE_SIZE)
+	if (ib->page_size < PAGE_SIZE || !is_power_of_2(ib->page_size))
 		return -EINVAL;
-	n = ib_sg_to_pages(ib, sgl, n, offset, mr_set_page);
-	mr->offset = ib->iova & ~PAGE_MASK;
-	return n;
+	return ib_sg_to_pages(ib, sgl, n, offset, mr_set_page);
 }
 
 /*
@@ -347,20 +356,24 @@ static bool mr_held(const struct uroce_mr *mr)
 /*
  * Executes a REG_MR request. -EAGAIN: a copy that began before the region was
  * invalidated has not finished. The keys in @ib are those of the latest request
- * that was posted, which may be a later one. Context: the send queue's lock.
+ * that was posted, which may be a later one. The size of a page comes from
+ * ib_map_mr_sg(). Context: the send queue's lock.
  */
 int uroce_mr_fast(struct ib_pd *pd, struct ib_mr *ib, u32 key, u32 access)
 {
 	struct uroce_mr *mr = to_umr(ib);
 
 	if (ib->pd != pd || key >> 8 != mr->key >> 8 || mr->valid ||
-	    !mr->max_pages)
+	    !mr->max_pages || (ib->length && !mr->npages))
 		return -EINVAL;
 	if (mr_held(mr))
 		return -EAGAIN;
 	mr->access = access;
 	mr->iova = ib->iova;
 	mr->length = ib->length;
+	mr->shift = mr->npages ? ilog2(ib->page_size) : PAGE_SHIFT;
+	mr->offset = ib->iova & (BIT_ULL(mr->shift) - 1);
+	mr->kind = mr->shift == PAGE_SHIFT ? UROCE_MR_PAGES : UROCE_MR_BLOCKS;
 	mr->key = key;
 	/* Pairs with the acquire in uroce_mr_hold(). */
 	smp_store_release(&mr->valid, true);
