@@ -221,23 +221,26 @@ static void forked_argument_at(uint8_t *mem, size_t split, uint32_t pd, uint8_t 
 {
 	struct univ_mr_reg want = { .pd = pd, .access = ALL_ACCESS, .addr = (uintptr_t)buf + 1,
 		.length = PAGE + 1, .iova = (uintptr_t)buf + 1 };
-	struct univ_mr_reg *arg = (void *)(mem + PAGE - split);
+	/* The address is not aligned for the type, so the argument is copied in and out. */
+	void *at = mem + PAGE - split;
+	struct univ_mr_reg arg;
 	int ret, status;
 	pid_t pid;
 
 	want.hdr.size = sizeof(want);
-	*arg = want;
+	memcpy(at, &want, sizeof(want));
 	pid = sharing_child();
-	ret = ioctl(fd, UNIV_MR_REG, arg);
+	ret = ioctl(fd, UNIV_MR_REG, at);
+	memcpy(&arg, at, sizeof(arg));
 	CHECK(!ret, "page ends at byte %zu: %s, reason %u", split, err_name(errno),
-	      arg->hdr.reason);
-	CHECK(arg->pd == want.pd && arg->access == want.access && arg->addr == want.addr &&
-	      arg->length == want.length && arg->iova == want.iova,
+	      arg.hdr.reason);
+	CHECK(arg.pd == want.pd && arg.access == want.access && arg.addr == want.addr &&
+	      arg.length == want.length && arg.iova == want.iova,
 	      "page ends at byte %zu: pd %u, access %#x, address %#" PRIx64 ", length %" PRIu64
-	      ", iova %#" PRIx64, split, arg->pd, arg->access, (uint64_t)arg->addr,
-	      (uint64_t)arg->length, (uint64_t)arg->iova);
+	      ", iova %#" PRIx64, split, arg.pd, arg.access, (uint64_t)arg.addr,
+	      (uint64_t)arg.length, (uint64_t)arg.iova);
 	if (!ret)
-		CHECK_ERR(raw_destroy(fd, UNIV_MR_DEREG, arg->handle), 0);
+		CHECK_ERR(raw_destroy(fd, UNIV_MR_DEREG, arg.handle), 0);
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 }
