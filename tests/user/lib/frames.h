@@ -255,21 +255,26 @@ static MAYBE_UNUSED uint32_t make_frame(uint8_t *frame, const uint8_t *dst, cons
 	return len;
 }
 
+/* Behind an Ethernet header, which has 14 bytes. */
+struct ip_udp {
+	struct iphdr ip;
+	struct udphdr udp;
+} __attribute__((packed));
+
 static MAYBE_UNUSED uint32_t make_udp(uint8_t *frame, const uint8_t *dst, const uint8_t *src, uint16_t port, uint32_t len)
 {
-	struct iphdr *ip = (void *)(frame + HDR);
-	struct udphdr *udp = (void *)(ip + 1);
+	struct ip_udp *h = (void *)(frame + HDR);
 
 	make_frame(frame, dst, src, ETH_P_IP, len);
-	*ip = (struct iphdr) {
+	h->ip = (struct iphdr) {
 		.version = 4, .ihl = 5, .tos = 0x28, .tot_len = htobe16((uint16_t)(len - HDR)), .ttl = 9,
 		.protocol = IPPROTO_UDP, .frag_off = htobe16(0x4000),
 		.saddr = htobe32(0x0a580001), .daddr = htobe32(0x0a580002),
 	};
-	udp->source = htobe16(4000);
-	udp->dest = htobe16(port);
-	udp->len = htobe16((uint16_t)(len - HDR - sizeof(*ip)));
-	fill((uint8_t *)(udp + 1), len - HDR - sizeof(*ip) - sizeof(*udp), port);
+	h->udp.source = htobe16(4000);
+	h->udp.dest = htobe16(port);
+	h->udp.len = htobe16((uint16_t)(len - HDR - sizeof(h->ip)));
+	fill((uint8_t *)(h + 1), len - HDR - sizeof(*h), port);
 	return len;
 }
 
