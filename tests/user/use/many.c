@@ -108,7 +108,7 @@ static void *flood(void *arg)
 	struct pair *p = arg;
 	struct ibv_wc wc;
 
-	while (!test_failures && p->want.cqe) {
+	while (!test_failures && __atomic_load_n(&p->want.cqe, __ATOMIC_RELAXED)) {
 		for (int i = 0; i < 60; i++)
 			if (post_rdma(p, 0, i, IBV_WR_RDMA_WRITE, 4096, i == 59 ? IBV_SEND_SIGNALED : 0))
 				break;
@@ -142,7 +142,7 @@ static void neighbours(void)
 	for (int i = 0; i < 30; i++)
 		if (!CHECK(pair_works(&p), "round %d beside bad neighbours", i))
 			break;
-	flooding.want.cqe = 0;
+	__atomic_store_n(&flooding.want.cqe, 0, __ATOMIC_RELAXED);
 	pthread_join(t, NULL);
 	pair_close(&p);
 	pair_close(&silent);
