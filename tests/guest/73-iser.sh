@@ -9,9 +9,11 @@
 # runs in: kernel-users
 
 for module in ib_iser ib_isert iscsi_target_mod target_core_iblock sd_mod brd; do
-	modinfo -k "$(uname -r)" $module >/dev/null 2>&1 || exit 77
+	modinfo -k "$(uname -r)" $module >/dev/null 2>&1 || skip "this kernel has no $module"
 done
-command -v iscsid >/dev/null || exit 77
+command -v iscsid >/dev/null || skip "open-iscsi is not installed"
+# shellcheck source=tests/user/disk.sh
+. "$UNIV_REPO/tests/user/disk.sh"
 UNIV_LINK=uroce setup_device n0 || exit 1
 address=10.77.$(link_number n0).1
 modprobe -a configfs target_core_mod target_core_iblock iscsi_target_mod sd_mod ib_isert ib_iser &&
@@ -61,26 +63,6 @@ attached() {
 not_attached() { ! attached; }
 
 attach_disk() { iscsi --login && wait_until 20 attached && rdma resource show qp link n0 | grep 'type RC state RTS'; }
-
-# Write through the device and compare on the disk itself, and the other way round, with direct I/O on both.
-same_bytes() {
-	attached || return
-	head -c 8M /dev/urandom >"$UNIV_STATE/disk.in"
-	dd if="$UNIV_STATE/disk.in" of="$node" bs="$1" oflag=direct status=none &&
-		dd if=$disk bs=1M count=8 iflag=direct status=none | cmp "$UNIV_STATE/disk.in" - || return
-	head -c 8M /dev/urandom >"$UNIV_STATE/disk.in"
-	dd if="$UNIV_STATE/disk.in" of=$disk bs=1M oflag=direct status=none &&
-		dd if="$node" bs="$1" count=8M iflag=direct,count_bytes status=none | cmp "$UNIV_STATE/disk.in" -
-}
-
-# A file system makes many requests of different sizes at once.
-file_system() {
-	attached && mkfs.ext2 -q "$node" && mkdir -p "$UNIV_STATE/mnt" && mount "$node" "$UNIV_STATE/mnt" || return
-	cp -r "$UNIV_REPO/Documentation" "$UNIV_REPO/user" "$UNIV_STATE/mnt/" && sync && echo 3 >/proc/sys/vm/drop_caches &&
-		diff -r "$UNIV_REPO/Documentation" "$UNIV_STATE/mnt/Documentation" && diff -r "$UNIV_REPO/user" "$UNIV_STATE/mnt/user"
-	set -- $?
-	umount "$UNIV_STATE/mnt" && return "$1"
-}
 
 # The host connects again after a request that has failed, and repeats its commands, so nothing else tells.
 none_failed() { ! dmesg | grep 'iser: iser_err_comp'; }

@@ -10,8 +10,10 @@
 # runs in: networks test-kernel-networks
 
 for module in nvmet-rdma nvme-rdma brd; do
-	modinfo -k "$(uname -r)" $module >/dev/null 2>&1 || exit 77
+	modinfo -k "$(uname -r)" $module >/dev/null 2>&1 || skip "this kernel has no $module"
 done
+# shellcheck source=tests/user/disk.sh
+. "$UNIV_REPO/tests/user/disk.sh"
 UNIV_LINK=uroce setup_device n0 || exit 1
 modprobe -a configfs nvme-rdma nvmet-rdma && modprobe brd rd_nr=1 rd_size=65536 || exit 1
 mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config || exit 1
@@ -61,26 +63,6 @@ attached() {
 attach_disk() {
 	printf 'transport=rdma,traddr=%s,trsvcid=4420,nqn=%s,nr_io_queues=2%s' "$address" "$nqn" "${1:-}" >/dev/nvme-fabrics &&
 		wait_until 10 attached
-}
-
-# Write through the device and compare on the disk itself, and the other way round, with direct I/O on both.
-same_bytes() {
-	attached || return
-	head -c 8M /dev/urandom >"$UNIV_STATE/disk.in"
-	dd if="$UNIV_STATE/disk.in" of="$node" bs="$1" oflag=direct status=none &&
-		dd if=$disk bs=1M count=8 iflag=direct status=none | cmp "$UNIV_STATE/disk.in" - || return
-	head -c 8M /dev/urandom >"$UNIV_STATE/disk.in"
-	dd if="$UNIV_STATE/disk.in" of=$disk bs=1M oflag=direct status=none &&
-		dd if="$node" bs="$1" count=8M iflag=direct,count_bytes status=none | cmp "$UNIV_STATE/disk.in" -
-}
-
-# A file system makes many requests of different sizes at once.
-file_system() {
-	attached && mkfs.ext2 -q "$node" && mkdir -p "$UNIV_STATE/mnt" && mount "$node" "$UNIV_STATE/mnt" || return
-	cp -r "$UNIV_REPO/Documentation" "$UNIV_REPO/user" "$UNIV_STATE/mnt/" && sync && echo 3 >/proc/sys/vm/drop_caches &&
-		diff -r "$UNIV_REPO/Documentation" "$UNIV_STATE/mnt/Documentation" && diff -r "$UNIV_REPO/user" "$UNIV_STATE/mnt/user"
-	set -- $?
-	umount "$UNIV_STATE/mnt" && return "$1"
 }
 
 detach_disk() {

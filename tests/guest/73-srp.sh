@@ -9,10 +9,12 @@
 # runs in: kernel-users
 
 for module in ib_srp ib_srpt target_core_iblock sd_mod brd; do
-	modinfo -k "$(uname -r)" $module >/dev/null 2>&1 || exit 77
+	modinfo -k "$(uname -r)" $module >/dev/null 2>&1 || skip "this kernel has no $module"
 done
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
+# shellcheck source=tests/user/disk.sh
+. "$UNIV_REPO/tests/user/disk.sh"
 UNIV_LINK=uroce setup_device n0 || exit 1
 address=10.77.$(link_number n0).1
 # ib_srpt connects a name of the target with a device when it is loaded, or when the device comes.
@@ -64,26 +66,6 @@ attach_disk() {
 	echo "$1" >"$group/attrib/use_srq" &&
 		echo "id_ext=$id,ioc_guid=$id,dest=$address:$port" >/sys/class/infiniband_srp/srp-n0-1/add_target &&
 		wait_until 20 attached && rdma resource show qp link n0
-}
-
-# Write through the device and compare on the disk itself, and the other way round, with direct I/O on both.
-same_bytes() {
-	attached || return
-	head -c 8M /dev/urandom >"$UNIV_STATE/disk.in"
-	dd if="$UNIV_STATE/disk.in" of="$node" bs="$1" oflag=direct status=none &&
-		dd if=$disk bs=1M count=8 iflag=direct status=none | cmp "$UNIV_STATE/disk.in" - || return
-	head -c 8M /dev/urandom >"$UNIV_STATE/disk.in"
-	dd if="$UNIV_STATE/disk.in" of=$disk bs=1M oflag=direct status=none &&
-		dd if="$node" bs="$1" count=8M iflag=direct,count_bytes status=none | cmp "$UNIV_STATE/disk.in" -
-}
-
-# A file system makes many requests of different sizes at once.
-file_system() {
-	attached && mkfs.ext2 -q "$node" && mkdir -p "$UNIV_STATE/mnt" && mount "$node" "$UNIV_STATE/mnt" || return
-	cp -r "$UNIV_REPO/Documentation" "$UNIV_REPO/user" "$UNIV_STATE/mnt/" && sync && echo 3 >/proc/sys/vm/drop_caches &&
-		diff -r "$UNIV_REPO/Documentation" "$UNIV_STATE/mnt/Documentation" && diff -r "$UNIV_REPO/user" "$UNIV_STATE/mnt/user"
-	set -- $?
-	umount "$UNIV_STATE/mnt" && return "$1"
 }
 
 detach_disk() {

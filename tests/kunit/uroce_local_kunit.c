@@ -219,7 +219,7 @@ static void local_blocks(struct kunit *test)
 		/* A power of two is aligned to itself. */
 		KUNIT_ASSERT_EQ(test, (uintptr_t)block[i] % size, (uintptr_t)0);
 	}
-	/* What follows the first block in memory is not the second one. */
+	/* The second block does not follow the first one in memory. */
 	if (block[0] < block[1])
 		swap(block[0], block[1]);
 	h->b.area.mr = blocks_register(test, block, size);

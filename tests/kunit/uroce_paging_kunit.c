@@ -194,7 +194,7 @@ static int ask_in_vain(struct kunit *test)
 	struct paging *p = test->priv;
 	int first;
 
-	/* What earlier waits have left. */
+	/* Earlier waits have left a high number. */
 	p->qp.sq.waits = 20;
 	first = misses(test);
 	p->qp.sq.waits++;

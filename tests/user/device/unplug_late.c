@@ -7,8 +7,7 @@
  * device.
  *   unplug_late 'rdma link del rxe8' send|recv|batch|events|line|contexts|paging|pins|refused
  */
-#include <sys/syscall.h>
-
+#include "ioctl.h"
 #include "odp.h"
 #include "univerbs.h"
 
@@ -33,22 +32,16 @@ static int refuse(struct univ_destroy *cmd)
 }
 
 /*
- * This overrides ioctl() for the library. The first kick after @armed is set finds no
- * device, and the first destruction of a queue after @refusing is set is refused.
+ * The first kick after @armed is set finds no device, and the first destruction of a queue after
+ * @refusing is set is refused.
  */
-int ioctl(int fd, unsigned long request, ...)
+static int library_ioctl(int fd, unsigned long request, void *arg)
 {
-	va_list args;
-	void *arg;
-
-	va_start(args, request);
-	arg = va_arg(args, void *);
-	va_end(args);
 	if (request == UNIV_KICK && __atomic_exchange_n(&armed, false, __ATOMIC_RELAXED))
 		take_away();
 	if (request == UNIV_CQ_DESTROY && __atomic_exchange_n(&refusing, false, __ATOMIC_RELAXED))
 		return refuse(arg);
-	return (int)syscall(SYS_ioctl, fd, request, arg);
+	return kernel_ioctl(fd, request, arg);
 }
 
 /* Count the completions of the request until the queue reports that the device is gone. */

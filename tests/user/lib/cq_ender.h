@@ -7,8 +7,7 @@
 #ifndef CQ_ENDER_H
 #define CQ_ENDER_H
 
-#include <sys/syscall.h>
-
+#include "ioctl.h"
 #include "testlib.h"
 #include "univerbs.h"
 
@@ -53,19 +52,13 @@ static void cq_ender_join(void)
 }
 
 /*
- * This overrides ioctl() for the library. The kernel has destroyed a queue, and the library looks
- * for its completions next. Without a wait, the other thread is mostly late.
+ * The kernel has destroyed a queue, and the library looks for its completions next. Without a wait,
+ * the other thread is mostly late.
  */
-int ioctl(int fd, unsigned long request, ...)
+static int library_ioctl(int fd, unsigned long request, void *arg)
 {
-	va_list args;
-	void *arg;
-	int ret;
+	int ret = kernel_ioctl(fd, request, arg);
 
-	va_start(args, request);
-	arg = va_arg(args, void *);
-	va_end(args);
-	ret = (int)syscall(SYS_ioctl, fd, request, arg);
 	if (!ret && cq_ender.first && (request == UNIV_QP_DESTROY || request == UNIV_WQ_DESTROY))
 		cq_ender_join();
 	return ret;

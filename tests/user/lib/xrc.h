@@ -324,4 +324,13 @@ static MAYBE_UNUSED bool is_offered(void)
 	return offered;
 }
 
+/* The main function of a program that is skipped where the device offers no XRC. */
+#define XRC_MAIN(program, cases, seconds_each)					\
+int main(int argc, char **argv)							\
+{										\
+	if (!is_offered())							\
+		SKIP("%s offers no XRC", dev_wanted());				\
+	return test_run(program, argc, argv, cases, ARRAY_SIZE(cases), seconds_each); \
+}
+
 #endif

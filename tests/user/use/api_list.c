@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
+#include "ioctl.h"
 #include "testlib.h"
 #include <univerbs.h>
 
@@ -69,16 +70,11 @@ int fstat64(int fd, struct stat64 *st)
 	return ret;
 }
 
-/* This overrides the libc function by which the library asks a context for the version. */
-int ioctl(int fd, unsigned long request, ...)
+/* The library asks a context for the version. */
+static int library_ioctl(int fd, unsigned long request, void *arg)
 {
-	va_list args;
+	int ret = kernel_ioctl(fd, request, arg);
 
-	va_start(args, request);
-	void *arg = va_arg(args, void *);
-	int ret = (int)syscall(SYS_ioctl, fd, request, arg);
-
-	va_end(args);
 	if (!ret && abi && request == UNIV_CONTEXT_QUERY)
 		((struct univ_context_query *)arg)->abi_version = abi;
 	return ret;

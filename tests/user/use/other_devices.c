@@ -2,10 +2,9 @@
 /*
  * Answers of the kernel about devices that are not available to the tests: with two ports,
  * with more GIDs than the library asks for at first, with the speed of XDR. This program
- * overrides ioctl() and fakes the answers.
+ * fakes the answers.
  */
-#include <sys/syscall.h>
-
+#include "ioctl.h"
 #include "mistakes.h"
 #include "univerbs.h"
 
@@ -52,18 +51,13 @@ static int another_answer(unsigned long request, void *arg)
 	}
 }
 
-int ioctl(int fd, unsigned long request, ...)
+static int library_ioctl(int fd, unsigned long request, void *arg)
 {
-	va_list args;
-	void *arg;
 	int ret;
 
-	va_start(args, request);
-	arg = va_arg(args, void *);
-	va_end(args);
 	if (request == other && request == UNIV_QP_MODIFY)
 		return another_answer(request, arg);
-	ret = (int)syscall(SYS_ioctl, fd, request, arg);
+	ret = kernel_ioctl(fd, request, arg);
 	return ret || request != other ? ret : another_answer(request, arg);
 }
 

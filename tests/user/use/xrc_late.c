@@ -120,9 +120,4 @@ static const struct test_case cases[] = {
 	{ "destroyed_while_waiting", destroyed_while_waiting },
 };
 
-int main(int argc, char **argv)
-{
-	if (!is_offered())
-		SKIP("%s offers no XRC", dev_wanted());
-	return test_run("xrc_late", argc, argv, cases, ARRAY_SIZE(cases), 40);
-}
+XRC_MAIN("xrc_late", cases, 40)

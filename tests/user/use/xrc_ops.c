@@ -135,9 +135,4 @@ static const struct test_case cases[] = {
 	{ "flushes", flushes },
 };
 
-int main(int argc, char **argv)
-{
-	if (!is_offered())
-		SKIP("%s offers no XRC", dev_wanted());
-	return test_run("xrc_ops", argc, argv, cases, ARRAY_SIZE(cases), 40);
-}
+XRC_MAIN("xrc_ops", cases, 40)
