@@ -166,18 +166,24 @@ static void cnp_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->sent, 22u);
 }
 
-/* No CNP is sent to an unreliable sender, which could not slow down, nor by a halted responder. */
-static void cnp_nobody(struct kunit *test)
+/* An unreliable sender is notified as well. */
+static void cnp_unreliable(struct kunit *test)
 {
 	struct told *t = test->priv;
 
 	t->conn.service = UROCE_UC;
-	IN_BOTTOM_HALF(uroce_resp_congested(&t->conn));
-	t->conn.service = UROCE_RC;
+	cnp_packet(test);
+}
+
+/* A halted responder sends no CNP. */
+static void cnp_nobody(struct kunit *test)
+{
+	struct told *t = test->priv;
+
 	uroce_resp_halt(&t->conn);
 	IN_BOTTOM_HALF(uroce_resp_congested(&t->conn));
 	KUNIT_EXPECT_EQ(test, t->sent, 0u);
-	KUNIT_EXPECT_EQ(test, t->counts[UROCE_CNT_ECN_MARKED], 2u);
+	KUNIT_EXPECT_EQ(test, t->counts[UROCE_CNT_ECN_MARKED], 1u);
 	KUNIT_EXPECT_EQ(test, t->counts[UROCE_CNT_CNP_SENT], 0u);
 }
 
@@ -186,6 +192,7 @@ static struct kunit_case cnp_cases[] = {
 	KUNIT_CASE(cnp_gap),
 	KUNIT_CASE(cnp_too_early),
 	KUNIT_CASE(cnp_again),
+	KUNIT_CASE(cnp_unreliable),
 	KUNIT_CASE(cnp_nobody),
 	{}
 };

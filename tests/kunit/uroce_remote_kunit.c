@@ -26,10 +26,10 @@ struct far {
 	struct uroce_dev dev;
 };
 
-/* An ACK of the peer arrives, and nothing takes it. */
-static enum uroce_receipt receive_ack(struct kunit *test)
+/* A packet of the peer arrives, and nothing takes it. */
+static enum uroce_receipt receive(struct kunit *test, u8 opcode)
 {
-	u32 len = uroce_ops[UROCE_ACKNOWLEDGE].length + UROCE_ICRC_SIZE;
+	u32 len = uroce_ops[opcode].length + UROCE_ICRC_SIZE;
 	struct uroce_packet pkt = { .skb = alloc_skb(len, GFP_KERNEL) };
 	enum uroce_receipt receipt = UROCE_RECEIPT_CUT;
 	struct far *far = test->priv;
@@ -38,7 +38,7 @@ static enum uroce_receipt receive_ack(struct kunit *test)
 	if (!pkt.skb)
 		return receipt;
 	bth = skb_put_zero(pkt.skb, len);
-	bth->opcode = UROCE_ACKNOWLEDGE;
+	bth->opcode = opcode;
 	bth->pkey = cpu_to_be16(PKEY);
 	rcu_read_lock();
 	if (uroce_packet_parse(&pkt, 0))
@@ -56,14 +56,38 @@ static void remote_answers(struct kunit *test)
 	u32 i, wrong = 0;
 
 	for (i = 0; i < 2 * ANSWERS_MAX; i++)
-		wrong += receive_ack(test) !=
+		wrong += receive(test, UROCE_ACKNOWLEDGE) !=
 			 (i < ANSWERS_MAX ? UROCE_RECEIPT_RUN : UROCE_RECEIPT_DONE);
 	KUNIT_EXPECT_EQ(test, wrong, 0u);
 	KUNIT_EXPECT_EQ(test, skb_queue_len(answers), (u32)ANSWERS_MAX);
 	/* As soon as they are gone others are taken. */
 	uroce_remote_flush(&far->qp);
-	KUNIT_EXPECT_EQ(test, (int)receive_ack(test), (int)UROCE_RECEIPT_RUN);
+	KUNIT_EXPECT_EQ(test, (int)receive(test, UROCE_ACKNOWLEDGE), (int)UROCE_RECEIPT_RUN);
 	KUNIT_EXPECT_EQ(test, skb_queue_len(answers), 1u);
+}
+
+/*
+ * A queue pair that requests nothing, as an XRC target or one in RTR, is notified of congestion
+ * that its responses met. Otherwise the requester takes the notification first.
+ */
+static void remote_notified(struct kunit *test)
+{
+	struct far *far = test->priv;
+	struct uroce_responder *resp = &far->qp.remote->conn.resp;
+
+	KUNIT_EXPECT_EQ(test, (int)receive(test, UROCE_CNP), (int)UROCE_RECEIPT_RUN);
+	KUNIT_EXPECT_EQ(test, resp->congested, 0ul);
+	far->qp.state = IB_QPS_RTR;
+	KUNIT_EXPECT_EQ(test, (int)receive(test, UROCE_CNP), (int)UROCE_RECEIPT_DONE);
+	KUNIT_EXPECT_NE(test, resp->congested, 0ul);
+	resp->congested = 0;
+	far->qp.state = IB_QPS_RTS;
+	far->qp.type = IB_QPT_XRC_TGT;
+	far->qp.remote->fit.count = 0;
+	KUNIT_EXPECT_EQ(test, (int)receive(test, UROCE_CNP), (int)UROCE_RECEIPT_DONE);
+	KUNIT_EXPECT_NE(test, resp->congested, 0ul);
+	far->qp.type = IB_QPT_RC;
+	far->qp.remote->fit.count = 8;
 }
 
 static int remote_init(struct kunit *test)
@@ -74,6 +98,10 @@ static int remote_init(struct kunit *test)
 
 	if (!far)
 		return -ENOMEM;
+	far->dev.counters = __alloc_percpu(UROCE_COUNTERS * sizeof(u64), sizeof(u64));
+	if (!far->dev.counters)
+		return -ENOMEM;
+	test->priv = far;
 	qp = &far->qp;
 	qp->dev = &far->dev;
 	qp->type = IB_QPT_RC;
@@ -88,7 +116,6 @@ static int remote_init(struct kunit *test)
 	if (!spare.remote)
 		return -ENOMEM;
 	uroce_remote_begin(qp, &spare);
-	test->priv = far;
 	return 0;
 }
 
@@ -101,10 +128,12 @@ static void remote_exit(struct kunit *test)
 	uroce_remote_end(&far->qp);
 	/* The callback that frees the connection. */
 	rcu_barrier();
+	free_percpu(far->dev.counters);
 }
 
 static struct kunit_case remote_cases[] = {
 	KUNIT_CASE(remote_answers),
+	KUNIT_CASE(remote_notified),
 	{}
 };
 

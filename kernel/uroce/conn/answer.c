@@ -64,7 +64,7 @@ void uroce_resp_congested(struct uroce_conn *conn)
 	struct sk_buff *skb;
 
 	conn->ops->count(conn, UROCE_CNT_ECN_MARKED);
-	if (!conn->resp.running || conn->service == UROCE_UC ||
+	if (!conn->resp.running ||
 	    (conn->resp.told_congestion &&
 	     now - conn->resp.told_congestion < CNP_GAP))
 		return;
@@ -148,6 +148,20 @@ static bool send_next(struct uroce_conn *conn, struct uroce_response *res,
 	return send_atomic(conn, res);
 }
 
+/* Something could not be sent. Begins again when it can. */
+static void resp_later(struct uroce_responder *resp)
+{
+	u64 wait = resp->waiting ? uroce_throttle_wait(&resp->throttle) : 0;
+
+	if (likely(!wait)) {
+		uroce_soon(&resp->soon, &resp->stuck);
+		return;
+	}
+	/* As in uroce_wait_pace(). */
+	resp->stuck = 0;
+	hrtimer_start(&resp->soon, ns_to_ktime(wait), HRTIMER_MODE_REL_SOFT);
+}
+
 /* Sends the responses that are due, and then the acknowledgement. */
 void uroce_resp_run(struct uroce_conn *conn)
 {
@@ -170,7 +184,7 @@ void uroce_resp_run(struct uroce_conn *conn)
 	}
 	return;
 later:
-	uroce_soon(&resp->soon, &resp->stuck);
+	resp_later(resp);
 }
 
 enum hrtimer_restart uroce_resp_soon(struct hrtimer *timer)

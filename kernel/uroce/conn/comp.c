@@ -329,19 +329,22 @@ static enum comp_step comp_dispatch(struct uroce_conn *conn,
 }
 
 /*
- * Congestion, on the way there (the peer notifies us) or on the way back.
- * Reduces the window once for each window of packets; annex A17 of the
- * specification leaves the reaction to the implementation.
+ * The peer notifies us that packets of this side met congestion. If no request
+ * is under way, they may have been responses. Annex A17 of the specification
+ * leaves the reaction to the implementation.
  */
-static void comp_congested(struct uroce_conn *conn,
-			   const struct uroce_packet *pkt)
+static void comp_told(struct uroce_conn *conn)
 {
-	bool told = pkt->bth->opcode == UROCE_CNP;
+	struct uroce_requester *req = &conn->req;
 
-	if (told)
-		conn->ops->count(conn, UROCE_CNT_CNP_HANDLED);
-	if (told || pkt->ce)
-		uroce_window_cut(&conn->req);
+	conn->ops->count(conn, UROCE_CNT_CNP_HANDLED);
+	if (!uroce_conn_is_reliable(conn)) {
+		uroce_throttle_cut(&req->throttle, conn->mtu);
+		return;
+	}
+	if (req->una == req->high)
+		uroce_resp_told(conn);
+	uroce_window_cut(req);
 }
 
 /* A GSO packet of another path MTU has to be cut. */
@@ -354,9 +357,13 @@ bool uroce_comp_takes(const struct uroce_conn *conn,
 /* The caller runs the requester afterwards. */
 void uroce_comp_receive(struct uroce_conn *conn, const struct uroce_packet *pkt)
 {
-	comp_congested(conn, pkt);
-	if (pkt->bth->opcode == UROCE_CNP)
+	if (pkt->bth->opcode == UROCE_CNP) {
+		comp_told(conn);
 		return;
+	}
+	/* Responses met congestion. */
+	if (pkt->ce)
+		uroce_window_cut(&conn->req);
 	switch (comp_dispatch(conn, pkt)) {
 	case COMP_LOST:
 		/*

@@ -43,7 +43,7 @@ void uroce_soon(struct hrtimer *timer, u8 *stuck)
 void uroce_wait_pace(struct uroce_conn *conn)
 {
 	conn->req.stuck = 0;
-	hrtimer_start(&conn->req.soon, ns_to_ktime(uroce_pace_wait(conn->pace)),
+	hrtimer_start(&conn->req.soon, ns_to_ktime(uroce_req_wait(conn)),
 		      HRTIMER_MODE_REL_SOFT);
 }
 
@@ -59,8 +59,8 @@ void uroce_conn_stop(struct uroce_conn *conn)
 
 static bool is_of_service(const struct uroce_conn *conn, u8 opcode)
 {
-	return opcode == UROCE_CNP ? conn->service != UROCE_UC :
-				     (opcode & UROCE_SERVICE) == conn->service;
+	return opcode == UROCE_CNP ||
+	       (opcode & UROCE_SERVICE) == conn->service;
 }
 
 /* Does the packet fit this connection's service and the partition of @pkey? */

@@ -22,6 +22,7 @@
 #include "repeat.h"
 #include "piece.h"
 #include "response.h"
+#include "throttle.h"
 
 struct uroce_conn;
 
@@ -156,6 +157,7 @@ struct uroce_conn_ops {
  * @care: packets are sent one by one after a loss
  * @missing: packets that the peer misses
  * @piece: size of the pieces in which reads are requested
+ * @throttle: UC: the rate of packets while the network is congested
  * @reads: reads and atomics in flight
  * @max_reads: maximum of @reads that the peer accepts
  * @tries: retries left, of @retry_cnt
@@ -196,6 +198,7 @@ struct uroce_requester {
 	struct uroce_care care;
 	struct uroce_missing missing;
 	struct uroce_piece piece;
+	struct uroce_throttle throttle;
 	u32 reads;
 	u32 max_reads;
 	u8 tries;
@@ -238,6 +241,9 @@ struct uroce_requester {
  * @ack_psn: sequence number of the acknowledgement that is due
  * @access: enum ib_access_flags that the peer has
  * @rnr_timer: RNR timer value that is sent to the peer
+ * @congested: time in jiffies of the last notification that may concern
+ *	responses; 0: none, see uroce_resp_told()
+ * @throttle: the rate of responses while the network is congested
  * @told_congestion: time of the last congestion notification; 0 for none
  * @patience: time in nanoseconds until which a peer that was told to wait sends
  *	nothing; 0: it was not told to wait
@@ -274,6 +280,8 @@ struct uroce_responder {
 	u32 ack_psn;
 	int access;
 	u8 rnr_timer;
+	unsigned long congested;
+	struct uroce_throttle throttle;
 	u64 told_congestion;
 	u64 patience;
 	struct uroce_care care;
@@ -355,6 +363,7 @@ bool uroce_resp_takes(const struct uroce_conn *conn,
 void uroce_resp_receive(struct uroce_conn *conn,
 			const struct uroce_packet *pkt);
 void uroce_resp_congested(struct uroce_conn *conn);
+void uroce_resp_told(struct uroce_conn *conn);
 void uroce_resp_run(struct uroce_conn *conn);
 void uroce_held_check(struct uroce_conn *conn, bool any);
 void uroce_held_purge(struct uroce_conn *conn);

@@ -80,7 +80,8 @@ static u32 read_together(struct uroce_conn *conn,
 	const struct uroce_care *care = &conn->resp.care;
 	u32 rest = uroce_psn_diff(res->until, res->psn) + 1;
 
-	if (rest < 2 || res->again || care->left || care->alone)
+	if (rest < 2 || res->again || care->left || care->alone ||
+	    uroce_throttle_limits(&conn->resp.throttle))
 		return 1;
 	return clamp(conn->ops->together(conn, true), 1u, min(rest, left));
 }
@@ -109,6 +110,7 @@ static u32 read_packet(struct uroce_conn *conn, struct uroce_response *res,
 			refuse_read(conn, res);
 		return 0;
 	}
+	uroce_throttle_take(&conn->resp.throttle, skb->len);
 	if (conn->ops->xmit(conn, skb, true) == -ENOBUFS)
 		return 0;
 	res->psn = uroce_psn_add(res->psn, packets);
@@ -126,6 +128,31 @@ static void read_sent(struct uroce_conn *conn, const struct uroce_response *res)
 		conn->ops->served(conn, true, res->len);
 }
 
+/* An older notification says nothing about the next response. */
+#define STALE (HZ / 10)
+
+/*
+ * The peer has notified this side that responses may have met congestion. The
+ * rate is reduced when the next response is sent. Context: any.
+ */
+void uroce_resp_told(struct uroce_conn *conn)
+{
+	WRITE_ONCE(conn->resp.congested, jiffies ?: 1);
+}
+
+/*
+ * A uroce device limits its responses by the window of its reads, and sends no
+ * notification about them.
+ */
+static void read_slow_down(struct uroce_conn *conn, unsigned long told)
+{
+	struct uroce_responder *resp = &conn->resp;
+
+	WRITE_ONCE(resp->congested, 0);
+	if (!resp->held.known && time_before(jiffies, told + STALE))
+		uroce_throttle_cut(&resp->throttle, conn->mtu);
+}
+
 /*
  * Sends as much of one response as there is room for. Returns true if it is
  * complete.
@@ -133,9 +160,14 @@ static void read_sent(struct uroce_conn *conn, const struct uroce_response *res)
 bool uroce_resp_send_read(struct uroce_conn *conn, struct uroce_response *res,
 			  int *left)
 {
+	unsigned long told = READ_ONCE(conn->resp.congested);
 	u32 from = res->psn, sent;
 
-	while (res->pending && *left && uroce_resp_has_room(conn, left)) {
+	if (unlikely(told))
+		read_slow_down(conn, told);
+	while (res->pending && *left &&
+	       !uroce_throttle_wait(&conn->resp.throttle) &&
+	       uroce_resp_has_room(conn, left)) {
 		sent = read_packet(conn, res, *left);
 		if (!sent)
 			break;

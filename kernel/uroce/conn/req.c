@@ -208,6 +208,7 @@ static enum uroce_req_step req_packet(struct uroce_conn *conn,
 	last = req->offset + len == msg->length;
 	sent = skb_shinfo(skb)->gso_segs ?: 1;
 	held = uroce_pace_take(conn->pace, skb->len);
+	uroce_throttle_take(&req->throttle, skb->len);
 	ret = uroce_req_xmit(conn, skb, ask(conn, sent, last, held));
 	if (ret == -ENOBUFS)
 		return REQ_LATER;
@@ -258,7 +259,7 @@ static enum uroce_req_step req_step(struct uroce_conn *conn)
 		return req_local(conn, msg);
 	if (!req_may_send(conn, msg))
 		return REQ_STOP;
-	if (unlikely(uroce_pace_wait(conn->pace)))
+	if (unlikely(uroce_req_wait(conn)))
 		return REQ_PACED;
 	room = conn->ops->room(conn, false);
 	if (unlikely(!room) && !req_presses(conn))
@@ -535,6 +536,7 @@ void uroce_req_start(struct uroce_conn *conn, u32 psn)
 	uroce_window_start(req);
 	uroce_missing_start(req);
 	uroce_piece_start(req);
+	uroce_throttle_end(&req->throttle);
 	req->tries = req->retry_cnt;
 	req->rnr_tries = req->rnr_retry;
 	req->rnr_waits = 0;

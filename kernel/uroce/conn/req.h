@@ -69,6 +69,13 @@ static inline bool uroce_missing_left(const struct uroce_requester *req)
 	return req->missing.next != req->missing.end;
 }
 
+/* The nanoseconds to wait before the next new packet. */
+static inline u64 uroce_req_wait(struct uroce_conn *conn)
+{
+	return max(uroce_pace_wait(conn->pace),
+		   uroce_throttle_wait(&conn->req.throttle));
+}
+
 /* Is the oldest packet the next one to send? */
 static inline bool uroce_req_at_oldest(const struct uroce_requester *req)
 {

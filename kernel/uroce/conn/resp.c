@@ -541,6 +541,8 @@ void uroce_resp_start(struct uroce_conn *conn, u32 psn)
 	resp->held.known = false;
 	resp->held.expired = false;
 	resp->told_congestion = 0;
+	WRITE_ONCE(resp->congested, 0);
+	uroce_throttle_end(&resp->throttle);
 	resp->care = (struct uroce_care){};
 	resp->established = false;
 	resp->has_recv = false;

@@ -57,10 +57,17 @@ u64 uroce_pace_time(const struct uroce_pace *pace)
 	return pace->next - now - pace->burst / 2;
 }
 
+/* The bytes of an IP packet that has @len bytes behind the UDP header. */
+u32 uroce_pace_bytes(u32 len)
+{
+	return len + BELOW;
+}
+
 bool uroce_pace_count(struct uroce_pace *pace, u32 len)
 {
 	u64 now = ktime_get_ns();
 
-	pace->next = max(pace->next, now) + time_of(pace, len + BELOW);
+	pace->next = max(pace->next, now) +
+		     time_of(pace, uroce_pace_bytes(len));
 	return pace->next > now + pace->burst;
 }

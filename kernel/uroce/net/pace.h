@@ -28,6 +28,7 @@ struct uroce_pace {
 void uroce_pace_set(struct uroce_pace *pace, u32 mtu,
 		    const struct univ_queue_rate *rate);
 u64 uroce_pace_time(const struct uroce_pace *pace);
+u32 uroce_pace_bytes(u32 len);
 bool uroce_pace_count(struct uroce_pace *pace, u32 len);
 
 static inline bool uroce_pace_limits(const struct uroce_pace *pace)

@@ -75,13 +75,12 @@ static void emit(const struct uroce_flow *flow, const struct uroce_dev *src,
 	consume_skb(skb);
 }
 
-/* Packets of a reliable connection are marked as capable of ECN. */
+/* Packets of a connection are marked as capable of ECN. */
 static struct uroce_flow flow_of(const struct show *s, bool back)
 {
 	struct uroce_flow flow = s->qp->av.flow;
 
-	if (s->conn.service != UROCE_UC)
-		flow.tclass = (flow.tclass & ~INET_ECN_MASK) | INET_ECN_ECT_0;
+	flow.tclass = (flow.tclass & ~INET_ECN_MASK) | INET_ECN_ECT_0;
 	if (back)
 		swap(flow.src, flow.dst);
 	return flow;

@@ -38,7 +38,8 @@ bool uroce_move_comes_by(const struct uroce_remote *w,
 static void take_path(struct uroce_remote *w, const struct uroce_alt *to)
 {
 	uroce_flow_release(&w->resp_flow);
-	w->resp_flow = uroce_remote_way(w->qp, &to->flow);
+	w->resp_flow = uroce_remote_way(&to->flow);
+	uroce_throttle_end(&w->conn.resp.throttle);
 	uroce_held_purge(&w->conn);
 }
 
@@ -66,7 +67,8 @@ void uroce_remote_follow(struct uroce_qp *qp)
 	if (w && to) {
 		take_path(w, to);
 		uroce_flow_release(&w->req_flow);
-		w->req_flow = uroce_remote_way(qp, &to->flow);
+		w->req_flow = uroce_remote_way(&to->flow);
+		uroce_throttle_end(&w->conn.req.throttle);
 		WRITE_ONCE(w->moves, w->moves + 1);
 	}
 	uroce_mig_follow(qp);

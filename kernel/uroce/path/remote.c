@@ -3,7 +3,6 @@
 #include <linux/moduleparam.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
-#include <net/inet_ecn.h>
 
 #include "compat.h"
 #include "move.h"
@@ -229,12 +228,23 @@ out:
 			w->conn.req.done == w->loaded);
 }
 
-/* A requester that does not run in this state takes no answers. */
-static bool expects_answers(const struct uroce_qp *qp)
+/*
+ * Without a send ring nothing was requested, and a requester that does not run
+ * in this state takes no answers.
+ */
+static bool expects_answers(const struct uroce_remote *w)
 {
-	enum ib_qp_state state = READ_ONCE(qp->state);
+	enum ib_qp_state state = READ_ONCE(w->qp->state);
 
-	return state == IB_QPS_RTS || state == IB_QPS_SQD;
+	return READ_ONCE(w->fit.count) &&
+	       (state == IB_QPS_RTS || state == IB_QPS_SQD);
+}
+
+/* A notification to a queue pair that has requested nothing. */
+static bool is_about_responses(const struct uroce_remote *w,
+			       const struct uroce_packet *pkt)
+{
+	return unlikely(pkt->bth->opcode == UROCE_CNP) && !expects_answers(w);
 }
 
 /*
@@ -248,11 +258,7 @@ static bool queue_answer(struct uroce_remote *w, const struct uroce_packet *pkt,
 	struct answer_cb *cb;
 	struct sk_buff *skb;
 
-	/*
-	 * Without a send ring nothing was requested, and nothing would take the
-	 * answer.
-	 */
-	if (!READ_ONCE(w->fit.count) || !expects_answers(w->qp) ||
+	if (!expects_answers(w) ||
 	    skb_queue_len_lockless(&w->answers) >= ANSWERS_MAX)
 		return false;
 	skb = uroce_packet_keep(pkt);
@@ -340,7 +346,14 @@ enum uroce_receipt uroce_remote_receive(struct uroce_qp *qp,
 	if (!w)
 		return receipt;
 	at = uroce_move_arrival(w, pkt);
-	if ((!at.alternate && !from_peer(w, pkt)) || !has_side(qp, pkt))
+	if (!at.alternate && !from_peer(w, pkt))
+		return receipt;
+	if (is_about_responses(w, pkt)) {
+		uroce_resp_told(&w->conn);
+		uroce_note(qp, UROCE_CNT_CNP_HANDLED);
+		return receipt;
+	}
+	if (!has_side(qp, pkt))
 		return receipt;
 	if (!(pkt->op->flags & UROCE_OP_REQUEST)) {
 		if (!uroce_comp_takes(&w->conn, pkt))
@@ -441,28 +454,15 @@ void uroce_spare_free(struct uroce_spare *spare)
 	kfree(spare->responses);
 }
 
-/*
- * A copy of the addresses for a connection. With ECT(0) routers mark packets
- * instead of dropping them; a reliable connection reacts to the marks.
- */
-struct uroce_flow uroce_remote_way(const struct uroce_qp *qp,
-				   const struct uroce_flow *flow)
-{
-	struct uroce_flow way = *flow;
-
-	way.route = NULL;
-	if (uroce_qp_is_reliable(qp))
-		way.tclass = (way.tclass & ~INET_ECN_MASK) | INET_ECN_ECT_0;
-	return way;
-}
-
 /* Takes the addresses of the connection from the address vector. */
 static void take_way(struct uroce_remote *w)
 {
 	uroce_flow_release(&w->req_flow);
 	uroce_flow_release(&w->resp_flow);
-	w->req_flow = uroce_remote_way(w->qp, &w->qp->av.flow);
+	w->req_flow = uroce_remote_way(&w->qp->av.flow);
 	w->resp_flow = w->req_flow;
+	uroce_throttle_end(&w->conn.req.throttle);
+	uroce_throttle_end(&w->conn.resp.throttle);
 }
 
 /*

@@ -7,6 +7,7 @@
 #define UROCE_REMOTE_H
 
 #include <linux/skbuff.h>
+#include <net/inet_ecn.h>
 
 #include "../conn/conn.h"
 #include "path.h"
@@ -89,10 +90,22 @@ static inline struct univ_sge *sges_of(struct uroce_remote *w,
 	return w->fit.sges + (kept - w->fit.wqes) * w->qp->sq.max_sge;
 }
 
+/*
+ * A copy of the addresses for a connection. With ECT(0) routers mark packets
+ * instead of dropping them; a connection reacts to the marks.
+ */
+static inline struct uroce_flow
+uroce_remote_way(const struct uroce_flow *flow)
+{
+	struct uroce_flow way = *flow;
+
+	way.route = NULL;
+	way.tclass = (way.tclass & ~INET_ECN_MASK) | INET_ECN_ECT_0;
+	return way;
+}
+
 /* remote.c */
 void uroce_msg_fill(struct uroce_msg *msg, const struct uroce_wqe *wqe);
-struct uroce_flow uroce_remote_way(const struct uroce_qp *qp,
-				   const struct uroce_flow *flow);
 bool uroce_remote_is_from(const struct uroce_remote *w,
 			  const struct uroce_packet *pkt);
 void uroce_remote_retime(struct uroce_remote *w);
