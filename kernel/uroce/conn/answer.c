@@ -17,6 +17,9 @@
  */
 #define CNP_GAP (50 * NSEC_PER_USEC)
 
+/* Packets in flight may arrive for longer than the shortest RNR timers last. */
+#define PATIENCE_NS (2 * NSEC_PER_MSEC)
+
 /* The maximum number of packets of read responses that are sent in one turn. */
 #define BURST 256
 
@@ -148,6 +151,21 @@ static bool send_next(struct uroce_conn *conn, struct uroce_response *res,
 	return send_atomic(conn, res);
 }
 
+/*
+ * An acknowledgement has left. If it is an RNR NAK, the peer waits from now on;
+ * it may have waited for responses itself. A later one may have replaced it.
+ */
+static void peer_waits_from_now(struct uroce_responder *resp)
+{
+	u64 ns = PATIENCE_NS;
+
+	if (likely(resp->patience != UROCE_PATIENCE_BEGINS))
+		return;
+	if ((resp->syndrome & UROCE_AETH_KIND) == UROCE_AETH_RNR)
+		ns = max(ns, uroce_rnr_ns(resp->syndrome & UROCE_AETH_DETAIL));
+	resp->patience = ktime_get_ns() + ns;
+}
+
 /* Something could not be sent. Begins again when it can. */
 static void resp_later(struct uroce_responder *resp)
 {
@@ -175,8 +193,11 @@ void uroce_resp_run(struct uroce_conn *conn)
 		if (!left || !send_next(conn, res, &left))
 			goto later;
 	resp->waiting = false;
-	if (resp->ack && !send_ack(conn))
-		goto later;
+	if (resp->ack) {
+		if (!send_ack(conn))
+			goto later;
+		peer_waits_from_now(resp);
+	}
 	resp->ack = false;
 	if (resp->refused) {
 		resp->running = false;

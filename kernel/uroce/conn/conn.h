@@ -212,6 +212,8 @@ struct uroce_requester {
 	struct hrtimer soon;
 };
 
+#define UROCE_PATIENCE_BEGINS U64_MAX
+
 /**
  * struct uroce_responder - the responder
  * @running: may receive
@@ -246,7 +248,8 @@ struct uroce_requester {
  * @throttle: the rate of responses while the network is congested
  * @told_congestion: time of the last congestion notification; 0 for none
  * @patience: time in nanoseconds until which a peer that was told to wait sends
- *	nothing; 0: it was not told to wait
+ *	nothing; 0: it was not told to wait; %UROCE_PATIENCE_BEGINS: the RNR NAK
+ *	has not left yet
  * @care: packets are sent one by one after a loss
  * @held: packets that arrived behind a gap
  * @limit: number of remembered reads and atomics; a power of two, since @count

@@ -359,9 +359,6 @@ static void tell_gap(struct uroce_conn *conn, const struct uroce_packet *pkt)
 		tell(conn, UROCE_NAK_SEQUENCE);
 }
 
-/* Packets in flight may arrive for longer than the shortest RNR timers last. */
-#define PATIENCE_NS	(2 * NSEC_PER_MSEC)
-
 /*
  * The RNR timer for pages that are being faulted in, 0.64 ms: a page that has
  * to be read takes longer than one that only has to be cleared.
@@ -370,12 +367,9 @@ static void tell_gap(struct uroce_conn *conn, const struct uroce_packet *pkt)
 
 static void tell_not_ready(struct uroce_conn *conn, u8 timer)
 {
-	struct uroce_responder *resp = &conn->resp;
-	u64 wait = max_t(u64, uroce_rnr_ns(timer), PATIENCE_NS);
-
 	conn->ops->count(conn, UROCE_CNT_RNR_SENT);
 	tell(conn, UROCE_AETH_RNR | timer);
-	resp->patience = ktime_get_ns() + wait;
+	conn->resp.patience = UROCE_PATIENCE_BEGINS;
 }
 
 /*
