@@ -25,6 +25,7 @@ run_test "uroce shares: two write" 60 share_link writes
 run_test "uroce shares: two read" 60 share_link reads
 run_test "uroce shares: one writes, later one reads" 60 share_link write_and_read
 run_test "uroce shares: one reads, later one writes" 60 share_link read_and_write
+run_test "uroce shares: two send, unreliable" 60 share_link unreliable_sends
 
 run_test "uroce shares: nothing is left behind" 20 resources_unchanged
 run_test "uroce shares: both devices are removed" 20 slow_link_gone
