@@ -58,14 +58,15 @@ static void memlock(void)
  */
 #define RACERS 4
 
-static volatile bool ended;
+static _Atomic bool ended;
 
 static void *fills(void *arg)
 {
 	uint8_t *own = map_at(NULL);
 	struct ibv_pd *pd = p.pd;
+	int i;
 
-	for (int i = 0; !ended; i++) {
+	for (i = 0; !ended; i++) {
 		if (arg && i % 4 == 0) {
 			pd = ibv_alloc_pd(p.dev.ctx);
 			NEED_PTR(pd, "alloc_pd");
@@ -74,6 +75,8 @@ static void *fills(void *arg)
 		if (arg && i % 4 == 3)
 			CHECK_ERR(ibv_dealloc_pd(pd), 0);
 	}
+	if (arg && i % 4)
+		CHECK_ERR(ibv_dealloc_pd(pd), 0);
 	return NULL;
 }
 
