@@ -48,7 +48,6 @@ static int qp_attach(struct ib_qp *ib, const struct univ_queue_rings *rings)
 static int srq_attach(struct ib_srq *ib, const struct univ_ring *ring)
 {
 	struct uroce_srq *srq = to_usrq(ib);
-
 	void *memory;
 
 	/* A peer may already know or guess the number of an XRC queue. */
