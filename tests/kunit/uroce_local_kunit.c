@@ -200,6 +200,10 @@ static struct ib_mr *blocks_register(struct kunit *test, u8 **block, u32 size)
 	mr->page_size = size;
 	KUNIT_EXPECT_EQ(test, uroce_mr_map(mr, sg, 2, NULL), 2);
 	mr->iova = IOVA;
+	/* No region is longer than its pages. */
+	mr->length++;
+	KUNIT_EXPECT_EQ(test, uroce_mr_fast(&h->pd, mr, mr->lkey, ALL_ACCESS), -EINVAL);
+	mr->length--;
 	KUNIT_EXPECT_EQ(test, uroce_mr_fast(&h->pd, mr, mr->lkey, ALL_ACCESS), 0);
 	return mr;
 }

@@ -353,6 +353,16 @@ static bool mr_held(const struct uroce_mr *mr)
 	return refcount_read(&mr->ref) != 1;
 }
 
+/* Do the pages that ib_map_mr_sg() has set hold all bytes of the region? */
+static bool mr_holds(const struct uroce_mr *mr, const struct ib_mr *ib,
+		     u8 shift)
+{
+	u64 size = (u64)mr->npages << shift;
+	u64 offset = ib->iova & (BIT_ULL(shift) - 1);
+
+	return ib->length <= size - min(size, offset);
+}
+
 /*
  * Executes a REG_MR request. -EAGAIN: a copy that began before the region was
  * invalidated has not finished. The keys in @ib are those of the latest request
@@ -362,16 +372,17 @@ static bool mr_held(const struct uroce_mr *mr)
 int uroce_mr_fast(struct ib_pd *pd, struct ib_mr *ib, u32 key, u32 access)
 {
 	struct uroce_mr *mr = to_umr(ib);
+	u8 shift = mr->npages ? ilog2(ib->page_size) : PAGE_SHIFT;
 
 	if (ib->pd != pd || key >> 8 != mr->key >> 8 || mr->valid ||
-	    !mr->max_pages || (ib->length && !mr->npages))
+	    !mr->max_pages || !mr_holds(mr, ib, shift))
 		return -EINVAL;
 	if (mr_held(mr))
 		return -EAGAIN;
 	mr->access = access;
 	mr->iova = ib->iova;
 	mr->length = ib->length;
-	mr->shift = mr->npages ? ilog2(ib->page_size) : PAGE_SHIFT;
+	mr->shift = shift;
 	mr->offset = ib->iova & (BIT_ULL(mr->shift) - 1);
 	mr->kind = mr->shift == PAGE_SHIFT ? UROCE_MR_PAGES : UROCE_MR_BLOCKS;
 	mr->key = key;
