@@ -89,6 +89,44 @@ static void conn_window_idle(struct kunit *test)
 	req->high = req->una;
 }
 
+/* Expect that every packet whose number is a multiple of @each asks for an acknowledgement. */
+static void expect_asks(struct kunit *test, u32 packets, u32 each)
+{
+	struct wire *w = test->priv;
+	u32 n = 0, wrong = 0;
+	struct sk_buff *skb;
+
+	skb_queue_walk(&w->a.out, skb)
+		wrong += uroce_bth_ack_req((void *)skb->data) != (++n % each == 0);
+	KUNIT_EXPECT_EQ(test, n, packets);
+	KUNIT_EXPECT_EQ(test, wrong, 0u);
+}
+
+/*
+ * Within long messages a requester asks four times in its window, and once in 64 packets if the window
+ * has its largest size.
+ */
+static void conn_window_asks(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	int i;
+
+	for (i = 0; i < MSGS; i++)
+		wire_post(w, IB_WR_RDMA_WRITE, BYTES);
+	wire_run(w);
+	expect_asks(test, 32, 8);
+	wire_settle(w);
+	wire_expect_done(test, MSGS);
+	w->a.completed = 0;
+	w->a.conn.req.window = 256;
+	for (i = 0; i < MSGS; i++)
+		wire_post(w, IB_WR_RDMA_WRITE, BYTES);
+	wire_run(w);
+	expect_asks(test, MSGS * BYTES / MTU, 64);
+	wire_settle(w);
+	wire_expect_done(test, MSGS);
+}
+
 /* Post more than fits into the first window. Return the number of packets that were sent. */
 static u32 exceed_window(struct wire *w)
 {
@@ -306,6 +344,7 @@ static struct kunit_case window_cases[] = {
 	KUNIT_CASE(conn_congestion),
 	KUNIT_CASE(conn_window),
 	KUNIT_CASE(conn_window_idle),
+	KUNIT_CASE(conn_window_asks),
 	KUNIT_CASE(conn_window_loss),
 	KUNIT_CASE(conn_window_silence),
 	KUNIT_CASE(conn_window_most),
