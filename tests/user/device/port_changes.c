@@ -12,11 +12,11 @@
 
 struct traffic {
 	struct pair p;
-	unsigned long rounds;
-	int stop;
-	int posting;		/* Errno of a refused post. */
-	int silent;		/* Neither a success nor an error in time. */
-	enum ibv_wc_status status;
+	_Atomic unsigned long rounds;
+	_Atomic bool stop;
+	_Atomic int posting;	/* Errno of a refused post. */
+	bool silent;		/* Neither a success nor an error in time. */
+	_Atomic enum ibv_wc_status status;
 };
 
 /* Send one message and poll both completions; return false if that was the last one. */
@@ -48,8 +48,8 @@ static void *traffic(void *arg)
 {
 	struct traffic *t = arg;
 
-	while (!__atomic_load_n(&t->stop, __ATOMIC_RELAXED) && traffic_round(t))
-		__atomic_add_fetch(&t->rounds, 1, __ATOMIC_RELAXED);
+	while (!t->stop && traffic_round(t))
+		t->rounds++;
 	return NULL;
 }
 
@@ -124,7 +124,7 @@ static void changed(const char *change, const char *back, bool no_gid)
 	pair_open(&t->p, &want);
 	netdev_name(&t->p.dev, name);
 	NEED(!pthread_create(&thread, NULL, traffic, t), "pthread_create");
-	while (__atomic_load_n(&t->rounds, __ATOMIC_RELAXED) < 20 && !t->status && !t->posting)
+	while (t->rounds < 20 && !t->status && !t->posting)
 		sleep_ms(1);
 	CHECK(t->rounds >= 20, "no traffic to begin with: status %d", t->status);
 	run(change, name);
@@ -133,7 +133,7 @@ static void changed(const char *change, const char *back, bool no_gid)
 	sleep_ms(300);
 	run(back, name);
 	sleep_ms(300);
-	__atomic_store_n(&t->stop, 1, __ATOMIC_RELAXED);
+	t->stop = true;
 	NEED(!pthread_join(thread, NULL), "pthread_join");
 	CHECK(!t->silent, "neither a completion nor an error in %d ms", ROUND_MS);
 	printf("%lu rounds, then status %d, post %s\n", t->rounds, t->status, err_name(t->posting));

@@ -22,11 +22,11 @@ static struct {
 	short comp_revents;
 	short async_revents;
 	unsigned long rounds;
-	int traffic_end;	/* 1: post failed; 2: poll failed; 3: an error completion. */
+	_Atomic int traffic_end;	/* 1: post failed; 2: poll failed; 3: an error completion. */
 	bool has_xrc;
 	struct xrc x;
 	unsigned long xrc_rounds;
-	int xrc_end;		/* As traffic_end. */
+	_Atomic int xrc_end;	/* As traffic_end. */
 	struct ibv_comp_cntr *cntr;	/* Counts the sends of @p; NULL if not offered. */
 	struct ibv_cq *wq_cq;
 	struct ibv_wq *wq;	/* Has a request; NULL if not offered. */

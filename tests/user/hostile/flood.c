@@ -13,8 +13,8 @@ static struct {
 	struct raw_cq cq;
 	struct raw_qp qp;
 	struct raw_ring *ring;
-	volatile bool going;
-	volatile bool stop;
+	_Atomic bool going;
+	_Atomic bool stop;
 } env;
 
 /*

@@ -289,10 +289,14 @@ static MAYBE_UNUSED uint16_t add_up(uint32_t sum, const void *from, uint32_t len
 	return (uint16_t)sum;
 }
 
+/* Headers behind that of Ethernet, where they are not aligned. */
+typedef struct iphdr iphdr_at __attribute__((aligned(1)));
+typedef struct ip6_hdr ip6_hdr_at __attribute__((aligned(1)));
+
 /* Are the checksums of IPv4 and UDP right? */
 static MAYBE_UNUSED bool sums_right(const uint8_t *frame)
 {
-	const struct iphdr *ip = (const void *)(frame + HDR);
+	const iphdr_at *ip = (const void *)(frame + HDR);
 	uint16_t len = (uint16_t)(be16toh(ip->tot_len) - sizeof(*ip));
 	uint32_t pseudo = add_up((uint32_t)IPPROTO_UDP + len, &ip->saddr, 8);
 

@@ -452,6 +452,12 @@ static void traffic(void)
 
 /* ---- races ---------------------------------------------------------------------- */
 
+/* The handle, which replace() changes meanwhile. */
+static uint32_t handle_now(void)
+{
+	return __atomic_load_n(&mr->handle, __ATOMIC_RELAXED);
+}
+
 static void *grower(void *arg)
 {
 	struct univ_mr_extend cmd = { 0 };
@@ -459,7 +465,7 @@ static void *grower(void *arg)
 	int err;
 
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
-		cmd.handle = mr->handle;
+		cmd.handle = handle_now();
 		cmd.length = FIRST + rnd(&random) % (SPACE - FIRST - 8);
 		err = raw_call(p.dev.ctx->cmd_fd, UNIV_MR_EXTEND, &cmd);
 		if (!CHECK(!err || err == EBUSY || err == EINVAL, "an extension: %s", err_name(err)))
@@ -476,7 +482,7 @@ static void *changer(void *arg)
 	(void)arg;
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
 		cmd = (struct univ_mr_rereg){
-			.handle = mr->handle, .change = IBV_REREG_MR_CHANGE_TRANSLATION,
+			.handle = handle_now(), .change = IBV_REREG_MR_CHANGE_TRANSLATION,
 			.addr = (uintptr_t)mem + 8, .iova = (uintptr_t)mem + 8, .length = FIRST,
 		};
 		err = raw_call(p.dev.ctx->cmd_fd, UNIV_MR_REREG, &cmd);

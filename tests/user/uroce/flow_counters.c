@@ -314,7 +314,7 @@ static void wrong_specs(void)
 /* ---- races ---- */
 
 static struct wire racing;
-static volatile bool over;
+static _Atomic bool over;
 
 static void *send_frames(void *arg)
 {

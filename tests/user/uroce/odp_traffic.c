@@ -9,7 +9,7 @@
 #include "odp.h"
 #include "random.h"
 
-static volatile bool stop;
+static _Atomic bool stop;
 
 /* Writes a region to another one until @stop, at least once; the status of the last request. */
 struct traffic {

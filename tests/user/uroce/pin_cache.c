@@ -301,7 +301,7 @@ static void forked(void)
 
 /* ---- threads -------------------------------------------------------------------- */
 
-static volatile bool ended;
+static _Atomic bool ended;
 
 static void *registers(void *arg)
 {

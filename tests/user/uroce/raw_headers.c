@@ -56,7 +56,7 @@ static void specs_ipv6(void)
 {
 	struct flow_attr flow = flow_of(IBV_FLOW_ATTR_NORMAL, 0);
 	struct ibv_flow_spec_ipv6 spec = { .type = IBV_FLOW_SPEC_IPV6, .size = sizeof(spec) };
-	struct ip6_hdr *ip;
+	ip6_hdr_at *ip;
 	struct wire w;
 	uint32_t len, at = HDR;
 
@@ -214,7 +214,7 @@ static void checksums(void)
 static uint32_t make_ipv6(struct wire *w, uint8_t proto, uint32_t room, uint32_t pad)
 {
 	uint32_t len = HDR + sizeof(struct ip6_hdr) + room + pad;
-	struct ip6_hdr *ip = (void *)(w->frame + HDR);
+	ip6_hdr_at *ip = (void *)(w->frame + HDR);
 	struct udphdr *ports = (void *)(ip + 1);
 
 	make_frame(w->frame, group, w->near.mac, ETH_P_IPV6, len);
@@ -241,7 +241,7 @@ static uint8_t *sum_of(uint8_t *frame, uint8_t proto)
 
 static bool sum_right_ipv6(const uint8_t *frame, uint8_t proto)
 {
-	const struct ip6_hdr *ip = (const void *)(frame + HDR);
+	const ip6_hdr_at *ip = (const void *)(frame + HDR);
 	uint32_t room = be16toh(ip->ip6_plen), pseudo = add_up(proto + room, &ip->ip6_src, 32);
 
 	return add_up(pseudo, ip + 1, room) == 0xffff;
@@ -355,7 +355,7 @@ static void lying_sums(void)
 	struct flow_attr flow = flow_of(IBV_FLOW_ATTR_NORMAL, 0);
 	int on = 1, errors;
 	struct ibv_flow *made;
-	struct iphdr *ip;
+	iphdr_at *ip;
 	struct wire w;
 	struct got got;
 	uint32_t len;
@@ -394,7 +394,7 @@ static void sums_beyond(void)
 {
 	struct flow_attr flow = flow_of(IBV_FLOW_ATTR_NORMAL, 0);
 	struct ibv_flow *made;
-	struct iphdr *ip;
+	iphdr_at *ip;
 	struct wire w;
 	struct got got;
 	uint32_t len;
