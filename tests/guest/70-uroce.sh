@@ -157,8 +157,6 @@ user_test modify_ah 100
 user_test share 200
 user_test pin_cache 200
 user_test pin_limits 200
-# It is off by default.
-echo 0 >/sys/module/uroce/parameters/pin_cache_mib
 user_test dmabuf 300
 user_test pacing 400
 run_test "uroce: rdma link del under traffic (adv07)" 90 unlinked_under_traffic
