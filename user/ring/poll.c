@@ -362,15 +362,16 @@ static bool moved_meanwhile(struct univ_cq *cq)
 int univ_req_notify_cq(struct ibv_cq *ibv, int solicited_only)
 {
 	struct univ_cq *cq = to_ucq(ibv);
-	uint32_t solicited = !!solicited_only;
+	uint32_t arm, solicited = !!solicited_only;
 	bool late;
 
 	univ_lock(&cq->arm_lock);
 	if (solicited && (any_moved(cq) ||
 			  (!(cq->arm & 1) && univ_cq_ring_armed(cq->ring, cq->arm))))
 		solicited = 0;
-	cq->arm = ((cq->arm | 1) + 1) | solicited;
-	univ_cq_ring_arm(cq->ring, cq->arm);
+	arm = ((cq->arm | 1) + 1) | solicited;
+	univ_store_relaxed(&cq->arm, arm);
+	univ_cq_ring_arm(cq->ring, arm);
 	late = unknown_wait(cq);
 	univ_unlock(&cq->arm_lock);
 	if (univ_likely(!late) || !cq->ibv.channel)

@@ -235,11 +235,14 @@ static bool channel_is_armed(struct ibv_comp_channel *channel)
 	struct univ_context *ctx = to_ucontext(channel->context);
 	const struct univ_cq *cq;
 	bool armed = false;
+	uint32_t arm;
 
 	pthread_mutex_lock(&ctx->vctx.context.mutex);
-	for (cq = ctx->channel_cqs; cq && !armed; cq = cq->next)
-		armed = cq->ibv.channel == channel && cq->arm &&
-			univ_cq_ring_armed(univ_load_relaxed(&cq->ring), cq->arm);
+	for (cq = ctx->channel_cqs; cq && !armed; cq = cq->next) {
+		arm = univ_load_relaxed(&cq->arm);
+		armed = cq->ibv.channel == channel && arm &&
+			univ_cq_ring_armed(univ_load_relaxed(&cq->ring), arm);
+	}
 	pthread_mutex_unlock(&ctx->vctx.context.mutex);
 	return armed;
 }
