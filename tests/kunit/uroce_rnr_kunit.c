@@ -83,6 +83,40 @@ static void conn_not_ready_anew(struct kunit *test)
 	}
 }
 
+/*
+ * An RNR NAK waits for responses that find no room. No NAK of a gap replaces it, which would count
+ * as another retry, and the peer waits from the time at which it leaves.
+ */
+static void conn_not_ready_later(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	struct uroce_responder *resp = &w->b.conn.resp;
+	u64 now;
+	int i;
+
+	w->b.full = true;
+	w->b.recvs = 0;
+	wire_post(w, IB_WR_RDMA_READ, 2 * MTU);
+	for (i = 0; i < 2; i++)
+		wire_post(w, IB_WR_SEND, MTU);
+	wire_run(w);
+	wire_ask(w, -1);
+	KUNIT_EXPECT_TRUE(test, resp->ack);
+	KUNIT_EXPECT_EQ(test, resp->syndrome & UROCE_AETH_KIND, UROCE_AETH_RNR);
+	KUNIT_EXPECT_EQ(test, resp->patience, UROCE_PATIENCE_BEGINS);
+	w->b.full = false;
+	now = ktime_get_ns();
+	IN_BOTTOM_HALF(uroce_resp_run(&w->b.conn));
+	KUNIT_EXPECT_GE(test, resp->patience, now + uroce_rnr_ns(resp->rnr_timer));
+	KUNIT_EXPECT_LE(test, resp->patience, ktime_get_ns() + NSEC_PER_SEC);
+	w->b.recvs = 2;
+	wire_tell(w, -1);
+	wire_end_wait(w);
+	wire_settle(w);
+	wire_expect_done(test, 3);
+	KUNIT_EXPECT_EQ(test, w->b.counts[UROCE_CNT_NAKS_SENT], 0u);
+}
+
 /* Copies of an RNR NAK that arrive during the wait are no further retries. */
 static void conn_not_ready_twice(struct kunit *test)
 {
@@ -169,6 +203,7 @@ static struct kunit_case rnr_cases[] = {
 	KUNIT_CASE(conn_not_ready_lost),
 	KUNIT_CASE(conn_never_ready),
 	KUNIT_CASE(conn_not_ready_anew),
+	KUNIT_CASE(conn_not_ready_later),
 	KUNIT_CASE(conn_not_ready_twice),
 	KUNIT_CASE(conn_not_ready_wait),
 	KUNIT_CASE(conn_not_ready_grows),

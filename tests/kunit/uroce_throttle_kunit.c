@@ -213,7 +213,7 @@ static void throttle_reliable(struct kunit *test)
 	wire_expect_done(test, 1);
 }
 
-/* The notification is as new as now for an hour. */
+/* The notification does not become old for an hour. */
 static void keep_new(struct uroce_responder *resp)
 {
 	resp->congested += 3600 * HZ;
@@ -280,43 +280,6 @@ static void throttle_stale(struct kunit *test)
 	wire_expect_done(test, 1);
 }
 
-/*
- * An RNR NAK waits for responses. No NAK of a gap replaces it, which would count as another retry, and
- * the peer waits from the time at which it leaves.
- */
-static void throttle_not_ready(struct kunit *test)
-{
-	struct wire *w = test->priv;
-	struct uroce_responder *resp = &w->b.conn.resp;
-	u64 now;
-
-	cut(&resp->throttle);
-	freeze(&resp->throttle);
-	resp->throttle.pace.next = ktime_get_ns() + 3600 * (u64)NSEC_PER_SEC;
-	w->b.recvs = 0;
-	wire_post(w, IB_WR_RDMA_READ, 2 * MTU);
-	wire_post(w, IB_WR_SEND, MTU);
-	wire_post(w, IB_WR_SEND, MTU);
-	wire_run(w);
-	wire_ask(w, 2);
-	KUNIT_EXPECT_EQ(test, resp->syndrome & UROCE_AETH_KIND, UROCE_AETH_RNR);
-	wire_ask(w, -1);
-	KUNIT_EXPECT_TRUE(test, resp->ack);
-	KUNIT_EXPECT_EQ(test, resp->syndrome & UROCE_AETH_KIND, UROCE_AETH_RNR);
-	KUNIT_EXPECT_EQ(test, resp->patience, UROCE_PATIENCE_BEGINS);
-	w->b.recvs = 2;
-	uroce_throttle_end(&resp->throttle);
-	now = ktime_get_ns();
-	IN_BOTTOM_HALF(uroce_resp_run(&w->b.conn));
-	KUNIT_EXPECT_GE(test, resp->patience, now + uroce_rnr_ns(resp->rnr_timer));
-	KUNIT_EXPECT_LE(test, resp->patience, ktime_get_ns() + NSEC_PER_SEC);
-	wire_tell(w, -1);
-	wire_end_wait(w);
-	wire_settle(w);
-	wire_expect_done(test, 3);
-	KUNIT_EXPECT_EQ(test, w->b.counts[UROCE_CNT_NAKS_SENT], 0u);
-}
-
 /* A uroce device limits the responses that it asks for by its window. */
 static void throttle_known(struct kunit *test)
 {
@@ -345,7 +308,6 @@ static struct kunit_case throttle_cases[] = {
 	KUNIT_CASE(throttle_reliable),
 	KUNIT_CASE(throttle_responses),
 	KUNIT_CASE(throttle_stale),
-	KUNIT_CASE(throttle_not_ready),
 	KUNIT_CASE(throttle_known),
 	{}
 };

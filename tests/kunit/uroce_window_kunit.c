@@ -103,8 +103,8 @@ static void expect_asks(struct kunit *test, u32 packets, u32 each)
 }
 
 /*
- * Within long messages a requester asks four times in its window, and once in 64 packets if the window
- * has its largest size.
+ * Within long messages a requester asks four times in its window, and once in 64 packets if the
+ * window has its largest size.
  */
 static void conn_window_asks(struct kunit *test)
 {
