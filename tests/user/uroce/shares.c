@@ -2,8 +2,8 @@
 /*
  * Two connections share one slow link, whose router marks packets (ECN). Neither is starved,
  * whether the data are written, read or sent by UC, and also if one connection begins later.
- * The script that runs this program makes both devices and the link between them; UNIV_TEST_PEER names
- * the second device. Scripts read the line with the shares.
+ * The script that runs this program makes both devices and the link between them;
+ * UNIV_TEST_PEER names the second device. Scripts read the line with the shares.
  */
 #include "side.h"
 
@@ -73,15 +73,16 @@ static void flow_receive(struct flow *f)
 static void flow_open(struct flow *f, enum ibv_wr_opcode op)
 {
 	bool sends = op == IBV_WR_SEND;
-	struct ibv_qp_init_attr init = {
-		.qp_type = sends ? IBV_QPT_UC : IBV_QPT_RC, .cap = { UC_DEPTH, RECVS, 1, 1, 0 },
-	};
+	struct ibv_qp_init_attr init = { .cap = { .max_send_sge = 1, .max_recv_sge = 1 } };
 
 	memset(f, 0, sizeof(*f));
-	f->type = init.qp_type;
+	f->type = sends ? IBV_QPT_UC : IBV_QPT_RC;
 	f->op = op;
 	f->len = sends ? PACKET : SLOT;
 	f->depth = sends ? UC_DEPTH : DEPTH;
+	init.qp_type = f->type;
+	init.cap.max_send_wr = f->depth;
+	init.cap.max_recv_wr = sends ? RECVS : 1;
 	sides_open(f->side, init, DEPTH * SLOT);
 	for (int i = 0; i < 2; i++)
 		flow_connect(f, i);
