@@ -116,7 +116,8 @@ setup_device() {
 # added first, so that GID 1 is the IPv4 address. The card gets a plain queue, since the usual one drops packets that
 # waited while the other guest had no processor, and unreliable connections do not repeat them.
 setup_card() {
-	modprobe -a virtio_net e1000e || return
+	# A kernel may lack the driver of the card that this guest does not have.
+	modprobe -qa virtio_net e1000e
 	wait_until 30 test -e /sys/class/net/eth0 || return
 	ip addr add "$2/24" dev eth0 &&
 		ip -6 addr add "$3/64" dev eth0 nodad &&

@@ -97,7 +97,7 @@ struct univ_cq {
 	uint32_t mask;
 	/* Programs arm the queue while ibv_start_poll(3) holds @lock for them. */
 	struct univ_lock arm_lock;
-	uint32_t arm;			/* under @arm_lock; watch/ only reads it */
+	uint32_t arm;			/* written under @arm_lock; watch.c reads it without */
 	uint32_t told;			/* @head when the program read an event; under @arm_lock */
 	uint32_t moved;			/* index behind those that were moved, as @cursor */
 	struct univ_cqe *slots;
