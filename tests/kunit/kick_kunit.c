@@ -126,11 +126,62 @@ static void kick_is_waited_for(struct kunit *test)
 			-ENODEV);
 }
 
+struct late_kick {
+	struct work_struct work;
+	struct pump *p;
+	int ret;
+};
+
+static void late_kick_run(struct work_struct *work)
+{
+	struct late_kick *late = container_of(work, struct late_kick, work);
+
+	late->ret = pump_send_kick(late->p);
+}
+
+/* Kicks that begin while the removal waits for another one find no queue, so the wait ends. */
+static void kick_is_not_joined(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	u32 handle = p->qp->obj.handle;
+	struct late_kick late = { .p = p };
+	struct end end = { .ctx = p->f->ctx };
+	struct univ_object *obj;
+	int i;
+
+	for (i = 0; i < 2; i++)
+		KUNIT_EXPECT_EQ(test, pump_send_kick(p), 0);
+	KUNIT_EXPECT_PTR_EQ(test, known(p, handle), &p->qp->obj);
+	obj = univ_object_find(p->f->ctx, handle);
+	KUNIT_ASSERT_PTR_EQ(test, obj, &p->qp->obj);
+	INIT_WORK_ONSTACK(&end.work, end_run);
+	queue_work(system_unbound_wq, &end.work);
+	msleep(50);
+
+	pump_send_next(p, 0);
+	INIT_WORK_ONSTACK(&late.work, late_kick_run);
+	queue_work(system_unbound_wq, &late.work);
+	msleep(50);
+	KUNIT_EXPECT_EQ(test, refcount_read(&obj->users), 1);
+	KUNIT_EXPECT_EQ(test, p->mock->num_sends, 0u);
+	/* A kick that found the queue before does not bring it back. */
+	univ_kicked_remember(obj);
+	KUNIT_EXPECT_NULL(test, known(p, handle));
+
+	univ_object_put(obj);
+	flush_work(&end.work);
+	flush_work(&late.work);
+	destroy_work_on_stack(&end.work);
+	destroy_work_on_stack(&late.work);
+	KUNIT_EXPECT_EQ(test, late.ret, -ENODEV);
+}
+
 static struct kunit_case kick_cases[] = {
 	KUNIT_CASE(kick_remembers),
 	KUNIT_CASE(kick_of_another),
 	KUNIT_CASE(kick_forgets_others),
 	KUNIT_CASE(kick_is_waited_for),
+	KUNIT_CASE(kick_is_not_joined),
 	{}
 };
 

@@ -110,7 +110,7 @@ struct univ_context {
 	 */
 	struct rw_semaphore live;
 	bool dead;
-	bool ending;			/* all objects are being destroyed */
+	bool ending;			/* no kick finds a queue any more */
 	bool quiesced;			/* see univ_pump_comp_quiesce() */
 
 	struct xarray objects;		/* handle -> univ_object */

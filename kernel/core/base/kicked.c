@@ -19,7 +19,7 @@ void univ_kicked_remember(struct univ_object *obj)
 		return;
 	}
 	xa_lock(&ctx->objects);
-	if (xa_load(&ctx->objects, obj->handle) == obj)
+	if (!ctx->ending && xa_load(&ctx->objects, obj->handle) == obj)
 		WRITE_ONCE(*univ_kicked_at(ctx, obj->handle), obj);
 	xa_unlock(&ctx->objects);
 }
@@ -38,17 +38,17 @@ void univ_kicked_forget(struct univ_object *obj)
 }
 
 /*
- * The context ends: waits until the kicks that hold the object have left, and
- * lets no other kick find it. A kick remembers only an object that it holds, so
- * afterwards the object is forgotten for good.
- * Context: the live lock is held for writing, so no call takes the object away.
+ * The context ends, so a look-up finds no queue any more, and none is
+ * remembered. Forgets this one before it waits for the kicks that hold it: if
+ * others could follow, a process could delay the end for any time.
+ * Context: the live lock is held for writing, and ctx->ending is set.
  */
 void univ_kicked_retire(struct univ_object *obj)
 {
 	lockdep_assert_held_write(&obj->ctx->live);
-	if (!refcount_dec_and_test(&obj->users))
-		wait_for_completion(&obj->idle);
 	xa_lock(&obj->ctx->objects);
 	univ_kicked_forget(obj);
 	xa_unlock(&obj->ctx->objects);
+	if (!refcount_dec_and_test(&obj->users))
+		wait_for_completion(&obj->idle);
 }

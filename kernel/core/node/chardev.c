@@ -176,7 +176,6 @@ static bool context_destroy_objects(struct univ_context *ctx, bool unplugged)
 	size_t i;
 
 	lockdep_assert_held_write(&ctx->live);
-	ctx->ending = true;
 	/*
 	 * Most programs leave no object, and looking for each type takes time.
 	 */
@@ -204,8 +203,7 @@ static void context_stop_kicks(struct univ_context *ctx)
 	unsigned long handle;
 
 	lockdep_assert_held_write(&ctx->live);
-	if (xa_empty(&ctx->objects))
-		return;
+	WRITE_ONCE(ctx->ending, true);
 	xa_for_each(&ctx->objects, handle, obj) {
 		if (obj->kicks)
 			univ_kicked_retire(obj);

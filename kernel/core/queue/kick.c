@@ -55,12 +55,15 @@ static long kick_nothing(struct univ_context *ctx)
 
 /*
  * Only objects with a ring may be held without the live lock:
- * univ_kicked_retire() waits for no others when the context ends.
+ * univ_kicked_retire() waits for no others when the context ends. Kicks that
+ * begin meanwhile must not prolong its wait.
  */
 static struct univ_object *kick_find(struct univ_context *ctx, u32 handle)
 {
 	struct univ_object *obj;
 
+	if (READ_ONCE(ctx->ending))
+		return NULL;
 	rcu_read_lock();
 	obj = xa_load(&ctx->objects, handle);
 	if (obj && (!obj->kicks || !refcount_inc_not_zero(&obj->users)))
