@@ -4,46 +4,12 @@
  * free memory before and after the creation of many objects. Prints
  * NAME<TAB>BYTES for each type. It must run as root on an idle machine.
  */
+#include "free_memory.h"
 #include "testlib.h"
-
-static long mem_free_kb(void)
-{
-	char line[128];
-	long kb = -1;
-	FILE *f = fopen("/proc/meminfo", "r");
-
-	while (f && kb < 0 && fgets(line, sizeof(line), f))
-		sscanf(line, "MemFree: %ld", &kb);
-	if (f)
-		fclose(f);
-	return kb;
-}
-
-static void write_number(const char *path, int value)
-{
-	FILE *f = fopen(path, "w");
-
-	if (!f)
-		return;
-	fprintf(f, "%d\n", value);
-	fclose(f);
-}
-
-/*
- * Returns the free memory, after dropping caches, waiting for grace periods, and
- * adding up the counters of each CPU.
- */
-static long settled(void)
-{
-	sleep_ms(300);
-	write_number("/proc/sys/vm/drop_caches", 3);
-	write_number("/proc/sys/vm/stat_refresh", 1);
-	return mem_free_kb();
-}
 
 static void report(const char *name, long before, int count)
 {
-	printf("%s\t%.0f\n", name, (double)(before - settled()) * 1024 / count);
+	printf("%s\t%.0f\n", name, (double)(before - free_memory()) * 1024 / count);
 }
 
 /* The numbers are large, because partly filled slabs serve the first objects. */
@@ -65,7 +31,7 @@ static void contexts(void)
 
 	/* Open once before, for memory that is allocated on first use. */
 	ibv_close_device(dev_open_named(dev_wanted()));
-	before = settled();
+	before = free_memory();
 	for (int i = 0; i < CONTEXTS; i++)
 		NEED_PTR(ctx[i] = dev_open_named(dev_wanted()), "open_device");
 	report("context", before, CONTEXTS);
@@ -75,7 +41,7 @@ static void contexts(void)
 
 static void completion_queues(void)
 {
-	long before = settled();
+	long before = free_memory();
 
 	for (int i = 0; i < QUEUES; i++)
 		NEED_PTR(cq[i] = ibv_create_cq(dev.ctx, 256, NULL, NULL, 0), "create_cq");
@@ -94,7 +60,7 @@ static void queue_pairs(int depth, bool packets)
 			 .max_recv_sge = 1, .max_inline_data = 64 },
 	};
 	struct ibv_qp **all = qp[kinds++];
-	long before = settled();
+	long before = free_memory();
 	char name[64];
 
 	for (int i = 0; i < QUEUES; i++)

@@ -84,9 +84,10 @@ unlinked_under_traffic() {
 	[ ! -e /sys/class/infiniband/u3 ] && ip link del u3-net
 }
 
+# qp_memory REQUESTS BYTES
 qp_memory() {
 	[ -z "${UNIV_SLOW:-}" ] || skip "a kernel that watches its memory takes more of it"
-	program footprint 24576
+	program footprint "$1" "$2"
 }
 
 # The same for queue pairs that use packets.
@@ -94,7 +95,7 @@ wire_memory() {
 	local status
 	echo 0 >/sys/module/uroce/parameters/local
 	# A subshell, because qp_memory exits when it skips.
-	(qp_memory)
+	(qp_memory "$@")
 	status=$?
 	echo 1 >/sys/module/uroce/parameters/local
 	return $status
@@ -107,8 +108,10 @@ run_test "uroce: a netdev has one device, which is removed with it (adv07)" 30 n
 port_flags() { univ ibv_devinfo -v -d u0 | grep 'port_cap_flags:.*0x04010000'; }
 run_test "uroce: flags of the port" 20 port_flags
 run_test "uroce: a namespace ends (adv25)" 30 namespace_goes
-run_test "uroce: memory of a queue pair" 60 qp_memory
-run_test "uroce: memory of a queue pair that uses packets" 120 wire_memory
+run_test "uroce: memory of a queue pair of 64 requests" 60 qp_memory 64 24576
+run_test "uroce: memory of a queue pair of 16 requests" 60 qp_memory 16 7168
+run_test "uroce: memory of a queue pair of 64 requests that uses packets" 120 wire_memory 64 24576
+run_test "uroce: memory of a queue pair of 16 requests that uses packets" 120 wire_memory 16 12288
 user_test tutorial 30
 user_test api_device 120
 user_test api_channel 200

@@ -15,7 +15,7 @@
  * queue pair, and small rings share pages.
  */
 #define ARENA_SIZE	max_t(size_t, 32 * 1024, PAGE_SIZE)
-#define ARENA_UNITS	64
+#define ARENA_UNITS	128
 #define ARENA_UNIT	(ARENA_SIZE / ARENA_UNITS)
 
 /* Larger rings get a region of their own. */
