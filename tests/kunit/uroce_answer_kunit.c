@@ -171,6 +171,40 @@ static void conn_reads_at_once(struct kunit *test)
 	wire_expect_done(test, 3);
 }
 
+/*
+ * A late duplicate of a read is answered in part. Then its memory is withdrawn: the rest is
+ * dropped, and the connection goes on.
+ */
+static void conn_read_withdrawn(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	struct uroce_packet pkt;
+	struct sk_buff *again;
+
+	wire_post(w, IB_WR_RDMA_READ, 3 * MTU);
+	wire_run(w);
+	again = skb_copy(skb_peek(&w->a.out), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, again);
+	wire_settle(w);
+	wire_expect_done(test, 1);
+	w->b.full = true;
+	pkt = (struct uroce_packet){ .skb = again };
+	KUNIT_ASSERT_TRUE(test, uroce_packet_parse(&pkt, 0));
+	IN_BOTTOM_HALF(uroce_resp_receive(&w->b.conn, &pkt));
+	kfree_skb(again);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->b.out), 1u);
+	KUNIT_EXPECT_TRUE(test, w->b.responses[0].pending);
+
+	w->b.responses[0].rkey = RKEY + 1;
+	w->b.full = false;
+	IN_BOTTOM_HALF(uroce_resp_run(&w->b.conn));
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->b.out), 1u);
+	wire_post(w, IB_WR_SEND, 8);
+	wire_run(w);
+	wire_settle(w);
+	wire_expect_done(test, 2);
+}
+
 /* Advance both ends as if @n packets had been sent, and their messages executed. */
 static void skip_packets(struct wire *w, u32 n)
 {
@@ -260,6 +294,7 @@ static struct kunit_case answer_cases[] = {
 	KUNIT_CASE(conn_atomic_forgotten),
 	KUNIT_CASE(conn_more_reads),
 	KUNIT_CASE(conn_reads_at_once),
+	KUNIT_CASE(conn_read_withdrawn),
 	KUNIT_CASE(conn_flush),
 	KUNIT_CASE(conn_flush_refused),
 	KUNIT_CASE(conn_flush_of_no_type),

@@ -105,8 +105,13 @@ static u32 read_packet(struct uroce_conn *conn, struct uroce_response *res,
 		return 0;
 	if (status) {
 		kfree_skb(skb);
-		/* Otherwise the timer of the responder tries again. */
-		if (status != -EAGAIN)
+		/* The timer of the responder tries again. */
+		if (status == -EAGAIN)
+			return 0;
+		/* A late duplicate is dropped, as again_read() does. */
+		if (res->again)
+			res->pending = false;
+		else
 			refuse_read(conn, res);
 		return 0;
 	}
