@@ -291,7 +291,7 @@ static struct uroce_ask *ask_new(const struct gap *gap, bool write)
 
 	if (READ_ONCE(gap->odp->pending) >= PENDING_MAX)
 		return NULL;
-	ask = kmalloc(sizeof(*ask), GFP_ATOMIC);
+	ask = kmalloc(sizeof(*ask), GFP_ATOMIC | __GFP_ACCOUNT);
 	if (!ask)
 		return NULL;
 	*ask = (struct uroce_ask){
@@ -573,9 +573,15 @@ void uroce_odp_end(struct uroce_odp *odp)
 	odp_put(odp);
 }
 
+/*
+ * A fault may wait for a file system, so the number of work items is not
+ * limited but for those of a process. Their time is charged to no cgroup; with
+ * WQ_SYSFS an administrator can restrict them to some processors.
+ */
 int uroce_odp_init(void)
 {
-	odp_wq = alloc_workqueue("uroce-odp", WQ_UNBOUND, WQ_MAX_ACTIVE);
+	odp_wq = alloc_workqueue("uroce-odp", WQ_UNBOUND | WQ_SYSFS,
+				 WQ_MAX_ACTIVE);
 	return odp_wq ? 0 : -ENOMEM;
 }
 
