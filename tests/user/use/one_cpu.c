@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Two threads that poll on one processor: a thread that finds nothing gives way, so its peer
- * answers at once and not at the end of the thread's time slice.
+ * answers at once and not at the end of the thread's time slice. A thread of SCHED_DEADLINE does
+ * not, because sched_yield(2) would stop it until its next period.
  */
+#include <sys/syscall.h>
 #include "testlib.h"
 
 #define MESSAGES 200
@@ -134,7 +136,67 @@ static void start_poll(void)
 	pair_close(&p);
 }
 
+static uint32_t yields;
+
+/* The library calls this function, and not libc's. */
+int sched_yield(void)
+{
+	__atomic_add_fetch(&yields, 1, __ATOMIC_RELAXED);
+	return (int)syscall(SYS_sched_yield);
+}
+
+static uint32_t yields_of_polls(struct ibv_cq *cq)
+{
+	struct ibv_wc wc;
+
+	__atomic_store_n(&yields, 0, __ATOMIC_RELAXED);
+	for (int i = 0; i < 2048; i++)
+		NEED(!ibv_poll_cq(cq, 1, &wc), "an empty queue has a completion");
+	return __atomic_load_n(&yields, __ATOMIC_RELAXED);
+}
+
+/* As in <linux/sched/types.h>, which cannot be included with <sched.h> */
+struct attr {
+	uint32_t size;
+	uint32_t policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime;
+	uint64_t deadline;
+	uint64_t period;
+};
+
+static void *poll_with_deadline(void *cq)
+{
+	struct attr attr = {
+		.size = sizeof(attr),
+		.policy = SCHED_DEADLINE,
+		.runtime = 5000000,
+		.deadline = 100000000,
+		.period = 100000000,
+	};
+
+	NEED(!syscall(SYS_sched_setattr, 0, &attr, 0), "sched_setattr: %s", err_name(errno));
+	CHECK(!yields_of_polls(cq), "a thread of SCHED_DEADLINE called sched_yield()");
+	return NULL;
+}
+
+/* It comes before the cases that bind the thread to a processor, which this policy does not allow. */
+static void deadline(void)
+{
+	pthread_t thread;
+	struct pair p;
+
+	pair_open(&p, NULL);
+	CHECK(yields_of_polls(p.cq[0]), "a thread did not give way");
+	NEED(!pthread_create(&thread, NULL, poll_with_deadline, p.cq[0]), "no thread");
+	pthread_join(thread, NULL);
+	pair_close(&p);
+}
+
 static const struct test_case cases[] = {
+	{ "deadline", deadline },
 	{ "poll_cq", poll_cq },
 	{ "start_poll", start_poll },
 };
