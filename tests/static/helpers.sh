@@ -36,7 +36,7 @@ test_helpers()
 {
 	# A program has no versions of symbols
 	: > "$tmp/symver.h"
-	set -- "$1" -std=gnu11 -I"$tmp" "$host/helpers.c"
+	set -- "$1" -std=gnu11 -I"$tmp" -I"$top/uapi" "$host/helpers.c"
 	for name in abi/strings abi/rate abi/marshall abi/versions sys/sysfs; do
 		set -- "$@" "$top/user/$name.c"
 	done

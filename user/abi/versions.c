@@ -29,6 +29,7 @@
 #include <infiniband/verbs.h>
 
 #include "base/base.h"
+#include "sys/sys.h"
 
 /* The two types of GIDs in sysfs. */
 enum ibv_gid_type_sysfs {
@@ -76,21 +77,17 @@ void __verbs_log(struct verbs_context *ctx, uint32_t level, const char *fmt, ...
 	errno = err;
 }
 
-/* ibv_devinfo calls it. The kernel returns EINVAL for the type of an empty entry. */
+/* ibv_devinfo and pyverbs call it. An empty entry has the older type, as in rdma-core. */
 int ibv_query_gid_type(struct ibv_context *context, uint8_t port_num, unsigned int index,
 		       enum ibv_gid_type_sysfs *type)
 {
-	char file[64];
-	char text[32];
+	struct univ_gid_query cmd = { .port_num = port_num, .index = index };
+	int err = univ_cmd_gid_query(context->cmd_fd, &cmd);
 
-	snprintf(file, sizeof(file), "ports/%u/gid_attrs/types/%u", port_num, index);
-	if (ibv_read_sysfs_file(context->device->ibdev_path, file, text, sizeof(text)) < 0) {
-		if (errno != EINVAL)
-			return -1;
-		text[0] = '\0';
-	}
-	*type = strcmp(text, "RoCE v2") ? IBV_GID_TYPE_SYSFS_IB_ROCE_V1 :
-					  IBV_GID_TYPE_SYSFS_ROCE_V2;
+	if (err && err != ENODATA)
+		return -1;
+	*type = !err && cmd.entry.gid_type == IBV_GID_TYPE_ROCE_V2 ? IBV_GID_TYPE_SYSFS_ROCE_V2 :
+								     IBV_GID_TYPE_SYSFS_IB_ROCE_V1;
 	return 0;
 }
 

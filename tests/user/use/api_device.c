@@ -174,6 +174,29 @@ static void port_attr(void)
 	dev_close(&dev);
 }
 
+/* A symbol of drivers in user space, which ibv_devinfo and pyverbs call. 0: RoCE v1, 1: RoCE v2. */
+int ibv_query_gid_type(struct ibv_context *context, uint8_t port, unsigned int index, int *type);
+
+static void gid_types(void)
+{
+	struct ibv_gid_entry entry;
+	struct test_dev dev;
+	int v2 = 0, type;
+
+	dev_open(&dev);
+	for (int i = 0; i < dev.port.gid_tbl_len; i++) {
+		bool is_v2 = !ibv_query_gid_ex(dev.ctx, PORT, i, &entry, 0) &&
+			     entry.gid_type == IBV_GID_TYPE_ROCE_V2;
+
+		CHECK_ERR(ibv_query_gid_type(dev.ctx, PORT, i, &type), 0);
+		CHECK(type == is_v2, "GID %d has the type %d", i, type);
+		v2 += is_v2;
+	}
+	CHECK(v2 && v2 < dev.port.gid_tbl_len, "%d GIDs of RoCE v2", v2);
+	CHECK(ibv_query_gid_type(dev.ctx, PORT, dev.port.gid_tbl_len, &type) == -1, "no GID");
+	dev_close(&dev);
+}
+
 static void gids(void)
 {
 	struct ibv_gid_entry one, *table;
@@ -557,6 +580,7 @@ static const struct test_case cases[] = {
 	{ "device_flags", device_flags },
 	{ "port_attr", port_attr },
 	{ "gids", gids },
+	{ "gid_types", gid_types },
 	{ "names", names },
 	{ "domains", domains },
 	{ "memory", memory },
