@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # Builds and runs the tests that need no device: the library's helper functions, compared with
-# the stock library's, the inline functions of its header, as C and as C++, what an event tells
-# of a queue that another thread polls, and uroce's checksum by an instruction that the emulated
-# processor of a guest lacks.
+# the stock library's, the inline functions of its header, as C and as C++, and what an event
+# tells of a queue that another thread polls.
 #
 # Exits 0, 1 with what failed, or 77 if a compiler is missing and nothing failed.
 
@@ -69,23 +68,6 @@ test_told()
 	fi
 }
 
-# The program says so, and exits with 77, if this processor lacks the instruction as well.
-test_fold()
-{
-	if ! "$1" -O2 -Wall -Wextra -Werror -mgeneral-regs-only -c -o "$tmp/fold.o" \
-			"$top/kernel/uroce/net/fold.c" ||
-			! compile "$1" -std=gnu11 "$host/fold.c" "$tmp/fold.o"; then
-		failed=1
-		return
-	fi
-	count=$((count + 1))
-	"$tmp/test"
-	case $? in
-	0 | 77) ;;
-	*) failed=1 ;;
-	esac
-}
-
 for cc in gcc clang; do
 	if ! command -v $cc > /dev/null; then
 		missing="$missing $cc"
@@ -94,7 +76,6 @@ for cc in gcc clang; do
 	test_helpers $cc
 	test_inlines $cc -std=gnu11
 	test_told $cc
-	[ "$(uname -m)" != x86_64 ] || test_fold $cc
 done
 for cxx in g++ clang++; do
 	if ! command -v $cxx > /dev/null; then
