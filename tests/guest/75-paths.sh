@@ -83,7 +83,8 @@ run_test "by packets: too many pieces of a receive request, and too little room 
 run_test "by packets: partitions" 100 by_packets pkeys
 run_test "by packets: SQE" 100 states_by_packets
 run_test "by packets: wrong keys and short receives are refused, and the first message raises an event" 100 over_packets refused
-run_test "by packets: a fenced send waits for the read before it" 60 over_packets program api_rc rc_fence
+run_test "by packets: sends, reads, and a fenced send that waits for the read before it" 60 over_packets program api_rc rc_send rc_read rc_fence
+run_test "by packets: a queue pair uses a privileged Q_Key of its own" 60 over_packets program api_ud ud_own_qkey
 run_test "by packets: mistakes of the requester are explained" 60 over_packets own_mistakes
 run_test "by packets: atomic writes (adv22)" 100 by_packets atomic_write
 run_test "by packets, some of which are lost: atomic writes" 200 atomic_writes_among_losses

@@ -190,15 +190,25 @@ def scripts_of_stages():
     return texts, on_test_kernel, over_rxe
 
 
+def runs_by_packets(text, name, cases):
+    """Whether a line of a script whose queue pairs use packets has all cases of the program, or one of those."""
+    if "tests/user/packets.sh" not in text:
+        return False
+    lines = [line for line in text.splitlines() if re.search(r"\b%s\b" % name, line)]
+    return any("by_packets " in line or any(re.search(r"\b%s\b" % case, line) for case in cases) for line in lines)
+
+
 def is_in_a_stage(test, scripts):
     """Whether make check runs it, as far as the names in the scripts show."""
     texts, on_test_kernel, over_rxe = scripts
     words = test.split()
     if words[0] == TEST and words[1] == "script":
         return words[2] in on_test_kernel
-    kind, name = [word for word in words if word != TEST][:2]
+    kind, name, *cases = [word for word in words if word != TEST]
     if kind == "script":
         return name in texts
+    if kind == "packets":
+        return any(runs_by_packets(text, name, cases) for text in texts.values())
     where = over_rxe if kind == "rxe" else texts
     return kind == "kunit" or any(re.search(r"\b%s\b" % name, texts[script]) for script in where)
 
