@@ -159,13 +159,14 @@ quick: deps
 	@$(SETTINGS) UNIV_QUICK=1 tests/check build static $(shell tests/kernel/build --where >/dev/null 2>&1 && echo kunit) guest
 
 # T="NAME [CASE]..." on LINK=rxe|uroce, K=stock|test|races|rt; SHELL=1, GDB=1 (tests/one)
+t: export T := $(T)
 t: export LINK := $(LINK)
 t: export K := $(K)
 t: export CONSOLE := $(CONSOLE)
 t: export GDB := $(GDB)
 # Suites of KUnit run on the test kernel whatever K is
 t: $(if $(filter-out stock,$(K))$(wildcard tests/kunit/$(firstword $(T))_kunit.c),deps-kernel,deps) all test-programs
-	@$(SETTINGS) tests/one $(T)
+	@$(SETTINGS) tests/one
 
 adversaries:
 	@tests/adversaries
