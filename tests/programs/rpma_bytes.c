@@ -3,6 +3,7 @@
 // reads it back, and sends a message that the server returns. Each byte is checked.
 #include <librpma.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #define must(call) must_be_0(#call, call)
 
 static const char *address, *port;
+static sem_t listening;
 
 static void must_be_0(const char *what, int result)
 {
@@ -90,6 +92,7 @@ static void *serve(void *unused)
 	if (posix_memalign(&bytes, 4096, SIZE))
 		exit(1);
 	must(rpma_ep_listen(peer, address, port, &endpoint));
+	sem_post(&listening);
 	must(rpma_mr_reg(peer, bytes, SIZE, usage, &memory));
 	must(rpma_mr_get_descriptor_size(memory, &size));
 	must(rpma_mr_get_descriptor(memory, descriptor));
@@ -113,26 +116,18 @@ static void *serve(void *unused)
 	return NULL;
 }
 
-/* The server may not listen yet. */
 static struct rpma_conn *connected(struct rpma_peer *peer, struct rpma_conn_cfg *cfg,
 				   struct rpma_mr_local *memory)
 {
-	for (int tries = 0; tries < 200; tries++) {
-		struct rpma_conn_req *request;
-		enum rpma_conn_event event;
-		struct rpma_conn *conn;
+	struct rpma_conn_req *request;
+	struct rpma_conn *conn;
 
-		must(rpma_conn_req_new(peer, address, port, cfg, &request));
-		must(rpma_conn_req_recv(request, memory, 0, 4096, NULL));
-		must(rpma_conn_req_connect(&request, NULL, &conn));
-		must(rpma_conn_next_event(conn, &event));
-		if (event == RPMA_CONN_ESTABLISHED)
-			return conn;
-		must(rpma_conn_delete(&conn));
-		nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
-	}
-	printf("no server listens\n");
-	exit(1);
+	sem_wait(&listening);
+	must(rpma_conn_req_new(peer, address, port, cfg, &request));
+	must(rpma_conn_req_recv(request, memory, 0, 4096, NULL));
+	must(rpma_conn_req_connect(&request, NULL, &conn));
+	must_be_event(conn, RPMA_CONN_ESTABLISHED);
+	return conn;
 }
 
 static void check(const char *what, const unsigned char *bytes, int size)
@@ -163,7 +158,7 @@ int main(int argc, char **argv)
 		return 2;
 	address = argv[1];
 	port = argv[2];
-	if (pthread_create(&server, NULL, serve, NULL) ||
+	if (sem_init(&listening, 0, 0) || pthread_create(&server, NULL, serve, NULL) ||
 	    posix_memalign((void **)&sent, 4096, SIZE) || posix_memalign((void **)&got, 4096, SIZE))
 		return 1;
 	for (int i = 0; i < SIZE; i++)

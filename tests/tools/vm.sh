@@ -32,7 +32,8 @@ cat_one_host() {
 	ls -l /dev/infiniband/univerbs0 /sys/class/infiniband
 	ulimit -l
 	ibv_rc_pingpong -d uroce0 -g 1 >server.log 2>&1 &
-	until ibv_rc_pingpong -d uroce0 -g 1 host1; do sleep 1; done; wait $! && echo "both ends are done"
+	until ss -Hltn sport = :18515 | grep -q .; do sleep 1; done
+	ibv_rc_pingpong -d uroce0 -g 1 host1; wait $! && echo "both ends are done"
 	echo "$GREETING"; echo "input" | on host1 'cat; echo "$GREETING from $PWD"; exit 9'; echo "on: $?"
 	touch /run/vm/marker 2>/dev/null && echo "may write what root owns"
 	kill -SEGV $$
@@ -58,7 +59,8 @@ one_host() {
 cat_two_hosts() {
 	cat <<-'COMMAND'
 	on host2 ibv_rc_pingpong -d uroce0 -g 1 >server.log 2>&1 &
-	until ibv_rc_pingpong -d uroce0 -g 1 host2; do sleep 1; done; wait $! && echo "both ends are done"
+	until on host2 ss -Hltn sport = :18515 | grep -q .; do sleep 1; done
+	ibv_rc_pingpong -d uroce0 -g 1 host2; wait $! && echo "both ends are done"
 	rdma statistic show link uroce0/1
 	on host2 rdma statistic show link uroce0/1
 	mpirun -n 4 sh -c 'echo "rank on $(hostname)"'
