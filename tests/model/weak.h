@@ -11,9 +11,10 @@
  *   LOAD_ACQUIRE    no load after it uses a value that was read ahead of it
  *   FENCE           both: all stores have arrived, no value read ahead is used
  *
- * This memory is weaker than x86, and as weak as arm64 and the model of the
- * Linux kernel are for these protocols. It does not satisfy a load later than
- * its place; a model that needs such a load writes both orders out.
+ * This memory is weaker than x86, and as weak as arm64 is for these protocols.
+ * It is multi-copy atomic, as arm64 and riscv are and PowerPC is not: a store
+ * reaches all other threads at once. It does not satisfy a load later than its
+ * place; a model that needs such a load writes both orders out.
  *
  * A model defines THREADS, WORDS (2 to 6) and AHEAD, the mask of words that
  * may be read ahead, and then includes this file.
