@@ -404,7 +404,7 @@ static void kick(void)
 /* The other operations of the file. */
 static void other_calls(void)
 {
-	char byte[64];
+	char byte[64] = {};
 	ssize_t n;
 	int fd;
 
