@@ -61,7 +61,7 @@ static void kick_of_another(struct kunit *test)
 }
 
 /*
- * univ_kick_retire() waits only for kicks of queues, so the kick must not remember
+ * univ_kicked_wait() waits only for kicks of queues, so the kick must not remember
  * other objects.
  */
 static void kick_forgets_others(struct kunit *test)
@@ -128,7 +128,9 @@ static void kick_is_waited_for(struct kunit *test)
 
 struct late_kick {
 	struct work_struct work;
-	struct pump *p;
+	struct completion begun;
+	struct fixture *f;
+	u32 handle;
 	int ret;
 };
 
@@ -136,37 +138,50 @@ static void late_kick_run(struct work_struct *work)
 {
 	struct late_kick *late = container_of(work, struct late_kick, work);
 
-	late->ret = pump_send_kick(late->p);
+	complete(&late->begun);
+	late->ret = fixture_kick(late->f, late->handle, UNIV_KICK_SEND);
+}
+
+/* The removal gives its reference back, and then waits for the one of @obj. */
+static bool removal_waits(struct univ_object *obj)
+{
+	int i;
+
+	for (i = 0; i < 1000 && refcount_read(&obj->users) > 1; i++)
+		msleep(10);
+	return refcount_read(&obj->users) == 1;
 }
 
 /* Kicks that begin while the removal waits for another one find no queue, so the wait ends. */
 static void kick_is_not_joined(struct kunit *test)
 {
 	struct pump *p = pump_rc(test);
-	u32 handle = p->qp->obj.handle;
-	struct late_kick late = { .p = p };
+	struct late_kick late = { .f = p->f, .handle = p->qp->obj.handle };
 	struct end end = { .ctx = p->f->ctx };
 	struct univ_object *obj;
 	int i;
 
 	for (i = 0; i < 2; i++)
 		KUNIT_EXPECT_EQ(test, pump_send_kick(p), 0);
-	KUNIT_EXPECT_PTR_EQ(test, known(p, handle), &p->qp->obj);
-	obj = univ_object_find(p->f->ctx, handle);
+	KUNIT_EXPECT_PTR_EQ(test, known(p, late.handle), &p->qp->obj);
+	obj = univ_object_find(p->f->ctx, late.handle);
 	KUNIT_ASSERT_PTR_EQ(test, obj, &p->qp->obj);
 	INIT_WORK_ONSTACK(&end.work, end_run);
-	queue_work(system_unbound_wq, &end.work);
-	msleep(50);
+	queue_work(system_dfl_wq, &end.work);
+	KUNIT_EXPECT_TRUE(test, removal_waits(obj));
 
 	pump_send_next(p, 0);
+	pump_send_publish(p);
+	init_completion(&late.begun);
 	INIT_WORK_ONSTACK(&late.work, late_kick_run);
-	queue_work(system_unbound_wq, &late.work);
+	queue_work(system_dfl_wq, &late.work);
+	wait_for_completion(&late.begun);
 	msleep(50);
 	KUNIT_EXPECT_EQ(test, refcount_read(&obj->users), 1);
 	KUNIT_EXPECT_EQ(test, p->mock->num_sends, 0u);
 	/* A kick that found the queue before does not bring it back. */
 	univ_kicked_remember(obj);
-	KUNIT_EXPECT_NULL(test, known(p, handle));
+	KUNIT_EXPECT_NULL(test, known(p, late.handle));
 
 	univ_object_put(obj);
 	flush_work(&end.work);

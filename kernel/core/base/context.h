@@ -110,7 +110,7 @@ struct univ_context {
 	 */
 	struct rw_semaphore live;
 	bool dead;
-	bool ending;			/* no kick finds a queue any more */
+	bool ending;			/* see univ_kicked_end() */
 	bool quiesced;			/* see univ_pump_comp_quiesce() */
 
 	struct xarray objects;		/* handle -> univ_object */

@@ -38,17 +38,28 @@ void univ_kicked_forget(struct univ_object *obj)
 }
 
 /*
- * The context ends, so a look-up finds no queue any more, and none is
- * remembered. Forgets this one before it waits for the kicks that hold it: if
- * others could follow, a process could delay the end for any time.
- * Context: the live lock is held for writing, and ctx->ending is set.
+ * The context ends: a kick that begins now finds no queue. If kicks could
+ * follow each other, a process could delay the end for any time.
  */
-void univ_kicked_retire(struct univ_object *obj)
+void univ_kicked_end(struct univ_context *ctx)
+{
+	u32 i;
+
+	lockdep_assert_held_write(&ctx->live);
+	xa_lock(&ctx->objects);
+	WRITE_ONCE(ctx->ending, true);
+	for (i = 0; i < UNIV_KICKED; i++)
+		WRITE_ONCE(ctx->kicked[i], NULL);
+	xa_unlock(&ctx->objects);
+}
+
+/*
+ * Waits until the kicks that hold the object have left. univ_kicked_end() was
+ * called before.
+ */
+void univ_kicked_wait(struct univ_object *obj)
 {
 	lockdep_assert_held_write(&obj->ctx->live);
-	xa_lock(&obj->ctx->objects);
-	univ_kicked_forget(obj);
-	xa_unlock(&obj->ctx->objects);
 	if (!refcount_dec_and_test(&obj->users))
 		wait_for_completion(&obj->idle);
 }

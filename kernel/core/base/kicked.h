@@ -13,6 +13,7 @@ static inline struct univ_object **univ_kicked_at(struct univ_context *ctx,
 
 void univ_kicked_remember(struct univ_object *obj);
 void univ_kicked_forget(struct univ_object *obj);
-void univ_kicked_retire(struct univ_object *obj);
+void univ_kicked_end(struct univ_context *ctx);
+void univ_kicked_wait(struct univ_object *obj);
 
 #endif

@@ -203,10 +203,10 @@ static void context_stop_kicks(struct univ_context *ctx)
 	unsigned long handle;
 
 	lockdep_assert_held_write(&ctx->live);
-	WRITE_ONCE(ctx->ending, true);
+	univ_kicked_end(ctx);
 	xa_for_each(&ctx->objects, handle, obj) {
 		if (obj->kicks)
-			univ_kicked_retire(obj);
+			univ_kicked_wait(obj);
 		cond_resched();
 	}
 }

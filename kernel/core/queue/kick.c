@@ -3,7 +3,7 @@
  * UNIV_KICK: the process has published requests, and the implementation does
  * not look at the ring by itself. This is the one ioctl of the data path, so it
  * goes past the dispatcher and takes no lock of the context. It holds the queue
- * instead, and univ_context_kill() waits in univ_kicked_retire() for the kicks
+ * instead, and univ_context_kill() waits in univ_kicked_wait() for the kicks
  * that hold a queue before it destroys anything.
  */
 #include "queues.h"
@@ -55,7 +55,7 @@ static long kick_nothing(struct univ_context *ctx)
 
 /*
  * Only objects with a ring may be held without the live lock:
- * univ_kicked_retire() waits for no others when the context ends. Kicks that
+ * univ_kicked_wait() waits for no others when the context ends. Kicks that
  * begin meanwhile must not prolong its wait.
  */
 static struct univ_object *kick_find(struct univ_context *ctx, u32 handle)
