@@ -308,6 +308,24 @@ static void region_arena_shared(struct kunit *test)
 	fixture_unmap(f, addr, length);
 }
 
+/* An arena has room for the rings of eleven queue pairs of 16 and 16 requests with one SGE. */
+static void region_arena_room(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct univ_region *parts[12];
+	int i;
+
+	if (PAGE_SIZE > 4096)
+		return;
+	for (i = 0; i < 12; i++) {
+		parts[i] = part_of(f, 256 + 16 * 128 + 16 * 32);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(parts[i]));
+		KUNIT_EXPECT_EQ(test, univ_region_offset(parts[i]) == univ_region_offset(parts[0]), i < 11);
+	}
+	for (i = 0; i < 12; i++)
+		univ_region_destroy(f->ctx, parts[i]);
+}
+
 /* No two parts overlap, however their sizes mix, and a new part is zero. */
 static void region_arena_apart(struct kunit *test)
 {
@@ -469,6 +487,7 @@ static struct kunit_case region_cases[] = {
 	KUNIT_CASE(region_dma_refused),
 	KUNIT_CASE(region_dma),
 	KUNIT_CASE(region_arena_shared),
+	KUNIT_CASE(region_arena_room),
 	KUNIT_CASE(region_arena_apart),
 	KUNIT_CASE(region_arena_kept),
 	KUNIT_CASE(region_arena_numbers),
