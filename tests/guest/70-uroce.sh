@@ -48,6 +48,9 @@ over_lo() {
 		rdma link del u-lo
 }
 
+# An administrator can restrict the processors of both work queues.
+queues_shown() { ls /sys/devices/virtual/workqueue/uroce{,-odp}/cpumask; }
+
 # The time of the kernel's work items is charged to no process, so only some of them may run at a time.
 few_work_items() { grep -x "$((($(nproc) + 1) / 2))" /sys/devices/virtual/workqueue/uroce/max_active; }
 
@@ -102,6 +105,7 @@ wire_memory() {
 }
 
 run_test "uroce: half of the processors for work items" 10 few_work_items
+run_test "uroce: the processors of work items can be chosen" 10 queues_shown
 run_test "uroce works on lo" 120 over_lo
 run_test "uroce: a netdev has one device, which is removed with it (adv07)" 30 netdev_goes
 # The flags are IBV_PORT_CM_SUP and IBV_PORT_IP_BASED_GIDS.

@@ -21,6 +21,7 @@
  * Order of locks: uroce_chunk.lock, uroce_odp.lock. No memory is allocated
  * under either, since reclaim calls invalidate().
  */
+#include <linux/memcontrol.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -281,17 +282,27 @@ static void ask_begin(struct uroce_odp *odp, struct uroce_ask *ask)
 	}
 }
 
-/*
- * Context: bottom halves off. Returns NULL without memory, and if too many asks
- * are pending.
- */
+/* The process of the region is charged, whoever sends. Context: any. */
+static struct uroce_ask *ask_alloc(struct uroce_odp *odp)
+{
+	const gfp_t flags = GFP_ATOMIC | __GFP_ACCOUNT;
+	struct mem_cgroup *memcg = get_mem_cgroup_from_mm(odp->mm);
+	struct mem_cgroup *former = set_active_memcg(memcg);
+	void *ask = kmalloc(sizeof(struct uroce_ask), flags);
+
+	set_active_memcg(former);
+	mem_cgroup_put(memcg);
+	return ask;
+}
+
+/* Context: bottom halves off. Returns NULL if too many asks are pending. */
 static struct uroce_ask *ask_new(const struct gap *gap, bool write)
 {
 	struct uroce_ask *ask;
 
 	if (READ_ONCE(gap->odp->pending) >= PENDING_MAX)
 		return NULL;
-	ask = kmalloc(sizeof(*ask), GFP_ATOMIC | __GFP_ACCOUNT);
+	ask = ask_alloc(gap->odp);
 	if (!ask)
 		return NULL;
 	*ask = (struct uroce_ask){
@@ -573,11 +584,7 @@ void uroce_odp_end(struct uroce_odp *odp)
 	odp_put(odp);
 }
 
-/*
- * A fault may wait for a file system, so the number of work items is not
- * limited but for those of a process. Their time is charged to no cgroup; with
- * WQ_SYSFS an administrator can restrict them to some processors.
- */
+/* A fault may wait for a file system. MM_SERVED limits those of a process. */
 int uroce_odp_init(void)
 {
 	odp_wq = alloc_workqueue("uroce-odp", WQ_UNBOUND | WQ_SYSFS,
