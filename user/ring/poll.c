@@ -146,16 +146,11 @@ __thread uint8_t univ_empty_polls UNIV_TLS_QUICK;
 
 /*
  * A yield of a SCHED_DEADLINE thread ends its budget, so that it stands still until its next period
- * (sched(7)). The policy is asked for once: a thread of this kind sets it before it begins to poll.
+ * (sched(7)). The policy of a thread may change at any time, so it is asked for each time.
  */
 static bool thread_may_yield(void)
 {
-	static __thread enum { UNKNOWN, MAY, MUST_NOT } answer UNIV_TLS_QUICK;
-
-	if (answer == UNKNOWN)
-		answer = (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_DEADLINE ?
-				 MUST_NOT : MAY;
-	return answer == MAY;
+	return (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) != SCHED_DEADLINE;
 }
 
 __attribute__((noinline, cold)) void univ_poll_give_way(const struct univ_cq *cq)
