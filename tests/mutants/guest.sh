@@ -82,7 +82,7 @@ with_kind() {
 why() {
 	{
 		sed -n 's/^not ok .* # //p' "$1" | head -n 1
-		tail -n +2 "$1" | grep -m 1 -oE '[a-z_]+\.c:[0-9]+: .*|EXPECTATION FAILED.*|not ok [0-9]+ .*|(BUG|WARNING): .*'
+		tail -n +2 "$1" | grep -m 1 -oE '[a-z_]+\.c:[0-9]+: .*|EXPECTATION FAILED.*|not ok [0-9]+ .*|(BUG|WARNING|KASAN): .*|(general protection fault|divide error).*'
 	} | paste -sd ' '
 }
 
