@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <infiniband/marshall.h>
@@ -162,6 +161,7 @@ static void file_write(const char *dir, const char *name, const char *text)
 	}
 }
 
+/* Texts of about the size of the buffer, with and without a newline. */
 static void test_sysfs_file(const char *dir)
 {
 	static const char *const texts[] = {
