@@ -23,14 +23,17 @@ begin_copy() {
 }
 
 # take_copy FROM TO: nothing, if a build has the lock of FROM. Kbuild compares commands with those that it has written down, and
-# they have the name of the copy in them, as debugging information has.
+# they have the name of the copy in them, as debugging information has. Each file keeps its time: an object may be older than
+# its source, if its build failed or was not asked for, and has to be compiled then.
 take_copy() {
 	local from=${1##*/} to=${2##*/} new=$2.new
 	rm -rf "$new"
-	if flock -n "$1/lock" cp -a "$1" "$new"; then
-		rm "$new/lock"
-		grep -rlF --null "${from:0:8}" "$new" | LC_ALL=C xargs -0r sed -i "s/${from:0:8}/${to:0:8}/g" && mv "$new"/* "$2"
+	exec 8<"$1/lock"
+	if flock -n 8 && cp -a "$1" "$new"; then
+		grep -rlF --null "${from:0:8}" "$new" | LC_ALL=C xargs -0r sed -i "s/${from:0:8}/${to:0:8}/g" &&
+			cp -a --attributes-only -T "$1" "$new" && rm "$new/lock" && mv "$new"/* "$2"
 	fi
+	exec 8<&-
 	rm -rf "$new"
 }
 

@@ -3,6 +3,7 @@
 #include <linux/delay.h>
 #include <linux/workqueue.h>
 
+#include "compat.h"
 #include "pump_fixture.h"
 
 static struct univ_object *known(const struct pump *p, u32 handle)
