@@ -178,7 +178,6 @@ static void conn_reads_at_once(struct kunit *test)
 static void conn_read_withdrawn(struct kunit *test)
 {
 	struct wire *w = test->priv;
-	struct uroce_packet pkt;
 	struct sk_buff *again;
 
 	wire_post(w, IB_WR_RDMA_READ, 3 * MTU);
@@ -188,10 +187,8 @@ static void conn_read_withdrawn(struct kunit *test)
 	wire_settle(w);
 	wire_expect_done(test, 1);
 	w->b.full = true;
-	pkt = (struct uroce_packet){ .skb = again };
-	KUNIT_ASSERT_TRUE(test, uroce_packet_parse(&pkt, 0));
-	IN_BOTTOM_HALF(uroce_resp_receive(&w->b.conn, &pkt));
-	kfree_skb(again);
+	skb_queue_tail(&w->a.out, again);
+	wire_ask(w, 1);
 	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->b.out), 1u);
 	KUNIT_EXPECT_TRUE(test, w->b.responses[0].pending);
 
@@ -225,7 +222,6 @@ static void conn_atomic_forgotten(struct kunit *test)
 {
 	struct wire *w = test->priv;
 	struct sk_buff *again;
-	struct uroce_packet pkt;
 	int i;
 
 	wire_post_atomic(w, IB_WR_ATOMIC_FETCH_AND_ADD, 1, 0);
@@ -241,11 +237,9 @@ static void conn_atomic_forgotten(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, w->a.completed, 9u);
 	KUNIT_EXPECT_EQ(test, w->b.received, 8u);
-	pkt = (struct uroce_packet){ .skb = again };
-	KUNIT_ASSERT_TRUE(test, uroce_packet_parse(&pkt, 0));
-	IN_BOTTOM_HALF(uroce_resp_receive(&w->b.conn, &pkt));
+	skb_queue_tail(&w->a.out, again);
+	wire_ask(w, 1);
 	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->b.out));
-	kfree_skb(again);
 }
 
 /*
@@ -257,7 +251,6 @@ static void conn_more_reads(struct kunit *test)
 	struct wire *w = test->priv;
 	struct uroce_response *more = kunit_kcalloc(test, 8, sizeof(*more), GFP_KERNEL);
 	struct sk_buff *again;
-	struct uroce_packet pkt;
 	int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, more);
@@ -270,11 +263,9 @@ static void conn_more_reads(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, uroce_resp_grow(&w->b.conn, more, 8),
 			    (struct uroce_response *)w->b.responses);
 	/* The response from before is still kept, and the rest of the room can be used. */
-	pkt = (struct uroce_packet){ .skb = again };
-	KUNIT_ASSERT_TRUE(test, uroce_packet_parse(&pkt, 0));
-	IN_BOTTOM_HALF(uroce_resp_receive(&w->b.conn, &pkt));
+	skb_queue_tail(&w->a.out, again);
+	wire_ask(w, 1);
 	KUNIT_EXPECT_EQ(test, wire_lose(&w->b.out, 1), 0);
-	kfree_skb(again);
 	w->a.conn.req.max_reads = 8;
 	w->b.full = true;
 	for (i = 0; i < 7; i++)
