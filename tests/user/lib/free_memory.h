@@ -8,16 +8,7 @@
 
 #include "check.h"
 #include "clock.h"
-
-static void free_memory_write(const char *path, int value)
-{
-	FILE *f = fopen(path, "w");
-
-	if (!f)
-		return;
-	fprintf(f, "%d\n", value);
-	fclose(f);
-}
+#include "number.h"
 
 /* Memory in the per-CPU page lists, which MemFree does not count although it is free. */
 static long free_memory_kept(void)
@@ -42,8 +33,8 @@ static long free_memory(void)
 	FILE *f;
 
 	sleep_ms(300);
-	free_memory_write("/proc/sys/vm/drop_caches", 3);
-	free_memory_write("/proc/sys/vm/stat_refresh", 1);
+	write_number("/proc/sys/vm/drop_caches", 3);
+	write_number("/proc/sys/vm/stat_refresh", 1);
 	f = fopen("/proc/meminfo", "r");
 	while (f && kb < 0 && fgets(line, sizeof(line), f))
 		sscanf(line, "MemFree: %ld", &kb);

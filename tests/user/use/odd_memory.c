@@ -3,6 +3,7 @@
  * adv15. Memory other than plain heap: huge pages, files, the stack, more than 4 GiB in one
  * region, no bytes. All of it can be registered, and the device reaches it.
  */
+#include "number.h"
 #include "testlib.h"
 
 /* Write by RDMA and read by the processor, then the other way round. */
@@ -44,16 +45,6 @@ static void reach_all(uint8_t *mem, size_t len, const size_t *at, int n, const c
 }
 
 #define HUGE_PAGE (2ul << 20)
-
-static void write_number(const char *path, int value)
-{
-	FILE *f = fopen(path, "w");
-
-	if (!f)
-		return;
-	fprintf(f, "%d\n", value);
-	fclose(f);
-}
 
 static void huge_pages(void)
 {
