@@ -96,7 +96,7 @@ struct univ_context {
 	 * Queues that are kicked again and again, by handle, which a kick finds
 	 * without a look into the table (kicked.c). An entry is set under the
 	 * lock of @objects while the object is in that table, and cleared when
-	 * the object is taken out. It is read under RCU.
+	 * the object is taken out or the context ends. It is read under RCU.
 	 */
 	struct univ_object *kicked[UNIV_KICKED];
 
