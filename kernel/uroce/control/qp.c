@@ -195,8 +195,6 @@ int uroce_qp_create(struct ib_qp *ib, struct ib_qp_init_attr *init,
 			     init->source_qpn & 0xffffff : qp->num;
 	container_of(ib, struct uroce_ibqp, ib)->qp = qp;
 	ib->qp_num = qp->num;
-	if (qp->xrcd)
-		uroce_target_add(qp);
 	trace_uroce_qp_create(&qp->dev->ib, qp->num, qp->type);
 	return 0;
 }

@@ -25,6 +25,8 @@ int uroce_srq_create(struct ib_srq *ib, struct ib_srq_init_attr *init,
 	spin_lock_init(&srq->rq.lock);
 	spin_lock_init(&srq->rq.post);
 	INIT_LIST_HEAD(&srq->waiters);
+	INIT_LIST_HEAD(&srq->aimed);
+	INIT_LIST_HEAD(&srq->held);
 	uroce_srq_init(srq);
 	srq->max_wr = init->attr.max_wr;
 	srq->limit = init->attr.srq_limit;

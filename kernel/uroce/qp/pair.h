@@ -73,7 +73,12 @@ struct uroce_qp {
 	struct uroce_rss *rss;		/* likewise */
 	struct uroce_delay *delay;	/* of a work queue; likewise */
 	struct uroce_xrcd *xrcd;	/* of an XRC target */
-	struct list_head target;	/* of an XRC target: in the domain's */
+	/*
+	 * In @aimed of resp.srq and in @held of resp.recv.srq, under
+	 * xrcd->lock.
+	 */
+	struct list_head aimed;
+	struct list_head held;
 	/* In resp.awaited->waiters, under the rq.lock of that queue. */
 	struct list_head waiter;
 	struct univ_qp *core;		/* if attached */

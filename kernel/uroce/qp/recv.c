@@ -234,9 +234,6 @@ void uroce_recv_want(struct uroce_qp *qp)
 	struct uroce_srq *srq = qp->xrcd ? qp->resp.srq : qp->srq;
 
 	lockdep_assert_held(&qp->resp.lock);
-	/* The last request of an XRC target may have been for another queue. */
-	if (qp->resp.awaited != srq)
-		uroce_recv_unwant(qp);
 	WRITE_ONCE(qp->resp.wanted, true);
 	qp->resp.awaited = srq;
 	if (srq)

@@ -46,6 +46,9 @@ struct uroce_srq {
 	 * the order in which they began; linked by uroce_qp.waiter.
 	 */
 	struct list_head waiters;
+	/* XRC: targets that use the queue, under uroce_xrcd.lock; see xrc.c */
+	struct list_head aimed;
+	struct list_head held;
 	struct work_struct rest;	/* runs further peers of @waiters */
 };
 

@@ -82,6 +82,8 @@ int uroce_queue_init(struct uroce_qp *qp)
 	qp->resp.recv.pd = qp->srq ? qp->srq->ib.pd : qp->ib->pd;
 	qp->resp.recv.cq = qp->recv_cq;
 	INIT_LIST_HEAD(&qp->waiter);
+	INIT_LIST_HEAD(&qp->aimed);
+	INIT_LIST_HEAD(&qp->held);
 	uroce_send_allow(qp);
 	sq->datagrams = qp->type == IB_QPT_UD || qp->type == IB_QPT_GSI ||
 			qp->type == IB_QPT_RAW_PACKET;

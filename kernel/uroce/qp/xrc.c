@@ -6,9 +6,13 @@
  * domain: its protection domain limits RDMA, and its completion queue gets the
  * completions. Queues of other domains are not found.
  *
- * A shared receive queue that is destroyed is first removed from its domain's
- * table. Then each target is visited under its uroce_resp.lock: users that
- * found the queue earlier have finished by then, and the target forgets it.
+ * A shared receive queue lists the targets whose last request named it, and
+ * those whose receive request came from it. So its destruction visits these
+ * and no other targets of the domain, of which a process may have very many.
+ * It first removes the queue from the domain's table, so that no further
+ * target finds it. Then each target on the lists forgets it under its
+ * uroce_resp.lock. A target that is destroyed meanwhile is safe to lock, since
+ * the memory of queue pairs is freed after a grace period.
  */
 #include "recv.h"
 #include "xrc.h"
@@ -28,8 +32,7 @@ int uroce_xrcd_alloc(struct ib_xrcd *ib, struct ib_udata *udata)
 	if (ret)
 		return ret;
 	xa_init(&xrcd->srqs);
-	mutex_init(&xrcd->lock);
-	INIT_LIST_HEAD(&xrcd->targets);
+	spin_lock_init(&xrcd->lock);
 	return 0;
 }
 
@@ -47,23 +50,27 @@ void uroce_xrc_exit(void)
 
 /* ---- targets ------------------------------------------------------------- */
 
-void uroce_target_add(struct uroce_qp *qp)
+/*
+ * The last request of the target did not name the queue that it names now. A
+ * peer that waits for a receive request of the former queue has gone on to
+ * another one. Context: resp.lock.
+ */
+static bool target_turn(struct uroce_qp *qp, u32 srqn)
 {
 	struct uroce_xrcd *xrcd = qp->xrcd;
+	struct uroce_srq *srq;
 
-	mutex_lock(&xrcd->lock);
-	list_add(&qp->target, &xrcd->targets);
-	mutex_unlock(&xrcd->lock);
-}
-
-/* The target is idle. */
-void uroce_target_remove(struct uroce_qp *qp)
-{
-	struct uroce_xrcd *xrcd = qp->xrcd;
-
-	mutex_lock(&xrcd->lock);
-	list_del(&qp->target);
-	mutex_unlock(&xrcd->lock);
+	uroce_recv_unwant(qp);
+	spin_lock(&xrcd->lock);
+	srq = xa_load(&xrcd->srqs, srqn);
+	if (srq)
+		list_move(&qp->aimed, &srq->aimed);
+	else
+		list_del_init(&qp->aimed);
+	spin_unlock(&xrcd->lock);
+	qp->resp.srq = srq;
+	qp->resp.pd = srq ? srq->ib.pd : NULL;
+	return srq;
 }
 
 /*
@@ -72,13 +79,13 @@ void uroce_target_remove(struct uroce_qp *qp)
  */
 bool uroce_target_aim(struct uroce_qp *qp, u32 srqn)
 {
-	struct uroce_srq *srq;
+	const struct uroce_srq *srq = qp->resp.srq;
 
 	lockdep_assert_held(&qp->resp.lock);
-	srq = xa_load(&qp->xrcd->srqs, srqn & 0xffffff);
-	qp->resp.srq = srq;
-	qp->resp.pd = srq ? srq->ib.pd : NULL;
-	return srq;
+	srqn &= 0xffffff;
+	if (likely(srq && srq->ib.ext.xrc.srq_num == srqn))
+		return true;
+	return target_turn(qp, srqn);
 }
 
 /*
@@ -91,38 +98,81 @@ struct uroce_srq *uroce_target_take(struct uroce_qp *qp)
 	struct uroce_recv *r = &qp->resp.recv;
 	struct uroce_srq *srq = qp->resp.srq;
 
+	if (likely(r->srq == srq))
+		return srq;
+	spin_lock(&qp->xrcd->lock);
+	list_move(&qp->held, &srq->held);
+	spin_unlock(&qp->xrcd->lock);
 	r->srq = srq;
 	r->pd = srq->ib.pd;
 	r->cq = to_ucq(srq->ib.ext.cq);
 	return srq;
 }
 
-/*
- * A message that is half received cannot be completed any more. A peer whose
- * message waits for a request of the queue learns of the end of the queue when
- * its RNR timer expires. Context: resp.lock.
- */
-static void target_forget(struct uroce_qp *qp, struct uroce_srq *srq)
+static void target_unlist(struct uroce_qp *qp, struct list_head *link)
+{
+	spin_lock(&qp->xrcd->lock);
+	list_del_init(link);
+	spin_unlock(&qp->xrcd->lock);
+}
+
+/* Context: resp.lock. */
+static void forget_aim(struct uroce_qp *qp)
 {
 	struct uroce_resp *resp = &qp->resp;
+
+	uroce_recv_unwant(qp);
+	target_unlist(qp, &qp->aimed);
+	resp->srq = NULL;
+	resp->pd = NULL;
+}
+
+/*
+ * A message that is half received cannot be completed any more. Context:
+ * resp.lock.
+ */
+static void forget_recv(struct uroce_qp *qp)
+{
+	struct uroce_recv *r = &qp->resp.recv;
 	struct univ_cqe cqe = { .opcode = IB_WC_RECV };
 
-	if (resp->awaited == srq)
-		uroce_recv_unwant(qp);
-	if (resp->srq == srq) {
-		resp->srq = NULL;
-		resp->pd = NULL;
-	}
-	if (resp->recv.srq != srq)
-		return;
-	if (resp->recv.taken) {
+	if (r->taken) {
 		uroce_recv_done(qp, &cqe, IB_WC_WR_FLUSH_ERR, true);
 		uroce_recv_notify(qp);
 		uroce_qp_fail(qp, IB_EVENT_QP_FATAL);
 	}
-	resp->recv.srq = NULL;
-	resp->recv.pd = NULL;
-	resp->recv.cq = NULL;
+	target_unlist(qp, &qp->held);
+	r->srq = NULL;
+	r->pd = NULL;
+	r->cq = NULL;
+}
+
+/*
+ * A peer whose message waits for a request of the queue learns of the end of
+ * the queue when its RNR timer expires.
+ */
+static void target_forget(struct uroce_qp *qp, const struct uroce_srq *srq)
+{
+	spin_lock_bh(&qp->resp.lock);
+	if (qp->resp.srq == srq)
+		forget_aim(qp);
+	if (qp->resp.recv.srq == srq)
+		forget_recv(qp);
+	spin_unlock_bh(&qp->resp.lock);
+}
+
+/*
+ * The target is idle. A queue that has found it before sees that it is none of
+ * its targets any more.
+ */
+void uroce_target_remove(struct uroce_qp *qp)
+{
+	spin_lock_bh(&qp->resp.lock);
+	qp->resp.srq = NULL;
+	qp->resp.recv.srq = NULL;
+	target_unlist(qp, &qp->aimed);
+	target_unlist(qp, &qp->held);
+	spin_unlock_bh(&qp->resp.lock);
 }
 
 /* ---- shared receive queues ----------------------------------------------- */
@@ -140,13 +190,26 @@ int uroce_xrc_srq_add(struct uroce_srq *srq)
 			      &next_number, GFP_KERNEL);
 	if (ret < 0)
 		return -ENOMEM;
-	ret = xa_err(xa_store(&xrcd->srqs, num, srq, GFP_KERNEL));
-	if (ret) {
-		xa_erase(&numbers, num);
-		return ret;
-	}
 	srq->ib.ext.xrc.srq_num = num;
-	return 0;
+	ret = xa_err(xa_store(&xrcd->srqs, num, srq, GFP_KERNEL));
+	if (ret)
+		xa_erase(&numbers, num);
+	return ret;
+}
+
+/* A target that uses the queue; NULL for none. */
+static struct uroce_qp *srq_target(struct uroce_xrcd *xrcd,
+				   struct uroce_srq *srq)
+{
+	struct uroce_qp *qp;
+
+	spin_lock_bh(&xrcd->lock);
+	qp = list_first_entry_or_null(&srq->aimed, struct uroce_qp, aimed);
+	if (!qp)
+		qp = list_first_entry_or_null(&srq->held, struct uroce_qp,
+					      held);
+	spin_unlock_bh(&xrcd->lock);
+	return qp;
 }
 
 /* On return no target uses the queue. */
@@ -156,12 +219,13 @@ void uroce_xrc_srq_remove(struct uroce_srq *srq)
 	struct uroce_qp *qp;
 
 	xa_erase(&xrcd->srqs, srq->ib.ext.xrc.srq_num);
-	mutex_lock(&xrcd->lock);
-	list_for_each_entry(qp, &xrcd->targets, target) {
-		spin_lock_bh(&qp->resp.lock);
-		target_forget(qp, srq);
-		spin_unlock_bh(&qp->resp.lock);
-	}
-	mutex_unlock(&xrcd->lock);
+	do {
+		rcu_read_lock();
+		qp = srq_target(xrcd, srq);
+		if (qp)
+			target_forget(qp, srq);
+		rcu_read_unlock();
+		cond_resched();
+	} while (qp);
 	xa_erase(&numbers, srq->ib.ext.xrc.srq_num);
 }

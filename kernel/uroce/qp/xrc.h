@@ -3,8 +3,7 @@
 #ifndef UROCE_XRC_H
 #define UROCE_XRC_H
 
-#include <linux/list.h>
-#include <linux/mutex.h>
+#include <linux/spinlock.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
@@ -15,14 +14,13 @@ struct uroce_srq;
  * struct uroce_xrcd - an XRC domain
  * @ib: first member
  * @srqs: shared receive queues of the domain by number, under RCU; see xrc.c
- * @lock: protects @targets; taken before a uroce_resp.lock
- * @targets: targets of the domain, by uroce_qp.target
+ * @lock: protects the lists of targets of its shared receive queues; taken
+ *	under a uroce_resp.lock
  */
 struct uroce_xrcd {
 	struct ib_xrcd ib;
 	struct xarray srqs;
-	struct mutex lock;
-	struct list_head targets;
+	spinlock_t lock;
 };
 
 static inline struct uroce_xrcd *to_uxrcd(struct ib_xrcd *ib)
@@ -34,7 +32,6 @@ int uroce_xrcd_alloc(struct ib_xrcd *ib, struct ib_udata *udata);
 int uroce_xrcd_dealloc(struct ib_xrcd *ib, struct ib_udata *udata);
 int uroce_xrc_srq_add(struct uroce_srq *srq);
 void uroce_xrc_srq_remove(struct uroce_srq *srq);
-void uroce_target_add(struct uroce_qp *qp);
 void uroce_target_remove(struct uroce_qp *qp);
 bool uroce_target_aim(struct uroce_qp *qp, u32 srqn);
 struct uroce_srq *uroce_target_take(struct uroce_qp *qp);

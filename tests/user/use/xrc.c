@@ -297,6 +297,30 @@ static void resized(void)
 	xrc_close(&x);
 }
 
+/*
+ * The target has taken requests of a queue, and its last message named the other one. The first
+ * queue and its CQ are replaced by others, which often get the same memory.
+ */
+static void replaced(void)
+{
+	struct ibv_wc wc;
+	struct xrc x;
+
+	xrc_open(&x, -1);
+	for (int i = 0; i < 8; i++) {
+		receive(&x, 1, i, 0, 100);
+		does(&x, IBV_WR_SEND, x.srqn[1], 0, 10, IBV_WC_SUCCESS);
+		WANT_WC(x.rcq[1], &wc, IBV_WC_SUCCESS);
+		does(&x, IBV_WR_RDMA_WRITE, x.srqn[0], 0, 10, IBV_WC_SUCCESS);
+		CHECK_ERR(ibv_destroy_srq(x.srq[1]), 0);
+		CHECK_ERR(ibv_destroy_cq(x.rcq[1]), 0);
+		x.rcq[1] = ibv_create_cq(x.dev.ctx, 2 * DEPTH, NULL, NULL, 0);
+		NEED_PTR(x.rcq[1], "create_cq");
+		x.srq[1] = srq_of(x.pd, x.xrcd, x.rcq[1], &x.srqn[1]);
+	}
+	xrc_close(&x);
+}
+
 /* An empty SRQ makes the sender retry, as often as rnr_retry allows. */
 static void not_ready(void)
 {
@@ -504,6 +528,7 @@ static const struct test_case cases[] = {
 	{ "limit", limit },
 	{ "limit_from_the_start", limit_from_the_start },
 	{ "resized", resized },
+	{ "replaced", replaced },
 	{ "not_ready", not_ready },
 	{ "processes", processes },
 	{ "events", events },
