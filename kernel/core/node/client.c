@@ -102,15 +102,19 @@ static int client_refuse(struct ib_device *ib)
 	return 0;
 }
 
+/* A process that opens the new node at once misses no event. */
 static int client_show(struct ib_device *ib, struct univ_device *dev)
 {
-	int ret = univ_chardev_add(dev);
+	int ret;
 
-	if (ret)
-		return ret;
-	ib_set_client_data(ib, &univ_client, dev);
 	INIT_IB_EVENT_HANDLER(&dev->event_handler, ib, client_event);
 	ib_register_event_handler(&dev->event_handler);
+	ret = univ_chardev_add(dev);
+	if (ret) {
+		ib_unregister_event_handler(&dev->event_handler);
+		return ret;
+	}
+	ib_set_client_data(ib, &univ_client, dev);
 	return 0;
 }
 
