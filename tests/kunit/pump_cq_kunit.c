@@ -504,6 +504,26 @@ static void pump_reset_forgets(struct kunit *test)
 	pump_expect_cqe(test, p, 9, IB_WC_SUCCESS);
 }
 
+/* A poller had looked at the ring until its index made no sense. After a reset nobody does. */
+static void pump_reset_asks_for_kicks(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	struct univ_ring_head *head = p->qp->rings.send.head;
+	struct univ_qp_modify arg = {
+		.handle = p->qp->obj.handle,
+		.attr = { .attr_mask = IB_QP_STATE, .qp_state = IB_QPS_RESET },
+	};
+
+	univ_ring_set_flags(&p->qp->pump->sq.ring, 0);
+	p->send_tail = 10 * WR;
+	pump_send_kick(p);
+	KUNIT_EXPECT_TRUE(test, p->qp->pump->sq.corrupt);
+	flush_delayed_work(&p->qp->pump->error_work);
+	KUNIT_EXPECT_EQ(test, fixture_call(p->f, UNIV_QP_MODIFY, &arg,
+					   sizeof(arg)), 0);
+	KUNIT_EXPECT_EQ(test, head->kernel.flags, (u32)UNIV_RING_NEED_KICK);
+}
+
 static void pump_kick_wrong(struct kunit *test)
 {
 	struct pump *p = pump_rc(test);
@@ -541,6 +561,7 @@ static struct kunit_case pump_cq_cases[] = {
 	KUNIT_CASE(pump_cq_sizes),
 	KUNIT_CASE(pump_error_waits_for_nobody),
 	KUNIT_CASE(pump_reset_forgets),
+	KUNIT_CASE(pump_reset_asks_for_kicks),
 	KUNIT_CASE(pump_kick_wrong),
 	{}
 };

@@ -385,6 +385,28 @@ static void pump_shared_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srq->ring.head->kernel.index, 1u);
 }
 
+/* The device refuses a request. The requests behind it are not affected. */
+static void pump_shared_goes_on(struct kunit *test)
+{
+	struct pump *p = pump_rc(test);
+	struct univ_srq *srq = fixture_srq(p->f, p->pd, 8, 2);
+	struct univ_recv_wr *wr;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, srq);
+	for (i = 0; i < 8; i++) {
+		wr = univ_ring_slot(&srq->ring, i);
+		wr->wr_id = 30 + i;
+		wr->count = 1;
+	}
+	mock_fail(p->mock, MOCK_POST_SRQ_RECV, 2, -EINVAL);
+	srq->ring.head->user.index = 8;
+	KUNIT_EXPECT_EQ(test, fixture_kick(p->f, srq->obj.handle, UNIV_KICK_RECV), 0);
+	KUNIT_EXPECT_EQ(test, p->mock->num_recvs, 7);
+	KUNIT_EXPECT_EQ(test, p->mock->recvs[6].wr_id, 37);
+	KUNIT_EXPECT_EQ(test, srq->events.num_pending, 1);
+}
+
 static void pump_recv_dma_key(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -458,6 +480,7 @@ static struct kunit_case pump_recv_cases[] = {
 	KUNIT_CASE(pump_recv_device_full),
 	KUNIT_CASE(pump_shared_recv),
 	KUNIT_CASE(pump_shared_refused),
+	KUNIT_CASE(pump_shared_goes_on),
 	KUNIT_CASE(pump_recv_dma_key),
 	KUNIT_CASE(pump_recv_flags),
 	{}

@@ -117,6 +117,12 @@ static bool recv_post(struct univ_recv_queue *rq, struct recv_batch *batch)
 				      UNIV_POST_RETRY);
 	else
 		recv_break(rq, batch->wr[taken].wr_id, UNIV_REASON_WR_REFUSED);
+	/*
+	 * A queue pair fails, and feeds the rest then. Nothing else feeds the
+	 * requests behind a refused one of a shared receive queue.
+	 */
+	if (rq->srq)
+		WRITE_ONCE(rq->feed.again, true);
 done:
 	batch->count = 0;
 	batch->sges = 0;

@@ -529,6 +529,8 @@ void univ_send_queue_reset(struct pump_qp *qp)
 	sq->broken = false;
 	sq->corrupt = false;
 	sq->owed = false;
+	/* A corrupt ring was not watched, so the flag may be missing. */
+	univ_ring_set_flags(&sq->ring, UNIV_RING_NEED_KICK);
 	spin_lock(&qp->core->send_cq->lock);
 	sq->retired = sq->fed;
 	univ_ring_retire(&sq->ring, sq->retired);
