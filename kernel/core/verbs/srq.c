@@ -399,7 +399,12 @@ static int srq_modify(struct univ_srq *srq, struct univ_call *call,
 	 */
 	srq_set_limit(srq, cmd->limit);
 	ret = ib_modify_srq(srq->ib, &attr, IB_SRQ_LIMIT);
-	return ret ? univ_explain_driver(&cmd->hdr, ret) : 0;
+	if (ret)
+		return univ_explain_driver(&cmd->hdr, ret);
+	/* The event of the former limit may have come in between. */
+	if (cmd->limit)
+		srq_set_limit(srq, true);
+	return 0;
 }
 
 int univ_srq_modify_ioctl(struct univ_call *call, void *arg)
