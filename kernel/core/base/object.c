@@ -91,6 +91,25 @@ struct univ_object *univ_object_find(struct univ_context *ctx, u32 handle)
 	return obj;
 }
 
+/*
+ * As univ_object_find(), for one type, and for callers that the end of a
+ * context does not wait for. Then only objects that kicks use wait for their
+ * users, and other types end before the queue pairs, so objects of other types
+ * are not touched.
+ */
+struct univ_object *univ_object_find_of(struct univ_context *ctx, u32 handle,
+					enum univ_object_type type)
+{
+	struct univ_object *obj;
+
+	rcu_read_lock();
+	obj = xa_load(&ctx->objects, handle);
+	if (obj && (obj->type != type || !refcount_inc_not_zero(&obj->users)))
+		obj = NULL;
+	rcu_read_unlock();
+	return obj;
+}
+
 static struct univ_object *object_not_found(struct univ_hdr *hdr, u32 handle,
 					    enum univ_object_type type)
 {

@@ -63,6 +63,8 @@ struct univ_object *univ_object_get(struct univ_context *ctx, u32 handle,
 				    enum univ_object_type type,
 				    struct univ_hdr *hdr);
 struct univ_object *univ_object_find(struct univ_context *ctx, u32 handle);
+struct univ_object *univ_object_find_of(struct univ_context *ctx, u32 handle,
+					enum univ_object_type type);
 struct univ_object *univ_object_unpublish(struct univ_context *ctx, u32 handle,
 					  enum univ_object_type type,
 					  struct univ_hdr *hdr);

@@ -107,18 +107,19 @@ const struct univ_queue_ops *univ_queue_ops(struct ib_device *ib)
  */
 bool univ_queue_ah_get(struct univ_qp *qp, u32 handle, struct univ_queue_ah *ah)
 {
-	struct univ_object *obj = univ_object_find(qp->obj.ctx, handle);
+	struct univ_object *obj = univ_object_find_of(qp->obj.ctx, handle,
+						      UNIV_OBJECT_AH);
 	struct univ_ah *found = container_of(obj, struct univ_ah, obj);
 
 	if (!obj)
 		return false;
-	if (obj->type == UNIV_OBJECT_AH && found->pd == qp->pd) {
-		ah->ib = found->ib;
-		ah->held = obj;
-		return true;
+	if (found->pd != qp->pd) {
+		univ_object_put(obj);
+		return false;
 	}
-	univ_object_put(obj);
-	return false;
+	ah->ib = found->ib;
+	ah->held = obj;
+	return true;
 }
 EXPORT_SYMBOL_NS_GPL(univ_queue_ah_get, UNIVERBS_NS);
 
