@@ -271,6 +271,11 @@ struct univ_queue_window {
  * or the function for bells fails, the core destroys the queue at once, and the
  * driver must not refuse that: the ring is freed or used again.
  *
+ * The device must not soon give the number of a destroyed queue pair or work
+ * queue to another one, so xa_alloc_cyclic() is better than xa_alloc(). After a
+ * destruction the process forgets completions that it has not polled, by that
+ * number.
+ *
  * The functions from @cq_resize to @srq_detach are optional. All of them but
  * @srq_limit may sleep. They are for an implementation with state of its own
  * beside the device's objects, since modify_qp and the destroy functions of the

@@ -25,6 +25,7 @@ struct loop_dev {
 	struct ib_device ib;
 	struct mutex lock;		/* protects @qps, @mrs, @bounce, QPs */
 	struct xarray qps;		/* indexed by number */
+	u32 next_qp;
 	struct xarray mrs;		/* indexed by key */
 	u8 bounce[PAGE_SIZE];
 };
@@ -368,6 +369,7 @@ static int qp_create(struct ib_qp *ib, struct ib_qp_init_attr *init,
 {
 	struct loop_qp *qp = to_qp(ib);
 	struct ib_qp_cap *cap = &init->cap;
+	int ret;
 
 	if (init->qp_type != IB_QPT_RC || init->srq)
 		return -EOPNOTSUPP;
@@ -375,8 +377,11 @@ static int qp_create(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	    cap->max_send_sge > 1 || cap->max_recv_sge > 1)
 		return -EINVAL;
 	cap->max_inline_data = cap->max_send_sge * sizeof(struct univ_sge);
-	return xa_alloc(&to_loop(ib->device)->qps, &ib->qp_num, qp,
-			XA_LIMIT(2, 0xffffff), GFP_KERNEL);
+	/* Programs may still hold completions of a queue pair that has gone. */
+	ret = xa_alloc_cyclic(&to_loop(ib->device)->qps, &ib->qp_num, qp,
+			      XA_LIMIT(2, 0xffffff),
+			      &to_loop(ib->device)->next_qp, GFP_KERNEL);
+	return min(ret, 0);
 }
 
 static int qp_destroy(struct ib_qp *ib, struct ib_udata *udata)

@@ -102,6 +102,7 @@ static int qp_create(struct ib_qp *ib, struct ib_qp_init_attr *init,
 		     struct ib_udata *udata)
 {
 	struct ib_qp_cap *cap = &init->cap;
+	int ret;
 
 	if (init->qp_type != IB_QPT_RC && init->qp_type != IB_QPT_UD)
 		return -EOPNOTSUPP;
@@ -109,8 +110,11 @@ static int qp_create(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	cap->max_inline_data = max_t(u32, cap->max_inline_data,
 				     cap->max_send_sge *
 					     sizeof(struct univ_sge));
-	return xa_alloc(&to_upci(ib->device)->qps, &ib->qp_num, to_qp(ib),
-			XA_LIMIT(2, UPCI_MAX_QUEUES - 1), GFP_KERNEL);
+	/* Programs may still hold completions of a queue pair that has gone. */
+	ret = xa_alloc_cyclic(&to_upci(ib->device)->qps, &ib->qp_num, to_qp(ib),
+			      XA_LIMIT(2, UPCI_MAX_QUEUES - 1),
+			      &to_upci(ib->device)->next_qp, GFP_KERNEL);
+	return min(ret, 0);
 }
 
 static int qp_attach(struct ib_qp *ib, const struct univ_queue_rings *rings)

@@ -34,6 +34,7 @@ struct upci_dev {
 	u32 misses;
 	struct xarray cqs;		/* by number; for the events, too */
 	struct xarray qps;
+	u32 next_qp;
 	struct xarray srqs;
 	struct xarray mrs;		/* by key */
 	struct xarray ahs;
