@@ -147,7 +147,10 @@ static size_t gids_most(struct ibv_context *context)
 	return count;
 }
 
-/* If the first buffer is too short, that is no failure of the program. */
+/*
+ * If the first buffer is too short, that is no failure of the program. Returns NULL after a failure
+ * that is reported.
+ */
 static struct ibv_gid_entry *gids_read(struct ibv_context *context, ssize_t *count)
 {
 	struct univ_gid_table cmd = { .max = FIRST_GIDS };
@@ -162,19 +165,21 @@ static struct ibv_gid_entry *gids_read(struct ibv_context *context, ssize_t *cou
 	}
 	most = gids_most(context);
 	larger = most ? realloc(table, most * sizeof(*table)) : NULL;
-	if (!larger) {
+	if (most && !larger)
 		univ_fail_memory(VERB, most * sizeof(*table));
-		free(table);
-		return NULL;
-	}
-	*count = _ibv_query_gid_table(context, larger, most, 0, sizeof(*larger));
-	return larger;
+	if (larger)
+		*count = _ibv_query_gid_table(context, larger, most, 0, sizeof(*larger));
+	if (larger && *count >= 0)
+		return larger;
+	free(larger ? larger : table);
+	return NULL;
 }
 
+/* Returns -1 after a failure that is reported. */
 static int gid_index_find(struct ibv_context *context, uint8_t port, const struct return_path *path)
 {
 	struct ibv_gid_entry *table;
-	ssize_t count = -1;
+	ssize_t count;
 	int index;
 
 	table = gids_read(context, &count);
@@ -182,6 +187,8 @@ static int gid_index_find(struct ibv_context *context, uint8_t port, const struc
 		return -1;
 	index = gid_index_in(table, count, port, path);
 	free(table);
+	if (index < 0)
+		univ_fail_no_route(VERB, ENOENT);
 	return index;
 }
 
@@ -196,7 +203,7 @@ static int global_route_fill(struct ibv_context *context, uint8_t port, const st
 		return univ_fail_no_route(VERB, err);
 	index = gid_index_find(context, port, &path);
 	if (index < 0)
-		return univ_fail_no_route(VERB, ENOENT);
+		return errno;
 	attr->grh.dgid = path.remote;
 	attr->grh.sgid_index = (uint8_t)index;
 	attr->grh.hop_limit = path.hop_limit;
