@@ -279,6 +279,54 @@ static void conn_more_reads(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->b.atomics, 1u);
 }
 
+/*
+ * An answer that travels alone finds a full queue, which the flush does not report. It is sent
+ * later.
+ */
+static void expect_answered_later(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	w->b.refused = 1;
+	wire_run(w);
+	wire_ask(w, -1);
+	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->b.out));
+	KUNIT_EXPECT_FALSE(test, w->b.broken);
+	KUNIT_EXPECT_TRUE(test, timer_was_started(&w->b.conn.resp.soon));
+	IN_BOTTOM_HALF(uroce_resp_run(&w->b.conn));
+	wire_settle(w);
+	KUNIT_EXPECT_EQ(test, w->a.counts[UROCE_CNT_TIMEOUTS], 0u);
+}
+
+static void conn_ack_refused(struct kunit *test)
+{
+	wire_post(test->priv, IB_WR_RDMA_WRITE, 8);
+	expect_answered_later(test);
+	wire_expect_done(test, 1);
+}
+
+static void conn_atomic_refused(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	wire_post_atomic(w, IB_WR_ATOMIC_FETCH_AND_ADD, 1, 0);
+	expect_answered_later(test);
+	wire_expect_done(test, 1);
+	KUNIT_EXPECT_EQ(test, w->b.atomics, 1u);
+}
+
+/* The connection ends when its last NAK has been sent. */
+static void conn_nak_refused(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	wire_post(w, IB_WR_RDMA_WRITE, 8)->rkey = RKEY + 1;
+	expect_answered_later(test);
+	KUNIT_EXPECT_TRUE(test, w->b.broken);
+	KUNIT_EXPECT_EQ(test, w->a.completed, 1u);
+	KUNIT_EXPECT_EQ(test, (int)w->a.status[0], (int)IB_WC_REM_ACCESS_ERR);
+}
+
 static struct kunit_case answer_cases[] = {
 	KUNIT_CASE(conn_atomic_once),
 	KUNIT_CASE(conn_atomic_operands),
@@ -286,6 +334,9 @@ static struct kunit_case answer_cases[] = {
 	KUNIT_CASE(conn_more_reads),
 	KUNIT_CASE(conn_reads_at_once),
 	KUNIT_CASE(conn_read_withdrawn),
+	KUNIT_CASE(conn_ack_refused),
+	KUNIT_CASE(conn_atomic_refused),
+	KUNIT_CASE(conn_nak_refused),
 	KUNIT_CASE(conn_flush),
 	KUNIT_CASE(conn_flush_refused),
 	KUNIT_CASE(conn_flush_of_no_type),

@@ -212,9 +212,15 @@ static bool end_room(struct uroce_conn *conn, bool response)
 
 static int end_xmit(struct uroce_conn *conn, struct sk_buff *skb, bool response)
 {
+	struct end *end = end_of(conn);
+
+	if (end->refused && !--end->refused) {
+		kfree_skb(skb);
+		return -ENOBUFS;
+	}
 	memset(uroce_net_put(skb, UROCE_ICRC_SIZE), 0, UROCE_ICRC_SIZE);
-	skb_queue_tail(&end_of(conn)->out, skb);
-	end_of(conn)->together = true;
+	skb_queue_tail(&end->out, skb);
+	end->together = true;
 	return 0;
 }
 

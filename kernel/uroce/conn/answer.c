@@ -55,6 +55,14 @@ static bool resp_flush(struct uroce_conn *conn)
 	return conn->ops->flush(conn, true) != -ENOBUFS;
 }
 
+/* As resp_flush(). A packet that travels alone is lost before the flush. */
+static bool resp_send_now(struct uroce_conn *conn, struct sk_buff *skb)
+{
+	bool lost = resp_send(conn, skb) == -ENOBUFS;
+
+	return resp_flush(conn) && !lost;
+}
+
 /*
  * The peer's packets met congestion. Notifies the peer at once, ahead of all
  * other packets, but not for each packet. A notification that is lost is
@@ -81,8 +89,7 @@ void uroce_resp_congested(struct uroce_conn *conn)
 	bth->qpn |= cpu_to_be32(UROCE_BTH_BECN);
 	conn->resp.told_congestion = now;
 	conn->ops->count(conn, UROCE_CNT_CNP_SENT);
-	resp_send(conn, skb);
-	resp_flush(conn);
+	resp_send_now(conn, skb);
 }
 
 /* Returns true if it was sent, or can be treated as lost on the way. */
@@ -101,8 +108,7 @@ static bool send_ack(struct uroce_conn *conn)
 	aeth->smsn = uroce_aeth_make(resp->syndrome, resp->msn);
 	if (resp->held.known)
 		uroce_held_sign(conn, skb);
-	resp_send(conn, skb);
-	return resp_flush(conn);
+	return resp_send_now(conn, skb);
 }
 
 static bool send_atomic(struct uroce_conn *conn, struct uroce_response *res)
@@ -118,8 +124,7 @@ static bool send_atomic(struct uroce_conn *conn, struct uroce_response *res)
 	aeth->smsn = uroce_aeth_make(UROCE_AETH_NO_CREDIT, res->msn);
 	ack = (void *)(aeth + 1);
 	ack->orig = cpu_to_be64(res->orig);
-	resp_send(conn, skb);
-	if (!resp_flush(conn))
+	if (!resp_send_now(conn, skb))
 		return false;
 	res->pending = false;
 	conn->resp.stuck = 0;
@@ -196,6 +201,7 @@ void uroce_resp_run(struct uroce_conn *conn)
 	if (resp->ack) {
 		if (!send_ack(conn))
 			goto later;
+		resp->stuck = 0;
 		peer_waits_from_now(resp);
 	}
 	resp->ack = false;
