@@ -20,6 +20,8 @@ static int end_gather(struct uroce_conn *conn, struct uroce_msg *msg, u32 offset
 {
 	if (msg->va == BAD_SOURCE)
 		return IB_WC_LOC_PROT_ERR;
+	if (msg == end_of(conn)->absent)
+		return -EAGAIN;
 	memcpy(to, end_of(conn)->bytes + offset, len);
 	return 0;
 }

@@ -41,6 +41,7 @@ struct end {
 	bool broken;
 	bool full;			/* no more packets may be sent now */
 	u32 refused;			/* this packet, from 1, finds a full queue; 0: none */
+	const struct uroce_msg *absent;	/* a message whose pages are not there */
 	bool overflows;			/* the next packets are lost in a queue of this host */
 	bool together;			/* packets wait for flush; others may join them */
 	u32 gso;			/* maximum payload of a GSO packet; 0 for none */

@@ -340,6 +340,57 @@ static void conn_full_long(struct kunit *test)
 			(s64)UROCE_SOON_NS);
 }
 
+/* A message whose pages are not there follows one that did not ask for an acknowledgement. */
+static void post_absent(struct wire *w)
+{
+	wire_post(w, IB_WR_RDMA_WRITE, 8);
+	w->a.absent = wire_post(w, IB_WR_RDMA_WRITE, 8);
+}
+
+static void expect_end_of_absent(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	wire_settle(w);
+	wire_expect_done(test, 1);
+	KUNIT_EXPECT_EQ(test, w->a.counts[UROCE_CNT_TIMEOUTS], 0u);
+	w->a.absent = NULL;
+	wire_run(w);
+	wire_settle(w);
+	wire_expect_done(test, 2);
+}
+
+/*
+ * Pages may be missing for longer than the ACK timeout. The packet before them is sent once more,
+ * and asks.
+ */
+static void conn_absent_asks(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	post_absent(w);
+	wire_run(w);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 2u);
+	wire_run(w);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 2u);
+	expect_end_of_absent(test);
+}
+
+/* The packet that asks finds a full queue. */
+static void conn_asks_later(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	post_absent(w);
+	w->a.refused = 2;
+	wire_run(w);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 1u);
+	KUNIT_EXPECT_TRUE(test, timer_was_started(&w->a.conn.req.soon));
+	wire_run(w);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 2u);
+	expect_end_of_absent(test);
+}
+
 static struct kunit_case window_cases[] = {
 	KUNIT_CASE(conn_congestion),
 	KUNIT_CASE(conn_window),
@@ -354,6 +405,8 @@ static struct kunit_case window_cases[] = {
 	KUNIT_CASE(conn_full_there),
 	KUNIT_CASE(conn_full_there_for_ever),
 	KUNIT_CASE(conn_full_long),
+	KUNIT_CASE(conn_absent_asks),
+	KUNIT_CASE(conn_asks_later),
 	{}
 };
 

@@ -124,18 +124,20 @@ static enum uroce_req_step send_again(struct uroce_conn *conn, u32 psn,
 
 /*
  * The last packet did not ask for an acknowledgement, and no other one follows.
- * It is sent once more, and asks; the peer treats it as a duplicate. If that is
- * impossible, the timer asks, as for a lost packet.
+ * It is sent once more, and asks; the peer treats it as a duplicate. REQ_LATER:
+ * that is impossible now, and is to be tried again, since there may be no ACK
+ * timer.
  */
 enum uroce_req_step uroce_req_ask_again(struct uroce_conn *conn)
 {
 	struct uroce_requester *req = &conn->req;
 	u32 request = req->done, packets;
 
+	if (req->psn != req->una &&
+	    send_again(conn, uroce_psn_add(req->psn, -1), &request, true, true,
+		       &packets) == REQ_LATER)
+		return REQ_LATER;
 	req->silent = 0;
-	if (req->psn != req->una)
-		send_again(conn, uroce_psn_add(req->psn, -1), &request, true,
-			   true, &packets);
 	return REQ_STOP;
 }
 

@@ -366,6 +366,23 @@ static enum uroce_req_step req_flush(struct uroce_conn *conn, u32 psn,
 	return REQ_LATER;
 }
 
+/*
+ * Asks for an acknowledgement if the packets that were sent did not and the
+ * next one is not sent now: no request follows, or the next one waits for its
+ * pages, perhaps for longer than the ACK timeout. Without room it would only
+ * press.
+ */
+static enum uroce_req_step req_ask(struct uroce_conn *conn,
+				   enum uroce_req_step step)
+{
+	if (step == REQ_ASK)
+		return uroce_req_ask_again(conn);
+	if (step == REQ_LATER && conn->req.silent &&
+	    conn->ops->room(conn, false))
+		uroce_req_ask_again(conn);
+	return step;
+}
+
 /**
  * uroce_req_run() - send as much as possible
  * @conn: connection
@@ -390,8 +407,7 @@ bool uroce_req_run(struct uroce_conn *conn, u32 posted)
 		step = REQ_STOP;
 	while (step == REQ_GO_ON && left--)
 		step = req_step(conn);
-	if (step == REQ_ASK)
-		step = uroce_req_ask_again(conn);
+	step = req_ask(conn, step);
 	step = req_flush(conn, psn, step);
 	req_set_timer(conn, step);
 	uroce_missing_watch(conn);
