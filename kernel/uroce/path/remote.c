@@ -80,33 +80,38 @@ static enum ib_wc_status load_one(struct uroce_remote *w, u16 *reason)
 	return IB_WC_LOC_LEN_ERR;
 }
 
-/* A bad request waits until all requests before it are complete. */
-static void load(struct uroce_remote *w, u32 tail)
+/*
+ * Other processors queue answers meanwhile, and a ring can hold some megabytes
+ * of requests, so one turn takes at most this many of either.
+ */
+#define REMOTE_TURN 256
+
+/*
+ * A bad request waits until all requests before it are complete. Returns true
+ * if others are left for the next turn.
+ */
+static bool load(struct uroce_remote *w, u32 tail)
 {
 	struct uroce_wqe wqe __uninitialized;
 	enum ib_wc_status status;
 	u16 reason = 0;
+	u32 n = 0;
 
-	while ((s32)(tail - w->loaded) > 0) {
+	while ((s32)(tail - w->loaded) > 0 && n++ < REMOTE_TURN) {
 		status = load_one(w, &reason);
 		if (!status) {
 			w->loaded++;
 			continue;
 		}
 		if (w->conn.req.done != w->loaded)
-			return;
+			return false;
 		uroce_req_halt(&w->conn);
 		uroce_remote_revive(&w->conn, &wqe_at(w, w->loaded)->msg, &wqe);
 		uroce_send_done(w->qp, &wqe, status, reason);
-		return;
+		return false;
 	}
+	return (s32)(tail - w->loaded) > 0;
 }
-
-/*
- * Other processors queue answers meanwhile, so one turn takes at most this
- * many.
- */
-#define ANSWERS_TURN 256
 
 /* Returns true if answers are left. */
 static bool take_answers(struct uroce_remote *w)
@@ -116,7 +121,7 @@ static bool take_answers(struct uroce_remote *w)
 	struct sk_buff *skb;
 	u32 n;
 
-	for (n = 0; n < ANSWERS_TURN && (skb = skb_dequeue(&w->answers)); n++) {
+	for (n = 0; n < REMOTE_TURN && (skb = skb_dequeue(&w->answers)); n++) {
 		cb = (void *)skb->cb;
 		if (w->conn.req.running && uroce_packet_kept(skb, &pkt) &&
 		    uroce_move_answer(w, &pkt, &cb->at))
@@ -217,7 +222,7 @@ bool uroce_remote_step(struct uroce_qp *qp, u32 tail)
 	/* In SQD no request begins. The others are loaded again in RTS. */
 	if (unlikely((s32)(w->loaded - tail) > 0))
 		w->loaded = uroce_req_withdraw(&w->conn);
-	load(w, tail);
+	more |= load(w, tail);
 	more |= uroce_req_run(&w->conn, w->loaded);
 out:
 	uroce_send_notify(qp);
