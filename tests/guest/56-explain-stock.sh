@@ -66,12 +66,15 @@ run_test "explain-stock: an invalid state transition" 60 explained bad_modify rc
 run_test "explain-stock: a wrong value" 60 explained bad_modify bad_values ibv_modify_qp MAX_QP_RD_ATOMIC 255
 run_test "explain-stock: a failed completion is explained with its peer" 60 explained bad_requests nobody_there "retries\|retry" "10\.77\."
 for case in node_without_permission memlock_exceeded limit_exceeded srq_limit_exceeded remote_write_without_local_write \
-		iova_at_another_offset busy_object wrong_attributes av_of_another_port no_grh_gid_or_port another_size; do
+		iova_at_another_offset extended_limit_exceeded busy_object wrong_attributes av_of_another_port \
+		no_grh_gid_or_port another_size driver_refuses; do
 	run_test "explain-stock: $case" 60 mistakes mistakes_calls $case
 done
-for case in too_many_sges post_in_wrong_state receive_beside_shared_queue shared_queue_misused flushed no_peer; do
+for case in too_many_sges inline_data_too_long send_queue_full receive_queue_misused post_in_wrong_state \
+		receive_beside_shared_queue shared_queue_misused flushed flushed_among_many no_peer; do
 	run_test "explain-stock: $case" 60 mistakes mistakes_work $case
 done
+run_test "explain-stock: a device that is opened twice" 60 mistakes mistakes_work too_many_sges flushed
 run_test "explain-stock: a program without mistakes" 60 without_mistakes "$TEST_BIN/tutorial"
 run_test "explain-stock: a pingpong" 60 pingpong
 run_test "explain-stock: with univerbs, only univerbs explains" 60 stands_aside

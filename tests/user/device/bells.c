@@ -129,13 +129,66 @@ static void no_resize_of_rings(void)
 	pair_close(&p);
 }
 
+/* Post two receive requests by one call, to the queue that the pair has. */
+static int post_two(struct pair *p)
+{
+	struct ibv_recv_wr recv[2], *bad;
+	struct ibv_sge sge[2];
+
+	for (int i = 0; i < 2; i++) {
+		sge[i] = pair_sge(p, 1, 4096 + 64 * i, 64);
+		recv[i] = (struct ibv_recv_wr){ .wr_id = i, .sg_list = &sge[i], .num_sge = 1,
+			.next = i ? NULL : &recv[1] };
+	}
+	return p->srq ? ibv_post_srq_recv(p->srq, recv, &bad) : ibv_post_recv(p->qp[1], recv, &bad);
+}
+
+/* Send two messages by the calls of an extended queue pair. */
+static int send_two(struct pair *p)
+{
+	struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(p->qp[0]);
+
+	fill(p->buf[0], 64, 3);
+	ibv_wr_start(qp);
+	qp->wr_flags = IBV_SEND_SIGNALED;
+	for (int i = 0; i < 2; i++) {
+		ibv_wr_send(qp);
+		ibv_wr_set_sge(qp, p->mr->lkey, (uintptr_t)p->buf[0], 64);
+	}
+	return ibv_wr_complete(qp);
+}
+
+/* Several requests that are posted at once have one bell. */
+static void lists(void)
+{
+	struct ibv_wc wc;
+	struct pair p;
+
+	for (int shared = 0; shared < 2; shared++) {
+		pair_open(&p, &(struct pair_want){ .use_ex = 1, .use_srq = shared });
+		memset(p.buf[1] + 4096, 0, 128);
+		CHECK_ERR(post_two(&p), 0);
+		CHECK_ERR(send_two(&p), 0);
+		for (int i = 0; i < 2; i++) {
+			WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+			if (WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS))
+				CHECK(wc.wr_id == (uint64_t)i, "receive %" PRIu64, wc.wr_id);
+			CHECK_BYTES(p.buf[1] + 4096 + 64 * i, 64, 3, "message");
+		}
+		pair_close(&p);
+	}
+}
+
 /*
  * The register is mapped and was used when the device goes. Later stores go to memory and
  * kill no process, neither by the library nor by hand, in this process or in a child.
  */
 static int gone(const char *command)
 {
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct ibv_recv_wr recv = {}, *bad = NULL;
 	volatile uint32_t *page;
+	struct ibv_srq *srq;
 	struct pair p;
 	int fd, status;
 	off_t offset;
@@ -144,6 +197,8 @@ static int gone(const char *command)
 	test_program = "bells gone";
 	test_limit(60);
 	pair_open(&p, NULL);
+	srq = ibv_create_srq(p.pd, &init);
+	NEED_PTR(srq, "create_srq");
 	fd = raw_open();
 	offset = (off_t)bell_offset(fd);
 	page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
@@ -157,6 +212,8 @@ static int gone(const char *command)
 	CHECK(page[3] == 2, "the store did not go to memory");
 	CHECK(post_send_at(&p, 0, 1, 0, 8, IBV_SEND_SIGNALED) == ENODEV, "post_send: %s", why_text());
 	CHECK(post_recv_at(&p, 0, 1, 0, 8) == ENODEV, "post_recv: %s", why_text());
+	CHECK(ibv_post_srq_recv(srq, &recv, &bad) == ENODEV && bad == &recv, "post_srq_recv: %s",
+	      why_text());
 	CHECK(mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, offset) == MAP_FAILED && errno == ENODEV,
 	      "the page of a dead device was mapped");
 	child = fork();
@@ -175,6 +232,7 @@ static const struct test_case cases[] = {
 	{ "false_bells", false_bells },
 	{ "old_library", old_library },
 	{ "no_resize_of_rings", no_resize_of_rings },
+	{ "lists", lists },
 };
 
 int main(int argc, char **argv)

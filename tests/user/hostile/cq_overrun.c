@@ -42,6 +42,47 @@ static void overrun(void)
 	pair_close(&p);
 }
 
+/* The same by ibv_start_poll(), which tells of the overrun after the completions before it. */
+static void overrun_ex_with(uint32_t flags)
+{
+	struct ibv_cq_init_attr_ex init = { .cqe = 8, .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		.flags = flags };
+	struct ibv_poll_cq_attr attr = {};
+	uint64_t end = deadline_ms(WC_TIMEOUT);
+	struct ibv_cq_ex *cq;
+	struct pair p;
+	int err, got = 0;
+
+	pair_open(&p, &(struct pair_want){ .send_wr = 512, .stay_reset = true });
+	cq = ibv_create_cq_ex(p.dev.ctx, &init);
+	NEED_PTR(cq, "create_cq_ex");
+	pair_replace_cq(&p, ibv_cq_ex_to_cq(cq));
+	CHECK(ibv_start_poll(cq, &attr) == ENOENT, "the queue is not empty");
+	for (int k = 0; k < cq->cqe + 40; k++)
+		CHECK_ERR(post_rdma(&p, 0, k, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	want_async(p.dev.ctx, IBV_EVENT_CQ_ERR, p.cq[0]);
+	do {
+		err = ibv_start_poll(cq, &attr);
+		if (err)
+			continue;
+		CHECK(cq->wr_id == (uint64_t)got, "completion %" PRIu64 ", expected %d", cq->wr_id,
+		      got);
+		got++;
+		ibv_end_poll(cq);
+	} while ((!err || err == ENOENT) && now_ns() < end);
+	CHECK(err == EOVERFLOW, "start_poll: %s", err_name(err));
+	CHECK(got > 0 && got <= cq->cqe, "%d completions from a queue of %d", got, cq->cqe);
+	CHECK(why_reason() == UNIV_REASON_QUEUE_FULL, "explained as: %s", why_text());
+	CHECK(ibv_start_poll(cq, &attr) == EOVERFLOW, "start_poll tells once only");
+	pair_close(&p);
+}
+
+static void overrun_ex(void)
+{
+	overrun_ex_with(0);
+	overrun_ex_with(IBV_CREATE_CQ_ATTR_SINGLE_THREADED);
+}
+
 /* A queue that is exactly full has lost nothing. */
 static void exactly_full(void)
 {
@@ -212,6 +253,7 @@ static void resize_under_traffic(void)
 
 static const struct test_case cases[] = {
 	{ "overrun", overrun },
+	{ "overrun_ex", overrun_ex },
 	{ "exactly_full", exactly_full },
 	{ "ignored", ignored },
 	{ "resize_under_traffic", resize_under_traffic },

@@ -468,6 +468,44 @@ static void returns(void)
 	end();
 }
 
+static void says(struct ibv_qp *qp, struct ibv_flow_attr *attr, const char *words)
+{
+	CHECK_NULL(ibv_create_flow(qp, attr), EINVAL);
+	CHECK(strstr(why_text(), words), "explained as: %s", why_text());
+}
+
+/* Mistakes in flows of two specs. */
+static void sentences_of_two(struct ibv_qp *qp)
+{
+	struct {
+		struct ibv_flow_attr attr;
+		struct ibv_flow_spec_eth eth[2];
+		struct ibv_flow_spec_action_tag tag;
+	} __attribute__((packed, aligned(8))) flow = { .attr.port = PORT, .attr.num_of_specs = 2 };
+
+	for (int i = 0; i < 2; i++) {
+		flow.eth[i].type = IBV_FLOW_SPEC_ETH;
+		flow.eth[i].size = sizeof(flow.eth[i]);
+		flow.eth[i].val.dst_mac[3] = (uint8_t)i;
+		flow.eth[i].mask.dst_mac[3] = 1;
+	}
+	flow.tag.type = IBV_FLOW_SPEC_ACTION_TAG;
+	flow.tag.size = sizeof(flow.tag);
+	flow.tag.tag_id = 1 << 24;
+	says(qp, &flow.attr, "no frame can match both");
+	flow.attr.type = 4;
+	says(qp, &flow.attr, "no type 4 of flows");
+	flow.attr.type = IBV_FLOW_ATTR_SNIFFER;
+	says(qp, &flow.attr, "has no specs but actions");
+	flow.attr.type = IBV_FLOW_ATTR_NORMAL;
+	flow.eth[1].val.dst_mac[3] = 0;
+	flow.attr.num_of_specs = 3;
+	says(qp, &flow.attr, "a value out of range");
+	flow.tag.tag_id = 5;
+	flow.attr.flags = IBV_FLOW_ATTR_FLAGS_EGRESS;
+	says(qp, &flow.attr, "which only received frames have");
+}
+
 /* The sentences, as a program gets them. */
 static void sentences(void)
 {
@@ -496,6 +534,7 @@ static void sentences(void)
 	flow.attr.flags = IBV_FLOW_ATTR_FLAGS_DONT_TRAP;
 	CHECK_NULL(ibv_create_flow(p.qp[0], &flow.attr), EINVAL);
 	CHECK(strstr(why_text(), "IBV_FLOW_ATTR_NORMAL"), "explained as: %s", why_text());
+	sentences_of_two(p.qp[0]);
 	pair_close(&p);
 }
 

@@ -299,6 +299,10 @@ static void explained_twice(void)
 {
 	int (*get)(struct univerbs_error *) = dlsym(RTLD_DEFAULT, "univerbs_last_error");
 	struct univerbs_error e = { .size = sizeof(e) };
+	struct {
+		struct univerbs_error known;
+		uint8_t newer[16];
+	} longer;
 	struct pair p;
 
 	if (!get)
@@ -311,6 +315,13 @@ static void explained_twice(void)
 	CHECK_ERR(get(&e), 0);
 	CHECK(!strcmp(e.verb, "ibv_post_recv") && e.reason == UNIV_REASON_POST_STATE,
 	      "the second failure is that of %s: %s", e.verb, e.text);
+	/* Members that the library does not know read as 0 for a program with a longer struct. */
+	memset(&longer, 0xa5, sizeof(longer));
+	longer.known.size = sizeof(longer);
+	CHECK_ERR(get(&longer.known), 0);
+	CHECK(!strcmp(longer.known.verb, e.verb) && longer.known.size == sizeof(e) &&
+	      all_zero(longer.newer, sizeof(longer.newer)), "%u bytes of %s", longer.known.size,
+	      longer.known.verb);
 	pair_close(&p);
 }
 

@@ -172,6 +172,49 @@ static struct ibv_qp_init_attr_ex ex_attr(const struct pair *p, uint64_t ops)
 	};
 }
 
+static void extended_limit_exceeded(void)
+{
+	struct ibv_qp_init_attr_ex init;
+	struct pair p;
+
+	pair_open(&p, NULL);
+	init = ex_attr(&p, IBV_QP_EX_WITH_SEND);
+	init.cap.max_send_wr = 1 << 30;
+	CHECK(!ibv_create_qp_ex(p.dev.ctx, &init), "created");
+	SAYS("ibv_create_qp", "max_send_wr", "the limit is");
+	pair_close(&p);
+}
+
+/* Bits and structs of programs that were compiled for a newer library. */
+static void unknown_bits(void)
+{
+	const uint32_t bit = 1u << 30;
+	struct ibv_srq_init_attr_ex srq = { .attr = { 4, 1 },
+		.comp_mask = IBV_SRQ_INIT_ATTR_PD | bit };
+	struct ibv_rwq_ind_table_init_attr table = { .comp_mask = bit };
+	struct ibv_xrcd_init_attr xrcd = { .comp_mask = bit };
+	struct ibv_qp_open_attr open = { .comp_mask = bit };
+	struct ibv_qp_init_attr_ex qp;
+	struct pair p;
+
+	pair_open(&p, NULL);
+	qp = ex_attr(&p, 0);
+	qp.comp_mask |= bit;
+	CHECK_NULL(ibv_create_qp_ex(p.dev.ctx, &qp), EOPNOTSUPP);
+	SAYS("ibv_create_qp_ex", "0x40000000", "not supported");
+	srq.pd = p.pd;
+	CHECK_NULL(ibv_create_srq_ex(p.dev.ctx, &srq), EOPNOTSUPP);
+	SAYS("ibv_create_srq_ex", "0x40000000", "not supported");
+	CHECK_NULL(ibv_open_xrcd(p.dev.ctx, &xrcd), EOPNOTSUPP);
+	SAYS("ibv_open_xrcd", "0x40000000", "not supported");
+	CHECK_NULL(ibv_open_qp(p.dev.ctx, &open), EOPNOTSUPP);
+	SAYS("ibv_open_qp", "0x40000000", "not supported");
+	CHECK_NULL(ibv_create_rwq_ind_table(p.dev.ctx, &table), EOPNOTSUPP);
+	if (on_uroce())
+		SAYS("ibv_create_rwq_ind_table", "0x40000000", "not supported");
+	pair_close(&p);
+}
+
 static void no_domain_in_comp_mask(void)
 {
 	struct ibv_srq_init_attr_ex srq = { .attr = { 4, 1 }, .comp_mask = IBV_SRQ_INIT_ATTR_TYPE };
@@ -310,6 +353,59 @@ static void objects_of_another_context(void)
 	SAYS("address handle of its protection domain");
 	CHECK_ERR(ibv_destroy_qp(qp), 0);
 	CHECK_ERR(ibv_destroy_ah(ah), 0);
+	pair_close(&a);
+	pair_close(&b);
+}
+
+static void wq_of_two_contexts(struct pair *a, struct pair *b)
+{
+	struct ibv_wq_init_attr init = { .wq_type = IBV_WQT_RQ, .max_wr = 4, .max_sge = 1 };
+
+	init.pd = a->pd;
+	init.cq = b->cq[0];
+	CHECK(!ibv_create_wq(b->dev.ctx, &init), "created");
+	SAYS("ibv_create_wq", "protection domain is of another context");
+	CHECK(!ibv_create_wq(a->dev.ctx, &init), "created");
+	SAYS("ibv_create_wq", "completion queue is of another context");
+}
+
+/* The extended calls name the context beside the objects. */
+static void extended_calls_of_two_contexts(void)
+{
+	struct ibv_qp_open_attr open = { .comp_mask = IBV_QP_OPEN_ATTR_NUM |
+		IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE, .qp_type = IBV_QPT_XRC_RECV };
+	struct ibv_srq_init_attr_ex srq = { .attr = { 4, 1 }, .srq_type = IBV_SRQT_XRC,
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
+			     IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_XRCD };
+	struct ibv_qp_init_attr_ex qp;
+	struct ibv_xrcd xrcd = {};
+	struct pair a, b;
+
+	pair_open(&a, NULL);
+	pair_open(&b, NULL);
+	xrcd.context = a.dev.ctx;
+	qp = ex_attr(&a, 0);
+	CHECK(!ibv_create_qp_ex(b.dev.ctx, &qp), "created");
+	SAYS("ibv_create_qp", "protection domain is of another context");
+	qp = (struct ibv_qp_init_attr_ex){ .qp_type = IBV_QPT_XRC_RECV, .xrcd = &xrcd,
+		.comp_mask = IBV_QP_INIT_ATTR_XRCD };
+	CHECK(!ibv_create_qp_ex(b.dev.ctx, &qp), "created");
+	SAYS("ibv_create_qp", "XRC domain is of another context");
+	srq.pd = b.pd;
+	srq.cq = a.cq[0];
+	srq.xrcd = &xrcd;
+	CHECK(!ibv_create_srq_ex(b.dev.ctx, &srq), "created");
+	SAYS("ibv_create_srq_ex", "completion queue is of another context");
+	srq.cq = b.cq[0];
+	CHECK(!ibv_create_srq_ex(b.dev.ctx, &srq), "created");
+	SAYS("ibv_create_srq_ex", "XRC domain is of another context");
+	CHECK(!ibv_open_qp(b.dev.ctx, &open), "opened");
+	SAYS("ibv_open_qp", "XRC domain");
+	open.xrcd = &xrcd;
+	CHECK(!ibv_open_qp(b.dev.ctx, &open), "opened");
+	SAYS("ibv_open_qp", "XRC domain is of another context");
+	if (on_uroce())
+		wq_of_two_contexts(&a, &b);
 	pair_close(&a);
 	pair_close(&b);
 }
@@ -462,12 +558,15 @@ static const struct test_case cases[] = {
 	{ "iova_at_another_offset", iova_at_another_offset },
 	{ "access_not_offered", access_not_offered },
 	{ "rereg_without_access", rereg_without_access },
+	{ "extended_limit_exceeded", extended_limit_exceeded },
+	{ "unknown_bits", unknown_bits },
 	{ "no_domain_in_comp_mask", no_domain_in_comp_mask },
 	{ "incomplete_comp_mask", incomplete_comp_mask },
 	{ "flags_by_name", flags_by_name },
 	{ "busy_object", busy_object },
 	{ "objects_of_two_contexts", objects_of_two_contexts },
 	{ "objects_of_another_context", objects_of_another_context },
+	{ "extended_calls_of_two_contexts", extended_calls_of_two_contexts },
 	{ "wrong_attributes", wrong_attributes },
 	{ "high_counts", high_counts },
 	{ "av_of_another_port", av_of_another_port },

@@ -101,6 +101,36 @@ static void send_queue_full(void)
 	pair_close(&p);
 }
 
+static void inline_data_too_long(void)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_INLINE,
+		.sg_list = &sge, .num_sge = 1 };
+	struct pair p;
+
+	pair_open(&p, NULL);
+	sge = pair_sge(&p, 0, 0, p.cap.max_inline_data + 1);
+	CHECK(post_one(&p, 0, &wr), "posted");
+	SAYS("ibv_post_send", "max_inline_data");
+	pair_close(&p);
+}
+
+static void receive_queue_misused(void)
+{
+	struct ibv_sge sge[64] = {};
+	struct pair p;
+	int n;
+
+	pair_open(&p, &(struct pair_want) { .recv_wr = 4, .recv_sge = 1 });
+	NEED(p.cap.max_recv_sge < 64, "%u pieces", p.cap.max_recv_sge);
+	CHECK(post_recv(&p, 0, 1, sge, (int)p.cap.max_recv_sge + 1), "posted");
+	SAYS("ibv_post_recv", "scatter/gather entries", "max_recv_sge");
+	for (n = 0; n < 4096 && !post_recv_at(&p, 0, 1, 4096, 64); n++)
+		;
+	SAYS("ibv_post_recv", "queue is full");
+	pair_close(&p);
+}
+
 static void post_in_wrong_state(void)
 {
 	struct pair p;
@@ -320,6 +350,78 @@ static void flushed(void)
 	pair_close(&p);
 }
 
+/* The queue pair is found among others. The tables of queue pairs have 64 and 256 lists. */
+static void flushed_among_many(void)
+{
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .cap = { 1, 1, 1, 1, 0 } };
+	struct ibv_qp *others[300];
+	struct ibv_wc wc;
+	struct pair p;
+
+	pair_open(&p, NULL);
+	init.send_cq = init.recv_cq = p.cq[1];
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		others[i] = ibv_create_qp(p.pd, &init);
+		NEED_PTR(others[i], "create_qp");
+	}
+	write_fails(&p, p.mr->lkey, (uintptr_t)p.buf[1], p.mr->rkey + 77777,
+		    IBV_WC_REM_ACCESS_ERR);
+	forget();
+	CHECK_ERR(post_rdma(&p, 0, 5, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	WANT_WC(p.cq[0], &wc, IBV_WC_WR_FLUSH_ERR);
+	SAYS("work request 5: flushed", "because request 0 failed before", "remote access error");
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		NEED_OK(ibv_destroy_qp(others[i]));
+	pair_close(&p);
+}
+
+/*
+ * By ibv_start_poll(), the line comes at ibv_end_poll(). Two requests fail in one batch, and there
+ * is a line for each of them.
+ */
+static void failed_ex_with(uint32_t flags)
+{
+	struct ibv_cq_init_attr_ex init = { .cqe = 16, .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		.flags = flags };
+	struct ibv_poll_cq_attr attr = {};
+	uint64_t end = deadline_ms(WC_TIMEOUT);
+	struct ibv_cq_ex *cq;
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1,
+		.send_flags = IBV_SEND_SIGNALED };
+	struct pair p;
+
+	pair_open(&p, &(struct pair_want) { .stay_reset = 1 });
+	cq = ibv_create_cq_ex(p.dev.ctx, &init);
+	NEED_PTR(cq, "create_cq_ex");
+	pair_replace_cq(&p, ibv_cq_ex_to_cq(cq));
+	sge = pair_sge(&p, 0, 0, 64);
+	wr.wr.rdma.remote_addr = (uintptr_t)p.buf[1];
+	wr.wr.rdma.rkey = p.mr->rkey + 77777;
+	forget();
+	CHECK_ERR(post_one(&p, 0, &wr), 0);
+	while (ibv_start_poll(cq, &attr))
+		NEED(now_ns() < end, "no completion");
+	CHECK(cq->status != IBV_WC_SUCCESS, "the write did not fail");
+	wr.wr_id = 5;
+	/* The completion of this one is flushed while the first one is read. */
+	CHECK_ERR(post_one(&p, 0, &wr), 0);
+	while (ibv_next_poll(cq))
+		NEED(now_ns() < end, "no second completion");
+	CHECK(cq->status == IBV_WC_WR_FLUSH_ERR, "status %d", cq->status);
+	ibv_end_poll(cq);
+	CHECK(some_line_has((const char *const[]) { "work request 0: remote access error", NULL }),
+	      "printed: %s", all_printed());
+	SAYS("work request 5: flushed", "because request 0 failed before");
+	pair_close(&p);
+}
+
+static void failed_ex(void)
+{
+	failed_ex_with(0);
+	failed_ex_with(IBV_CREATE_CQ_ATTR_SINGLE_THREADED);
+}
+
 static void no_receive(void)
 {
 	struct pair_want want = { .rnr_retry = 1 };
@@ -425,6 +527,8 @@ static const struct test_case cases[] = {
 	{ "operation_not_asked_for", operation_not_asked_for },
 	{ "window_of_no_bytes", window_of_no_bytes },
 	{ "send_queue_full", send_queue_full },
+	{ "inline_data_too_long", inline_data_too_long },
+	{ "receive_queue_misused", receive_queue_misused },
 	{ "post_in_wrong_state", post_in_wrong_state },
 	{ "receive_beside_shared_queue", receive_beside_shared_queue },
 	{ "shared_queue_misused", shared_queue_misused },
@@ -435,6 +539,8 @@ static const struct test_case cases[] = {
 	{ "keys_of_others_are_unknown", keys_of_others_are_unknown },
 	{ "peer_forbids", peer_forbids },
 	{ "flushed", flushed },
+	{ "flushed_among_many", flushed_among_many },
+	{ "failed_ex", failed_ex },
 	{ "no_receive", no_receive },
 	{ "no_peer", no_peer },
 	{ "message_too_long", message_too_long },

@@ -22,6 +22,12 @@ static void read_one_ex(struct ibv_cq_ex *cq, struct pair *p, uint64_t flags)
 	ibv_wc_read_slid(cq);
 	CHECK(!ibv_wc_read_sl(cq), "sl %u", ibv_wc_read_sl(cq));
 	ibv_wc_read_dlid_path_bits(cq);
+	if (why_known()) {
+		struct ibv_wc_tm_info tags = { .tag = 1, .priv = 1 };
+
+		ibv_wc_read_tm_info(cq, &tags);
+		CHECK(!tags.tag && !tags.priv, "a tag, though no message has one");
+	}
 	if (flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
 		CHECK(ibv_wc_read_completion_ts(cq), "no timestamp");
 	if (flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)

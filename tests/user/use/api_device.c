@@ -218,6 +218,7 @@ static void gids(void)
 	n = ibv_query_gid_table(dev.ctx, table, 1, 0);
 	CHECK(n == -EINVAL, "a table of one entry gave %zd", n);
 	CHECK_ERR(ibv_query_gid_ex(dev.ctx, PORT, dev.port.gid_tbl_len, &one, 0), EINVAL);
+	CHECK(!why_known() || strstr(why_text(), "table ends at"), "explained as: %s", why_text());
 	CHECK(ibv_query_gid_ex(dev.ctx, PORT, 0, &one, 0x80), "flags of query_gid_ex");
 	free(table);
 	dev_close(&dev);

@@ -21,6 +21,9 @@ static void buffer(void)
 
 	pair_open(&p, NULL);
 	CHECK_NULL(ibv_alloc_buf(p.pd, 0, &buf), EINVAL);
+	CHECK_NULL(ibv_alloc_buf(p.pd, (size_t)1 << 60, &buf), ENOMEM);
+	CHECK(strstr(why_text(), "no memory for 1152921504606846976 bytes in the process"),
+	      "explained as: %s", why_text());
 	mem = ibv_alloc_buf(p.pd, 2 * LEN + 1, &buf);
 	NEED_PTR(mem, "alloc_buf");
 	CHECK(!((uintptr_t)mem % 4096), "the buffer is not at the start of a page");
@@ -150,6 +153,7 @@ static void region(void)
 	buf = attr.buf;
 	NEED_PTR(attr.addr, "alloc_buf");
 	CHECK_NULL(ibv_reg_mr_ex(p.pd, &attr), EINVAL);
+	CHECK(strstr(why_text(), "in another protection domain"), "explained as: %s", why_text());
 	ibv_free_buf(buf);
 	CHECK_ERR(ibv_dealloc_pd(pd2), 0);
 	pair_close(&p);
@@ -209,6 +213,54 @@ static void port_attr_lengths(void)
 	CHECK_ERR(vctx->query_port(dev.ctx, PORT, &port, old), 0);
 	CHECK(port.active_speed_ex == 0x5a5a5a5a, "written behind the caller's struct");
 	CHECK(!memcmp(&port, &dev.port, members), "the members that both know differ");
+	/* The function of programs whose struct ends before port_cap_flags2. */
+	memset(&port, 0x5a, sizeof(port));
+	CHECK_ERR(dev.ctx->ops._compat_query_port(dev.ctx, PORT, (void *)&port), 0);
+	CHECK(port.port_cap_flags2 == 0x5a5a, "written behind the struct of an old program");
+	CHECK(!memcmp(&port, &dev.port, offsetof(struct ibv_port_attr, port_cap_flags2)),
+	      "an old program sees another port");
+	dev_close(&dev);
+}
+
+/* Programs that were linked before 2007 find no device. */
+static void oldest_device_list(void)
+{
+	void *(*get)(int *) = dlvsym(RTLD_DEFAULT, "ibv_get_device_list", "IBVERBS_1.0");
+	int count = -1;
+
+	NEED(get, "no ibv_get_device_list of IBVERBS_1.0");
+	CHECK_NULL(get(&count), EOPNOTSUPP);
+	CHECK(!count, "%d devices", count);
+}
+
+/*
+ * Other structs of which a program may have another size. The kernel fills an array of entries of
+ * one size only.
+ */
+static void other_lengths(void)
+{
+	struct {
+		struct ibv_gid_entry known;
+		uint8_t newer[8];
+	} longer;
+	struct ibv_device_attr_ex attr;
+	struct verbs_context *vctx;
+	struct test_dev dev;
+
+	dev_open(&dev);
+	vctx = verbs_get_ctx_op(dev.ctx, query_device_ex);
+	NEED(vctx, "no query_device_ex");
+	CHECK_ERR(vctx->query_device_ex(dev.ctx, NULL, &attr, 8), EINVAL);
+	CHECK(why_reason() == UNIV_REASON_SIZE && why_value() == 8, "explained as: %s", why_text());
+	memset(&longer, 0xa5, sizeof(longer));
+	CHECK_ERR(_ibv_query_gid_ex(dev.ctx, PORT, dev.gid_index, &longer.known, 0,
+				    sizeof(longer)), 0);
+	CHECK(!memcmp(&longer.known.gid, &dev.gid, sizeof(dev.gid)), "another GID");
+	CHECK(all_zero(longer.newer, sizeof(longer.newer)), "newer members are not 0");
+	CHECK(_ibv_query_gid_table(dev.ctx, &longer.known, 1, 0, sizeof(longer)) == -EINVAL &&
+	      why_reason() == UNIV_REASON_SIZE, "explained as: %s", why_text());
+	CHECK(_ibv_query_gid_table(dev.ctx, &longer.known, 1, 4, sizeof(longer.known)) ==
+	      -EOPNOTSUPP && why_reason() == UNIV_REASON_FLAGS, "explained as: %s", why_text());
 	dev_close(&dev);
 }
 
@@ -219,6 +271,8 @@ static const struct test_case cases[] = {
 	{ "port_speed", port_speed },
 	{ "opcode_names", opcode_names },
 	{ "port_attr_lengths", port_attr_lengths },
+	{ "other_lengths", other_lengths },
+	{ "oldest_device_list", oldest_device_list },
 };
 
 TEST_MAIN("api_newer", cases, 20)

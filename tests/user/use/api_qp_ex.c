@@ -338,6 +338,69 @@ static void ex_others_asked(void)
 	pair_close(&p);
 }
 
+/* Requests that the calls between ibv_wr_start() and ibv_wr_complete() refuse. */
+static void set_too_many(struct ibv_qp_ex *qp, struct pair *p)
+{
+	struct ibv_sge list[64] = {};
+
+	ibv_wr_send(qp);
+	ibv_wr_set_sge_list(qp, p->cap.max_send_sge + 1, list);
+}
+
+static void set_too_long(struct ibv_qp_ex *qp, struct pair *p)
+{
+	ibv_wr_send(qp);
+	ibv_wr_set_inline_data(qp, p->buf[0], p->cap.max_inline_data + 1);
+}
+
+static void add_askew(struct ibv_qp_ex *qp, struct pair *p)
+{
+	ibv_wr_atomic_fetch_add(qp, p->mr->rkey, (uintptr_t)p->buf[1] + 4, 1);
+	ibv_wr_set_sge(qp, p->mr->lkey, (uintptr_t)p->buf[0], 8);
+}
+
+static void to_shared_queue(struct ibv_qp_ex *qp, struct pair *p)
+{
+	ibv_wr_send(qp);
+	ibv_wr_set_xrc_srqn(qp, 1);
+	ibv_wr_set_sge(qp, p->mr->lkey, (uintptr_t)p->buf[0], 8);
+}
+
+/* A refused request is explained, and the request before it is not posted either. */
+static void ex_refused(void)
+{
+	static const struct {
+		void (*build)(struct ibv_qp_ex *qp, struct pair *p);
+		uint32_t reason;
+	} all[] = {
+		{ set_too_many, UNIV_REASON_WR_SGE }, { set_too_long, UNIV_REASON_WR_INLINE },
+		{ add_askew, UNIV_REASON_ATOMIC }, { to_shared_queue, UNIV_REASON_QP_TYPE },
+	};
+	struct ibv_qp_ex *qp;
+	struct pair p;
+
+	if (!why_known())
+		return;
+	pair_open(&p, &(struct pair_want) { .use_ex = 1 });
+	NEED(p.cap.max_send_sge < 64, "%u pieces", p.cap.max_send_sge);
+	qp = ibv_qp_to_qp_ex(p.qp[0]);
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(all); i++) {
+		ibv_wr_start(qp);
+		qp->wr_flags = IBV_SEND_SIGNALED;
+		ibv_wr_rdma_write(qp, p.mr->rkey, (uintptr_t)p.buf[1]);
+		ibv_wr_set_sge(qp, p.mr->lkey, (uintptr_t)p.buf[0], 8);
+		all[i / 2].build(qp, &p);
+		if (i % 2)
+			ibv_wr_abort(qp);
+		else
+			CHECK_ERR(ibv_wr_complete(qp), EINVAL);
+		CHECK(why_reason() == all[i / 2].reason, "request %zu: %s", i / 2, why_text());
+		WANT_EMPTY(p.cq[0]);
+	}
+	CHECK(pair_works(&p), "the pair does not work after refused requests");
+	pair_close(&p);
+}
+
 static const struct test_case cases[] = {
 	{ "ex_rc", ex_rc },
 	{ "ex_inline_nothing", ex_inline_nothing },
@@ -345,6 +408,7 @@ static const struct test_case cases[] = {
 	{ "ex_ud_unaddressed", ex_ud_unaddressed },
 	{ "ex_not_asked", ex_not_asked },
 	{ "ex_others_asked", ex_others_asked },
+	{ "ex_refused", ex_refused },
 };
 
 TEST_MAIN("api_qp_ex", cases, 30)

@@ -211,7 +211,7 @@ static void rc_inline(void)
 	pair_close(&p);
 }
 
-/* Inline data of each short length, in two pieces. */
+/* Inline data of each short length, in one piece and in two. */
 static void rc_inline_lengths(void)
 {
 	enum { ALL = 41 };
@@ -239,6 +239,13 @@ static void rc_inline_lengths(void)
 		WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
 		CHECK_BYTES(p.buf[1], ALL, n, "two inline pieces");
 		CHECK(all_zero(p.buf[1] + ALL, 8), "%u bytes: more were written", n);
+		memset(p.buf[1], 0, 64);
+		wr.num_sge = 1;
+		CHECK_ERR(post_one(&p, 0, &wr), 0);
+		wr.num_sge = 2;
+		WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
+		CHECK_BYTES(p.buf[1], n, n, "an inline piece");
+		CHECK(all_zero(p.buf[1] + n, 64 - n), "%u bytes: more were written", n);
 	}
 	pair_close(&p);
 }

@@ -69,6 +69,71 @@ static void tells_header(const struct pair *p, const struct ibv_wc *wc)
 		      wc->sl, kind);
 }
 
+/* A GID with an IPv6 address, which each net device has that is up. */
+static int ipv6_gid(const struct test_dev *dev, union ibv_gid *gid)
+{
+	struct ibv_gid_entry e;
+
+	for (int i = 0; i < dev->port.gid_tbl_len && i < 256; i++)
+		if (!ibv_query_gid_ex(dev->ctx, PORT, i, &e, 0) && !gid_is_ipv4(&e.gid) &&
+		    e.gid_type == IBV_GID_TYPE_ROCE_V2) {
+			*gid = e.gid;
+			return i;
+		}
+	return -1;
+}
+
+static int way_back(const struct test_dev *dev, struct ibv_grh *grh, struct ibv_ah_attr *back)
+{
+	struct ibv_wc wc = { .wc_flags = IBV_WC_GRH };
+
+	return ibv_init_ah_from_wc(dev->ctx, PORT, &wc, grh, back);
+}
+
+/* The way back of a datagram with an IPv6 header; those of other packets are refused. */
+static void ipv6_header(void)
+{
+	struct ibv_grh grh = { .version_tclass_flow = htobe32(6u << 28 | 0x28 << 20 | 0x12345),
+		.next_hdr = IPPROTO_UDP, .hop_limit = 9 }, bad;
+	struct ibv_ah_attr back;
+	struct test_dev dev;
+	int index;
+
+	if (!why_known())
+		return;
+	dev_open(&dev);
+	index = ipv6_gid(&dev, &grh.dgid);
+	if (index < 0) {
+		dev_close(&dev);
+		return;
+	}
+	memset(&grh.sgid, 0, sizeof(grh.sgid));
+	grh.sgid.raw[0] = 0xfd;
+	grh.sgid.raw[15] = 7;
+	CHECK_ERR(way_back(&dev, &grh, &back), 0);
+	CHECK(back.is_global && back.grh.sgid_index == index &&
+	      !memcmp(&back.grh.dgid, &grh.sgid, sizeof(grh.sgid)), "from GID %u, expected %d",
+	      back.grh.sgid_index, index);
+	CHECK(back.grh.traffic_class == 0x28 && back.grh.flow_label == 0x12345 &&
+	      back.grh.hop_limit == 9, "class %#x label %#x hops %u", back.grh.traffic_class,
+	      back.grh.flow_label, back.grh.hop_limit);
+	bad = grh;
+	bad.next_hdr = IPPROTO_TCP;
+	CHECK(way_back(&dev, &bad, &back) == -1 && errno == EPROTONOSUPPORT, "TCP: %s",
+	      err_name(errno));
+	bad = grh;
+	bad.version_tclass_flow = htobe32(5u << 28);
+	CHECK(way_back(&dev, &bad, &back) == -1 && errno == EPROTONOSUPPORT, "version 5: %s",
+	      err_name(errno));
+	bad = grh;
+	bad.dgid.raw[0] = 0xff;
+	CHECK(way_back(&dev, &bad, &back) == -1 && errno == EINVAL, "a group: %s", err_name(errno));
+	bad = grh;
+	bad.dgid.raw[15] ^= 0xff;
+	CHECK(way_back(&dev, &bad, &back) == -1 && errno == ENOENT, "no GID: %s", err_name(errno));
+	dev_close(&dev);
+}
+
 static void ud_message(void)
 {
 	struct pair_want want = { .type = IBV_QPT_UD };
@@ -327,6 +392,7 @@ static void own_multicast(void)
 
 static const struct test_case cases[] = {
 	{ "ud_message", ud_message },
+	{ "ipv6_header", ipv6_header },
 	{ "ud_imm", ud_imm },
 	{ "ud_wrong_qkey", ud_wrong_qkey },
 	{ "ud_own_qkey", ud_own_qkey },

@@ -146,10 +146,35 @@ static void child_opens(void)
 	pair_close(&p);
 }
 
+/* Symbols of the library that its header does not declare. */
+int ibv_dontfork_range(void *base, size_t size);
+int ibv_dofork_range(void *base, size_t size);
+
+/* Since fork() copies pinned pages, memory reaches the child whatever these calls say. */
+static void ranges(void)
+{
+	uint8_t *mem = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int status;
+	pid_t pid;
+
+	NEED(mem != MAP_FAILED, "mmap");
+	fill(mem, 8192, 1);
+	CHECK_ERR(ibv_dontfork_range(mem, 8192), 0);
+	pid = fork();
+	if (!pid)
+		_exit(differs(mem, 8192, 1) >= 0);
+	NEED(waitpid(pid, &status, 0) == pid, "waitpid: %s", err_name(errno));
+	if (why_known())
+		CHECK(!status, "the child: status %#x", status);
+	CHECK_ERR(ibv_dofork_range(mem, 8192), 0);
+	munmap(mem, 8192);
+}
+
 static const struct test_case cases[] = {
 	{ "child_beside", child_beside },
 	{ "exec_child", exec_child },
 	{ "child_opens", child_opens },
+	{ "ranges", ranges },
 };
 
 TEST_MAIN("forked (adv16)", cases, 30)

@@ -5,6 +5,7 @@
  */
 #include <net/if.h>
 #include "testlib.h"
+#include <univerbs.h>
 
 /* The Ethernet address of a group has the lower 23 bits of an IPv4 address, or 32 bits of IPv6. */
 static void groups(void)
@@ -89,10 +90,30 @@ static void vlan(void)
 	dev_close(&dev);
 }
 
+/* No host answers for this address of the network, and then there is no such GID to send from. */
+static void nobody(void)
+{
+	struct ibv_ah_attr attr;
+	struct test_dev dev;
+	uint8_t mac[6];
+	int err;
+
+	dev_open(&dev);
+	ah_attr_to(&dev, &attr);
+	attr.grh.dgid.raw[15] = 254;
+	CHECK_ERR(ibv_resolve_eth_l2_from_gid(dev.ctx, &attr, mac, NULL), -EHOSTUNREACH);
+	CHECK(why_reason() == UNIV_REASON_NO_ROUTE, "explained as: %s", why_text());
+	attr.grh.sgid_index = 255;
+	err = ibv_resolve_eth_l2_from_gid(dev.ctx, &attr, mac, NULL);
+	CHECK(err == -ENODATA || err == -EINVAL, "from GID 255: %d", err);
+	dev_close(&dev);
+}
+
 static const struct test_case cases[] = {
 	{ "groups", groups },
 	{ "gateway", gateway },
 	{ "vlan", vlan },
+	{ "nobody", nobody },
 };
 
 TEST_MAIN("neighbours", cases, 60)

@@ -277,6 +277,93 @@ static void srq_resize_without_memory(void)
 	pair_close(&p);
 }
 
+static void *make_cq(struct pair *p)
+{
+	return ibv_create_cq(p->dev.ctx, 64, NULL, NULL, 0);
+}
+
+static void *make_srq(struct pair *p)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 64, .max_sge = 1 } };
+
+	return ibv_create_srq(p->pd, &init);
+}
+
+static void *make_qp(struct pair *p, uint32_t wr)
+{
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .cap = { wr, wr, 1, 1, 0 } };
+
+	init.send_cq = init.recv_cq = p->cq[0];
+	return ibv_create_qp(p->pd, &init);
+}
+
+/* These rings share a mapping, which the first queue pair makes. */
+static void *make_small_qp(struct pair *p)
+{
+	return make_qp(p, 4);
+}
+
+static void *make_large_qp(struct pair *p)
+{
+	return make_qp(p, 2000);
+}
+
+static void *make_wq(struct pair *p)
+{
+	struct ibv_wq_init_attr init = { .wq_type = IBV_WQT_RQ, .max_wr = 64, .max_sge = 1 };
+
+	init.pd = p->pd;
+	init.cq = p->cq[0];
+	return ibv_create_wq(p->dev.ctx, &init);
+}
+
+static void *make_dm(struct pair *p)
+{
+	return ibv_alloc_dm(p->dev.ctx, &(struct ibv_alloc_dm_attr){ .length = 4096 });
+}
+
+static void *make_cntr(struct pair *p)
+{
+	return ibv_create_comp_cntr(p->dev.ctx, &(struct ibv_comp_cntr_init_attr){ 0 });
+}
+
+/*
+ * If the rings of a new object cannot be mapped, the object is destroyed: the domain is not in use
+ * afterwards. Other devices than uroce do not have all kinds of objects.
+ */
+static void create_without_memory(void)
+{
+	static const struct {
+		const char *kind;
+		void *(*make)(struct pair *p);
+	} all[] = {
+		{ "completion queue", make_cq }, { "shared receive queue", make_srq },
+		{ "queue pair", make_small_qp }, { "large queue pair", make_large_qp },
+		{ "work queue", make_wq }, { "device memory", make_dm }, { "counter", make_cntr },
+	};
+	struct pair p = {};
+	void *made;
+	int err;
+
+	dev_open(&p.dev);
+	p.pd = ibv_alloc_pd(p.dev.ctx);
+	NEED_PTR(p.pd, "alloc_pd");
+	p.cq[0] = ibv_create_cq(p.dev.ctx, 64, NULL, NULL, 0);
+	NEED_PTR(p.cq[0], "create_cq");
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		memory_none();
+		errno = 0;
+		made = all[i].make(&p);
+		err = errno;
+		memory_again();
+		CHECK(!made && (err == ENOMEM || (!on_uroce() && err == EOPNOTSUPP)), "a %s: %s",
+		      all[i].kind, made ? "made" : err_name(err));
+	}
+	CHECK_ERR(ibv_destroy_cq(p.cq[0]), 0);
+	CHECK_ERR(ibv_dealloc_pd(p.pd), 0);
+	dev_close(&p.dev);
+}
+
 struct worker {
 	pthread_t thread;
 	struct pair pair;
@@ -333,6 +420,7 @@ static const struct test_case cases[] = {
 	{ "resize_without_memory", resize_without_memory },
 	{ "cq_resize_without_memory", cq_resize_without_memory },
 	{ "srq_resize_without_memory", srq_resize_without_memory },
+	{ "create_without_memory", create_without_memory },
 	{ "threads", threads },
 };
 

@@ -84,6 +84,39 @@ static void send_inv(uint32_t key, enum ibv_wc_status ours, enum ibv_wc_status t
 	finish(p.qp, 0, ours, IBV_WC_SEND);
 }
 
+/* The same by ibv_wr_send_inv(). */
+static void send_inv_by_wr_call(struct ibv_mw *mw)
+{
+	struct ibv_qp *qp[2] = { NULL, make_qp(p.pd, 1) };
+	struct ibv_send_wr bind = bind_wr(mw, mw->rkey, range(AT, SIZE, READ_WRITE));
+	struct ibv_recv_wr recv = {}, *bad;
+	struct ibv_qp_ex *ex;
+	struct ibv_wc wc;
+
+	qp[0] = ibv_create_qp_ex(p.dev.ctx, &(struct ibv_qp_init_attr_ex){
+		.send_cq = p.cq[0], .recv_cq = p.cq[0], .qp_type = IBV_QPT_RC, .pd = p.pd,
+		.cap = { .max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = IBV_QP_EX_WITH_SEND_WITH_INV });
+	NEED(qp[0], "create_qp_ex: %s; %s", err_name(errno), why_text());
+	connect_two(qp);
+	CHECK_ERR(post(qp[1], &bind), 0);
+	finish(qp, 1, IBV_WC_SUCCESS, IBV_WC_BIND_MW);
+	CHECK_ERR(ibv_post_recv(qp[1], &recv, &bad), 0);
+	ex = ibv_qp_to_qp_ex(qp[0]);
+	ibv_wr_start(ex);
+	ex->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_send_inv(ex, mw->rkey);
+	CHECK_ERR(ibv_wr_complete(ex), 0);
+	if (WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS))
+		CHECK(wc.wc_flags & IBV_WC_WITH_INV && wc.invalidated_rkey == mw->rkey,
+		      "flags %#x key %#x", wc.wc_flags, wc.invalidated_rkey);
+	finish(qp, 0, IBV_WC_SUCCESS, IBV_WC_SEND);
+	for (int i = 0; i < 2; i++)
+		CHECK_ERR(ibv_destroy_qp(qp[i]), 0);
+}
+
 static void invalidated_remotely(void)
 {
 	struct ibv_mw *mw, *one;
@@ -96,6 +129,7 @@ static void invalidated_remotely(void)
 	works(mw->rkey, AT, 2);
 	send_inv(mw->rkey, IBV_WC_SUCCESS, IBV_WC_SUCCESS);
 	is_shut(mw->rkey, AT);
+	send_inv_by_wr_call(mw);
 	bind2(mw, mw->rkey, range(AT, SIZE, READ_WRITE), IBV_WC_SUCCESS);
 	works(mw->rkey, AT, 3);
 	CHECK_ERR(ibv_dealloc_mw(mw), 0);
@@ -228,6 +262,10 @@ static void by_wr_calls(void)
 	mw = new_window(p.pd, IBV_MW_TYPE_2);
 	info = range(AT, SIZE, READ_WRITE);
 	ibv_wr_start(ex);
+	ibv_wr_bind_mw(ex, mw, mw->rkey, &(struct ibv_mw_bind_info){ .mr = mr });
+	CHECK_ERR(ibv_wr_complete(ex), EINVAL);
+	CHECK(why_reason() == UNIV_REASON_ZERO, "%s", why_text());
+	ibv_wr_start(ex);
 	ex->wr_id = 5;
 	ex->wr_flags = IBV_SEND_SIGNALED;
 	ibv_wr_bind_mw(ex, mw, mw->rkey, &info);
@@ -296,6 +334,34 @@ static void refused_post(struct ibv_mw *mw, uint32_t key, struct ibv_mw_bind_inf
 	CHECK(why_reason() == reason, "expected reason %u: %s", reason, why_text());
 }
 
+/* Nothing is bound by a full queue, and the window keeps its key. */
+static void full_queue(struct ibv_mw *one)
+{
+	struct ibv_mw_bind bind = { .bind_info = range(0, SIZE, READ_WRITE) };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+	uint32_t before = one->rkey;
+	int n;
+
+	/* The peer has posted no receive request, so these wait. */
+	for (n = 0; n < 4096 && !post(p.qp[1], &wr); n++)
+		;
+	CHECK_ERR(ibv_bind_mw(p.qp[1], one, &bind), ENOMEM);
+	CHECK(why_reason() == UNIV_REASON_QUEUE_FULL && one->rkey == before, "%s", why_text());
+	connect_two(p.qp);
+}
+
+/* In a queue pair of another context, the window's handle could be that of another window. */
+static void other_context(struct ibv_mw *one)
+{
+	struct ibv_mw_bind bind = { .bind_info = range(0, SIZE, READ_WRITE) };
+	struct pair another;
+
+	pair_open(&another, NULL);
+	CHECK_ERR(ibv_bind_mw(another.qp[1], one, &bind), EINVAL);
+	CHECK(why_reason() == UNIV_REASON_CONTEXT, "%s", why_text());
+	pair_close(&another);
+}
+
 static void misuse(void)
 {
 	struct ibv_mw_bind bind = { .bind_info = { .mw_access_flags = READ_WRITE } };
@@ -318,6 +384,8 @@ static void misuse(void)
 	CHECK_ERR(ibv_bind_mw(p.qp[1], one, &bind), EINVAL);
 	CHECK(why_reason() == UNIV_REASON_POST_STATE && one->rkey == before, "%s", why_text());
 	connect_two(p.qp);
+	full_queue(one);
+	other_context(one);
 	CHECK_NULL(ibv_alloc_mw(p.pd, 3), EINVAL);
 	CHECK(why_reason() == UNIV_REASON_MW_TYPE, "%s", why_text());
 	CHECK_NULL(ibv_alloc_mw(p.pd, 0), EINVAL);
