@@ -216,8 +216,6 @@ int univ_post_srq_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_r
 		*bad = wr;
 		return univ_fail_gone(VERB_SRQ_RECV, ibv->context->device->name);
 	}
-	if (univ_unlikely(!srq->ring.max_sge))
-		return srq_recv_rest(ibv, wr, bad, POST_ALL);
 	rest = recv_quick(&srq->lock, &srq->ring, wr);
 	return univ_likely(!rest) ? 0 : srq_recv_rest(ibv, wr, bad, rest);
 }
@@ -232,8 +230,6 @@ int univ_post_srq_recv_bell(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct 
 		*bad = wr;
 		return univ_fail_gone(VERB_SRQ_RECV, ibv->context->device->name);
 	}
-	if (univ_unlikely(!srq->ring.max_sge))
-		return srq_recv_rest_bell(ibv, wr, bad, POST_ALL);
 	rest = recv_quick(&srq->lock, &srq->ring, wr);
 	return univ_likely(!rest) ? 0 : srq_recv_rest_bell(ibv, wr, bad, rest);
 }
