@@ -248,6 +248,22 @@ static struct sk_buff *sent_run(struct kunit *test)
 	return take_sent();
 }
 
+/*
+ * The net devices on top of the card, such as a VLAN, see only the first packet of a list. All of
+ * them came by the same one, which decides between equal addresses.
+ */
+static void run_by_another_device(struct kunit *test)
+{
+	struct sk_buff *skb = sent_run(test);
+	u32 i;
+
+	skb->skb_iif = 77;
+	arrive(skb, false);
+	expect_all(test);
+	for (i = 0; i < PACKETS; i++)
+		KUNIT_EXPECT_EQ(test, seen.got[i].iif, 77);
+}
+
 /* None of the packets in lists with inconsistent headers is accepted without a check. */
 static void run_hostile(struct kunit *test)
 {
@@ -313,6 +329,7 @@ static struct kunit_case run_cases[] = {
 	KUNIT_CASE(run_full),
 	KUNIT_CASE(run_longer),
 	KUNIT_CASE(run_room),
+	KUNIT_CASE(run_by_another_device),
 	KUNIT_CASE(run_hostile),
 	KUNIT_CASE(run_foreign),
 	{}

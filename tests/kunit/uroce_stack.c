@@ -31,7 +31,7 @@ static bool received(struct uroce_dev *dev, const struct uroce_packet *pkt)
 	if (seen.single && pkt->packets > 1)
 		return false;
 	got = &seen.got[seen.received++ % GOT_MAX];
-	*got = (struct got){ .psn = pkt->psn, .len = pkt->len, .alike = true };
+	*got = (struct got){ .psn = pkt->psn, .len = pkt->len, .alike = true, .iif = pkt->skb->skb_iif };
 	skb_copy_bits(pkt->skb, pkt->payload, &got->first, 1);
 	for (i = 0; i < pkt->len; i++) {
 		skb_copy_bits(pkt->skb, pkt->payload + i, &byte, 1);

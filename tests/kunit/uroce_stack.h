@@ -21,6 +21,7 @@ struct got {
 	u32 len;
 	u8 first;		/* first byte of the payload */
 	bool alike;		/* all other bytes are the same */
+	int iif;		/* index of the net device that it came by */
 };
 
 struct seen {
