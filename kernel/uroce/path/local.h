@@ -167,6 +167,23 @@ static inline void turn_leave_both(struct turn *t,
 	uroce_vec_leave(&t->wqe->vec);
 }
 
+/*
+ * A receive request is about to be taken. An XRC target may take it from
+ * another queue than the last one. The former queue and its completion queue
+ * can be destroyed as soon as the target has left it, so that completion queue
+ * is notified before.
+ */
+static inline void leave_srq(struct turn *t)
+{
+	const struct uroce_resp *resp = &t->peer->resp;
+
+	if (likely(!t->peer->xrcd) || !t->told ||
+	    resp->recv.srq == resp->srq)
+		return;
+	uroce_cq_notify(t->told);
+	t->told = NULL;
+}
+
 /* XRC: does the request name a shared receive queue of the peer's domain? */
 static inline bool aims_at_srq(struct turn *t)
 {

@@ -29,15 +29,11 @@ enum outcome uroce_local_refuse(struct turn *t, enum ib_wc_status status,
 
 /*
  * A receive request of the peer was completed; its process is notified when the
- * turn ends. Receive requests of an XRC target complete in several queues.
+ * turn ends, or by leave_srq().
  */
 static void tell(struct turn *t)
 {
-	struct uroce_cq *cq = t->peer->resp.recv.cq;
-
-	if (unlikely(t->told && t->told != cq))
-		uroce_cq_notify(t->told);
-	t->told = cq;
+	t->told = t->peer->resp.recv.cq;
 }
 
 /* The peer's receive request completes with an error. */
@@ -70,8 +66,10 @@ static bool ask_for_recv(struct turn *t)
 
 static inline enum ib_wc_status take_or_ask(struct turn *t)
 {
-	enum ib_wc_status status = uroce_recv_take(t->peer);
+	enum ib_wc_status status;
 
+	leave_srq(t);
+	status = uroce_recv_take(t->peer);
 	if (unlikely(status == IB_WC_RNR_RETRY_EXC_ERR) && ask_for_recv(t)) {
 		status = uroce_recv_take(t->peer);
 		t->asked = status == IB_WC_RNR_RETRY_EXC_ERR;

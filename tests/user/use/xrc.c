@@ -3,6 +3,7 @@
  * XRC as programs use it: domains of files, SRQs by number, RDMA, targets that several
  * processes share. A device without XRC must say so. bad_xrc.c tests invalid uses.
  */
+#include <poll.h>
 #include "xrc.h"
 
 static int domain_file(void)
@@ -321,6 +322,57 @@ static void replaced(void)
 	xrc_close(&x);
 }
 
+/* A CQ that is armed, and an SRQ with one receive request that completes there. */
+static struct ibv_srq *armed_srq(const struct xrc *x, int which, struct ibv_cq **cq, uint32_t *number)
+{
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(x->dev.ctx);
+	struct ibv_srq *srq;
+
+	NEED_PTR(channel, "create_comp_channel");
+	*cq = ibv_create_cq(x->dev.ctx, 4, NULL, channel, 0);
+	NEED_PTR(*cq, "create_cq");
+	srq = srq_of(x->pd, x->xrcd, *cq, number);
+	receive_by(srq, which, xrc_sge(x, 1, 4096 * which, 100));
+	NEED_OK(ibv_req_notify_cq(*cq, 0));
+	return srq;
+}
+
+/* The messages of one post go to two queues, and both completion queues raise their events. */
+static void chain_to_two(void)
+{
+	struct ibv_send_wr wr[2];
+	struct ibv_cq *cq[2], *told;
+	struct ibv_srq *srq[2];
+	uint32_t number[2];
+	struct ibv_sge sge;
+	struct ibv_wc wc;
+	void *context;
+	struct xrc x;
+
+	xrc_open(&x, -1);
+	sge = xrc_sge(&x, 0, 0, 10);
+	for (int i = 0; i < 2; i++) {
+		srq[i] = armed_srq(&x, i, &cq[i], &number[i]);
+		wr[i] = request(&x, IBV_WR_SEND, number[i], 0, &sge);
+	}
+	wr[0].next = &wr[1];
+	post(x.ini, wr);
+	for (int i = 0; i < 2; i++) {
+		struct ibv_comp_channel *channel = cq[i]->channel;
+		struct pollfd fd = { .fd = channel->fd, .events = POLLIN };
+
+		finish(&x, IBV_WC_SUCCESS);
+		CHECK(poll(&fd, 1, WC_TIMEOUT) == 1, "no event of queue %d", i);
+		if (fd.revents && !ibv_get_cq_event(channel, &told, &context))
+			ibv_ack_cq_events(told, 1);
+		WANT_WC(cq[i], &wc, IBV_WC_SUCCESS);
+		CHECK_ERR(ibv_destroy_srq(srq[i]), 0);
+		CHECK_ERR(ibv_destroy_cq(cq[i]), 0);
+		CHECK_ERR(ibv_destroy_comp_channel(channel), 0);
+	}
+	xrc_close(&x);
+}
+
 /* An empty SRQ makes the sender retry, as often as rnr_retry allows. */
 static void not_ready(void)
 {
@@ -529,6 +581,7 @@ static const struct test_case cases[] = {
 	{ "limit_from_the_start", limit_from_the_start },
 	{ "resized", resized },
 	{ "replaced", replaced },
+	{ "chain_to_two", chain_to_two },
 	{ "not_ready", not_ready },
 	{ "processes", processes },
 	{ "events", events },
