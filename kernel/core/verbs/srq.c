@@ -401,7 +401,10 @@ static int srq_modify(struct univ_srq *srq, struct univ_call *call,
 	ret = ib_modify_srq(srq->ib, &attr, IB_SRQ_LIMIT);
 	if (ret)
 		return univ_explain_driver(&cmd->hdr, ret);
-	/* The event of the former limit may have come in between. */
+	/*
+	 * The event of the former limit may have come in between. If it was
+	 * the new one already, posts are kicked until the next limit.
+	 */
 	if (cmd->limit)
 		srq_set_limit(srq, true);
 	return 0;
