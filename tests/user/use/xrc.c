@@ -298,12 +298,10 @@ static void resized(void)
 	xrc_close(&x);
 }
 
-/*
- * The target has taken requests of a queue, and its last message named the other one. The first
- * queue and its CQ are replaced by others, which often get the same memory.
- */
+/* The queue of the target's last receive request is replaced by one that often gets its memory. */
 static void replaced(void)
 {
+	struct ibv_cq *cq;
 	struct ibv_wc wc;
 	struct xrc x;
 
@@ -313,11 +311,12 @@ static void replaced(void)
 		does(&x, IBV_WR_SEND, x.srqn[1], 0, 10, IBV_WC_SUCCESS);
 		WANT_WC(x.rcq[1], &wc, IBV_WC_SUCCESS);
 		does(&x, IBV_WR_RDMA_WRITE, x.srqn[0], 0, 10, IBV_WC_SUCCESS);
+		cq = ibv_create_cq(x.dev.ctx, 2 * DEPTH, NULL, NULL, 0);
+		NEED_PTR(cq, "create_cq");
 		CHECK_ERR(ibv_destroy_srq(x.srq[1]), 0);
+		x.srq[1] = srq_of(x.pd, x.xrcd, cq, &x.srqn[1]);
 		CHECK_ERR(ibv_destroy_cq(x.rcq[1]), 0);
-		x.rcq[1] = ibv_create_cq(x.dev.ctx, 2 * DEPTH, NULL, NULL, 0);
-		NEED_PTR(x.rcq[1], "create_cq");
-		x.srq[1] = srq_of(x.pd, x.xrcd, x.rcq[1], &x.srqn[1]);
+		x.rcq[1] = cq;
 	}
 	xrc_close(&x);
 }
