@@ -4,10 +4,12 @@
  * requests that ask for their pages again. The tests run the work item that serves a region
  * themselves.
  */
+#include <linux/hmm.h>
 #include <linux/mman.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
+#include "compat.h"
 #include "../../kernel/uroce/mem/mr.h"
 #include "../../kernel/uroce/path/local.h"
 #include "fixture.h"
@@ -32,9 +34,26 @@ static void *calloc_or_fail(size_t n, size_t size, gfp_t flags)
 	return no_memory ? NULL : kcalloc(n, size, flags);
 }
 
+static unsigned long going;	/* a page that is unmapped when it has been looked up */
+
+static int look_up(struct hmm_range *range, unsigned long timeout)
+{
+	int ret = hmm_range_fault_unlocked_timeout(range, timeout);
+
+	if (going) {
+		fixture_enter(NULL);
+		vm_munmap(going, PAGE_SIZE);
+		fixture_leave(NULL);
+		going = 0;
+	}
+	return ret;
+}
+
 #undef kcalloc
 #define kcalloc calloc_or_fail
+#define hmm_range_fault_unlocked_timeout look_up
 #include "../../kernel/uroce/mem/chunk.c"
+#undef hmm_range_fault_unlocked_timeout
 #undef kcalloc
 
 /*
@@ -258,6 +277,18 @@ static void paging_without_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, misses(test), 0);
 }
 
+/* A page that goes after it was looked up is not listed. */
+static void paging_gone_meanwhile(struct kunit *test)
+{
+	struct paging *p = test->priv;
+
+	miss(test);
+	going = p->addr;
+	KUNIT_EXPECT_TRUE(test, serves(p));
+	KUNIT_EXPECT_EQ(test, p->ask->ret, -EFAULT);
+	uroce_ask_drop(&p->ask);
+}
+
 static void request_init(struct paging *p)
 {
 	p->mr.kind = UROCE_MR_ODP;
@@ -319,6 +350,7 @@ static struct kunit_case paging_cases[] = {
 	KUNIT_CASE(paging_asks),
 	KUNIT_CASE(paging_moves),
 	KUNIT_CASE(paging_without_memory),
+	KUNIT_CASE(paging_gone_meanwhile),
 	{}
 };
 
