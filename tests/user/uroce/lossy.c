@@ -31,18 +31,19 @@ static uint8_t patience(void)
 }
 
 /*
- * With LOSSY_ADDRESS_GOES the kernel removes the address for a moment now and then. A connection
- * that is made just then fails with EINVAL, and is tried again.
+ * With LOSSY_ADDRESS_GOES the kernel removes the address for a moment now and then, and adds it at
+ * any index. A connection that is made just then fails with EINVAL, and is tried again.
  */
-static void to_rtr(struct ibv_qp *qp, struct ibv_qp_attr *a)
+static void to_rtr(struct side *s, struct ibv_qp_attr *a)
 {
 	const int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
 			 IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
 	int again = 0, most = getenv("LOSSY_ADDRESS_GOES") ? 10 : 0, err;
 
-	while ((err = ibv_modify_qp(qp, a, mask)) == EINVAL && again < most) {
+	while ((err = ibv_modify_qp(s->qp, a, mask)) == EINVAL && again < most) {
 		again++;
 		sleep_ms(50);
+		a->ah_attr.grh.sgid_index = gid_index_of(&s->dev, &s->dev.gid);
 	}
 	NEED(!err, "to RTR: %s; %s", err_name(err), why_text());
 	repeated(again, "the address was not there");
@@ -60,7 +61,7 @@ static void side_connect(struct link *l, int i, uint32_t dest)
 	ah_attr_to(&s->dev, &a.ah_attr);
 	a.ah_attr.grh.dgid = peer->dev.gid;
 	NEED_OK(qp_to_init(s->qp));
-	to_rtr(s->qp, &a);
+	to_rtr(s, &a);
 	a = (struct ibv_qp_attr){
 		.qp_state = IBV_QPS_RTS, .sq_psn = 0xffff80, .timeout = l->timeout,
 		.retry_cnt = l->retry_cnt, .rnr_retry = l->rnr_retry, .max_rd_atomic = 4,
