@@ -51,11 +51,10 @@ void uroce_xrc_exit(void)
 /* ---- targets ------------------------------------------------------------- */
 
 /*
- * The last request of the target did not name the queue that it names now. A
- * peer that waits for a receive request of the former queue has gone on to
- * another one. Context: resp.lock.
+ * A request names another queue than the request before it. The peer does not
+ * wait for a receive request of the former queue any more. Context: resp.lock.
  */
-static bool target_turn(struct uroce_qp *qp, u32 srqn)
+static bool target_reaim(struct uroce_qp *qp, u32 srqn)
 {
 	struct uroce_xrcd *xrcd = qp->xrcd;
 	struct uroce_srq *srq;
@@ -85,7 +84,7 @@ bool uroce_target_aim(struct uroce_qp *qp, u32 srqn)
 	srqn &= 0xffffff;
 	if (likely(srq && srq->ib.ext.xrc.srq_num == srqn))
 		return true;
-	return target_turn(qp, srqn);
+	return target_reaim(qp, srqn);
 }
 
 /*

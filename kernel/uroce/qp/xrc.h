@@ -13,9 +13,9 @@ struct uroce_srq;
 /**
  * struct uroce_xrcd - an XRC domain
  * @ib: first member
- * @srqs: shared receive queues of the domain by number, under RCU; see xrc.c
- * @lock: protects the lists of targets of its shared receive queues; taken
- *	under a uroce_resp.lock
+ * @srqs: shared receive queues of the domain by number; looked up with @lock
+ * @lock: protects the lists of targets of these queues, see xrc.c. It may be
+ *	taken under a uroce_resp.lock
  */
 struct uroce_xrcd {
 	struct ib_xrcd ib;
