@@ -45,8 +45,6 @@ static void overrun(void)
 /* The same by ibv_start_poll(), which tells of the overrun after the completions before it. */
 static void overrun_ex_with(uint32_t flags)
 {
-	struct ibv_cq_init_attr_ex init = { .cqe = 8, .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
-		.flags = flags };
 	struct ibv_poll_cq_attr attr = {};
 	uint64_t end = deadline_ms(WC_TIMEOUT);
 	struct ibv_cq_ex *cq;
@@ -54,9 +52,8 @@ static void overrun_ex_with(uint32_t flags)
 	int err, got = 0;
 
 	pair_open(&p, &(struct pair_want){ .send_wr = 512, .stay_reset = true });
-	cq = ibv_create_cq_ex(p.dev.ctx, &init);
-	NEED_PTR(cq, "create_cq_ex");
-	pair_replace_cq(&p, ibv_cq_ex_to_cq(cq));
+	cq = pair_extend_cq(&p, (struct ibv_cq_init_attr_ex){ .cqe = 8, .flags = flags,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS });
 	CHECK(ibv_start_poll(cq, &attr) == ENOENT, "the queue is not empty");
 	for (int k = 0; k < cq->cqe + 40; k++)
 		CHECK_ERR(post_rdma(&p, 0, k, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);

@@ -157,6 +157,18 @@ static MAYBE_UNUSED void pair_replace_cq(struct pair *p, struct ibv_cq *cq)
 	pair_make_ready(p);
 }
 
+/* The same with an extended completion queue, whose events go to the channel of @p if it has one. */
+static MAYBE_UNUSED struct ibv_cq_ex *pair_extend_cq(struct pair *p, struct ibv_cq_init_attr_ex init)
+{
+	struct ibv_cq_ex *cq;
+
+	init.channel = p->ch;
+	cq = ibv_create_cq_ex(p->dev.ctx, &init);
+	NEED_PTR(cq, "create_cq_ex");
+	pair_replace_cq(p, ibv_cq_ex_to_cq(cq));
+	return cq;
+}
+
 static MAYBE_UNUSED void pair_close(struct pair *p)
 {
 	if (p->ah)

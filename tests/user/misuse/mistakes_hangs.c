@@ -40,14 +40,11 @@ static void nothing_signaled(void)
 
 static void nothing_signaled_ex(void)
 {
-	struct ibv_cq_init_attr_ex init = { .cqe = 4 };
 	struct ibv_cq_ex *cq;
 	struct pair p;
 
 	pair_open(&p, &(struct pair_want) { .stay_reset = 1 });
-	cq = ibv_create_cq_ex(p.dev.ctx, &init);
-	NEED_PTR(cq, "create_cq_ex");
-	pair_replace_cq(&p, ibv_cq_ex_to_cq(cq));
+	cq = pair_extend_cq(&p, (struct ibv_cq_init_attr_ex) { .cqe = 4 });
 	CHECK_ERR(post_rdma(&p, 0, 1, IBV_WR_RDMA_WRITE, 8, 0), 0);
 	poll_ex_in_vain(cq);
 	SAYS("ibv_poll_cq", "signaled (IBV_SEND_SIGNALED");

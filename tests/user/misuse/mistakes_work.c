@@ -335,18 +335,25 @@ static void peer_forbids(void)
 	pair_close(&p);
 }
 
-static void flushed(void)
+/* A request fails, and the explanation of the next one, which is flushed, names it. */
+static void fails_and_flushes(struct pair *p)
 {
 	struct ibv_wc wc;
+
+	write_fails(p, p->mr->lkey, (uintptr_t)p->buf[1], p->mr->rkey + 77777,
+		    IBV_WC_REM_ACCESS_ERR);
+	forget();
+	CHECK_ERR(post_rdma(p, 0, 5, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
+	WANT_WC(p->cq[0], &wc, IBV_WC_WR_FLUSH_ERR);
+	SAYS("work request 5: flushed", "because request 0 failed before", "remote access error");
+}
+
+static void flushed(void)
+{
 	struct pair p;
 
 	pair_open(&p, NULL);
-	write_fails(&p, p.mr->lkey, (uintptr_t)p.buf[1], p.mr->rkey + 77777,
-		    IBV_WC_REM_ACCESS_ERR);
-	forget();
-	CHECK_ERR(post_rdma(&p, 0, 5, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
-	WANT_WC(p.cq[0], &wc, IBV_WC_WR_FLUSH_ERR);
-	SAYS("work request 5: flushed", "because request 0 failed before", "remote access error");
+	fails_and_flushes(&p);
 	pair_close(&p);
 }
 
@@ -355,7 +362,6 @@ static void flushed_among_many(void)
 {
 	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .cap = { 1, 1, 1, 1, 0 } };
 	struct ibv_qp *others[300];
-	struct ibv_wc wc;
 	struct pair p;
 
 	pair_open(&p, NULL);
@@ -364,12 +370,7 @@ static void flushed_among_many(void)
 		others[i] = ibv_create_qp(p.pd, &init);
 		NEED_PTR(others[i], "create_qp");
 	}
-	write_fails(&p, p.mr->lkey, (uintptr_t)p.buf[1], p.mr->rkey + 77777,
-		    IBV_WC_REM_ACCESS_ERR);
-	forget();
-	CHECK_ERR(post_rdma(&p, 0, 5, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
-	WANT_WC(p.cq[0], &wc, IBV_WC_WR_FLUSH_ERR);
-	SAYS("work request 5: flushed", "because request 0 failed before", "remote access error");
+	fails_and_flushes(&p);
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		NEED_OK(ibv_destroy_qp(others[i]));
 	pair_close(&p);
@@ -381,8 +382,6 @@ static void flushed_among_many(void)
  */
 static void failed_ex_with(uint32_t flags)
 {
-	struct ibv_cq_init_attr_ex init = { .cqe = 16, .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
-		.flags = flags };
 	struct ibv_poll_cq_attr attr = {};
 	uint64_t end = deadline_ms(WC_TIMEOUT);
 	struct ibv_cq_ex *cq;
@@ -392,9 +391,8 @@ static void failed_ex_with(uint32_t flags)
 	struct pair p;
 
 	pair_open(&p, &(struct pair_want) { .stay_reset = 1 });
-	cq = ibv_create_cq_ex(p.dev.ctx, &init);
-	NEED_PTR(cq, "create_cq_ex");
-	pair_replace_cq(&p, ibv_cq_ex_to_cq(cq));
+	cq = pair_extend_cq(&p, (struct ibv_cq_init_attr_ex) { .cqe = 16, .flags = flags,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS });
 	sge = pair_sge(&p, 0, 0, 64);
 	wr.wr.rdma.remote_addr = (uintptr_t)p.buf[1];
 	wr.wr.rdma.rkey = p.mr->rkey + 77777;

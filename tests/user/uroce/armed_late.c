@@ -231,15 +231,8 @@ static void resized_and_polled(void)
  */
 static struct ibv_cq_ex *set_up_ex(void)
 {
-	struct ibv_cq_init_attr_ex init = { .cqe = 16 };
-	struct ibv_cq_ex *cq;
-
 	pair_open(&p, &(struct pair_want) { .stay_reset = 1, .use_channel = 1 });
-	init.channel = p.ch;
-	cq = ibv_create_cq_ex(p.dev.ctx, &init);
-	NEED_PTR(cq, "create_cq_ex");
-	pair_replace_cq(&p, ibv_cq_ex_to_cq(cq));
-	return cq;
+	return pair_extend_cq(&p, (struct ibv_cq_init_attr_ex) { .cqe = 16 });
 }
 
 static void while_reading(void)

@@ -129,7 +129,6 @@ static void extended_times(void)
 /* A program that polls by ibv_start_poll() may arm the queue before ibv_end_poll(). */
 static void extended_arms(void)
 {
-	struct ibv_cq_init_attr_ex init = { .cqe = 16 };
 	struct ibv_poll_cq_attr attr = {};
 	struct ibv_cq *got = NULL;
 	struct ibv_cq_ex *cq;
@@ -137,10 +136,7 @@ static void extended_arms(void)
 	void *context;
 
 	pair_open(&p, &(struct pair_want) { .stay_reset = 1, .use_channel = 1 });
-	init.channel = p.ch;
-	cq = ibv_create_cq_ex(p.dev.ctx, &init);
-	NEED_PTR(cq, "create_cq_ex");
-	pair_replace_cq(&p, ibv_cq_ex_to_cq(cq));
+	cq = pair_extend_cq(&p, (struct ibv_cq_init_attr_ex) { .cqe = 16 });
 	CHECK_ERR(post_rdma(&p, 0, 1, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED), 0);
 	for (uint64_t end = deadline_ms(WC_TIMEOUT); ibv_start_poll(cq, &attr); sched_yield())
 		NEED(now_ns() < end, "no completion");

@@ -103,10 +103,7 @@ static void ipv6_header(void)
 		return;
 	dev_open(&dev);
 	index = ipv6_gid(&dev, &grh.dgid);
-	if (index < 0) {
-		dev_close(&dev);
-		return;
-	}
+	NEED(index >= 0, "the device has no GID with an IPv6 address");
 	memset(&grh.sgid, 0, sizeof(grh.sgid));
 	grh.sgid.raw[0] = 0xfd;
 	grh.sgid.raw[15] = 7;
