@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * XRC: atomic writes and flushes, which ibv_wr_atomic_write(3) and ibv_wr_flush(3) alone can
- * post. The protection domain of the SRQ that the request names limits them, too.
+ * XRC: operations that take no receive request. The protection domain of the SRQ that the request
+ * names limits them, too. Only ibv_wr_atomic_write(3) and ibv_wr_flush(3) can post atomic writes
+ * and flushes.
  */
 #include "xrc.h"
 
@@ -130,7 +131,23 @@ static void flushes(void)
 	xrc_close(&x);
 }
 
+/* A target forgets a queue that is destroyed, although it took no receive request from it. */
+static void write_before_the_end(void)
+{
+	struct xrc x;
+
+	xrc_open(&x, -1);
+	does(&x, IBV_WR_RDMA_WRITE, x.srqn[1], 0, 8, IBV_WC_SUCCESS);
+	CHECK_ERR(ibv_destroy_srq(x.srq[1]), 0);
+	x.srq[1] = NULL;
+	does(&x, IBV_WR_RDMA_WRITE, x.srqn[1], 0, 8, IBV_WC_REM_INV_REQ_ERR);
+	reconnect(&x);
+	does(&x, IBV_WR_RDMA_WRITE, x.srqn[0], 0, 8, IBV_WC_SUCCESS);
+	xrc_close(&x);
+}
+
 static const struct test_case cases[] = {
+	{ "write_before_the_end", write_before_the_end },
 	{ "atomic_writes", atomic_writes },
 	{ "flushes", flushes },
 };
