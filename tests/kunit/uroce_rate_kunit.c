@@ -21,7 +21,7 @@ static void piece_sizes(struct kunit *test)
 {
 	struct wire *w = test->priv;
 
-	KUNIT_EXPECT_EQ(test, fitted(w, 256, 16), 32u);
+	KUNIT_EXPECT_EQ(test, fitted(w, 256, 16), 60u);
 	KUNIT_EXPECT_EQ(test, fitted(w, 128, 4), 32u);
 	KUNIT_EXPECT_EQ(test, fitted(w, 64, 4), 16u);
 	KUNIT_EXPECT_EQ(test, fitted(w, 9, 4), 4u);
@@ -30,7 +30,7 @@ static void piece_sizes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fitted(w, 8, 1), 8u);
 	KUNIT_EXPECT_EQ(test, fitted(w, 15, 2), 4u);
 	KUNIT_EXPECT_EQ(test, fitted(w, 1, 2), 1u);
-	KUNIT_EXPECT_EQ(test, fitted(w, 256, 1), 32u);
+	KUNIT_EXPECT_EQ(test, fitted(w, 256, 1), 60u);
 }
 
 /* Return the packets that the next read packet asks for, and drop it. */

@@ -17,13 +17,17 @@ void uroce_piece_start(struct uroce_requester *req)
 	req->piece = (struct uroce_piece){ .from = req->psn };
 }
 
+/* The largest piece is shorter than a power of two, see UROCE_READ_PACKETS. */
+#define MOST_ORDER order_base_2(UROCE_READ_PACKETS)
+
 /* The number of packets in a whole piece that contains @psn. */
 u32 uroce_piece_packets(const struct uroce_requester *req, u32 psn)
 {
 	const struct uroce_piece *piece = &req->piece;
 	bool before = uroce_psn_diff(psn, piece->from) < 0;
+	u8 halved = before ? piece->was : piece->halved;
 
-	return UROCE_READ_PACKETS >> (before ? piece->was : piece->halved);
+	return min(1u << MOST_ORDER >> halved, UROCE_READ_PACKETS);
 }
 
 /* The bytes that one packet carries, or that one read packet asks for. */
@@ -54,7 +58,7 @@ static u8 halvings(const struct uroce_requester *req)
 
 	if (req->max_reads < PIECES)
 		order = ilog2(max(req->window / req->max_reads, 1u));
-	return max(order_base_2(UROCE_READ_PACKETS) - order, 0);
+	return max(MOST_ORDER - order, 0);
 }
 
 /*

@@ -17,9 +17,10 @@
 /*
  * A read is requested in pieces of at most UROCE_READ_PACKETS packets, so that
  * the window limits responses as it limits requests. A retransmission may
- * request such pieces as well, so every responder supports it.
+ * request such pieces as well, so every responder supports it. With a path MTU
+ * of 1024, 2048 or 4096 such a piece is divided into full GSO packets.
  */
-#define UROCE_READ_PACKETS 32
+#define UROCE_READ_PACKETS 60u
 
 enum uroce_req_step {
 	REQ_GO_ON,
@@ -88,8 +89,6 @@ void uroce_window_start(struct uroce_requester *req);
 void uroce_window_gain(struct uroce_requester *req, u32 packets);
 void uroce_window_cut(struct uroce_requester *req);
 void uroce_window_close(struct uroce_requester *req);
-/* Context: the lock of the side that @care belongs to. */
-void uroce_care_begin(struct uroce_care *care, u32 psn);
 
 /* comp.c. Context: the requester's lock. */
 void uroce_comp_advance(struct uroce_conn *conn, u32 una);
