@@ -161,7 +161,11 @@ void univ_event_queue_kill(struct univ_event_queue *queue)
 	unsigned long flags;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	WRITE_ONCE(queue->dead, true);
+	/*
+	 * Pairs with the acquire in event_due(): a reader that finds the queue
+	 * dead finds the events that were raised before.
+	 */
+	smp_store_release(&queue->dead, true);
 	spin_unlock_irqrestore(&queue->lock, flags);
 	wake_up_poll(&queue->wait, EPOLLIN | EPOLLERR | EPOLLHUP);
 	event_signal(queue);
@@ -206,6 +210,16 @@ static struct univ_event_source *event_next(struct univ_event_queue *queue,
 }
 
 /*
+ * Looks without the lock, which is cheaper for a reader that has to wait. An
+ * event that is raised at the same time may be missed; whoever raises it wakes
+ * the readers afterwards.
+ */
+static bool has_event(const struct univ_event_queue *queue)
+{
+	return !list_empty_careful(&queue->ready);
+}
+
+/*
  * Takes the next event. Returns false when there is none. The RCU section keeps
  * a source whose object is destroyed meanwhile. Only sources of completion
  * queues have @settle.
@@ -216,6 +230,8 @@ static bool event_take(struct univ_event_queue *queue, struct univ_event *event)
 	struct univ_event_source *source;
 	unsigned long flags;
 
+	if (!has_event(queue))
+		return false;
 	memset(event, 0, sizeof(*event));
 	rcu_read_lock();
 	spin_lock_irqsave(&queue->lock, flags);
@@ -229,15 +245,10 @@ static bool event_take(struct univ_event_queue *queue, struct univ_event *event)
 	return source;
 }
 
-static bool event_due(struct univ_event_queue *queue)
+static bool event_due(const struct univ_event_queue *queue)
 {
-	unsigned long flags;
-	bool due;
-
-	spin_lock_irqsave(&queue->lock, flags);
-	due = queue->dead || !list_empty(&queue->ready);
-	spin_unlock_irqrestore(&queue->lock, flags);
-	return due;
+	/* Pairs with the release in univ_event_queue_kill(). */
+	return smp_load_acquire(&queue->dead) || has_event(queue);
 }
 
 static int event_wait(struct univ_event_queue *queue, struct file *file)
