@@ -374,19 +374,26 @@ static void listen_stop(struct net *net)
 }
 #endif
 
+/*
+ * A queue pair whose net device has just moved into the namespace may look the
+ * socket up, so it is shown only when nothing can fail any more.
+ */
 static int net_start(struct net *net, struct uroce_net *un)
 {
-	int ret = sock_create_kern(net, AF_INET, SOCK_DGRAM, IPPROTO_UDP,
-				   &un->sock);
+	struct socket *sock;
+	int ret;
 
+	ret = sock_create_kern(net, AF_INET, SOCK_DGRAM, IPPROTO_UDP, &sock);
 	if (ret)
 		return ret;
 	ret = listen_start(net);
-	if (ret)
-		sock_release(un->sock);
-	else
-		uroce_gro_start(net, &un->gro);
-	return ret;
+	if (ret) {
+		sock_release(sock);
+		return ret;
+	}
+	WRITE_ONCE(un->sock, sock);
+	uroce_gro_start(net, &un->gro);
+	return 0;
 }
 
 /* A sender may have looked up the socket before its device left. */
