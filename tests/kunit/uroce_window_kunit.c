@@ -225,6 +225,22 @@ static void conn_care(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, care.left, 1024u);
 }
 
+/* A requester without retries sends no runs, whatever is lost and however much it sends. */
+static void conn_care_always(struct kunit *test)
+{
+	struct uroce_care care = {};
+
+	uroce_care_set(&care, false);
+	uroce_care_begin(&care, FIRST_PSN);
+	KUNIT_EXPECT_TRUE(test, uroce_care_alone(&care, FIRST_PSN));
+	KUNIT_EXPECT_EQ(test, care.left, UROCE_CARE_ALWAYS);
+	uroce_care_set(&care, true);
+	KUNIT_EXPECT_FALSE(test, uroce_care_alone(&care, FIRST_PSN));
+	uroce_care_begin(&care, FIRST_PSN);
+	uroce_care_set(&care, true);
+	KUNIT_EXPECT_EQ(test, care.left, 1024u);
+}
+
 /* The queues on the route are full of other traffic: one packet is sent at a time and awaited. */
 static void conn_full(struct kunit *test)
 {
@@ -400,6 +416,7 @@ static struct kunit_case window_cases[] = {
 	KUNIT_CASE(conn_window_silence),
 	KUNIT_CASE(conn_window_most),
 	KUNIT_CASE(conn_care),
+	KUNIT_CASE(conn_care_always),
 	KUNIT_CASE(conn_full),
 	KUNIT_CASE(conn_full_for_ever),
 	KUNIT_CASE(conn_full_there),

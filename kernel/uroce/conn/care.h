@@ -5,10 +5,16 @@
 
 #include "../net/net.h"
 
+/*
+ * A value of uroce_care.left: a requester without retries cannot find out
+ * whether runs arrive, so it sends none.
+ */
+#define UROCE_CARE_ALWAYS U32_MAX
+
 /**
  * struct uroce_care - after a loss, the packets that are sent one by one
  * @alone: any packet is sent alone at the moment
- * @left: number of packets still to be sent one by one
+ * @left: number of packets still to be sent one by one, or UROCE_CARE_ALWAYS
  * @span: value of @left after the last loss; 0: no loss yet
  * @until: the first sequence number that may have travelled in a run since
  */
@@ -27,9 +33,13 @@ static inline bool uroce_care_alone(struct uroce_care *care, u32 psn)
 {
 	if (likely(!care->left))
 		return care->alone;
-	if (!--care->left)
+	if (care->left != UROCE_CARE_ALWAYS && !--care->left)
 		care->until = uroce_psn_add(psn, 1);
 	return true;
 }
+
+/* window.c. Context: the lock of the requester or responder. */
+void uroce_care_set(struct uroce_care *care, bool retries);
+void uroce_care_begin(struct uroce_care *care, u32 psn);
 
 #endif

@@ -540,12 +540,9 @@ void uroce_req_start(struct uroce_conn *conn, u32 psn)
 	req->high = psn;
 	req->reads = 0;
 	req->silent = 0;
-	/* Without retries the requester cannot find out whether runs arrive. */
-	req->care = (struct uroce_care){
-		.left = uroce_conn_is_reliable(conn) && !req->retry_cnt ?
-				U32_MAX :
-				0,
-	};
+	memset(&req->care, 0, sizeof(req->care));
+	if (uroce_conn_is_reliable(conn))
+		uroce_care_set(&req->care, req->retry_cnt);
 	req->copies = false;
 	req->single = false;
 	req->streak = 0;

@@ -92,9 +92,20 @@ void uroce_care_begin(struct uroce_care *care, u32 psn)
 {
 	s32 past = uroce_psn_diff(psn, care->until);
 
+	if (care->left == UROCE_CARE_ALWAYS)
+		return;
 	if (!care->span || (!care->left && past > RUN_PACKETS))
 		care->span = CARE_FIRST;
 	else if (!care->left && past >= 0)
 		care->span = min(2 * care->span, (u32)CARE_MAX);
 	care->left = care->span;
+}
+
+/* The number of retries is set, or has changed. */
+void uroce_care_set(struct uroce_care *care, bool retries)
+{
+	if (!retries)
+		care->left = UROCE_CARE_ALWAYS;
+	else if (care->left == UROCE_CARE_ALWAYS)
+		care->left = 0;
 }

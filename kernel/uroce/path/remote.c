@@ -491,9 +491,8 @@ void uroce_remote_changed(struct uroce_qp *qp, bool way)
 	req_take_attr(w);
 	w->conn.req.tries = w->conn.req.retry_cnt;
 	w->conn.req.rnr_tries = w->conn.req.rnr_retry;
-	/* As in uroce_req_start(). */
-	if (uroce_qp_is_reliable(qp) && !w->conn.req.retry_cnt)
-		w->conn.req.care.left = U32_MAX;
+	if (uroce_qp_is_reliable(qp))
+		uroce_care_set(&w->conn.req.care, w->conn.req.retry_cnt);
 }
 
 /*
