@@ -34,7 +34,7 @@ host_test() {
 	[ $status -eq 0 ] || [ $status -eq 77 ]
 }
 
-# host_shown NAME COMMAND...: one that takes long, bounds itself, and shows how far it is on stderr
+# host_shown NAME COMMAND...: one that takes long, bounds itself, and shows how far it is, and why it fails, on stderr
 host_shown() {
 	local name=$1 start=$SECONDS status
 	shift
@@ -45,6 +45,8 @@ host_shown() {
 		printf 'ok %s - %s (%s s)\n' $host_results "$name" $((SECONDS - start))
 	else
 		printf 'not ok %s - %s # exit status %s\n' $host_results "$name" $status
+		printf '# reason: exit status %s, see above\n' $status
+		[ -z "$host_again" ] || printf '# again: %s\n' "$host_again"
 		host_failed=$((host_failed + 1))
 	fi
 	return $status

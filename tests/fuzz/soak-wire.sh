@@ -20,7 +20,7 @@ cases=(sends writes reads atomics)
 # shellcheck disable=SC2119
 load_univerbs || exit 1
 UNIV_LINK=uroce load_link || exit 1
-far_and_near || { report "not ok" "two namespaces with a device each"; exit 1; }
+far_and_near || { fails "two namespaces with a device each"; exit 1; }
 export UNIV_TEST_DEVICE=w-near UNIV_TEST_PEER=w-far
 resources_mark
 
@@ -46,7 +46,7 @@ start=$SECONDS
 for ((seed = SOAK_SEED; SECONDS - start < SOAK_SECONDS; seed++)); do
 	bad=${networks[seed % ${#networks[@]}]}
 	# shellcheck disable=SC2086 # words
-	network $bad || { report "not ok" "network: $bad"; break; }
+	network $bad || { fails "network: $bad"; break; }
 	run_test "round $seed, mixed load: $bad" 600 wire_round "$seed"
 done
 network

@@ -19,7 +19,7 @@ load_driver uroce || exit 1
 # shellcheck source=tests/user/network.sh
 . "$UNIV_REPO/tests/user/network.sh"
 
-far_and_near || { report "not ok" "hotplug: two namespaces with a device each"; exit 1; }
+far_and_near || { fails "hotplug: two namespaces with a device each"; exit 1; }
 echo 2 >/sys/module/univerbs/parameters/max_pollers
 resources_mark
 

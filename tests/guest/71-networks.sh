@@ -17,7 +17,7 @@ UNIV_LINK=uroce load_link || exit 1
 # shellcheck source=tests/user/network.sh
 . "$UNIV_REPO/tests/user/network.sh"
 
-far_and_near || { report "not ok" "networks: two namespaces with a device each"; exit 1; }
+far_and_near || { fails "networks: two namespaces with a device each"; exit 1; }
 resources_mark
 
 near() { ip -n w-near "$@"; }

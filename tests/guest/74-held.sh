@@ -35,7 +35,7 @@ modprobe -a nfnetlink_queue nf_tables nft_queue 2>/dev/null
 # shellcheck disable=SC2119
 load_univerbs || exit 1
 UNIV_LINK=uroce load_link || exit 1
-far_and_near || { report "not ok" "two namespaces with a device each"; exit 1; }
+far_and_near || { fails "two namespaces with a device each"; exit 1; }
 if ! rule w-near || ! rule w-far; then
 	far_gone
 	skip "this kernel has no rules that queue packets (nft_queue)"

@@ -28,7 +28,7 @@ two_namespaces() {
 		end a-near a-near 1 && end a-far a-far 2
 }
 
-two_namespaces || { report "not ok" "two namespaces with a device each"; exit 1; }
+two_namespaces || { fails "two namespaces with a device each"; exit 1; }
 resources_mark
 pair="$(stat -Lc %i /run/netns/a-near) $(stat -Lc %i /run/netns/a-far)"
 

@@ -16,7 +16,7 @@
 # shellcheck disable=SC2119
 load_univerbs || exit 1
 UNIV_LINK=uroce load_link || exit 1
-far_and_near || { report "not ok" "two namespaces with a device each"; exit 1; }
+far_and_near || { fails "two namespaces with a device each"; exit 1; }
 
 gives_way() {
 	[ -n "$(ss -Hlun 'sport = :4791')" ] || { echo "nobody has the port"; return 1; }

@@ -84,7 +84,7 @@ uninstalls() {
 	! find /usr/local "$modules_dir" -path '*univerbs*' | grep .
 }
 
-few_modules || report "not ok" "set up modules for make install"
+few_modules || fails "set up modules for make install"
 try "make install" 60 installs
 try "modprobe univerbs" 20 modprobe_loads
 try "univerbs-run of the installed library" 40 run_installed

@@ -32,7 +32,7 @@ far_and_near() {
 # shellcheck disable=SC2119
 need_far_and_near() {
 	load_univerbs && UNIV_LINK=uroce load_link || return
-	far_and_near || { report "not ok" "two namespaces with a device each"; return 1; }
+	far_and_near || { fails "two namespaces with a device each"; return 1; }
 	export UNIV_TEST_DEVICE=w-near UNIV_TEST_PEER=w-far
 	resources_mark
 }
@@ -100,7 +100,7 @@ over() {
 		shift
 	done
 	shift
-	network "${bad[@]}" || { report "not ok" "$name"; return; }
+	network "${bad[@]}" || { fails "$name"; return; }
 	if [ ${#bad[@]} -eq 0 ]; then
 		run_test "$name" "$limit" program lossy "$@"
 	else

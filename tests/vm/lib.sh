@@ -140,8 +140,8 @@ kmemleak_check() {
 no_leaks() {
 	local leaks
 	leaks=$(kmemleak_check) && return
-	report "not ok" "$1"
 	printf '%s\n' "$leaks"
+	fails "$1"
 }
 
 # lockdep_check: on kernels with lockdep. Most kernel reports switch lockdep off, and later reports about our locks
@@ -168,7 +168,7 @@ count() {
 	echo $((++counted)) >"$UNIV_STATE/$1"
 }
 
-# report ok|"not ok" NAME [TRAILER]: prints the line of a result that did not come from run_test.
+# report ok|"not ok" NAME [TRAILER]: prints the line of a result. A failure needs more, see fails and run_test.
 report() {
 	local verdict=$1 name=$2 trailer=${3:-}
 	case $verdict:$trailer in
@@ -329,6 +329,13 @@ say_why() {
 	again "$2"
 }
 
+# fails NAME [TRAILER]: a failure that did not come from run_test, with its last lines. The name says what failed.
+fails() {
+	report "not ok" "$@"
+	printf '# reason: %s\n' "$*"
+	again /dev/null
+}
+
 # run_test NAME SECONDS COMMAND...: runs one test. COMMAND may be a function; 0 passes, 77 skips (the last line has the
 # reason). A bad kernel log fails the test. A kernel with many debug checks gets UNIV_SLOW times as long.
 run_test() {
@@ -378,16 +385,16 @@ all_forgiven() {
 	local times most symptom
 	while read -r times most symptom; do
 		note "forgiven: $times of at most $most ($symptom)"
-		[ "$times" -le "$most" ] || report "not ok" "forgiven $most times at most: $symptom" "# $times times"
+		[ "$times" -le "$most" ] || UNIV_SCRIPT= fails "forgiven $most times at most: $symptom" "# $times times"
 	done < <(sort "$UNIV_STATE/forgiven" 2>/dev/null | uniq -c)
 }
 
 # finish_tests: prints the totals; false if a test failed or none ran.
 finish_tests() {
 	local passed failed
-	lockdep_check || report "not ok" "lockdep looked to the end"
+	lockdep_check || UNIV_SCRIPT= fails "lockdep looked to the end"
 	no_leaks "no memory is lost in ${UNIV_SCRIPT:-the end}"
-	klog_check || report "not ok" "the kernel log says nothing more"
+	klog_check || UNIV_SCRIPT= fails "the kernel log says nothing more"
 	all_forgiven
 	counted passed; passed=$counted
 	counted failed; failed=$counted
