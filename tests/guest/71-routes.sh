@@ -4,7 +4,7 @@
 # Routes that change while uroce sends: the peer is behind one of two gateways.
 #
 # needs: uroce
-# runs in: guest-uroce test-kernel-networks
+# runs in: guest test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"

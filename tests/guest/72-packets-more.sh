@@ -4,7 +4,7 @@
 # More packets that uroce should not get than in 72-packets.sh: forged ones for XRC and path migration, and each packet twice.
 #
 # needs: uroce
-# runs in: guest-uroce coverage-uroce test-kernel-networks
+# runs in: guest coverage-uroce test-kernel-networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"

@@ -5,7 +5,7 @@
 # stays short. bench/run shares measures the shares; here they depend on the load of the machine too.
 #
 # needs: uroce
-# runs in: guest-uroce networks
+# runs in: guest networks
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
@@ -18,7 +18,7 @@ load_univerbs && UNIV_LINK=uroce load_link || exit 1
 far_behind_slow_link
 status=$?
 [ $status -ne 77 ] || exit 77
-[ $status -eq 0 ] || { report "not ok" "two namespaces with a device each, and a router"; exit 1; }
+[ $status -eq 0 ] || { fails "two namespaces with a device each, and a router"; exit 1; }
 resources_mark
 
 run_test "uroce shares: two write" 60 share_link writes
