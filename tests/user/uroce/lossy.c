@@ -5,6 +5,7 @@
  * runs this program makes the network; UNIV_TEST_PEER names the second device.
  */
 #include "side.h"
+#include <univerbs.h>
 
 #define DEPTH	16
 #define SLOT	(96u << 10)
@@ -30,9 +31,16 @@ static uint8_t patience(void)
 	return timeout ? atoi(timeout) : 10;
 }
 
+/* Did it fail since there is no GID at the index, or one that the device does not take? */
+static bool address_is_away(int err)
+{
+	return err == EINVAL &&
+	       (why_reason() == UNIV_REASON_GID_INDEX || why_reason() == UNIV_REASON_DEVICE_REFUSED);
+}
+
 /*
  * With LOSSY_ADDRESS_GOES the kernel removes the address for a moment now and then, and adds it at
- * any index. A connection that is made just then fails with EINVAL, and is tried again.
+ * any index. A connection that is made just then fails, and is tried again.
  */
 static void to_rtr(struct side *s, struct ibv_qp_attr *a)
 {
@@ -40,7 +48,7 @@ static void to_rtr(struct side *s, struct ibv_qp_attr *a)
 			 IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
 	int again = 0, most = getenv("LOSSY_ADDRESS_GOES") ? 10 : 0, err;
 
-	while ((err = ibv_modify_qp(s->qp, a, mask)) == EINVAL && again < most) {
+	while (address_is_away(err = ibv_modify_qp(s->qp, a, mask)) && again < most) {
 		again++;
 		sleep_ms(50);
 		a->ah_attr.grh.sgid_index = gid_index_of(&s->dev, &s->dev.gid);
