@@ -202,21 +202,26 @@ static struct univ_event_source *event_next(struct univ_event_queue *queue,
 		event_remove(source, 0);
 		source->delivered_async++;
 	}
-	/* To the back, so that a busy source does not hide the others. */
-	list_del_init(&source->link);
-	if (source->completions || source->num_pending)
-		list_add_tail(&source->link, &queue->ready);
+	/*
+	 * To the back, so that a busy source does not hide the others. The only
+	 * source stays, because has_event() must not find the list empty.
+	 */
+	if (!source->completions && !source->num_pending)
+		list_del_init(&source->link);
+	else if (!list_is_last(&source->link, &queue->ready))
+		list_move_tail(&source->link, &queue->ready);
 	return source;
 }
 
 /*
  * Looks without the lock, which is cheaper for a reader that has to wait. An
  * event that is raised at the same time may be missed; whoever raises it wakes
- * the readers afterwards.
+ * the readers afterwards. An event that was there before is not missed, since
+ * event_next() never empties the list while a source in it has events.
  */
 static bool has_event(const struct univ_event_queue *queue)
 {
-	return !list_empty_careful(&queue->ready);
+	return !list_empty(&queue->ready);
 }
 
 /*
@@ -253,8 +258,9 @@ static bool event_due(const struct univ_event_queue *queue)
 
 static int event_wait(struct univ_event_queue *queue, struct file *file)
 {
+	/* As in event_due(). */
 	if (event_due(queue))
-		return READ_ONCE(queue->dead) ? -ENODEV : 0;
+		return smp_load_acquire(&queue->dead) ? -ENODEV : 0;
 	if (file->f_flags & O_NONBLOCK)
 		return -EAGAIN;
 	return wait_event_interruptible(queue->wait, event_due(queue));
