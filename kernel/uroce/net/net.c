@@ -391,7 +391,8 @@ static int net_start(struct net *net, struct uroce_net *un)
 		sock_release(sock);
 		return ret;
 	}
-	WRITE_ONCE(un->sock, sock);
+	/* Pairs with the load in uroce_net_sock(). */
+	smp_store_release(&un->sock, sock);
 	uroce_gro_start(net, &un->gro);
 	return 0;
 }
@@ -458,7 +459,8 @@ void uroce_net_leave(struct net *net)
 struct sock *uroce_net_sock(struct net_device *dev)
 {
 	struct uroce_net *un = net_generic(dev_net(dev), net_id);
-	struct socket *sock = READ_ONCE(un->sock);
+	/* Pairs with the release in net_start(). */
+	struct socket *sock = smp_load_acquire(&un->sock);
 
 	return sock ? sock->sk : NULL;
 }
