@@ -107,5 +107,5 @@ void uroce_care_set(struct uroce_care *care, bool retries)
 	if (!retries)
 		care->left = UROCE_CARE_ALWAYS;
 	else if (care->left == UROCE_CARE_ALWAYS)
-		care->left = 0;
+		*care = (struct uroce_care){};
 }
