@@ -10,8 +10,9 @@ struct uroce_msg;
 struct uroce_requester;
 
 /**
- * struct uroce_piece - the size of the pieces, %UROCE_READ_PACKETS or a part
- * @halved: how often the size is halved, from the sequence number @from on
+ * struct uroce_piece - the size of the pieces
+ * @halved: the size in packets is %UROCE_READ_PACKETS, or the next power of two
+ *	halved as often as this, from the sequence number @from on
  * @was: how often it was halved before
  * @from: the first sequence number of a piece of the present size; if all
  *	packets before it are acknowledged, the oldest one in flight
