@@ -238,6 +238,27 @@ static void whole_beyond_high(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->a.completed, 0u);
 }
 
+/* A packet that the window would cut short waits for the next acknowledgement. */
+static void whole_awaits_room(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	int i;
+
+	w->a.conn.req.window = 32;
+	for (i = 0; i < 3; i++)
+		wire_post(w, IB_WR_RDMA_WRITE, LENGTH);
+	wire_run(w);
+	expect_whole(test, &w->a.out, UROCE_WRITE_FIRST, FIRST_PSN, 8, &w->b);
+	expect_whole(test, &w->a.out, UROCE_WRITE_LAST, FIRST_PSN + 8, 7, &w->b);
+	expect_whole(test, &w->a.out, UROCE_WRITE_FIRST, FIRST_PSN + 15, 8, NULL);
+	expect_whole(test, &w->a.out, UROCE_WRITE_LAST, FIRST_PSN + 23, 7, NULL);
+	/* There is room for two packets of eight. */
+	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->a.out));
+	wire_tell(w, 1);
+	expect_whole(test, &w->a.out, UROCE_WRITE_FIRST, FIRST_PSN + 30, 8, NULL);
+	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->a.out));
+}
+
 /* After losses the window is small, and runs are longer. */
 static void whole_narrow(struct kunit *test)
 {
@@ -278,6 +299,7 @@ static struct kunit_case whole_cases[] = {
 	KUNIT_CASE(whole_cut),
 	KUNIT_CASE(whole_spans),
 	KUNIT_CASE(whole_beyond_high),
+	KUNIT_CASE(whole_awaits_room),
 	KUNIT_CASE(whole_narrow),
 	KUNIT_CASE(whole_paced),
 	{}

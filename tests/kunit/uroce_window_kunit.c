@@ -407,11 +407,34 @@ static void conn_asks_later(struct kunit *test)
 	expect_end_of_absent(test);
 }
 
+/* A packet that did not ask, because another one was to follow, fills a window that has shrunk. */
+static void conn_window_shrinks(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	struct uroce_requester *req = &w->a.conn.req;
+
+	req->max_reads = 0;
+	wire_post(w, IB_WR_RDMA_WRITE, 8);
+	wire_post(w, IB_WR_RDMA_READ, 8);
+	wire_run(w);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 1u);
+	req->window = 1;
+	wire_run(w);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 2u);
+	wire_run(w);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 2u);
+	req->max_reads = 1;
+	wire_settle(w);
+	wire_expect_done(test, 2);
+	KUNIT_EXPECT_EQ(test, w->a.counts[UROCE_CNT_TIMEOUTS], 0u);
+}
+
 static struct kunit_case window_cases[] = {
 	KUNIT_CASE(conn_congestion),
 	KUNIT_CASE(conn_window),
 	KUNIT_CASE(conn_window_idle),
 	KUNIT_CASE(conn_window_asks),
+	KUNIT_CASE(conn_window_shrinks),
 	KUNIT_CASE(conn_window_loss),
 	KUNIT_CASE(conn_window_silence),
 	KUNIT_CASE(conn_window_most),

@@ -161,25 +161,41 @@ static bool may_attach(const struct uroce_conn *conn, u32 payload)
 #define GSO_WINDOW 32
 
 /*
- * The payload of the GSO packet that can be sent next; 0 for none. Four of them
- * fit into the window, so that the peer answers while others are on the way.
- * The limit of a rate counts single packets, and without room in the queues
- * below a single one may be sent.
+ * The number of packets that the next GSO packet can stand for; 0 for none.
+ * Four of them fit into the window, so that the peer answers while others are
+ * on the way. The limit of a rate counts single packets, and without room in
+ * the queues below a single one may be sent.
  */
 static u32 together(struct uroce_conn *conn, const struct uroce_msg *msg)
 {
 	struct uroce_requester *req = &conn->req;
-	u32 rest = msg->length - req->offset, packets, flight;
+	u32 rest = msg->length - req->offset, packets;
 
 	if (rest <= conn->mtu || uroce_msg_has_response(msg) || req->single ||
 	    req->window < GSO_WINDOW || req->care.alone ||
 	    !may_attach(conn, rest) ||
 	    uroce_pace_limits(conn->pace) || !conn->ops->room(conn, false))
 		return 0;
-	flight = uroce_psn_diff(req->psn, req->una);
-	packets = min3(conn->ops->together(conn, false),
-		       req->window / 4, req->window - flight);
-	return packets > 1 ? min(rest, packets * conn->mtu) : 0;
+	packets = min3(conn->ops->together(conn, false), req->window / 4,
+		       uroce_req_packets(conn, rest));
+	return packets > 1 ? packets : 0;
+}
+
+static u32 window_left(const struct uroce_requester *req)
+{
+	return req->window - uroce_psn_diff(req->psn, req->una);
+}
+
+/*
+ * Has the window room for a part of the next GSO packet only? The requester
+ * waits for the rest (compare the silly window syndrome of TCP): it would
+ * otherwise send two packets for each acknowledgement, and the second one would
+ * be short each time.
+ */
+bool uroce_req_is_cut_short(struct uroce_conn *conn,
+			    const struct uroce_msg *msg)
+{
+	return together(conn, msg) > window_left(&conn->req);
 }
 
 /*
@@ -189,12 +205,13 @@ static u32 together(struct uroce_conn *conn, const struct uroce_msg *msg)
 struct sk_buff *uroce_req_next(struct uroce_conn *conn, struct uroce_msg *msg,
 			       u32 *len, int *status)
 {
+	u32 rest = msg->length - conn->req.offset;
 	u32 many = together(conn, msg);
 	struct sk_buff *skb;
 
 	if (many) {
-		*len = many;
-		skb = uroce_req_build(conn, msg, many, status, true);
+		*len = min(rest, many * conn->mtu);
+		skb = uroce_req_build(conn, msg, *len, status, true);
 		if (!skb || *status != -EOPNOTSUPP)
 			return skb;
 		kfree_skb(skb);

@@ -109,15 +109,34 @@ static enum uroce_req_step req_begin(struct uroce_conn *conn,
 	return REQ_GO_ON;
 }
 
-/* May the next packet of @msg be sent? */
+/* Has the window room for the next packet of @msg? */
+static bool req_has_window(struct uroce_conn *conn, const struct uroce_msg *msg)
+{
+	const struct uroce_requester *req = &conn->req;
+
+	return !uroce_conn_is_reliable(conn) ||
+	       (uroce_psn_diff(req->psn, req->una) < req->window &&
+		!uroce_req_is_cut_short(conn, msg));
+}
+
+/*
+ * An acknowledgement makes room in the window, and is on its way, unless no
+ * packet in flight has asked for one: the window may have become smaller.
+ */
+static enum uroce_req_step req_await_window(const struct uroce_requester *req)
+{
+	u32 flight = uroce_psn_diff(req->psn, req->una);
+
+	return flight <= req->silent ? REQ_ASK : REQ_STOP;
+}
+
+/* May the next packet of @msg be sent, if the window has room? */
 static bool req_may_send(struct uroce_conn *conn, const struct uroce_msg *msg)
 {
 	const struct uroce_requester *req = &conn->req;
 
 	if (!uroce_conn_is_reliable(conn))
 		return true;
-	if (uroce_psn_diff(req->psn, req->una) >= req->window)
-		return false;
 	if (msg->fence && req->reads && !req->offset)
 		return false;
 	if (!uroce_msg_has_response(msg))
@@ -257,6 +276,8 @@ static enum uroce_req_step req_step(struct uroce_conn *conn)
 	}
 	if (uroce_msg_is_local(msg))
 		return req_local(conn, msg);
+	if (!req_has_window(conn, msg))
+		return req_await_window(req);
 	if (!req_may_send(conn, msg))
 		return REQ_STOP;
 	if (unlikely(uroce_req_wait(conn)))

@@ -45,6 +45,8 @@ void uroce_req_timer(struct timer_list *timer);
 enum hrtimer_restart uroce_req_soon(struct hrtimer *timer);
 
 /* build.c. Context: the requester's lock. */
+bool uroce_req_is_cut_short(struct uroce_conn *conn,
+			    const struct uroce_msg *msg);
 struct sk_buff *uroce_req_next(struct uroce_conn *conn, struct uroce_msg *msg,
 			       u32 *len, int *status);
 
