@@ -62,7 +62,7 @@ static bool klog_complains(void)
 #define EXIT_COMPLAINT 3
 #define EXIT_CONTRACT 4
 
-/* A call violated the contract of uapi/. Runs in the child. */
+/* Something succeeded that must fail. Runs in the child. */
 __attribute__((format(printf, 1, 2), noreturn))
 static MAYBE_UNUSED void contract_broken(const char *format, ...)
 {
@@ -126,7 +126,7 @@ static bool child_ended(int status, unsigned int *died)
 	}
 	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_CONTRACT) {
 		input_save(&fuzz->current, "contract", fuzz->runs);
-		FAIL("a call that must fail succeeds; the input is contract-%" PRIu64, fuzz->runs);
+		FAIL("the contract is broken; the input is contract-%" PRIu64, fuzz->runs);
 		return false;
 	}
 	if (klog_complains() || (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_COMPLAINT)) {

@@ -10,11 +10,28 @@
 : "${FUZZ_SECONDS:=60}" "${FUZZ_SEED:=1}"
 programs=$UNIV_REPO/build/fuzz
 
+# tap_device: uroce over a tap, into which the fuzzer of packets writes. Its peer is 10.78.0.2.
+tap_device() {
+	ip tuntap add dev fuzz-net mode tap && ip link set fuzz-net addrgenmode none mtu 4200 &&
+		ip addr add 10.78.0.1/24 dev fuzz-net && ip link set fuzz-net up &&
+		ip neigh add 10.78.0.2 lladdr 02:00:00:00:00:02 nud permanent dev fuzz-net && setup_device fuzz fuzz-net
+}
+
+tap_gone() { rdma link del fuzz && ip link del fuzz-net; }
+
 need_univerbs || exit 1
+fuzzers=(ioctl rings)
+# Only uroce receives these packets.
+if [ "$UNIV_LINK" = uroce ]; then
+	tap_device || { fails "uroce over a tap"; exit 1; }
+	fuzzers+=(packets)
+fi
 resources_mark
 
 fuzz() {
 	local name=$1 found=$UNIV_LOGDIR/$1-$UNIV_LINK corpus=$UNIV_REPO/tests/fuzz/corpus/$1 status edges
+	local -x UNIV_TEST_DEVICE=$UNIV_TEST_DEVICE
+	[ "$name" != packets ] || UNIV_TEST_DEVICE=fuzz
 	mkdir -p "$found"
 	if [ -n "${FUZZ_INPUT:-}" ]; then
 		univ "$programs/$name" -n 1 "$FUZZ_INPUT"
@@ -34,7 +51,7 @@ fuzz() {
 	return $status
 }
 
-for name in ioctl rings; do
+for name in "${fuzzers[@]}"; do
 	[ "${FUZZ_ONLY:-$name}" = "$name" ] || continue
 	run_test "fuzz $name over $UNIV_LINK (adv03 adv04 adv13)" $((FUZZ_SECONDS * 2 + 120)) fuzz "$name"
 	# Print the amount of work for the reader.
@@ -43,3 +60,4 @@ for name in ioctl rings; do
 done
 
 run_test "nothing is left behind" 20 resources_unchanged
+[ "$UNIV_LINK" != uroce ] || run_test "the device over the tap is removed" 20 tap_gone
