@@ -156,6 +156,7 @@ check-all: deps-kernel all test-programs
 
 # KUnit wants the test kernel, which takes longer to build than all of this
 quick: deps
+	@tests/kernel/build --where >/dev/null 2>&1 || echo '# without KUnit: make check builds its kernel'
 	@$(SETTINGS) UNIV_QUICK=1 tests/check build static $(shell tests/kernel/build --where >/dev/null 2>&1 && echo kunit) guest
 
 # T="NAME [CASE]..." on LINK=rxe|uroce, K=stock|test|races|rt; SHELL=1, GDB=1 (tests/one)
