@@ -255,7 +255,9 @@ static void whole_awaits_room(struct kunit *test)
 	/* There is room for two packets of eight. */
 	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->a.out));
 	wire_tell(w, 1);
-	expect_whole(test, &w->a.out, UROCE_WRITE_FIRST, FIRST_PSN + 30, 8, NULL);
+	KUNIT_EXPECT_EQ(test, w->a.conn.req.window, 40u);
+	expect_whole(test, &w->a.out, UROCE_WRITE_FIRST, FIRST_PSN + 30, 10, NULL);
+	expect_whole(test, &w->a.out, UROCE_WRITE_LAST, FIRST_PSN + 40, 5, NULL);
 	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->a.out));
 }
 
