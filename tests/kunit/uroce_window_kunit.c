@@ -407,6 +407,20 @@ static void conn_asks_later(struct kunit *test)
 	expect_end_of_absent(test);
 }
 
+/* The packet that would have asked finds a full queue, and may be withdrawn. The one before asks. */
+static void conn_refused_asks(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	wire_post(w, IB_WR_RDMA_WRITE, 8);
+	wire_post(w, IB_WR_RDMA_WRITE, 8);
+	w->a.refused = 2;
+	wire_run(w);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 2u);
+	wire_expect_packet(test, &w->a.out, UROCE_WRITE_ONLY, FIRST_PSN);
+	wire_expect_packet(test, &w->a.out, UROCE_WRITE_ONLY, FIRST_PSN);
+}
+
 /* A packet that did not ask, because another one was to follow, fills a window that has shrunk. */
 static void conn_window_shrinks(struct kunit *test)
 {
@@ -435,6 +449,7 @@ static struct kunit_case window_cases[] = {
 	KUNIT_CASE(conn_window_idle),
 	KUNIT_CASE(conn_window_asks),
 	KUNIT_CASE(conn_window_shrinks),
+	KUNIT_CASE(conn_refused_asks),
 	KUNIT_CASE(conn_window_loss),
 	KUNIT_CASE(conn_window_silence),
 	KUNIT_CASE(conn_window_most),

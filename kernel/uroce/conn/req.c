@@ -213,7 +213,7 @@ static enum uroce_req_step req_packet(struct uroce_conn *conn,
 				      struct uroce_msg *msg)
 {
 	struct uroce_requester *req = &conn->req;
-	u32 len, sent;
+	u32 len, sent, silent = req->silent;
 	int status = 0, ret;
 	struct sk_buff *skb = uroce_req_next(conn, msg, &len, &status);
 	bool last, held;
@@ -229,8 +229,10 @@ static enum uroce_req_step req_packet(struct uroce_conn *conn,
 	held = uroce_pace_take(conn->pace, skb->len);
 	uroce_throttle_take(&req->throttle, skb->len);
 	ret = uroce_req_xmit(conn, skb, ask(conn, sent, last, held));
-	if (ret == -ENOBUFS)
+	if (ret == -ENOBUFS) {
+		req->silent = silent;
 		return REQ_LATER;
+	}
 	/* Any other error is treated like a packet lost on the way. */
 	req_moved(conn, msg, len, sent);
 	return REQ_GO_ON;
