@@ -6,32 +6,21 @@
 
 # shellcheck source=tests/user/guest.sh
 . "$UNIV_REPO/tests/user/guest.sh"
+# shellcheck source=tests/fuzz/tap.sh
+. "$UNIV_REPO/tests/fuzz/tap.sh"
 
 : "${FUZZ_SECONDS:=60}" "${FUZZ_SEED:=1}"
 programs=$UNIV_REPO/build/fuzz
 
-# tap_device: uroce over a tap, into which the fuzzer of packets writes. Its peer is 10.78.0.2.
-tap_device() {
-	ip tuntap add dev fuzz-net mode tap && ip link set fuzz-net addrgenmode none mtu 4200 &&
-		ip addr add 10.78.0.1/24 dev fuzz-net && ip link set fuzz-net up &&
-		ip neigh add 10.78.0.2 lladdr 02:00:00:00:00:02 nud permanent dev fuzz-net && setup_device fuzz fuzz-net
-}
-
-tap_gone() { rdma link del fuzz && ip link del fuzz-net; }
-
 need_univerbs || exit 1
 fuzzers=(ioctl rings)
-# Only uroce receives these packets.
-if [ "$UNIV_LINK" = uroce ]; then
-	tap_device || { fails "uroce over a tap"; exit 1; }
-	fuzzers+=(packets)
-fi
+need_tap || exit 1
 resources_mark
 
 fuzz() {
 	local name=$1 found=$UNIV_LOGDIR/$1-$UNIV_LINK corpus=$UNIV_REPO/tests/fuzz/corpus/$1 status edges
-	local -x UNIV_TEST_DEVICE=$UNIV_TEST_DEVICE
-	[ "$name" != packets ] || UNIV_TEST_DEVICE=fuzz
+	local -x UNIV_TEST_DEVICE
+	UNIV_TEST_DEVICE=$(device_of "$name")
 	mkdir -p "$found"
 	if [ -n "${FUZZ_INPUT:-}" ]; then
 		univ "$programs/$name" -n 1 "$FUZZ_INPUT"
