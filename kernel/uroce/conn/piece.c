@@ -17,7 +17,7 @@ void uroce_piece_start(struct uroce_requester *req)
 	req->piece = (struct uroce_piece){ .from = req->psn };
 }
 
-/* The largest piece is shorter than a power of two, see UROCE_READ_PACKETS. */
+/* The largest piece, of UROCE_READ_PACKETS, stands for one of 64 packets. */
 #define MOST_ORDER order_base_2(UROCE_READ_PACKETS)
 
 /* The number of packets in a whole piece that contains @psn. */

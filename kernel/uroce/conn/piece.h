@@ -11,8 +11,8 @@ struct uroce_requester;
 
 /**
  * struct uroce_piece - the size of the pieces
- * @halved: the size in packets is %UROCE_READ_PACKETS, or the next power of two
- *	halved as often as this, from the sequence number @from on
+ * @halved: from the sequence number @from on, a piece has 64 >> @halved
+ *	packets, but no more than %UROCE_READ_PACKETS
  * @was: how often it was halved before
  * @from: the first sequence number of a piece of the present size; if all
  *	packets before it are acknowledged, the oldest one in flight
