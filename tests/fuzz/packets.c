@@ -109,29 +109,6 @@ static void peer_address(struct univ_ah_attr *ah)
 	NEED(inet_pton(AF_INET, THERE, ah->dgid + 12) == 1, THERE);
 }
 
-static void xrc_open(void)
-{
-	struct univ_xrcd_open domain = { .fd = -1, .oflags = O_CREAT };
-	struct univ_qp_create target = { .qp_type = IBV_QPT_XRC_RECV };
-	struct univ_srq_create srq = { .pd = env.pd, .max_wr = 16, .max_sge = 2,
-				       .srq_type = IBV_SRQT_XRC, .cq = env.cq.handle };
-
-	NEED_OK(raw_call(env.fd, UNIV_XRCD_OPEN, &domain));
-	srq.xrcd = target.xrcd = domain.handle;
-	raw_srq_make(env.fd, &env.xrc_srq, &srq);
-	NEED_OK(raw_call(env.fd, UNIV_QP_CREATE, &target));
-	env.end[TARGET].qp.handle = target.handle;
-	env.end[TARGET].qp.qp_num = target.qp_num;
-}
-
-static void forget_requests(struct raw_ring *ring)
-{
-	if (!ring->count)
-		return;
-	ring->index = __atomic_load_n(&ring->head->kernel.index, __ATOMIC_ACQUIRE);
-	__atomic_store_n(&ring->head->user.index, ring->index, __ATOMIC_RELEASE);
-}
-
 /* Connect to the peer. Each connection starts at a PSN of its own. */
 static void end_connect(struct end *e, uint32_t retries)
 {
@@ -140,8 +117,8 @@ static void end_connect(struct end *e, uint32_t retries)
 
 	raw_psn = (raw_psn + 0x1001) & 0xffffff;
 	raw_to_state(env.fd, e->qp.handle, IBV_QPS_RESET);
-	forget_requests(&e->qp.sq);
-	forget_requests(&e->qp.rq);
+	raw_ring_empty(&e->qp.sq);
+	raw_ring_empty(&e->qp.rq);
 	raw_attr_init(&a, type);
 	NEED_OK(raw_modify(env.fd, e->qp.handle, &a));
 	raw_attr_rtr(env.fd, &a, type, PEER_QPN + i);
@@ -186,15 +163,10 @@ static bool is(uint8_t opcode, uint32_t set)
 	return set >> (opcode & 0x1f) & 1;
 }
 
-static uint32_t word_at(const uint8_t *at)
-{
-	return (uint32_t)at[0] << 24 | at[1] << 16 | at[2] << 8 | at[3];
-}
-
-/* Bits of the syndrome: an RNR NAK and other NAKs do not acknowledge their own PSN. */
+/* An RNR NAK and other NAKs, which have these bits in their syndrome, do not acknowledge their PSN. */
 static void learn(const struct packet *p)
 {
-	uint32_t i = (word_at(p->byte + 4) & 0xffffff) - PEER_QPN, psn = word_at(p->byte + 8) & 0xffffff;
+	uint32_t i = (get32(p->byte + 4) & 0xffffff) - PEER_QPN, psn = get32(p->byte + 8) & 0xffffff;
 
 	if (i >= ENDS)
 		return;
@@ -524,7 +496,7 @@ static void target_open(void)
 	/* Room for all requests of an input: a queue that has overrun stays in error. */
 	raw_cq(env.fd, &env.cq, 4 * STEPS_MAX + 64, -1);
 	raw_srq(env.fd, &env.srq, env.pd, 16);
-	xrc_open();
+	raw_xrc(env.fd, env.pd, env.cq.handle, &env.xrc_srq, &env.end[TARGET].qp);
 	for (int i = 0; i < ENDS; i++)
 		if (i != TARGET)
 			raw_qp(env.fd, &env.end[i].qp, kinds[i].type, env.pd, env.cq.handle,
@@ -551,8 +523,8 @@ static void begin(void)
 		env.end[i].connected = false;
 	}
 	env.last_len = 0;
-	forget_requests(&env.srq.ring);
-	forget_requests(&env.xrc_srq.ring);
+	raw_ring_empty(&env.srq.ring);
+	raw_ring_empty(&env.xrc_srq.ring);
 	while (raw_poll(&env.cq, &cqe))
 		;
 }

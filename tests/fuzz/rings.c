@@ -25,8 +25,7 @@ static struct {
 	struct raw_qp qp[QPS];		/* RC, UD, UC, RC with the shared queue */
 	bool has_xrc;
 	struct raw_qp ini;		/* sends to @target, which uses @xrc_srq */
-	uint32_t target;
-	uint32_t target_num;
+	struct raw_qp target;
 	struct raw_srq xrc_srq;
 	struct raw_mr mr;
 	uint8_t *mem;
@@ -51,26 +50,15 @@ static void connect_qp(const struct raw_qp *qp)
 		connect_to(qp->handle, qp->type, qp->qp_num);
 		return;
 	}
-	raw_to_state(env.fd, env.target, IBV_QPS_RESET);
-	connect_to(qp->handle, qp->type, env.target_num);
-	connect_to(env.target, IBV_QPT_XRC_RECV, qp->qp_num);
+	raw_to_state(env.fd, env.target.handle, IBV_QPS_RESET);
+	connect_to(qp->handle, qp->type, env.target.qp_num);
+	connect_to(env.target.handle, IBV_QPT_XRC_RECV, qp->qp_num);
 }
 
 static void xrc_open(void)
 {
-	struct univ_xrcd_open domain = { .fd = -1, .oflags = O_CREAT };
-	struct univ_srq_create srq = { .pd = env.pd, .max_wr = 16, .max_sge = 2,
-				       .srq_type = IBV_SRQT_XRC, .cq = env.cq.handle };
-	struct univ_qp_create target = { .qp_type = IBV_QPT_XRC_RECV };
-
-	NEED_OK(raw_call(env.fd, UNIV_XRCD_OPEN, &domain));
-	srq.xrcd = domain.handle;
-	raw_srq_make(env.fd, &env.xrc_srq, &srq);
+	raw_xrc(env.fd, env.pd, env.cq.handle, &env.xrc_srq, &env.target);
 	raw_qp(env.fd, &env.ini, IBV_QPT_XRC_SEND, env.pd, env.cq.handle, 0);
-	target.xrcd = domain.handle;
-	NEED_OK(raw_call(env.fd, UNIV_QP_CREATE, &target));
-	env.target = target.handle;
-	env.target_num = target.qp_num;
 }
 
 static void target_open(void)
@@ -283,14 +271,6 @@ static void do_state(struct reader *r)
 	raw_to_state(env.fd, handle, take(r, 1) % 2 ? IBV_QPS_ERR : IBV_QPS_RESET);
 }
 
-static void take_ring_back(struct raw_ring *ring)
-{
-	if (!ring->count)
-		return;
-	ring->index = __atomic_load_n(&ring->head->kernel.index, __ATOMIC_ACQUIRE);
-	__atomic_store_n(&ring->head->user.index, ring->index, __ATOMIC_RELEASE);
-}
-
 /*
  * Each connection starts at another sequence number, so that responses to the last one do not
  * match.
@@ -299,8 +279,8 @@ static void revive(struct raw_qp *qp)
 {
 	raw_psn = (raw_psn + 0x1001) & 0xffffff;
 	raw_to_state(env.fd, qp->handle, IBV_QPS_RESET);
-	take_ring_back(&qp->sq);
-	take_ring_back(&qp->rq);
+	raw_ring_empty(&qp->sq);
+	raw_ring_empty(&qp->rq);
 	connect_qp(qp);
 }
 
@@ -374,11 +354,11 @@ static void begin(void)
 {
 	struct univ_cqe cqe;
 
-	take_ring_back(&env.srq.ring);
+	raw_ring_empty(&env.srq.ring);
 	for (int i = 0; i < QPS; i++)
 		revive(&env.qp[i]);
 	if (env.has_xrc) {
-		take_ring_back(&env.xrc_srq.ring);
+		raw_ring_empty(&env.xrc_srq.ring);
 		revive(&env.ini);
 	}
 	/* the index was overwritten, so the next slot of the kernel is unknown */

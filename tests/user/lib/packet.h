@@ -6,8 +6,7 @@
 #ifndef PACKET_H
 #define PACKET_H
 
-#include "testlib.h"
-#include <arpa/inet.h>
+#include "wire.h"
 #include <netinet/ip.h>
 #include <netinet/udp.h>
 
@@ -25,45 +24,6 @@ struct packet {
 	uint8_t byte[4160];		/* From the base transport header on. */
 	uint32_t len;			/* Length of byte[], without the CRC. */
 } __attribute__((packed));
-
-static uint32_t crc32_add(uint32_t crc, const void *data, size_t len)
-{
-	const uint8_t *p = data;
-
-	while (len--) {
-		crc ^= *p++;
-		for (int i = 0; i < 8; i++)
-			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
-	}
-	return crc;
-}
-
-/* The invariant CRC, which excludes the fields that a router may change. */
-static uint32_t icrc(const struct packet *pkt)
-{
-	static const uint8_t ones[8] = { 255, 255, 255, 255, 255, 255, 255, 255 };
-	struct packet p = *pkt;
-
-	p.ip.tos = 0xff;
-	p.ip.ttl = 0xff;
-	p.ip.check = 0xffff;
-	p.udp.check = 0xffff;
-	if (p.len > 4)
-		p.byte[4] = 0xff;
-	return ~crc32_add(crc32_add(~0u, ones, 8), &p, sizeof(p.ip) + sizeof(p.udp) + p.len);
-}
-
-static void put32(uint8_t *at, uint32_t value)
-{
-	value = htonl(value);
-	memcpy(at, &value, 4);
-}
-
-static MAYBE_UNUSED void put64(uint8_t *at, uint64_t value)
-{
-	put32(at, value >> 32);
-	put32(at + 4, value);
-}
 
 /* Begin a packet for the queue pair @qpn with a base transport header, for a payload of @len bytes. */
 static void packet_header(struct packet *p, uint8_t opcode, uint32_t qpn, uint32_t psn, uint32_t len)
@@ -92,18 +52,10 @@ static MAYBE_UNUSED void packet_reth(struct packet *p, uint64_t va, uint32_t rke
 	p->len += 16;
 }
 
-/* A raw socket would add the checksum of the IP header, and a tap would not. */
-static uint16_t ip_sum(const uint8_t *at)
-{
-	uint32_t sum = 0;
-
-	for (size_t i = 0; i < sizeof(struct iphdr); i += 2)
-		sum += at[i] << 8 | at[i + 1];
-	sum = (sum & 0xffff) + (sum >> 16);
-	return htons(~(sum + (sum >> 16)));
-}
-
-/* Add the headers below and the CRC, into which @damage is XORed. Returns the length from the IP header on. */
+/*
+ * Add the headers below and the CRC, into which @damage is XORed. A raw socket would add the
+ * checksum of the IP header, and a tap would not. Returns the length from the IP header on.
+ */
 static uint32_t packet_end(struct packet *p, const char *from, const char *to, uint32_t damage)
 {
 	uint32_t total = sizeof(p->ip) + sizeof(p->udp) + p->len + 4, crc;
@@ -113,11 +65,11 @@ static uint32_t packet_end(struct packet *p, const char *from, const char *to, u
 		.frag_off = htons(IP_DF), .ttl = 64, .protocol = IPPROTO_UDP,
 		.saddr = inet_addr(from), .daddr = inet_addr(to),
 	};
-	p->ip.check = ip_sum((const uint8_t *)p);
+	p->ip.check = htons(~ip_sum((const uint8_t *)p));
 	p->udp = (struct udphdr){
 		.source = htons(0xc000), .dest = htons(4791), .len = htons(total - sizeof(p->ip)),
 	};
-	crc = htole32(icrc(p) ^ damage);
+	crc = htole32(icrc((const uint8_t *)p, total - 4) ^ damage);
 	memcpy(p->byte + p->len, &crc, 4);
 	return total;
 }

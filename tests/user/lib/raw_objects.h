@@ -220,4 +220,21 @@ static MAYBE_UNUSED void raw_qp(int fd, struct raw_qp *qp, uint32_t type, uint32
 	raw_qp_make(fd, qp, &arg);
 }
 
+/* An XRC domain with a shared receive queue and a target, which has no rings. */
+static MAYBE_UNUSED void raw_xrc(int fd, uint32_t pd, uint32_t cq, struct raw_srq *srq,
+				 struct raw_qp *target)
+{
+	struct univ_xrcd_open domain = { .fd = -1, .oflags = O_CREAT };
+	struct univ_qp_create create = { .qp_type = IBV_QPT_XRC_RECV };
+	struct univ_srq_create arg = { .pd = pd, .max_wr = 16, .max_sge = 2,
+				       .srq_type = IBV_SRQT_XRC, .cq = cq };
+
+	NEED_OK(raw_call(fd, UNIV_XRCD_OPEN, &domain));
+	arg.xrcd = create.xrcd = domain.handle;
+	raw_srq_make(fd, srq, &arg);
+	NEED_OK(raw_call(fd, UNIV_QP_CREATE, &create));
+	*target = (struct raw_qp){ .handle = create.handle, .qp_num = create.qp_num,
+				   .type = IBV_QPT_XRC_RECV };
+}
+
 #endif

@@ -22,6 +22,15 @@ static MAYBE_UNUSED int raw_publish(int fd, struct raw_ring *ring, uint32_t hand
 	return raw_kick(fd, handle, which);
 }
 
+/* Take back the requests that the kernel has not taken, before a queue pair is connected again. */
+static MAYBE_UNUSED void raw_ring_empty(struct raw_ring *ring)
+{
+	if (!ring->count)
+		return;
+	ring->index = __atomic_load_n(&ring->head->kernel.index, __ATOMIC_ACQUIRE);
+	__atomic_store_n(&ring->head->user.index, ring->index, __ATOMIC_RELEASE);
+}
+
 static MAYBE_UNUSED int raw_send_sge(int fd, struct raw_qp *qp, uint64_t id, uint64_t addr,
 				     uint32_t length, uint32_t lkey)
 {

@@ -5,9 +5,8 @@
  * UNIV_TEST_WIRE the packets are real; without it a mirror makes them. The real ones are
  * the same, except for additional acknowledgements.
  */
-#include "testlib.h"
 #include "threads.h"
-#include <arpa/inet.h>
+#include "wire.h"
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
 #include <net/if.h>
@@ -59,56 +58,6 @@ static void tap_open(void)
 	setsockopt(sock, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
 	at.sll_ifindex = if_nametoindex(name);
 	NEED(!bind(sock, (struct sockaddr *)&at, sizeof(at)), "bind: %s", err_name(errno));
-}
-
-static uint32_t get32(const uint8_t *at)
-{
-	uint32_t value;
-
-	memcpy(&value, at, 4);
-	return ntohl(value);
-}
-
-static uint64_t get64(const uint8_t *at)
-{
-	return (uint64_t)get32(at) << 32 | get32(at + 4);
-}
-
-static uint32_t crc32_add(uint32_t crc, const void *data, size_t len)
-{
-	const uint8_t *byte = data;
-
-	while (len--) {
-		crc ^= *byte++;
-		for (int i = 0; i < 8; i++)
-			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
-	}
-	return crc;
-}
-
-/* The invariant CRC of an IPv4 packet, with ones in place of the fields that routers may change. */
-static uint32_t icrc(const uint8_t *ip, size_t len)
-{
-	static const uint8_t ones[8] = { 255, 255, 255, 255, 255, 255, 255, 255 };
-	uint8_t copy[sizeof(struct packet)];
-
-	memcpy(copy, ip, len);
-	copy[1] = 0xff;				/* Type of service. */
-	copy[8] = 0xff;				/* Time to live. */
-	memset(copy + 10, 0xff, 2);		/* Checksums, and in the BTH the reserved byte. */
-	memset(copy + 26, 0xff, 2);
-	copy[28 + 4] = 0xff;
-	return ~crc32_add(crc32_add(~0u, ones, 8), copy, len);
-}
-
-static uint16_t ip_sum(const uint8_t *ip)
-{
-	uint32_t sum = 0;
-
-	for (int i = 0; i < 20; i += 2)
-		sum += ip[i] << 8 | ip[i + 1];
-	sum = (sum >> 16) + (sum & 0xffff);
-	return sum + (sum >> 16);
 }
 
 static bool take(struct packet *pkt, const uint8_t *frame, size_t len)
