@@ -5,6 +5,8 @@
 
 # tap_device: uroce over a tap, into which the fuzzer of packets writes. Its peer is 10.78.0.2.
 tap_device() {
+	# It is a part of the test kernel, and a module of Debian's.
+	modprobe -q tun
 	ip tuntap add dev fuzz-net mode tap && ip link set fuzz-net addrgenmode none mtu 4200 &&
 		ip addr add 10.78.0.1/24 dev fuzz-net && ip link set fuzz-net up &&
 		ip neigh add 10.78.0.2 lladdr 02:00:00:00:00:02 nud permanent dev fuzz-net && setup_device fuzz fuzz-net
