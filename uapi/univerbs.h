@@ -1735,7 +1735,7 @@ struct univ_cq_query {
 };
 
 /**
- * struct univ_cq_notify - raises the event that was requested too late
+ * struct univ_cq_notify - raise the event for a completion that came too early
  * @hdr: head
  * @handle: in
  * @reserved: must be 0
@@ -1744,8 +1744,9 @@ struct univ_cq_query {
  * polled. An event follows for a completion that is added after the queue was
  * armed; this call raises it for the one that is there. It does nothing if the
  * queue is not armed. If the queue is armed for solicited completions only, a
- * completion must be there that is solicited or has failed, and of which no
- * event has told. On a device that writes completions by itself each counts.
+ * completion must be there that is solicited or has failed, and that no event
+ * has reported. On a device that writes completions by itself, each completion
+ * counts.
  */
 struct univ_cq_notify {
 	struct univ_hdr hdr;
@@ -2155,7 +2156,7 @@ struct univ_mcast {
 /**
  * enum univ_flow_type - frames of a flow; values of enum ibv_flow_attr_type
  * @UNIV_FLOW_NORMAL: frames that match each spec
- * @UNIV_FLOW_ALL: frames that no flow of this kind takes
+ * @UNIV_FLOW_ALL: frames that no %UNIV_FLOW_NORMAL flow takes
  * @UNIV_FLOW_MULTICAST: the same for multicast frames
  * @UNIV_FLOW_SNIFFER: all frames, which other flows take as well
  */
@@ -2169,8 +2170,8 @@ enum univ_flow_type {
 /**
  * enum univ_flow_flags - properties of a flow; values of enum ibv_flow_flags
  * @UNIV_FLOW_DONT_TRAP: flows of lower priority take the frames as well
- * @UNIV_FLOW_EGRESS: the flow is about frames that raw packet queue pairs of
- *	the device send, whichever its own queue pair is; it has no tag
+ * @UNIV_FLOW_EGRESS: the flow is about frames that any raw packet queue pair of
+ *	the device sends, not only its own; it has no tag
  */
 enum univ_flow_flags {
 	UNIV_FLOW_DONT_TRAP	= 1 << 1,
@@ -2729,8 +2730,8 @@ struct univ_event {
 /*
  * A bit in the @map_offset of queue pairs. Several queue pairs of the context
  * may have the same @map_offset then, and one mapping serves all of them. When
- * the last of them is gone, the kernel may end what the offset names; another
- * mapping does not get the same offset before 8 million others.
+ * the last of them is gone, the kernel may free the mapping; its offset
+ * is not used again before 8 million others.
  */
 #define UNIV_MAP_SHARED		(1ull << 55)
 

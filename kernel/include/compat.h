@@ -2,8 +2,8 @@
 /*
  * Differences between the kernels that univerbs builds on, 6.1 to 7.3.
  *
- * The code is written for the newest kernel. This header makes what an older
- * kernel lacks, under the kernel's own name where possible. The Kbuild file
+ * The code is written for the newest kernel. This header defines what older
+ * kernels lack, under the kernel's own name where possible. The Kbuild file
  * beside it defines UNIV_HAS_* from the headers of the kernel at hand. The
  * versions named are those of the mainline kernel.
  */
@@ -325,7 +325,7 @@ static inline void univ_setup_udp_tunnel_sock(struct net *net,
 #define UNIV_REPORT_PORT_EVENT(op)
 #endif
 
-/* 7.0 has an event for it. Before, drivers raise none. */
+/* 7.0 has an event for a change of the speed. Older drivers raise none. */
 static inline bool univ_speed_changes(const struct ib_event *event)
 {
 #ifdef UNIV_HAS_SPEED_EVENT
@@ -335,7 +335,7 @@ static inline bool univ_speed_changes(const struct ib_event *event)
 #endif
 }
 
-/* 7.2 has several ways to name the memory of a process. This is the old one. */
+/* 7.2 has ib_umem_get_va() for an address in a process. */
 #ifndef UNIV_HAS_UMEM_GET_VA
 static inline struct ib_umem *ib_umem_get_va(struct ib_device *device,
 					     unsigned long addr, size_t size,

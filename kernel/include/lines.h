@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Cache lines that processors share. A processor that writes to a line takes it
- * from all others. Some fields that other processors read for each message
- * therefore lie in another line than fields that are written meanwhile. The
- * assertions here keep it so; Documentation/architecture.rst lists the pairs.
+ * Cache lines that processors share. A write to a line invalidates it in the
+ * caches of all other processors. Some fields that other processors read for
+ * each message therefore lie in another line than fields that are written
+ * meanwhile. The assertions here keep it so; Documentation/architecture.rst
+ * lists the pairs.
  */
 #ifndef UNIV_LINES_H
 #define UNIV_LINES_H

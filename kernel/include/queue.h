@@ -175,7 +175,7 @@ struct univ_queue_window {
  * @qp_attach: requests come from @rings, whose struct is copied; its memory
  *	stays until destroy_qp has returned. The queue pair is in RESET. Both of
  *	its completion queues are attached, and so is its shared receive queue.
- *	A reset forgets what was published.
+ *	A reset discards the published requests.
  * @qp_hash: the queue pair, which was created with
  *	ib_qp_init_attr.rwq_ind_tbl, spreads frames by @hash, whose struct is
  *	copied. It has no receive ring. Called before @qp_attach; needed with
@@ -256,7 +256,8 @@ struct univ_queue_window {
  * @qp_path: load the alternate path in @attr, with %IB_QP_ALT_PATH in @mask,
  *	and check its path_mig_state, with %IB_QP_PATH_MIG_STATE. The path is
  *	used when the next modify_qp succeeds, which gets the state but not the
- *	path; @attr is NULL if that fails, and then the path is forgotten.
+ *	path; if that fails, the call is repeated with a NULL @attr and
+ *	discards the path.
  *	Return 0 or an errno; with -EINVAL, @cause may be set to an enum
  *	univ_path_mig_cause. query_qp returns path and state. Raise
  *	%IB_EVENT_PATH_MIG for each migration. Optional: the RDMA core refuses
@@ -272,9 +273,8 @@ struct univ_queue_window {
  * driver must not refuse that: the ring is freed or used again.
  *
  * The device must not soon give the number of a destroyed queue pair or work
- * queue to another one, so xa_alloc_cyclic() is better than xa_alloc(). After a
- * destruction the process forgets completions that it has not polled, by that
- * number.
+ * queue to another one, so xa_alloc_cyclic() is better than xa_alloc(). The
+ * library removes unpolled completions of a destroyed queue by its number.
  *
  * The functions from @cq_resize to @srq_detach are optional. All of them but
  * @srq_limit may sleep. They are for an implementation with state of its own

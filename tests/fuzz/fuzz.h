@@ -21,7 +21,7 @@
 #ifndef CHILD_RUNS
 #define CHILD_RUNS 300
 #endif
-/* A call takes up to a second on a kernel with many checks; a soak runs 13 other programs. */
+/* A call takes up to a second on a kernel with many checks; a soak runs other programs beside it. */
 #define INPUT_SECONDS (30 * test_slowness())
 
 /* Defined by each fuzzer: called once in each child, and for each input. */

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# In a guest: for SOAK_SECONDS (600), round after round, runs all fuzzers at once, together with the hostile programs.
+# In a guest: for SOAK_SECONDS (600), round after round, runs all fuzzers at once, and beside them programs one after another.
 # Each round has a seed of its own, from SOAK_SEED (1) on, and so has each program of a round.
 
 # shellcheck source=tests/user/guest.sh
@@ -29,7 +29,7 @@ soak_fuzz() {
 	UNIV_TEST_DEVICE=$(device_of "$1") univ "$folder/$1" -s "$2" -t "$SOAK_ROUND" -o "$found" "$corpus/$1" >"$found/log" 2>&1
 }
 
-# uroce keeps pins of memory that was deregistered, up to so many MiB for each process. Other devices have no such parameter.
+# uroce keeps pins of memory that was deregistered, up to so many MiB for each protection domain. Other devices have no such parameter.
 pin_cache=/sys/module/uroce/parameters/pin_cache_mib
 keep_pins() { [ ! -e $pin_cache ] || echo "$1" >$pin_cache; }
 

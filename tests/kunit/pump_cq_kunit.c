@@ -504,7 +504,7 @@ static void pump_reset_forgets(struct kunit *test)
 	pump_expect_cqe(test, p, 9, IB_WC_SUCCESS);
 }
 
-/* A poller had looked at the ring until its index made no sense. After a reset nobody does. */
+/* A poller stops looking at a ring with an invalid index. After a reset no poller looks at it. */
 static void pump_reset_asks_for_kicks(struct kunit *test)
 {
 	struct pump *p = pump_rc(test);

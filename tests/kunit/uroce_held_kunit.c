@@ -243,7 +243,7 @@ static void held_reads(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->b.reads[0], 3u);
 }
 
-/* A packet whose payload lies in a page of its sender, who writes to it before it is executed. */
+/* The payload of a held packet lies in a page that its sender overwrites before it is executed. */
 static void held_shared(struct kunit *test)
 {
 	struct page *page = alloc_page(GFP_KERNEL);

@@ -322,9 +322,9 @@ static bool unknown_wait(struct univ_cq *cq)
 }
 
 /*
- * The program has read an event of the queue. It may be an old one, whose completions were polled
- * before: the index at which the last event was raised tells which of those that wait are new.
- * Where the kernel does not know this index, an event of which no completion waits does not count.
+ * The program has read an event of the queue. Its completions may have been polled already: the
+ * index of the last event tells which waiting completions are new. If the kernel does not know the
+ * index, an event counts only if a completion waits.
  * A thread that polls meanwhile changes the head, and then the event does not count either. The
  * lock keeps the ring from being replaced. While it is held the event does not count, which causes
  * one event too many at most: a program may read events in a signal handler, in the child of a

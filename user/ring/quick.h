@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Inside the room ring: the quick half of posting. Most programs post one request
- * of one piece at a time, and such a request is written here by straight code. All
+ * of one SGE at a time, and such a request is written here by straight code. All
  * else is left to post_send.c and post_recv.c, which are called last, so that the
  * quick half needs no more registers than a function may use without saving them.
  * A list of send requests is posted there, but each is written here if it can be.

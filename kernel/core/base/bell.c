@@ -79,10 +79,11 @@ int univ_bell_open(struct univ_context *ctx)
 }
 
 /*
- * The device goes. Takes the page away from all processes that map it; the next
- * store of each finds the sink. The files of other contexts of this node have
- * their pages at the same offset and may lose their mappings too, and the next
- * fault maps them again. Context: the file of the context is open.
+ * The device is being removed. Takes the page away from all processes that map
+ * it; the next store of each finds the sink. The files of other contexts of
+ * this node have their pages at the same offset and may lose their mappings
+ * too, and the next fault maps them again. Context: the file of the context is
+ * open.
  */
 void univ_bell_revoke(struct univ_context *ctx)
 {

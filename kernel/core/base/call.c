@@ -30,7 +30,7 @@ int univ_call_reply(struct univ_call *call)
 	return left ? -EFAULT : 0;
 }
 
-/* The kernel gives no file or no descriptor: EMFILE and ENFILE say why. */
+/* No file or descriptor is left; EMFILE and ENFILE need no reason. */
 int univ_call_refuse_file(struct univ_call *call, int err)
 {
 	if (err != -ENOMEM)

@@ -6,7 +6,8 @@
  * Lock order, outermost first:
  *
  *	univ_context.live
- *	> univ_qp.mutex, univ_srq.mutex, univ_cq.resize
+ *	> univ_qp.mutex, univ_srq.mutex, univ_wq.mutex, univ_cq.resize,
+ *	univ_ah.modify
  *	> univ_domain.lock
  *	> mmap_lock (registration pins pages)
  *	> univ_context.doorbell_lock, univ_bell_page.lock, and the tables' own
@@ -27,8 +28,8 @@
  * around lists and the locks of event queues. univ_device.domains_lock is held
  * under a live lock, around the creation and the end of domains.
  * univ_counters.lock, univ_flow.lock and univ_context.arena_lock are taken last
- * and not together. mmap() runs under mmap_lock, so it takes none of the
- * sleeping locks above it.
+ * and not together. univ_mr.change is only tried. mmap() runs under mmap_lock,
+ * so it takes none of the sleeping locks above it.
  */
 #ifndef UNIV_CONTEXT_H
 #define UNIV_CONTEXT_H

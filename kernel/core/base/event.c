@@ -215,9 +215,10 @@ static struct univ_event_source *event_next(struct univ_event_queue *queue,
 
 /*
  * Looks without the lock, which is cheaper for a reader that has to wait. An
- * event that is raised at the same time may be missed; whoever raises it wakes
- * the readers afterwards. An event that was there before is not missed, since
- * event_next() never empties the list while a source in it has events.
+ * event that is raised at the same time may be missed; the thread that raises
+ * it wakes the readers afterwards. An event that was there before is not
+ * missed, since event_next() never empties the list while a source in it has
+ * events.
  */
 static bool has_event(const struct univ_event_queue *queue)
 {

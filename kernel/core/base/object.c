@@ -266,10 +266,11 @@ int univ_object_announce(struct univ_call *call, struct univ_object *obj,
 }
 
 /*
- * The device goes. The process must not free its own half of an object before
- * all events that it read are acknowledged. So an object of which events were
- * read is kept, with their numbers, for univ_object_remembered(). All other
- * calls see that the context is dead and do not look for the object.
+ * The device is being removed. The process must not free its own half of
+ * an object before all events that it read are acknowledged. So an object of
+ * which events were read is kept, with their numbers, for
+ * univ_object_remembered(). All other calls see that the context is dead and do
+ * not look for the object.
  * Context: the live lock is held for writing, and no call holds the object.
  */
 void univ_object_bury(struct univ_object *obj)

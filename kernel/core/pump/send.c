@@ -237,9 +237,9 @@ static u32 send_length(const struct ib_send_wr *ib)
 }
 
 /*
- * Returns whether the device is to signal this request. Where the completion of
- * this request can stand for that of the one before it in the batch, the latter
- * loses its signal.
+ * Returns whether the device is to signal this request. If the completion of
+ * this request implies that of the one before it in the batch, the device is
+ * not asked to signal the latter.
  */
 static bool send_signal(struct univ_send_queue *sq, struct send_batch *batch,
 			const struct univ_send_record *record, bool one_sided)
@@ -247,7 +247,7 @@ static bool send_signal(struct univ_send_queue *sq, struct send_batch *batch,
 	bool signal = record->signaled || sq->owed;
 	struct ib_send_wr *prev;
 
-	/* The request that pays keeps its signal. */
+	/* The request with the owed signal stays signaled. */
 	batch->paid |= sq->owed;
 	sq->owed = false;
 	if (batch->count <= batch->paid || !one_sided ||
@@ -367,8 +367,8 @@ static bool send_post(struct pump_qp *qp, struct send_batch *batch)
 	}
 
 	/*
-	 * A request that was taken may have lost its signal to one that was
-	 * not.
+	 * A request that the device took may rely on the signal of one that it
+	 * refused.
 	 */
 	sq->owed = true;
 	if ((ret == -ENOMEM && sq->fed != READ_ONCE(sq->retired)) ||

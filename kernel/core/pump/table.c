@@ -30,8 +30,8 @@ static struct rhashtable *table_of(const struct univ_object *obj)
 /*
  * Returns the queue pair of a completion. A completion that waits in the device
  * names a queue pair that may have been destroyed since, so the pointer is
- * compared and never followed. Context: the lock of @cq is held, within an RCU
- * section.
+ * compared and never dereferenced. Context: the lock of @cq is held, within an
+ * RCU section.
  */
 struct pump_qp *pump_qp_find(struct pump_cq *cq, const struct ib_qp *ib)
 {

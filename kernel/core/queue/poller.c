@@ -276,7 +276,7 @@ static int poller_start(struct univ_call *call, struct univ_poller_start *cmd)
 	ret = univ_call_reply(call);
 	if (ret)
 		goto destroy;
-	/* Another thread was first, with an idle time as good as ours. */
+	/* Another thread has started a poller; its idle time stands. */
 	if (cmpxchg(&call->ctx->poller, NULL, poller))
 		goto destroy;
 	wake_up_process(poller->task);

@@ -388,7 +388,7 @@ static int cq_resize_ib(struct univ_cq *cq, u32 slots)
 
 	if (dev->queue->cq_resize)
 		return dev->queue->cq_resize(cq, slots);
-	/* The ring is the only queue. */
+	/* The device has no queue to resize. */
 	cq->ib->cqe = cq_device_size(dev, slots);
 	return 0;
 }

@@ -26,9 +26,9 @@
 /* ---- sending answers ----------------------------------------------------- */
 
 /*
- * Without room in the queues below, one packet may still be sent for each
- * request that arrived, as for an acknowledgement: the queues may be full of
- * packets of others that never move. The peer asks again for the rest. That
+ * If the queues below are full, one packet is still sent for each request that
+ * arrived, as for an acknowledgement: packets of other senders may fill these
+ * queues for ever. The peer asks again for the rest. That
  * packet is the last one that is sent now, so @left becomes 1.
  */
 bool uroce_resp_has_room(struct uroce_conn *conn, int *left)

@@ -223,7 +223,7 @@ struct uroce_requester {
  * @established: a packet has arrived
  * @has_recv: a receive request is held
  * @waiting: some of @responses may be pending
- * @pressed: the peer has asked since the last packet that was sent without room
+ * @pressed: a request has arrived since a packet was last sent into full queues
  * @stuck: how often nothing could be sent since the last packet; see
  *	uroce_soon()
  * @ack: an acknowledgement is due, after the pending responses

@@ -228,11 +228,11 @@ static u32 held_end(u32 from, const u64 *held)
 }
 
 /*
- * May the packets before @end that the peer does not hold be lost? It cannot
- * hold what was never sent. If it holds packets from before the requester went
- * back, the others may have been sent again meanwhile. Then a NAK counts only
- * while nothing was acknowledged, or after a probe, and @end becomes the first
- * packet that is still to be sent again.
+ * Can the packets before @end that the peer does not hold be taken for lost?
+ * The peer cannot hold packets that were never sent. If it holds packets from
+ * before the requester went back, the others may have been sent again
+ * meanwhile. Then a NAK counts only while nothing was acknowledged, or after a
+ * probe, and @end becomes the first packet that is still to be sent again.
  */
 static bool believe(const struct uroce_requester *req, u32 *end)
 {

@@ -16,7 +16,8 @@
 /**
  * struct uroce_missing - the packets that the peer misses
  * @known: the peer has shown that it holds packets behind a gap
- * @plain: acknowledgements by which it has not; not counted for ever
+ * @plain: acknowledgements without UROCE_BTH_SELECTIVE, counted up to
+ *	PLAIN_ACKS
  * @armed: packets were repeated, and the peer has not acknowledged @mark
  * @due: @probe has found no progress; set by the timer and cleared by the
  *	requester

@@ -392,8 +392,8 @@ static enum uroce_req_step req_flush(struct uroce_conn *conn, u32 psn,
 /*
  * Asks for an acknowledgement if the packets that were sent did not and the
  * next one is not sent now: no request follows, or the next one waits for its
- * pages, perhaps for longer than the ACK timeout. Without room it would only
- * press.
+ * pages, perhaps for longer than the ACK timeout. If the queues below are
+ * full, nothing is sent to ask.
  */
 static enum uroce_req_step req_ask(struct uroce_conn *conn,
 				   enum uroce_req_step step)

@@ -48,8 +48,8 @@ void uroce_window_gain(struct uroce_requester *req, u32 packets)
 
 /*
  * Packets were lost or met congestion. All losses within one window count once.
- * Signals that arrive while nothing is in flight are about packets of the past,
- * and count once until a packet that is sent after them is acknowledged.
+ * A signal that arrives while nothing is in flight concerns earlier packets.
+ * Such signals count once, until a later packet is acknowledged.
  */
 void uroce_window_cut(struct uroce_requester *req)
 {

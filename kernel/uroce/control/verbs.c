@@ -198,8 +198,8 @@ static void disassociate_ucontext(struct ib_ucontext *ctx)
 }
 
 /*
- * uroce_port_event() raises them, also for a bond, and not while a fault holds
- * the port down.
+ * uroce_port_event() raises port events, also for a bond, but not while a fault
+ * holds the port down.
  */
 static void __maybe_unused report_port_event(struct ib_device *ib,
 					     struct net_device *netdev,

@@ -547,7 +547,7 @@ static unsigned long shrink_scan(struct shrinker *shrinker,
 	return sc->nr_scanned ?: SHRINK_STOP;
 }
 
-/* Idle pages that are there already are unpinned, whatever the new limit. */
+/* Each write unpins all idle pages, also if the limit rises. */
 static int limit_set(const char *text, const struct kernel_param *kp)
 {
 	int ret = param_set_uint(text, kp);

@@ -60,7 +60,8 @@ enum uroce_mr_kind {
 
 /**
  * struct uroce_mr - registered memory
- * @ib: first member. Its keys are the owner's, who is ahead of the requests
+ * @ib: first member. Its keys are those of the last posted request, which may
+ *	not be executed yet
  * @rcu: freed after a grace period, since a look-up may still use it
  * @ref: references: one of the owner, and one of each copy that runs
  * @idle: completed when the last reference is dropped
@@ -83,7 +84,7 @@ enum uroce_mr_kind {
  * @valid: requests may use the key; see uroce_mr_hold()
  * @pageable: likewise for on-demand paging, which stays off the fast path
  * @odp: state of on-demand paging, or NULL
- * @key: index << 8 | variant, as requests have left it
+ * @key: index << 8 | variant, as the last executed request has set it
  * @windows: number of bound windows; negative when no more may be bound
  */
 struct uroce_mr {

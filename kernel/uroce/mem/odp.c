@@ -282,7 +282,7 @@ static void ask_begin(struct uroce_odp *odp, struct uroce_ask *ask)
 	}
 }
 
-/* The process of the region is charged, whoever sends. Context: any. */
+/* Charged to the process of the region, whoever sends. Context: any. */
 static struct uroce_ask *ask_alloc(struct uroce_odp *odp)
 {
 	const gfp_t flags = GFP_ATOMIC | __GFP_ACCOUNT;

@@ -152,10 +152,9 @@ static bool range_fits(struct mm_struct *mm, const struct uroce_watch *watch,
 
 /*
  * The pages of @watch, which may be NULL, were pinned. Returns NULL, and ends
- * the watch, if they must not become idle. Whatever would change that later
- * calls the notifier: pkey_mprotect(2) does so like mprotect(2), but both only
- * for parts that have page tables, which a range need not have before it is
- * pinned.
+ * the watch, if they must not become idle. A later change calls the notifier.
+ * mprotect(2) and pkey_mprotect(2) do so only for parts that have page tables,
+ * which a range may lack before it is pinned.
  */
 struct uroce_watch *uroce_watch_check(struct uroce_watch *watch, bool writable)
 {

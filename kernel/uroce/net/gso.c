@@ -469,9 +469,8 @@ struct sk_buff *uroce_gso_split(struct sk_buff *skb, u32 ip_len)
 
 /*
  * @skb begins at the base transport header. A device without scatter-gather
- * needs linear packets, which nothing behind this function makes of others. A
- * program that has held the packet in a netfilter queue may make the call with
- * bottom halves on.
+ * needs linear packets, and no later code linearizes them. A program that has
+ * held the packet in a netfilter queue may make the call with bottom halves on.
  */
 static struct sk_buff *cut(struct sk_buff *skb, u32 ip_len,
 			   netdev_features_t features)

@@ -17,8 +17,8 @@ enum outcome uroce_local_refuse(struct turn *t, enum ib_wc_status status,
 					     event == IB_EVENT_QP_ACCESS_ERR);
 
 	/*
-	 * Another thread may flush the peer's queues as soon as it fails. All
-	 * that has succeeded is shown before.
+	 * Another thread may flush the peer's queues as soon as it fails. The
+	 * completions of requests that have succeeded are written before.
 	 */
 	uroce_recv_write(t->peer);
 	uroce_send_write(t->qp);

@@ -16,7 +16,8 @@ MODULE_PARM_DESC(selective, "repeat only missing packets to peers that can");
 #define ANSWERS_MAX 1024
 
 /*
- * A peer in software may be busy for this long, and the clock tick is coarse.
+ * The shortest ACK timeout. A peer in software may be busy for an eighth of a
+ * second, and a timer may end a tick early.
  */
 #define TIMEOUT_MIN (HZ / 8 + 1)
 

@@ -12,7 +12,7 @@
 
 struct uroce_qp;
 
-/* Few, since they wait for each other, and lie in each queue pair twice. */
+/* Few: completions wait until a batch is full, and a queue pair has two. */
 #define UROCE_BATCH 4
 
 /**
