@@ -38,7 +38,7 @@ O := $(CURDIR)/build/user
 # Variables with which scripts build for and boot the same kernel
 SETTINGS = KDIR=$(KDIR) UNIV_RELEASE=$(RELEASE)
 
-.PHONY: all modules user test-programs install install-modules install-user install-driver install-dkms uninstall uninstall-dkms deb rpm deps deps-kernel demo check check-all quick t adversaries coverage matrix kernels mutants fuzz fuzz-proof soak soak-wire bench clean help
+.PHONY: all modules user test-programs built install install-modules install-user install-driver install-dkms uninstall uninstall-dkms deb rpm deps deps-kernel demo check check-all quick t adversaries coverage matrix kernels mutants fuzz fuzz-proof soak soak-wire bench clean help
 
 all: modules user
 
@@ -56,6 +56,10 @@ test-programs: user
 	$(MAKE) -C tests/fuzz
 	$(MAKE) -C tests/programs
 	$(MAKE) -C $(KDIR) M=$(CURDIR)/tests/unknown KCFLAGS='$(KCFLAGS)' modules
+
+# All of these, with every processor: make builds the prerequisites of a target one by one if it has no -j
+built:
+	@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) all test-programs
 
 install: install-modules install-user
 
@@ -149,8 +153,8 @@ check: deps-kernel
 	@$(SETTINGS) tests/check $(if $(STAGE),build $(STAGE))
 
 # PART="NAME..." runs those parts alone, WITHIN=MINUTES those that fit
-# The test kernel is built before, so that its minutes are not those of a part; that for data races counts with its parts
-check-all: deps-kernel all test-programs
+# The test kernel is built before, so its build time counts for no part; that of the kernel for data races counts for its parts
+check-all: deps-kernel built
 	@$(SETTINGS) tests/kernel/build >/dev/null
 	@$(SETTINGS) tests/check-all $(if $(WITHIN),--within $(WITHIN)) $(PART)
 
@@ -166,7 +170,7 @@ t: export K := $(K)
 t: export CONSOLE := $(CONSOLE)
 t: export GDB := $(GDB)
 # Suites of KUnit run on the test kernel whatever K is
-t: $(if $(filter-out stock,$(K))$(wildcard tests/kunit/$(firstword $(T))_kunit.c),deps-kernel,deps) all test-programs
+t: $(if $(filter-out stock,$(K))$(wildcard tests/kunit/$(firstword $(T))_kunit.c),deps-kernel,deps) built
 	@$(SETTINGS) tests/one
 
 adversaries:
@@ -176,7 +180,7 @@ adversaries:
 deps-kernel:
 	@packaging/install-deps debian-packages.txt debian-packages-kernel.txt
 
-coverage: deps-kernel all test-programs
+coverage: deps-kernel built
 	@$(SETTINGS) tests/coverage/run
 
 # Every program over uroce, on PREEMPT_RT and on the test kernel, where make check runs none
@@ -184,7 +188,7 @@ matrix: deps-kernel all
 	@$(SETTINGS) tests/kernel/matrix
 
 # Kernels of other releases of Debian: downloaded, built for, booted
-kernels: deps all test-programs
+kernels: deps built
 	@tests/kernels/check $(KERNELS)
 
 # That the fuzzers find mistakes which were planted for them
@@ -193,7 +197,7 @@ fuzz-proof: deps-kernel all
 
 # Mutations of the code that the tests would miss. ONLY="NAME|AREA..." picks mutations, SHARE=10 takes a tenth that SEED
 # chooses
-mutants: deps-kernel all test-programs
+mutants: deps-kernel built
 	@$(SETTINGS) tests/kernel/build >/dev/null
 	@$(SETTINGS) tests/mutants/run $(if $(SHARE),--share $(SHARE)) $(if $(SEED),--seed $(SEED)) $(ONLY)
 
@@ -201,7 +205,7 @@ mutants: deps-kernel all test-programs
 # is another one each day
 soak soak-wire: T = 1800
 # Each day has seeds of its own, which count up from round to round; SEED= repeats a search
-soak soak-wire: deps-kernel all test-programs
+soak soak-wire: deps-kernel built
 	@$(SETTINGS) $(if $(filter races,$(K)),UNIV_KERNEL=races) tests/fuzz/soak $(if $(filter soak-wire,$@),-w) -t $(T) -s $(or $(SEED),$(shell date +%Y%m%d00)) $(if $(LINK),-l $(LINK))
 
 # For T seconds each; on the test kernel if it is there, since that one tells what code ran
