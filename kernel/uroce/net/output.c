@@ -104,7 +104,7 @@ static bool is_card(const struct net_device *dev)
 	return dev->dev.parent;
 }
 
-/* Does the device below take a packet that is not in one piece as it is? */
+/* Does the device below accept a nonlinear packet? */
 bool uroce_net_gathers(const struct uroce_flow *flow)
 {
 	return flow->route && flow->route->dev->features & NETIF_F_SG;
@@ -280,6 +280,8 @@ static struct dst_entry *route_ipv6(struct net_device *dev,
 		.daddr = flow->dst,
 		.fl6_sport = flow->sport,
 		.fl6_dport = htons(UROCE_UDP_PORT),
+		.flowlabel = ip6_make_flowinfo(flow->tclass & INET_DSCP_MASK,
+					       0),
 	};
 	struct dst_entry *dst =
 		ip6_dst_lookup_flow(dev_net(dev), NULL, &fl, NULL);
