@@ -125,6 +125,7 @@ void univ_qp_free(struct univ_qp *qp);
 
 /* qp_resize.c */
 int univ_qp_resize(struct univ_qp *qp, struct ibv_qp_attr *attr, int attr_mask);
+void univ_qp_rings_lost(struct univ_qp *qp);
 
 /* xrc_recv.c */
 int univ_xrc_recv_create(struct univ_qp *qp, const struct ibv_qp_init_attr_ex *attr);

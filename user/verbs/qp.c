@@ -514,6 +514,8 @@ UNIV_EXPORT int ibv_destroy_qp(struct ibv_qp *ibv)
 		return err;
 	/* Explanations look at the rings, whose place another queue pair may have now. */
 	univ_qp_table_remove(to_ucontext(ibv->context), qp);
+	if (cmd.async_events != univ_load_relaxed(&ibv->events_completed))
+		univ_qp_rings_lost(qp);
 	/* The wr_id of a completion may point to what the program frees with the queue pair. */
 	forget_completions(qp);
 	leave_queues(qp);

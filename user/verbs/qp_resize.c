@@ -19,6 +19,13 @@ static void ring_lost(struct univ_ring *ring)
 	ring->max_wr = ring->tail;
 }
 
+static void rings_lost(struct univ_qp *qp)
+{
+	ring_lost(&qp->sq);
+	ring_lost(&qp->rq);
+	qp->sq_first = qp->sq.tail;
+}
+
 /*
  * Continues in the new ring, where the next request has the same index. A ring without slots
  * has a head in the mapping, too.
@@ -45,9 +52,7 @@ static int resize_locked(struct univ_qp *qp, struct univ_qp_modify *cmd)
 	err = univ_map_shared("ibv_modify_qp", fd, univ_qp_arenas(qp), &map, cmd->map_offset,
 			      cmd->map_length);
 	if (err) {
-		ring_lost(&qp->sq);
-		ring_lost(&qp->rq);
-		qp->sq_first = qp->sq.tail;
+		rings_lost(qp);
 		univ_unmap_shared(univ_qp_arenas(qp), &qp->map);
 		errno = err;
 		return err;
@@ -62,6 +67,19 @@ static int resize_locked(struct univ_qp *qp, struct univ_qp_modify *cmd)
 	qp->cap.max_send_wr = cmd->max_send_wr;
 	qp->cap.max_recv_wr = cmd->max_recv_wr;
 	return 0;
+}
+
+/*
+ * The queue pair is destroyed in the kernel, and a thread may still handle an event of it. Such a
+ * thread may post until it acknowledges the event.
+ */
+void univ_qp_rings_lost(struct univ_qp *qp)
+{
+	univ_lock(&qp->sq_lock);
+	univ_lock(&qp->rq_lock);
+	rings_lost(qp);
+	univ_unlock_pass(&qp->rq_lock);
+	univ_unlock_pass(&qp->sq_lock);
 }
 
 /* The kernel keeps the length of the slots. A queue pair without a receive ring has no entries. */

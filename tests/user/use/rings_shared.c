@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "random.h"
 #include "testlib.h"
+#include "threads.h"
 
 #define PAIRS 40
 #define THREADS 4
@@ -202,6 +203,72 @@ static void resize_without_memory(void)
 	CHECK_ERR(ibv_modify_qp(q.qp[0], &attr, IBV_QP_CAP), 0);
 	CHECK(pair_works(&q), "after a second resize");
 	sibling_end(&q);
+	sibling_end(&r);
+	pair_close(&p);
+}
+
+/* Move the queue pair to SQD and read the event of it, which is not acknowledged. False without such an event. */
+static bool drained_event(struct pair *q, struct ibv_async_event *event)
+{
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1 };
+	struct pollfd ready = { .fd = q->dev.ctx->async_fd, .events = POLLIN };
+
+	if (ibv_modify_qp(q->qp[0], &a, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY) ||
+	    poll(&ready, 1, 1000) != 1) {
+		printf("%s raises no IBV_EVENT_SQ_DRAINED\n", dev_wanted());
+		return false;
+	}
+	NEED_OK(ibv_get_async_event(q->dev.ctx, event));
+	return CHECK(event->event_type == IBV_EVENT_SQ_DRAINED && event->element.qp == q->qp[0],
+		     "event %d", event->event_type);
+}
+
+struct destruction {
+	struct ibv_qp *qp;
+	pid_t tid;
+};
+
+static void *destroys(void *arg)
+{
+	struct destruction *d = arg;
+
+	__atomic_store_n(&d->tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	return (void *)(intptr_t)ibv_destroy_qp(d->qp);
+}
+
+/*
+ * The thread that handles an event may post while another thread destroys the queue pair, whose
+ * rings have gone to a third queue pair by then.
+ */
+static void posts_before_ack(void)
+{
+	struct ibv_async_event event;
+	struct destruction d = { 0 };
+	struct pair p, q, r;
+	pthread_t thread;
+	void *err;
+
+	pair_open(&p, NULL);
+	q = sibling(&p, 16);
+	if (!drained_event(&q, &event)) {
+		sibling_end(&q);
+		pair_close(&p);
+		return;
+	}
+	d.qp = q.qp[0];
+	NEED(!pthread_create(&thread, NULL, destroys, &d), "pthread_create");
+	while (!__atomic_load_n(&d.tid, __ATOMIC_ACQUIRE) ||
+	       !thread_sleeps_in(getpid(), d.tid, SYS_futex))
+		sleep_ms(10);
+	r = sibling(&p, 16);
+	CHECK_ERR(post_send_at(&q, 0, 1, 0, 64, IBV_SEND_SIGNALED), ENOMEM);
+	CHECK_ERR(post_recv_at(&q, 0, 1, 0, 64), ENOMEM);
+	CHECK(pair_works(&r), "a queue pair in the place of the destroyed one");
+	WANT_EMPTY(p.cq[0]);
+	ibv_ack_async_event(&event);
+	pthread_join(thread, &err);
+	CHECK(!err, "destroy: %s", err_name((intptr_t)err));
+	CHECK_ERR(ibv_destroy_qp(q.qp[1]), 0);
 	sibling_end(&r);
 	pair_close(&p);
 }
@@ -417,6 +484,7 @@ static const struct test_case cases[] = {
 	{ "used_again", used_again },
 	{ "apart", apart },
 	{ "parted_by_fork", parted_by_fork },
+	{ "posts_before_ack", posts_before_ack },
 	{ "resize_without_memory", resize_without_memory },
 	{ "cq_resize_without_memory", cq_resize_without_memory },
 	{ "srq_resize_without_memory", srq_resize_without_memory },
