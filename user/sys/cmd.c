@@ -35,14 +35,20 @@ static int failed(const char *verb, int err, const struct univ_hdr *hdr)
 	return univ_fail_hdr(verb, err == ENOTTY || err == E2BIG ? EOPNOTSUPP : err, hdr);
 }
 
+/*
+ * A signal may end the wait of UNIV_MR_DMABUF_REG for another user of the memory. Programs do not
+ * expect EINTR of a verb, since verbs of the stock library wait without signals.
+ */
 static int run(const char *verb, int fd, unsigned long request, struct univ_hdr *hdr, uint32_t size)
 {
 	int err;
 
-	hdr->size = size;
-	if (ioctl(fd, request, hdr) == 0)
-		return 0;
-	err = errno;
+	do {
+		hdr->size = size;
+		if (ioctl(fd, request, hdr) == 0)
+			return 0;
+		err = errno;
+	} while (err == EINTR);
 	if (hdr->reason == UNIV_REASON_NONE)
 		reason_from_errno(hdr, err);
 	return failed(verb, err, hdr);

@@ -32,10 +32,21 @@ struct card_prime {
 	int32_t fd;
 };
 
+struct card_fence {
+	uint32_t handle, flags, fence, pad;
+};
+
+struct card_signal {
+	uint32_t fence, flags;
+};
+
 #define CARD_VERSION		_IOWR('d', 0x00, struct card_version)
 #define CARD_TO_FD		_IOWR('d', 0x2d, struct card_prime)
 #define CARD_FROM_FD		_IOWR('d', 0x2e, struct card_prime)
 #define CARD_CREATE_DUMB	_IOWR('d', 0xb2, struct card_dumb)
+
+#define VGEM_FENCE_ATTACH	_IOWR('d', 0x41, struct card_fence)
+#define VGEM_FENCE_SIGNAL	_IOW('d', 0x42, struct card_signal)
 
 enum exporter {
 	FROM_DM,	/* Device memory of uroce. */

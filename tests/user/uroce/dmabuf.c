@@ -3,6 +3,7 @@
  * Regions of dma-bufs of several exporters: requests of every kind on them, what their
  * owner closes while they are used, and what cannot be registered.
  */
+#include <sys/time.h>
 #include "dmabuf.h"
 
 #define IOVA 0x7000000123ull	/* The offset of a region has the same offset in its page. */
@@ -392,6 +393,48 @@ static void dereg_under_traffic(void)
 	}
 }
 
+static volatile sig_atomic_t ticks;
+
+/* The handler also ends the wait in the end: the card has used the memory until then. */
+static struct {
+	int card;
+	struct card_signal signal;
+} busy;
+
+static void tick(int sig)
+{
+	(void)sig;
+	if (++ticks == 5)
+		NEED_OK(ioctl(busy.card, VGEM_FENCE_SIGNAL, &busy.signal));
+}
+
+/* Signals come while the registration waits for a card that uses the memory. */
+static void under_signals(void)
+{
+	struct sigaction act = { .sa_handler = tick };
+	struct itimerval often = { { 0, 20000 }, { 0, 20000 } }, never = { 0 };
+	struct card_fence fence = { .flags = 1 };
+	struct ibv_mr *mr;
+	struct dmabuf b;
+
+	start();
+	if (dmabuf_open(p.dev.ctx, FROM_VGEM, &b)) {
+		fence.handle = b.gem;
+		NEED_OK(ioctl(b.other, VGEM_FENCE_ATTACH, &fence));
+		busy.card = b.other;
+		busy.signal.fence = fence.fence;
+		NEED_OK(sigaction(SIGALRM, &act, NULL));
+		NEED_OK(setitimer(ITIMER_REAL, &often, NULL));
+		mr = ibv_reg_dmabuf_mr(p.pd, OFF, LEN, IOVA, b.fd, ALL_ACCESS);
+		NEED_OK(setitimer(ITIMER_REAL, &never, NULL));
+		CHECK(ticks >= 5, "the registration has not waited for the card");
+		if (CHECK(mr, "reg_dmabuf_mr after %d signals: %s", (int)ticks, err_name(errno)))
+			CHECK_ERR(ibv_dereg_mr(mr), 0);
+		dmabuf_close(&b);
+	}
+	pair_close(&p);
+}
+
 /* The queue pairs send packets, as to a peer on another host. */
 static void packets(void)
 {
@@ -422,6 +465,7 @@ static const struct test_case cases[] = {
 	{ "by_attributes", by_attributes },
 	{ "window", window },
 	{ "dereg_under_traffic", dereg_under_traffic },
+	{ "under_signals", under_signals },
 	{ "packets", packets },
 };
 
