@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "device/device.h"
@@ -146,13 +147,15 @@ void univ_node_path(char path[UNIV_NODE_PATH_MAX], const char *name)
 
 /*
  * A container has only some of the nodes. The stock library does not list the other devices either.
+ * Unlike access(2), stat(2) searches directories by the effective user, which opens the node.
  */
 static bool node_is_there(const struct univ_found *found)
 {
 	char path[UNIV_NODE_PATH_MAX];
+	struct stat node;
 
 	univ_node_path(path, found->node_name);
-	return !access(path, F_OK);
+	return !stat(path, &node);
 }
 
 static bool usable(const struct univ_found *found)

@@ -260,6 +260,31 @@ static void high_numbers(void)
 	}
 }
 
+/* A program with the effective user root, such as one that is set-user-ID, finds the devices that it can open. */
+static void effective_user(void)
+{
+	char folder[] = "/dev/infiniband";
+	struct stat before;
+	int status;
+	pid_t pid;
+
+	NEED_OK(stat(folder, &before));
+	NEED_OK(chmod(folder, 0700));
+	pid = fork();
+	NEED(pid >= 0, "fork: %s", err_name(errno));
+	if (!pid) {
+		struct ibv_context *ctx;
+
+		if (setresuid(65534, 0, 0))
+			_exit(2);
+		ctx = dev_open_named(dev_wanted());
+		_exit(!ctx || ibv_close_device(ctx));
+	}
+	waitpid(pid, &status, 0);
+	NEED_OK(chmod(folder, before.st_mode & 07777));
+	CHECK(!status, "the device is not found or not opened: status %#x", status);
+}
+
 static const struct test_case cases[] = {
 	{ "broken_off", broken_off },
 	{ "opened_meanwhile", opened_meanwhile },
@@ -267,6 +292,7 @@ static const struct test_case cases[] = {
 	{ "other_abi", other_abi },
 	{ "name_used_again", name_used_again },
 	{ "high_numbers", high_numbers },
+	{ "effective_user", effective_user },
 };
 
 TEST_MAIN("api_list", cases, 60)
