@@ -273,6 +273,46 @@ static void conn_full_for_ever(struct kunit *test)
 	wire_expect_tries(test);
 }
 
+/* The queues refuse each packet of a requester that sends no runs: its request fails, too. */
+static void conn_refused_for_ever(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	int i;
+
+	w->a.conn.req.retry_cnt = 1;
+	w->a.conn.req.tries = 1;
+	uroce_care_set(&w->a.conn.req.care, false);
+	wire_post(w, IB_WR_SEND, 1);
+	for (i = 0; i < 3 && !w->a.completed; i++) {
+		w->a.refused = 1;
+		wire_run(w);
+		KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 0u);
+		KUNIT_EXPECT_TRUE(test, timer_pending(&w->a.conn.req.timer));
+		w->a.refused = 1;
+		wire_expire(w);
+	}
+	KUNIT_EXPECT_EQ(test, i, 2);
+	KUNIT_EXPECT_EQ(test, (int)w->a.status[0], (int)IB_WC_RETRY_EXC_ERR);
+}
+
+/* The queues become full behind a packet that has asked for nothing: the next one is sent, and asks. */
+static void conn_full_behind_silence(struct kunit *test)
+{
+	struct wire *w = test->priv;
+
+	w->a.conn.req.max_reads = 0;
+	wire_post(w, IB_WR_RDMA_WRITE, 1);
+	wire_post(w, IB_WR_RDMA_READ, 1);
+	wire_run(w);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 1u);
+	w->a.full = true;
+	w->a.conn.req.max_reads = 1;
+	wire_run(w);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 2u);
+	wire_settle(w);
+	wire_expect_done(test, 2);
+}
+
 /* A read response waits for room no longer than a request does, and always sends one packet. */
 static void conn_full_there(struct kunit *test)
 {
@@ -457,6 +497,8 @@ static struct kunit_case window_cases[] = {
 	KUNIT_CASE(conn_care_always),
 	KUNIT_CASE(conn_full),
 	KUNIT_CASE(conn_full_for_ever),
+	KUNIT_CASE(conn_refused_for_ever),
+	KUNIT_CASE(conn_full_behind_silence),
 	KUNIT_CASE(conn_full_there),
 	KUNIT_CASE(conn_full_there_for_ever),
 	KUNIT_CASE(conn_full_long),

@@ -120,14 +120,12 @@ static bool req_has_window(struct uroce_conn *conn, const struct uroce_msg *msg)
 }
 
 /*
- * An acknowledgement makes room in the window, and is on its way, unless no
- * packet in flight has asked for one: the window may have become smaller.
+ * An acknowledgement makes room in the window, and is on its way, unless nobody
+ * has asked for one: the window may have become smaller.
  */
 static enum uroce_req_step req_await_window(const struct uroce_requester *req)
 {
-	u32 flight = uroce_psn_diff(req->psn, req->una);
-
-	return flight <= req->silent ? REQ_ASK : REQ_STOP;
+	return uroce_req_unasked(req) ? REQ_ASK : REQ_STOP;
 }
 
 /* May the next packet of @msg be sent, if the window has room? */
@@ -146,14 +144,13 @@ static bool req_may_send(struct uroce_conn *conn, const struct uroce_msg *msg)
 }
 
 /*
- * Without room in the queues below, the oldest unacknowledged packet may still
- * be sent, and asks for an answer: the queues may be full of packets of others
- * that never move. It is one packet at a time, and without an answer the timer
- * counts it as a try.
+ * Without room in the queues below, one packet may still be sent if no answer
+ * is due, and asks for one: the queues may be full of packets of others that
+ * never move. Without an answer the timer counts it as a try.
  */
 static bool req_presses(struct uroce_conn *conn)
 {
-	if (conn->req.psn != conn->req.una || !uroce_conn_is_reliable(conn))
+	if (!uroce_req_unasked(&conn->req) || !uroce_conn_is_reliable(conn))
 		return false;
 	conn->req.silent = ACK_EVERY;
 	return true;
@@ -174,8 +171,7 @@ static void req_moved(struct uroce_conn *conn, struct uroce_msg *msg, u32 len,
 	u32 n = uroce_msg_is_read(msg) ? uroce_req_packets(conn, len) : sent;
 
 	req->psn = uroce_psn_add(req->psn, n);
-	if (uroce_psn_diff(req->psn, req->high) > 0)
-		WRITE_ONCE(req->high, req->psn);
+	uroce_req_tried(req, req->psn);
 	if (uroce_msg_has_response(msg))
 		req->reads++;
 	req->offset += len;
@@ -231,6 +227,7 @@ static enum uroce_req_step req_packet(struct uroce_conn *conn,
 	ret = uroce_req_xmit(conn, skb, ask(conn, sent, last, held));
 	if (ret == -ENOBUFS) {
 		req->silent = silent;
+		uroce_req_tried(req, uroce_psn_add(req->psn, sent));
 		return REQ_LATER;
 	}
 	/* Any other error is treated like a packet lost on the way. */

@@ -86,6 +86,22 @@ static inline bool uroce_req_at_oldest(const struct uroce_requester *req)
 	       (uroce_missing_left(req) ? req->missing.next : req->psn);
 }
 
+/* Has no packet in flight asked for an acknowledgement? */
+static inline bool uroce_req_unasked(const struct uroce_requester *req)
+{
+	return uroce_psn_diff(req->psn, req->una) <= (s32)req->silent;
+}
+
+/*
+ * The packets before @psn were sent, or refused by the queues below. The ACK
+ * timer covers both, so a request fails if its packets are refused for ever.
+ */
+static inline void uroce_req_tried(struct uroce_requester *req, u32 psn)
+{
+	if (uroce_psn_diff(psn, req->high) > 0)
+		WRITE_ONCE(req->high, psn);
+}
+
 /* window.c. Context: the requester's lock. */
 void uroce_window_start(struct uroce_requester *req);
 void uroce_window_gain(struct uroce_requester *req, u32 packets);

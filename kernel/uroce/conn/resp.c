@@ -223,9 +223,9 @@ static enum resp_step send_packet(struct uroce_conn *conn,
 		return RESP_OK;
 	status =
 		conn->ops->invalidate(conn, be32_to_cpu(uroce_packet_imm(pkt)));
-	/* The packet is treated as lost until the peer repeats it. */
+	/* The region is in use, so the packet comes again a little later. */
 	if (status == -EAGAIN)
-		return RESP_DROP;
+		return RESP_PAGING;
 	if (!status)
 		return RESP_OK;
 	recv_complete(conn, pkt, IB_WC_LOC_QP_OP_ERR);
@@ -365,6 +365,16 @@ static void tell_gap(struct uroce_conn *conn, const struct uroce_packet *pkt)
  */
 #define PAGING_TIMER 12
 
+/*
+ * A longer wait that the owner asks for lets a peer with few RNR retries wait
+ * for slow pages. The codes rise with the time, but for 0, which is 655 ms:
+ * that is what a program has that did not choose.
+ */
+static u8 paging_timer(const struct uroce_responder *resp)
+{
+	return max_t(u8, resp->rnr_timer, PAGING_TIMER);
+}
+
 static void tell_not_ready(struct uroce_conn *conn, u8 timer)
 {
 	conn->ops->count(conn, UROCE_CNT_RNR_SENT);
@@ -426,7 +436,7 @@ static void end_reliable(struct uroce_conn *conn,
 		tell_not_ready(conn, conn->resp.rnr_timer);
 		break;
 	case RESP_PAGING:
-		tell_not_ready(conn, PAGING_TIMER);
+		tell_not_ready(conn, paging_timer(&conn->resp));
 		break;
 	default:
 		refuse(conn, pkt, step);
