@@ -4,7 +4,7 @@
 #include <rdma/ib_cache.h>
 
 static const struct ib_gid_attr *address_of(struct ib_device *ib);
-static bool never_across(struct net *a, struct net *b);
+static bool never_across(const struct net *a, const struct net *b);
 
 /* Every device has every address. uroce_host.c has the two others as stubs. */
 #define rdma_find_gid_by_port(ib, gid, type, port, on)	address_of(ib)
@@ -14,7 +14,7 @@ static bool never_across(struct net *a, struct net *b);
 #define uroce_dev_vlan					listed_vlan
 #include "../../kernel/uroce/dev/device.c"
 
-static bool never_across(struct net *a, struct net *b)
+static bool never_across(const struct net *a, const struct net *b)
 {
 	return false;
 }

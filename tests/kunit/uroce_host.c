@@ -8,7 +8,7 @@
 
 /* ---- Stubs -------------------------------------------------------------------- */
 
-DEFINE_STATIC_KEY_FALSE(uroce_faults_on);
+DEFINE_STATIC_KEY_DEFERRED_FALSE(uroce_faults_on, HZ);
 DEFINE_STATIC_KEY_FALSE(uroce_mirrors_on);
 
 bool uroce_fault_roll(struct uroce_dev *dev, u32 qpn, enum uroce_fault what)

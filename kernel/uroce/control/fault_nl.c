@@ -263,19 +263,16 @@ wrong:
 
 static void set_pkeys(struct uroce_dev *dev, const struct nlattr *attr)
 {
-	const u16 *pkey = nla_data(attr);
-	u32 i, count = nla_len(attr) / sizeof(*pkey);
-	struct ib_event event = {
-		.device = &dev->ib,
-		.element.port_num = 1,
-		.event = IB_EVENT_PKEY_CHANGE,
-	};
+	u16 pkeys[UROCE_PKEYS] = {};
+	u32 i;
 
+	memcpy(pkeys, nla_data(attr), nla_len(attr));
+	if (!memcmp(dev->pkeys, pkeys, sizeof(pkeys)))
+		return;
 	for (i = 0; i < UROCE_PKEYS; i++)
-		WRITE_ONCE(dev->pkeys[i], i < count ? pkey[i] : 0);
+		WRITE_ONCE(dev->pkeys[i], pkeys[i]);
 	uroce_qp_partitions(dev);
-	/* The RDMA core reads the table again. */
-	ib_dispatch_event(&event);
+	uroce_dev_changed(dev, UROCE_CHANGE_PKEYS);
 }
 
 static void set_rules(struct uroce_dev *dev, struct nlattr **attrs)

@@ -183,6 +183,7 @@ static struct uroce_dev *dev_new(const char *name, struct net_device *netdev,
 	dev->netdev = netdev;
 	dev->pkeys[0] = UROCE_PKEY;
 	uroce_flows_init(dev);
+	uroce_dev_prepare(dev);
 	uroce_fault_prepare(dev);
 	mutex_init(&dev->mrs_lock);
 	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC1);

@@ -92,6 +92,8 @@ struct uroce_move {
  * @pkey_violations: likewise
  * @held: bytes of packets that responders hold behind gaps
  * @pkeys: P_Key table; 0 is an empty entry. Requests over netlink write it
+ * @changes: bits of enum uroce_change that the RDMA core is to be told
+ * @tell: does so
  * @faults: faults on request
  * @mirror: packet sockets on @netdev see the messages that travel without
  *	packets
@@ -125,6 +127,8 @@ struct uroce_dev {
 	u32 flow_count;
 	struct packet_type tap;
 	struct uroce_move move;
+	struct work_struct tell;
+	unsigned long changes;
 	struct uroce_faults faults;
 
 	/* Read for each message that names a window. */
@@ -214,7 +218,15 @@ static inline enum ib_mtu uroce_port_mtu(const struct uroce_dev *dev)
 	return mtu ?: IB_MTU_256;
 }
 
-/* device.c: the port. */
+/* What the RDMA core is told about a device, see uroce_dev_changed(). */
+enum uroce_change {
+	UROCE_CHANGE_PORT,
+	UROCE_CHANGE_PKEYS,
+};
+
+/* device.c: the port, and changes on request. */
+void uroce_dev_prepare(struct uroce_dev *dev);
+void uroce_dev_changed(struct uroce_dev *dev, enum uroce_change what);
 bool uroce_port_up(struct uroce_dev *dev);
 void uroce_port_event(struct uroce_dev *dev);
 

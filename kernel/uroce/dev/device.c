@@ -265,6 +265,50 @@ bool uroce_port_up(struct uroce_dev *dev)
 	       !uroce_port_is_down(dev);
 }
 
+static void pkeys_event(struct uroce_dev *dev)
+{
+	struct ib_event event = {
+		.device = &dev->ib,
+		.element.port_num = 1,
+		.event = IB_EVENT_PKEY_CHANGE,
+	};
+
+	ib_dispatch_event(&event);
+}
+
+static void tell_changes(struct work_struct *work)
+{
+	struct uroce_dev *dev = container_of(work, struct uroce_dev, tell);
+
+	/* The RDMA core reads the table again. */
+	if (test_and_clear_bit(UROCE_CHANGE_PKEYS, &dev->changes))
+		pkeys_event(dev);
+	if (test_and_clear_bit(UROCE_CHANGE_PORT, &dev->changes))
+		uroce_port_event(dev);
+	ib_device_put(&dev->ib);
+}
+
+void uroce_dev_prepare(struct uroce_dev *dev)
+{
+	INIT_WORK(&dev->tell, tell_changes);
+}
+
+/*
+ * A request over netlink or debugfs has changed the device. The RDMA core
+ * allocates memory for each event, so a process that changes a device again
+ * and again could fill the memory: changes that come before the core is told of
+ * the last one of their kind are one event. The work item keeps the device
+ * registered, since no event may follow its removal.
+ */
+void uroce_dev_changed(struct uroce_dev *dev, enum uroce_change what)
+{
+	set_bit(what, &dev->changes);
+	if (!ib_device_try_get(&dev->ib))
+		return;
+	if (!queue_work(ib_wq, &dev->tell))
+		ib_device_put(&dev->ib);
+}
+
 /* The port went up or down, or may have done so. */
 void uroce_port_event(struct uroce_dev *dev)
 {

@@ -11,6 +11,8 @@
 
 #define DELAY_US	1000
 #define HELD_MAX	4096
+/* Memory of all packets that are delayed on this host. */
+#define HELD_BYTES	(64 << 20)
 
 /*
  * The timer function delivers this number at once. Then it lets other work of
@@ -19,10 +21,11 @@
 #define HELD_TURN	64
 #define HELD_PAUSE_US	50
 
-DEFINE_STATIC_KEY_FALSE(uroce_faults_on);
+DEFINE_STATIC_KEY_DEFERRED_FALSE(uroce_faults_on, HZ);
 
 static DEFINE_MUTEX(knobs_lock);	/* protects all values, and the key */
 static struct dentry *root;
+static atomic_t held_bytes;
 
 static const struct {
 	const char *name;
@@ -95,6 +98,19 @@ u32 uroce_fault_status(struct uroce_dev *dev)
 	return READ_ONCE(dev->faults.status);
 }
 
+/* Whether a packet of the device may have a fault. */
+bool uroce_fault_any(const struct uroce_dev *dev)
+{
+	const struct uroce_faults *f = &dev->faults;
+	int i;
+
+	for (i = 0; i < UROCE_FAULTS; i++)
+		if (READ_ONCE(f->rule[i].rate) ||
+		    READ_ONCE(f->rule[i].at.last))
+			return true;
+	return READ_ONCE(f->down);
+}
+
 bool uroce_fault_down(struct uroce_dev *dev)
 {
 	return READ_ONCE(dev->faults.down);
@@ -125,6 +141,18 @@ static struct held_cb *held_cb(struct sk_buff *skb)
 	return (struct held_cb *)skb->cb;
 }
 
+/*
+ * Nobody else is charged for a packet that is delayed: its sender has sent it,
+ * and it has no socket. Returns false if there are enough.
+ */
+static bool held_charge(const struct sk_buff *skb)
+{
+	if (atomic_add_return(skb->truesize, &held_bytes) <= HELD_BYTES)
+		return true;
+	atomic_sub(skb->truesize, &held_bytes);
+	return false;
+}
+
 /* Returns false if the packet cannot be kept. It is not delayed then. */
 static bool hold(struct uroce_dev *dev, const struct uroce_packet *pkt)
 {
@@ -138,6 +166,10 @@ static bool hold(struct uroce_dev *dev, const struct uroce_packet *pkt)
 	skb = skb_clone(pkt->skb, GFP_ATOMIC);
 	if (!skb)
 		return false;
+	if (!held_charge(skb)) {
+		kfree_skb(skb);
+		return false;
+	}
 	/*
 	 * A packet that came by lo has a route. The end of its network
 	 * namespace waits for it, and for an entry of connection tracking.
@@ -211,6 +243,7 @@ static enum hrtimer_restart held_timer(struct hrtimer *timer)
 			break;
 		}
 		left--;
+		atomic_sub(skb->truesize, &held_bytes);
 		deliver_late(dev, skb);
 	}
 	return HRTIMER_NORESTART;
@@ -239,9 +272,9 @@ bool uroce_fault_arriving(struct uroce_dev *dev, const struct uroce_packet *pkt)
 static void key_count(bool was, bool is)
 {
 	if (is && !was)
-		static_branch_inc(&uroce_faults_on);
+		static_branch_inc(&uroce_faults_on.key);
 	if (was && !is)
-		static_branch_dec(&uroce_faults_on);
+		static_branch_slow_dec_deferred(&uroce_faults_on);
 }
 
 static bool rule_is_set(const struct uroce_fault_rule *rule)
@@ -294,7 +327,6 @@ void uroce_fault_set_seed(struct uroce_dev *dev, u32 seed)
 	mutex_unlock(&knobs_lock);
 }
 
-/* The device is held because a port event must not follow its removal. */
 void uroce_fault_set_down(struct uroce_dev *dev, bool down)
 {
 	bool changes;
@@ -307,7 +339,7 @@ void uroce_fault_set_down(struct uroce_dev *dev, bool down)
 	if (changes && down)
 		uroce_count(dev, UROCE_CNT_FAULT_PORT_DOWN);
 	if (changes)
-		uroce_port_event(dev);
+		uroce_dev_changed(dev, UROCE_CHANGE_PORT);
 }
 
 static int rate_get(void *data, u64 *val)
@@ -399,6 +431,7 @@ void uroce_fault_add(struct uroce_dev *dev)
 void uroce_fault_remove(struct uroce_dev *dev)
 {
 	struct uroce_faults *f = &dev->faults;
+	struct sk_buff *skb;
 	int i;
 
 	debugfs_remove_recursive(f->dir);
@@ -409,7 +442,10 @@ void uroce_fault_remove(struct uroce_dev *dev)
 	key_count(f->down, false);
 	mutex_unlock(&knobs_lock);
 	hrtimer_cancel(&f->timer);
-	skb_queue_purge(&f->held);
+	while ((skb = skb_dequeue(&f->held))) {
+		atomic_sub(skb->truesize, &held_bytes);
+		kfree_skb(skb);
+	}
 }
 
 void uroce_fault_init(void)
@@ -420,4 +456,5 @@ void uroce_fault_init(void)
 void uroce_fault_exit(void)
 {
 	debugfs_remove_recursive(root);
+	static_key_deferred_flush(&uroce_faults_on);
 }

@@ -12,7 +12,7 @@
 
 #include <linux/atomic.h>
 #include <linux/hrtimer.h>
-#include <linux/jump_label.h>
+#include <linux/jump_label_ratelimit.h>
 #include <linux/skbuff.h>
 
 #include "uroce_fault.h"
@@ -85,9 +85,15 @@ struct uroce_faults {
 	struct hrtimer timer;
 };
 
-DECLARE_STATIC_KEY_FALSE(uroce_faults_on);
+/*
+ * A device has faults. When the last one goes the key stays for a second, so
+ * that a process that sets and clears a fault again and again does not patch
+ * the kernel's text each time.
+ */
+extern struct static_key_false_deferred uroce_faults_on;
 
 bool uroce_fault_roll(struct uroce_dev *dev, u32 qpn, enum uroce_fault what);
+bool uroce_fault_any(const struct uroce_dev *dev);
 bool uroce_fault_down(struct uroce_dev *dev);
 bool uroce_fault_arriving(struct uroce_dev *dev,
 			  const struct uroce_packet *pkt);
@@ -102,29 +108,36 @@ int uroce_fault_call(struct uroce_dev *dev, enum uroce_verb verb);
 static inline bool uroce_fault(struct uroce_dev *dev, u32 qpn,
 			       enum uroce_fault what)
 {
-	return static_branch_unlikely(&uroce_faults_on) &&
+	return static_branch_unlikely(&uroce_faults_on.key) &&
 	       uroce_fault_roll(dev, qpn, what);
 }
 
 /* Returns whether the port is held down. */
 static inline bool uroce_port_is_down(struct uroce_dev *dev)
 {
-	return static_branch_unlikely(&uroce_faults_on) &&
+	return static_branch_unlikely(&uroce_faults_on.key) &&
 	       uroce_fault_down(dev);
+}
+
+/* Returns whether packets of the device are to arrive one by one. */
+static inline bool uroce_fault_singly(const struct uroce_dev *dev)
+{
+	return static_branch_unlikely(&uroce_faults_on.key) &&
+	       uroce_fault_any(dev);
 }
 
 /* Injects the faults of an arriving packet; true if it must be ignored. */
 static inline bool uroce_fault_packet(struct uroce_dev *dev,
 				      const struct uroce_packet *pkt)
 {
-	return static_branch_unlikely(&uroce_faults_on) &&
+	return static_branch_unlikely(&uroce_faults_on.key) &&
 	       uroce_fault_arriving(dev, pkt);
 }
 
 /* Returns the errno with which this call of a verb fails, or 0. */
 static inline int uroce_fault_verb(struct uroce_dev *dev, enum uroce_verb verb)
 {
-	return static_branch_unlikely(&uroce_faults_on) ?
+	return static_branch_unlikely(&uroce_faults_on.key) ?
 		       uroce_fault_call(dev, verb) :
 		       0;
 }

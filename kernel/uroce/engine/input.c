@@ -81,7 +81,7 @@ static void count(struct uroce_dev *dev, const struct uroce_packet *pkt)
  */
 static bool receive_whole(struct uroce_dev *dev, const struct uroce_packet *pkt)
 {
-	if (static_branch_unlikely(&uroce_faults_on) || !take(dev, pkt))
+	if (uroce_fault_singly(dev) || !take(dev, pkt))
 		return false;
 	count(dev, pkt);
 	return true;

@@ -395,7 +395,7 @@ static __always_inline enum outcome send_one(struct turn *t,
 
 	if (likely(fresh) && unlikely(!load_one(t, qp, connected)))
 		return LOCAL_FAILED;
-	if (static_branch_unlikely(&uroce_faults_on))
+	if (static_branch_unlikely(&uroce_faults_on.key))
 		out = fault_of(t, fresh);
 	if (connected && likely(out == LOCAL_SLOW))
 		out = quick_path(t, wqe);

@@ -245,7 +245,7 @@ static void op_done(struct uroce_conn *conn, struct uroce_msg *msg,
 	 * After an injected failure, acknowledged requests behind it are
 	 * reported as flushed.
 	 */
-	if (!status && static_branch_unlikely(&uroce_faults_on)) {
+	if (!status && static_branch_unlikely(&uroce_faults_on.key)) {
 		if (READ_ONCE(qp->state) == IB_QPS_ERR)
 			status = IB_WC_WR_FLUSH_ERR;
 		else if (uroce_fault_roll(qp->dev, qp->num,

@@ -194,6 +194,8 @@ static void queries(void)
 	want_pkey(dev.ctx, 2, 0x7fff);
 	want_pkey(dev.ctx, 3, 1);
 	want_pkey(dev.ctx, 15, 0);
+	NEED(!table(TABLE), "uroce-fault");
+	CHECK(no_event_within(dev.ctx, 100), "an event of the same table");
 	dev_close(&dev);
 	pair_open(&p, &(struct pair_want){ .stay_reset = 1 });
 	qp = p.qp[0];
