@@ -240,9 +240,26 @@ static int module_comes(struct notifier_block *nb, unsigned long state,
 
 static struct notifier_block modules = { .notifier_call = module_comes };
 
+/*
+ * Since Linux 7.1 rdma_rxe binds the port when a namespace gets its first
+ * device, so the port is left to it if it is loaded already, or built in.
+ */
+static bool rxe_is_there(void)
+{
+	struct kobject *rxe = kset_find_obj(THIS_MODULE->mkobj.kobj.kset,
+					    "rdma_rxe");
+
+	kobject_put(rxe);
+	return rxe || IS_BUILTIN(CONFIG_RDMA_RXE);
+}
+
 int uroce_gro_init(void)
 {
-	return register_module_notifier(&modules);
+	int ret = register_module_notifier(&modules);
+
+	if (!ret && rxe_is_there())
+		WRITE_ONCE(yielded, true);
+	return ret;
 }
 
 void uroce_gro_exit(void)
