@@ -32,6 +32,7 @@ moddir ?= /lib/modules/$(RELEASE)/extra
 
 # Line numbers for backtraces, and no types: with Debian's -g a module is 28 times as large, and a guest loads it slower.
 # Not exported, since a stage also builds a kernel, which takes it from the environment.
+# Without types a module's BTF (CONFIG_DEBUG_INFO_BTF_MODULES) would be wrong: libbpf refuses to work while it is loaded.
 KCFLAGS ?= -g1
 
 O := $(CURDIR)/build/user
@@ -44,7 +45,7 @@ all: modules user
 
 modules:
 	@echo 'modules for $(RELEASE)$(if $(findstring -rt-,$(RELEASE)), (PREEMPT_RT)); KDIR= chooses another kernel'
-	$(MAKE) -C $(KDIR) M=$(CURDIR) KCFLAGS='$(KCFLAGS)' modules
+	$(MAKE) -C $(KDIR) M=$(CURDIR) KCFLAGS='$(KCFLAGS)' CONFIG_DEBUG_INFO_BTF_MODULES= modules
 
 user:
 	$(MAKE) -C user O=$(O)
@@ -55,7 +56,7 @@ test-programs: user
 	$(MAKE) -C tests/user
 	$(MAKE) -C tests/fuzz
 	$(MAKE) -C tests/programs
-	$(MAKE) -C $(KDIR) M=$(CURDIR)/tests/unknown KCFLAGS='$(KCFLAGS)' modules
+	$(MAKE) -C $(KDIR) M=$(CURDIR)/tests/unknown KCFLAGS='$(KCFLAGS)' CONFIG_DEBUG_INFO_BTF_MODULES= modules
 
 # All of these, with every processor: make builds the prerequisites of a target one by one if it has no -j
 built:
