@@ -202,6 +202,7 @@ static int mock_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 	return born(ib->device, MOCK_CREATE_CQ);
 }
 
+#ifdef UNIV_HAS_RESIZE_CQ
 static int mock_resize_cq(struct ib_cq *ib, int cqe, struct ib_udata *udata)
 {
 	int ret = called(ib->device, MOCK_RESIZE_CQ);
@@ -210,6 +211,7 @@ static int mock_resize_cq(struct ib_cq *ib, int cqe, struct ib_udata *udata)
 		ib->cqe = cqe;
 	return ret;
 }
+#endif
 
 static int mock_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
 {
@@ -515,7 +517,9 @@ static const struct ib_device_ops mock_ops = {
 	.create_user_ah = mock_create_ah,
 	.destroy_ah = mock_destroy_ah,
 	.create_cq = mock_create_cq,
+#ifdef UNIV_HAS_RESIZE_CQ
 	.resize_cq = mock_resize_cq,
+#endif
 	.destroy_cq = mock_destroy_cq,
 	.poll_cq = mock_poll_cq,
 	.req_notify_cq = mock_notify_cq,
