@@ -2,19 +2,24 @@
 /* Datagrams and groups on one host: datagrams that are dropped, and the members of a group. */
 #include "uroce_host.h"
 
-/* @dev_id: the device that has the address; 0 if it is on another host. */
-static int datagram_to(struct host *h, u64 dev_id, u64 id, u32 len)
+/* @dev_id: the device that has the address; 0 for another host, or a group. */
+static int post_datagram(struct host *h, u64 dev_id, u32 qpn, u64 id, u32 len)
 {
 	struct uroce_ah ah = { .index = dev_id };
 	struct ib_sge sge = host_piece(&h->a, 0, len);
 	const struct ib_ud_wr wr = {
 		.wr = { .wr_id = id, .sg_list = &sge, .num_sge = 1, .opcode = IB_WR_SEND,
 			.send_flags = IB_SEND_SIGNALED },
-		.ah = &ah.ib, .remote_qpn = h->b.qp.ib.qp_num, .remote_qkey = QKEY,
+		.ah = &ah.ib, .remote_qpn = qpn, .remote_qkey = QKEY,
 	};
 	const struct ib_send_wr *bad;
 
 	return uroce_post_send(&h->a.qp.ib, &wr.wr, &bad);
+}
+
+static int datagram_to(struct host *h, u64 dev_id, u64 id, u32 len)
+{
+	return post_datagram(h, dev_id, h->b.qp.ib.qp_num, id, len);
 }
 
 static int datagram(struct host *h, u64 id, u32 len)
@@ -57,6 +62,33 @@ static void local_datagram_too_long(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, datagram(h, 3, 1), 0);
 	host_expect_wc(test, &h->a, 3, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, counted(h, UROCE_CNT_OUT_OF_BUFFER), 2ull);
+}
+
+/*
+ * The pages of a receive request were not there for an earlier datagram, so the request is taken.
+ * It serves the next datagram that fits.
+ */
+static void local_datagram_taken(struct kunit *test)
+{
+	struct host *h = test->priv;
+	u64 before;
+
+	h->dev.netdev->mtu = 1500;
+	host_again(test, IB_QPT_UD, 0);
+	before = counted(h, UROCE_CNT_RECV_SHORT);
+	KUNIT_ASSERT_EQ(test, host_receive(h, &h->b, 5, 0, 40 + 64), 0);
+	spin_lock_bh(&h->b.qp.qp->resp.lock);
+	KUNIT_EXPECT_EQ(test, (int)uroce_recv_take(h->b.qp.qp), (int)IB_WC_SUCCESS);
+	spin_unlock_bh(&h->b.qp.qp->resp.lock);
+	KUNIT_ASSERT_EQ(test, datagram(h, 1, 65), 0);
+	host_expect_wc(test, &h->a, 1, IB_WC_SUCCESS);
+	host_expect_none(test, &h->b);
+	KUNIT_EXPECT_TRUE(test, host_is_stale(&h->b));
+	KUNIT_EXPECT_EQ(test, counted(h, UROCE_CNT_RECV_SHORT), before + 1);
+	KUNIT_ASSERT_EQ(test, datagram(h, 2, 64), 0);
+	host_expect_wc(test, &h->a, 2, IB_WC_SUCCESS);
+	host_expect_wc(test, &h->b, 5, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, (int)*host_byte(&h->b.area, 40), (int)host_pattern(0, 1));
 }
 
 /* A send follows the MTU of the netdev, which may change while the queue pair is in use. */
@@ -175,12 +207,88 @@ static void local_group_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, h->dev.group_count, 0u);
 }
 
+/* The netdev leaves: no queue pair joins a group any more. */
+static void local_group_of_gone(struct kunit *test)
+{
+	union ib_gid gid = { .raw = { [10] = 0xff, [11] = 0xff, 239, 1, 2, 3 } };
+	struct host *h = test->priv;
+
+	host_again(test, IB_QPT_UD, 0);
+	h->dev.gone = true;
+	KUNIT_EXPECT_EQ(test, uroce_mcast_attach(&h->b.qp.ib, &gid, 0), -ENODEV);
+	KUNIT_EXPECT_EQ(test, h->dev.group_count, 0u);
+	h->dev.gone = false;
+}
+
+#define MEMBERS 6		/* more than a sender serves before it looks at others */
+
+static void members_open(struct kunit *test, struct side *member, union ib_gid *gid)
+{
+	struct host *h = test->priv;
+	int i;
+
+	for (i = 0; i < MEMBERS; i++)
+		KUNIT_ASSERT_EQ(test, host_side_init(test, &member[i]), 0);
+	for (i = 0; i < MEMBERS; i += 2)
+		host_connect(test, &member[i], &member[i + 1], IB_QPT_UD, 0);
+	for (i = 0; i < MEMBERS; i++) {
+		KUNIT_EXPECT_EQ(test, uroce_mcast_attach(&member[i].qp.ib, gid, 0), 0);
+		KUNIT_EXPECT_EQ(test, host_receive(h, &member[i], 10, 0, 40 + 64), 0);
+		KUNIT_EXPECT_EQ(test, host_receive(h, &member[i], 11, 200, 40 + 64), 0);
+	}
+}
+
+static void members_close(struct kunit *test, struct side *member, union ib_gid *gid)
+{
+	int i;
+
+	for (i = 0; i < MEMBERS; i++) {
+		KUNIT_EXPECT_EQ(test, uroce_mcast_detach(&member[i].qp.ib, gid, 0), 0);
+		host_drop(&member[i]);
+		host_side_exit(&member[i]);
+	}
+}
+
+/* Each of many members gets a copy of each datagram. No ASSERT, since the members have to end. */
+static void local_group_copies(struct kunit *test)
+{
+	struct side *member = kunit_kcalloc(test, MEMBERS, sizeof(*member), GFP_KERNEL);
+	union ib_gid gid = {};	/* that of an address handle here */
+	struct host *h = test->priv;
+	struct ib_wc wc = {};
+	int i, id;
+
+	KUNIT_ASSERT_NOT_NULL(test, member);
+	h->dev.netdev->mtu = 1500;
+	host_again(test, IB_QPT_UD, 0);
+	KUNIT_ASSERT_EQ(test, uroce_net_init(&no_ops), 0);
+	members_open(test, member, &gid);
+	for (id = 1; id <= 2; id++)
+		KUNIT_EXPECT_EQ(test, post_datagram(h, 0, UROCE_MCAST_QPN, id, 64), 0);
+	EVENTUALLY(READ_ONCE(h->a.cq.tail) - h->a.cq.head >= 2);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(h->a.cq.tail) - h->a.cq.head, 2u);
+	for (i = 0; i < MEMBERS; i++) {
+		for (id = 10; id <= 11; id++) {
+			KUNIT_EXPECT_EQ(test, uroce_cq_poll(&member[i].cq.ib, 1, &wc), 1);
+			KUNIT_EXPECT_EQ(test, wc.wr_id, (u64)id);
+			KUNIT_EXPECT_EQ(test, (int)wc.status, (int)IB_WC_SUCCESS);
+		}
+		KUNIT_EXPECT_EQ(test, (int)*host_byte(&member[i].area, 40), (int)host_pattern(0, 1));
+		KUNIT_EXPECT_EQ(test, uroce_cq_poll(&member[i].cq.ib, 1, &wc), 0);
+	}
+	members_close(test, member, &gid);
+	uroce_net_exit();
+}
+
 static struct kunit_case datagram_cases[] = {
 	KUNIT_CASE(local_datagram_too_long),
+	KUNIT_CASE(local_datagram_taken),
 	KUNIT_CASE(local_datagram_mtu),
 	KUNIT_CASE(local_datagram_vlan),
 	KUNIT_CASE(local_datagram_rate),
 	KUNIT_CASE(local_group_limit),
+	KUNIT_CASE(local_group_of_gone),
+	KUNIT_CASE(local_group_copies),
 	{}
 };
 

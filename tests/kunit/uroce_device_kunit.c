@@ -93,6 +93,31 @@ static void device_of_own_namespace(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, found_in(near), NULL);
 }
 
+static struct uroce_dev *listener(struct listed *l)
+{
+	struct uroce_dev *dev;
+
+	rcu_read_lock();
+	dev = uroce_next_listener(&l->netdev, NULL);
+	rcu_read_unlock();
+	return dev;
+}
+
+/* A packet to a group is for the device of its netdev, which need not be the first in the list. */
+static void device_that_listens(struct kunit *test)
+{
+	struct net *near = namespace(1), *far = in_bucket_of(test, near);
+	struct listed *l[3] = { list_in(test, near), list_in(test, near), list_in(test, far) };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(l); i++)
+		KUNIT_EXPECT_PTR_EQ(test, listener(l[i]), &l[i]->dev);
+	l[0]->dev.gone = true;
+	KUNIT_EXPECT_PTR_EQ(test, listener(l[0]), NULL);
+	for (i = 0; i < ARRAY_SIZE(l); i++)
+		uroce_dev_remove(&l[i]->dev);
+}
+
 /* A device that is about to leave its namespace is not found, and is not entered twice. */
 static void device_that_leaves(struct kunit *test)
 {
@@ -120,6 +145,7 @@ static void device_above_comes_first(struct kunit *test)
 
 static struct kunit_case device_cases[] = {
 	KUNIT_CASE(device_of_own_namespace),
+	KUNIT_CASE(device_that_listens),
 	KUNIT_CASE(device_that_leaves),
 	KUNIT_CASE(device_above_comes_first),
 	{}

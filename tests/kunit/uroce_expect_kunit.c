@@ -153,6 +153,24 @@ static void conn_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->a.counts[UROCE_CNT_TIMEOUTS], 0u);
 }
 
+/* The program has turned the ACK timer off: on the new path it does not run either. */
+static void conn_again_without_timer(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	struct uroce_requester *req = &w->a.conn.req;
+
+	wire_post(w, IB_WR_SEND, 2 * MTU);
+	wire_run(w);
+	wire_lose(&w->a.out, -1);
+	KUNIT_EXPECT_TRUE(test, timer_pending(&req->timer));
+	req->timeout = 0;
+	IN_BOTTOM_HALF(uroce_req_again(&w->a.conn));
+	KUNIT_EXPECT_FALSE(test, timer_pending(&req->timer));
+	wire_run(w);
+	wire_settle(w);
+	wire_expect_done(test, 1);
+}
+
 static struct kunit_case expect_cases[] = {
 	KUNIT_CASE(conn_migrates),
 	KUNIT_CASE(conn_migrates_at_once),
@@ -161,6 +179,7 @@ static struct kunit_case expect_cases[] = {
 	KUNIT_CASE(conn_expected_requests),
 	KUNIT_CASE(conn_mig_req),
 	KUNIT_CASE(conn_again),
+	KUNIT_CASE(conn_again_without_timer),
 	{}
 };
 

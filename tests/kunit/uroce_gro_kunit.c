@@ -144,7 +144,8 @@ static void gro_protected(struct kunit *test)
 	all_protected = false;
 }
 
-static struct sk_buff *charged(struct kunit *test, struct socket *sock)
+/* A packet that may become the first one of a list. */
+static struct sk_buff *lone(struct kunit *test)
 {
 	struct sk_buff *skb = alloc_skb(256, GFP_KERNEL);
 
@@ -153,6 +154,33 @@ static struct sk_buff *charged(struct kunit *test, struct socket *sock)
 	memset(NAPI_GRO_CB(skb), 0, sizeof(*NAPI_GRO_CB(skb)));
 	NAPI_GRO_CB(skb)->last = skb;
 	NAPI_GRO_CB(skb)->count = 1;
+	return skb;
+}
+
+/* A list keeps the order of its packets, and is no longer than an IP header can say. */
+static void gro_lengthens(struct kunit *test)
+{
+	struct sk_buff *first = lone(test), *second = lone(test), *third = lone(test);
+	struct sk_buff *fourth = lone(test);
+
+	KUNIT_EXPECT_TRUE(test, gro_append(first, second));
+	KUNIT_EXPECT_TRUE(test, gro_append(first, third));
+	KUNIT_EXPECT_PTR_EQ(test, skb_shinfo(first)->frag_list, second);
+	KUNIT_EXPECT_PTR_EQ(test, second->next, third);
+	KUNIT_EXPECT_NULL(test, third->next);
+	KUNIT_EXPECT_EQ(test, (int)NAPI_GRO_CB(first)->count, 3);
+	KUNIT_EXPECT_EQ(test, first->len, 3u * PAYLOAD);
+	first->len = U16_MAX;
+	KUNIT_EXPECT_FALSE(test, gro_append(first, fourth));
+	first->len = 3 * PAYLOAD;
+	kfree_skb(fourth);
+	kfree_skb(first);
+}
+
+static struct sk_buff *charged(struct kunit *test, struct socket *sock)
+{
+	struct sk_buff *skb = lone(test);
+
 	skb_set_owner_w(skb, sock->sk);
 	return skb;
 }
@@ -180,6 +208,7 @@ static struct kunit_case gro_cases[] = {
 	KUNIT_CASE(gro_is_ours),
 	KUNIT_CASE(gro_same_way),
 	KUNIT_CASE(gro_protected),
+	KUNIT_CASE(gro_lengthens),
 	KUNIT_CASE(gro_uncharges),
 	{}
 };

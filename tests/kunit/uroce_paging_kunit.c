@@ -289,6 +289,38 @@ static void paging_gone_meanwhile(struct kunit *test)
 	uroce_ask_drop(&p->ask);
 }
 
+/* Too many asks are pending: a caller that can come back does so, and other advice is ignored. */
+static void paging_full(struct kunit *test)
+{
+	struct paging *p = test->priv;
+	struct uroce_ask *ask;
+
+	waits = ULONG_MAX;
+	p->odp->pending = PENDING_MAX;
+	ask = uroce_ask_ahead(p->odp, 0, PAGE_SIZE, true, true, true);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(ask), -EAGAIN);
+	KUNIT_EXPECT_NULL(test, uroce_ask_ahead(p->odp, 0, PAGE_SIZE, true, true, false));
+	p->odp->pending = 0;
+	KUNIT_EXPECT_EQ(test, waits, ULONG_MAX);
+	miss(test);
+	expect_served(test);
+}
+
+/* The first piece of a request was moved before a page of the second piece is missed. */
+static void paging_second_piece(struct kunit *test)
+{
+	struct paging *p = test->priv;
+	struct uroce_seg pieces[2] = { p->seg, p->seg };
+
+	pieces[1].base = 100;
+	p->wqe.vec = (struct uroce_vec){ .seg = pieces, .count = 2, .len = 4 };
+	p->wqe.len = 4;
+	p->wqe.done = 3;
+	misses(test);
+	KUNIT_EXPECT_EQ(test, p->qp.sq.ask->addr, (u64)p->addr + 101);
+	expect_found(test);
+}
+
 static void request_init(struct paging *p)
 {
 	p->mr.kind = UROCE_MR_ODP;
@@ -351,6 +383,8 @@ static struct kunit_case paging_cases[] = {
 	KUNIT_CASE(paging_moves),
 	KUNIT_CASE(paging_without_memory),
 	KUNIT_CASE(paging_gone_meanwhile),
+	KUNIT_CASE(paging_full),
+	KUNIT_CASE(paging_second_piece),
 	{}
 };
 

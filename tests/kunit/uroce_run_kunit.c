@@ -149,6 +149,30 @@ static void run_copied(struct kunit *test)
 	KUNIT_EXPECT_GE(test, seen.damaged, PACKETS - 1u);
 }
 
+/*
+ * Other code has truncated a packet of the list. It gets no checksum, which would overwrite its
+ * payload: that may lie in memory of a process.
+ */
+static void run_truncated(struct kunit *test)
+{
+	struct uroce_flow flow;
+	struct sk_buff *seg, *watcher;
+	u8 last[UROCE_ICRC_SIZE];
+
+	flow_init(&flow, false);
+	KUNIT_ASSERT_NOT_NULL(test, send_run(test, &flow));
+	seg = skb_shinfo(seen.sent)->frag_list;
+	KUNIT_ASSERT_EQ(test, pskb_trim(seg, seg->len - 2 * UROCE_ICRC_SIZE), 0);
+	watcher = skb_clone(seg, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, watcher);
+	kfree_skb(take_sent());
+	KUNIT_EXPECT_EQ(test, skb_copy_bits(watcher, watcher->len - UROCE_ICRC_SIZE, last,
+					    UROCE_ICRC_SIZE), 0);
+	/* The payload of the second packet. */
+	KUNIT_EXPECT_NULL(test, memchr_inv(last, 1, sizeof(last)));
+	kfree_skb(watcher);
+}
+
 /* Damage is detected after the kernel has segmented the run. */
 static void run_damaged(struct kunit *test)
 {
@@ -325,6 +349,7 @@ static struct kunit_case run_cases[] = {
 	KUNIT_CASE(run_watched),
 	KUNIT_CASE(run_copied),
 	KUNIT_CASE(run_damaged),
+	KUNIT_CASE(run_truncated),
 	KUNIT_CASE(run_alone),
 	KUNIT_CASE(run_full),
 	KUNIT_CASE(run_longer),

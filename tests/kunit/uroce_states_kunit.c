@@ -270,15 +270,12 @@ static void local_other_peer(struct kunit *test)
 	}
 }
 
-/* A sender whose peer does not answer tries again after its timeout, here the longest one. */
-static void local_silent_peer(struct kunit *test)
+/* The first side is connected anew, with this timeout, to a peer that does not answer. */
+static void connect_to_silence(struct kunit *test, u8 timeout)
 {
-	struct ib_qp_attr a = { .qp_state = IB_QPS_RTS, .timeout = 31, .retry_cnt = 1,
+	struct ib_qp_attr a = { .qp_state = IB_QPS_RTS, .timeout = timeout, .retry_cnt = 1,
 				.rnr_retry = 7, .max_rd_atomic = 2 };
-	const s64 timeout = 8796093022208;
 	struct host *h = test->priv;
-	struct hrtimer *timer;
-	ktime_t before;
 
 	KUNIT_ASSERT_EQ(test, to_state(&h->b, IB_QPS_RESET, 0, 0), 0);
 	KUNIT_ASSERT_EQ(test, to_state(&h->a, IB_QPS_RESET, 0, 0), 0);
@@ -287,12 +284,61 @@ static void local_silent_peer(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, uroce_qp_modify(&h->a.qp.ib, &a, IB_QP_STATE | IB_QP_SQ_PSN |
 					      IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
 					      IB_QP_MAX_QP_RD_ATOMIC, NULL), 0);
+}
+
+/* A sender whose peer does not answer tries again after its timeout, here the longest one. */
+static void local_silent_peer(struct kunit *test)
+{
+	const s64 timeout = 8796093022208;
+	struct host *h = test->priv;
+	struct hrtimer *timer;
+	ktime_t before;
+
+	connect_to_silence(test, 31);
 	before = ktime_get();
 	KUNIT_ASSERT_EQ(test, host_ask(h, 1, IB_WR_RDMA_WRITE, 0, 0, 64), 0);
 	host_expect_none(test, &h->a);
 	timer = &h->a.qp.qp->sq.timer;
 	KUNIT_EXPECT_GE(test, ktime_to_ns(ktime_sub(hrtimer_get_expires(timer), before)), timeout);
 	KUNIT_EXPECT_LE(test, ktime_to_ns(hrtimer_get_remaining(timer)), timeout);
+}
+
+/* A sender without a timeout waits for its peer for as long as it takes. */
+static void local_patient(struct kunit *test)
+{
+	struct host *h = test->priv;
+	struct ib_wc wc = {};
+
+	connect_to_silence(test, 0);
+	KUNIT_ASSERT_EQ(test, host_ask(h, 1, IB_WR_RDMA_WRITE, 0, 0, 64), 0);
+	msleep(20);
+	host_expect_none(test, &h->a);
+	KUNIT_ASSERT_EQ(test, host_to_init(&h->b), 0);
+	KUNIT_ASSERT_EQ(test, host_to_rtr(&h->b, &h->a), 0);
+	EVENTUALLY(uroce_cq_poll(&h->a.cq.ib, 1, &wc));
+	KUNIT_EXPECT_EQ(test, wc.wr_id, 1ull);
+	KUNIT_EXPECT_EQ(test, (int)wc.status, (int)IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, host_differs(&h->b.area, 0, 0, 64, 1), -1);
+}
+
+/*
+ * A message has taken a receive request, and is to go on later. In the error state this request is
+ * flushed, before those that are in the queue.
+ */
+static void local_flush_taken(struct kunit *test)
+{
+	struct host *h = test->priv;
+
+	KUNIT_ASSERT_EQ(test, host_receive(h, &h->b, 5, 0, 64), 0);
+	KUNIT_ASSERT_EQ(test, host_receive(h, &h->b, 6, 0, 64), 0);
+	spin_lock_bh(&h->b.qp.qp->resp.lock);
+	KUNIT_EXPECT_EQ(test, (int)uroce_recv_take(h->b.qp.qp), (int)IB_WC_SUCCESS);
+	spin_unlock_bh(&h->b.qp.qp->resp.lock);
+	KUNIT_ASSERT_EQ(test, to_state(&h->b, IB_QPS_ERR, 0, 0), 0);
+	EVENTUALLY(READ_ONCE(h->b.cq.tail) - h->b.cq.head >= 2);
+	host_expect_wc(test, &h->b, 5, IB_WC_WR_FLUSH_ERR);
+	host_expect_wc(test, &h->b, 6, IB_WC_WR_FLUSH_ERR);
+	host_expect_none(test, &h->b);
 }
 
 static int far_rtr(struct host *h)
@@ -389,6 +435,8 @@ static struct kunit_case states_cases[] = {
 	KUNIT_CASE(local_stays_local),
 	KUNIT_CASE(local_other_peer),
 	KUNIT_CASE(local_silent_peer),
+	KUNIT_CASE(local_patient),
+	KUNIT_CASE(local_flush_taken),
 	KUNIT_CASE(local_lacks_memory),
 	KUNIT_CASE(local_no_receives),
 	KUNIT_CASE(local_wait_is_cheap),

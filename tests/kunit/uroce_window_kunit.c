@@ -34,6 +34,25 @@ static void conn_congestion(struct kunit *test)
 	wire_expect_done(test, 1);
 }
 
+/* The answer itself was marked on its way: what this side sends may meet the same congestion. */
+static void conn_congested_answer(struct kunit *test)
+{
+	struct wire *w = test->priv;
+	struct uroce_packet pkt;
+	u32 before = w->a.conn.req.window;
+
+	wire_post(w, IB_WR_SEND, 4 * MTU);
+	wire_run(w);
+	wire_ask(w, -1);
+	KUNIT_ASSERT_NOT_NULL(test, wire_next(&w->b.out, &pkt));
+	pkt.ce = true;
+	IN_BOTTOM_HALF(uroce_comp_receive(&w->a.conn, &pkt));
+	kfree_skb(pkt.skb);
+	KUNIT_EXPECT_EQ(test, w->a.conn.req.window, before / 2);
+	wire_settle(w);
+	wire_expect_done(test, 1);
+}
+
 static void conn_window(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -485,6 +504,7 @@ static void conn_window_shrinks(struct kunit *test)
 
 static struct kunit_case window_cases[] = {
 	KUNIT_CASE(conn_congestion),
+	KUNIT_CASE(conn_congested_answer),
 	KUNIT_CASE(conn_window),
 	KUNIT_CASE(conn_window_idle),
 	KUNIT_CASE(conn_window_asks),
