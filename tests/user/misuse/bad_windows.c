@@ -416,6 +416,33 @@ static void unbound_under_traffic(void)
 	tear_down();
 }
 
+/*
+ * A bad request fails as well if the request before it needs no answer of the peer, after which
+ * nothing else would make the device look at it.
+ */
+static void behind_a_bind(void)
+{
+	struct ibv_send_wr first, bad = { .opcode = IBV_WR_RDMA_WRITE, .num_sge = 1 };
+	struct ibv_sge too_long;
+	struct ibv_mw *mw;
+	struct ibv_wc wc;
+
+	if (!on_uroce())
+		return;
+	set_up();
+	mw = new_window(p.pd, IBV_MW_TYPE_2);
+	first = bind_wr(mw, mw->rkey, range(AT, SIZE, READ_WRITE));
+	too_long = pair_sge(&p, 1, 0, (1u << 30) + 1);
+	bad.sg_list = &too_long;
+	first.next = &bad;
+	CHECK_ERR(post(p.qp[1], &first), 0);
+	WANT_WC(p.cq[1], &wc, IBV_WC_SUCCESS);
+	WANT_WC(p.cq[1], &wc, IBV_WC_LOC_LEN_ERR);
+	connect_two(p.qp);
+	CHECK_ERR(ibv_dealloc_mw(mw), 0);
+	tear_down();
+}
+
 static const struct test_case cases[] = {
 	{ "beyond_the_window", beyond_the_window },
 	{ "beyond_the_region", beyond_the_region },
@@ -425,6 +452,7 @@ static const struct test_case cases[] = {
 	{ "another_context", another_context },
 	{ "region_first", region_first },
 	{ "closed_while_bound", closed_while_bound },
+	{ "behind_a_bind", behind_a_bind },
 	{ "unbound_under_traffic", unbound_under_traffic },
 };
 

@@ -288,7 +288,10 @@ static void one_queue_pair(void)
 	pair_close(&spared);
 }
 
-/* The numbers count the requests of the chosen queue pair, and not those of others between them. */
+/*
+ * The numbers count the requests of the chosen queue pair, and not those of others between them. A
+ * message that is copied in several turns counts once.
+ */
 static void numbered_of_one_queue_pair(void)
 {
 	enum ibv_wc_status want;
@@ -300,7 +303,7 @@ static void numbered_of_one_queue_pair(void)
 	set("completion_error '#3' qp %u status rem_op", hit.qp[0]->qp_num);
 	for (int i = 1; i <= 3; i++) {
 		CHECK(pair_works(&spared), "the other pair, message %d", i);
-		CHECK_ERR(post_rdma(&hit, 0, i, IBV_WR_RDMA_WRITE, 64, IBV_SEND_SIGNALED), 0);
+		CHECK_ERR(post_rdma(&hit, 0, i, IBV_WR_RDMA_WRITE, PAIR_HALF, IBV_SEND_SIGNALED), 0);
 		want = i == 3 ? IBV_WC_REM_OP_ERR : IBV_WC_SUCCESS;
 		WANT_WC(hit.cq[0], &wc, want);
 	}

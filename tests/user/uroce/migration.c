@@ -377,6 +377,18 @@ static int local_modify(struct pair *p, int i, int mask, enum ibv_mig_state stat
 	return ibv_modify_qp(p->qp[i], &a, mask);
 }
 
+/* Messages of a queue pair that has begun within a host cannot leave it by an alternate path. */
+static void leave_host(struct pair *p)
+{
+	struct ibv_qp_attr a = { .alt_port_num = PORT, .alt_timeout = ALT_TIMEOUT };
+
+	ah_attr_to(&p->dev, &a.alt_ah_attr);
+	/* The near side is number 1 of the network, and the far one number 2. */
+	a.alt_ah_attr.grh.dgid.raw[15] ^= 3;
+	CHECK_ERR(ibv_modify_qp(p->qp[0], &a, IBV_QP_ALT_PATH), EOPNOTSUPP);
+	CHECK_ERR(local_modify(p, 0, IBV_QP_PATH_MIG_STATE, IBV_MIG_REARM), EINVAL);
+}
+
 /* Messages within a host take no path, but the states and events are the same. */
 static void within_host(void)
 {
@@ -387,6 +399,7 @@ static void within_host(void)
 	struct pair p;
 
 	pair_open(&p, NULL);
+	leave_host(&p);
 	CHECK_ERR(local_modify(&p, 0, both, IBV_MIG_REARM), 0);
 	CHECK_ERR(local_modify(&p, 1, both, IBV_MIG_REARM), 0);
 	CHECK(pair_works(&p), "armed");

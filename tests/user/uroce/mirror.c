@@ -483,22 +483,70 @@ static void padding(void)
 }
 
 /* The mirror shows the NAK of a refused request too. */
-static void refused(void)
+static void refused_as(struct ibv_send_wr *wr, enum ibv_wc_status want, uint8_t op, uint8_t says)
 {
 	struct packet pkt;
+	struct ibv_wc wc;
+
+	NEED_OK(post_one(&p, 0, wr));
+	WANT_WC(p.cq[0], &wc, want);
+	see(&pkt, op, psn, false);
+	see_ack(ACK, psn, says, msn);
+	see_nothing();
+	pair_close(&p);
+}
+
+static void refused(void)
+{
 	struct ibv_sge sge;
 	struct ibv_send_wr wr;
-	struct ibv_wc wc;
 
 	begin(IBV_QPT_RC);
 	data(IBV_WR_RDMA_WRITE, 5, 0);
 	wr = request(IBV_WR_RDMA_WRITE, &sge, 16);
 	wr.wr.rdma.rkey ^= 0x55;
-	NEED_OK(post_one(&p, 0, &wr));
-	WANT_WC(p.cq[0], &wc, IBV_WC_REM_ACCESS_ERR);
-	see(&pkt, WRITE_ONLY, psn, false);
-	see_ack(ACK, psn, 0x62, msn);
-	see_nothing();
+	refused_as(&wr, IBV_WC_REM_ACCESS_ERR, WRITE_ONLY, 0x62);
+}
+
+/* The queue pair of the peer permits no write. */
+static void not_permitted(void)
+{
+	struct ibv_qp_attr a = { .qp_access_flags = IBV_ACCESS_LOCAL_WRITE };
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+
+	begin(IBV_QPT_RC);
+	NEED_OK(ibv_modify_qp(p.qp[1], &a, IBV_QP_ACCESS_FLAGS));
+	wr = request(IBV_WR_RDMA_WRITE, &sge, 16);
+	refused_as(&wr, IBV_WC_REM_INV_REQ_ERR, WRITE_ONLY, 0x61);
+}
+
+/* The memory of the peer's receive request is not registered. */
+static void no_memory_there(void)
+{
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+
+	begin(IBV_QPT_RC);
+	sge = pair_sge(&p, 1, 0, 64);
+	sge.lkey ^= 0x55;
+	NEED_OK(post_recv(&p, 1, 1, &sge, 1));
+	wr = request(IBV_WR_SEND, &sge, 16);
+	refused_as(&wr, IBV_WC_REM_OP_ERR, SEND_ONLY, 0x63);
+}
+
+/* The peer has no receive request yet. The message is sent until it has one. */
+static void not_ready(void)
+{
+	struct packet pkt;
+	struct ibv_wc wc;
+
+	begin(IBV_QPT_RC);
+	NEED_OK(post_send_at(&p, 0, 1, 64, 16, IBV_SEND_SIGNALED));
+	see(&pkt, SEND_ONLY, psn, false);
+	see_ack(ACK, psn, 0x21, msn);
+	NEED_OK(post_recv_at(&p, 1, 1, 1024, LONGEST));
+	WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS);
 	pair_close(&p);
 }
 
@@ -538,6 +586,9 @@ static const struct test_case cases[] = {
 	{ "datagrams", datagrams },
 	{ "padding", padding },
 	{ "refused", refused },
+	{ "not_permitted", not_permitted },
+	{ "no_memory_there", no_memory_there },
+	{ "not_ready", not_ready },
 	{ "cut", cut },
 	{ "silent", silent },
 };

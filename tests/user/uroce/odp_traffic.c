@@ -451,6 +451,28 @@ static void ended_under_traffic(void)
 	}
 }
 
+/* An atomic write to a page that the process has given back. */
+static void atomic_write(void)
+{
+	static uint8_t value[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+	struct ibv_qp_ex *ex;
+	struct odp to;
+	struct pair p;
+
+	start(&p, &(struct pair_want){ .use_ex = 1, .ex_ops = IBV_QP_EX_WITH_ATOMIC_WRITE });
+	to = odp_open(&p, PAGE);
+	madvise(to.mem, PAGE, MADV_DONTNEED);
+	ex = ibv_qp_to_qp_ex(p.qp[0]);
+	ibv_wr_start(ex);
+	ex->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_atomic_write(ex, to.mr->rkey, (uintptr_t)to.mem, value);
+	NEED_OK(ibv_wr_complete(ex));
+	done(&p, IBV_WC_SUCCESS);
+	CHECK(!memcmp(to.mem, value, sizeof(value)), "other bytes were written");
+	odp_close(&to);
+	pair_close(&p);
+}
+
 static const struct test_case cases[] = {
 	{ "dropped", dropped_under_traffic },
 	{ "dropped_while_faulted", dropped_while_faulted },
@@ -462,5 +484,6 @@ static const struct test_case cases[] = {
 	{ "ended", ended_under_traffic },
 	{ "reaped", reaped },
 	{ "recycled", recycled },
+	{ "atomic_write", atomic_write },
 };
 TEST_MAIN("odp_traffic", cases, 60)

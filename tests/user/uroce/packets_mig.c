@@ -10,6 +10,7 @@
 #define NEAR_ALT "10.89.1.1"
 #define FAR_ALT	"10.89.1.2"
 #define MIG_REQ	0x40
+#define CNP	0x81
 #define SPAN	(1 << 14)
 
 static struct ibv_qp_attr query(void)
@@ -237,6 +238,32 @@ static void by_answers(void)
 	CHECK(next_event(IBV_EVENT_PATH_MIG), "event");
 }
 
+/* A notification of congestion is no reason to migrate. It counts on the primary path alone. */
+static void congestion(void)
+{
+	static const char *const by[][2] = {
+		{ FAR_ALT, NEAR_ALT }, { "10.89.0.2", "10.89.0.1" },
+	};
+	struct ibv_sge sge = { (uintptr_t)inbox(), 8, env.inbox->lkey };
+	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED }, *bad;
+	uint64_t before, told;
+	struct packet p;
+
+	become_armed();
+	NEED_OK(ibv_post_send(env.qp, &wr, &bad));
+	before = hw_counter(dev_wanted(), "rp_cnp_handled");
+	for (int i = 0; i < 2; i++) {
+		packet_begin(&p, CNP, 0, 16);
+		packet_fill(&p, 16, 0);
+		packet_send_to(&p, by[i][0], by[i][1], 0);
+		want_state(IBV_MIG_ARMED, "a notification of congestion");
+		told = hw_counter(dev_wanted(), "rp_cnp_handled") - before;
+		CHECK(told == (uint64_t)i, "%llu notifications from %s",
+		      (unsigned long long)told, by[i][0]);
+	}
+}
+
 /* The peer asks for a migration on the primary path. The message counts, the request does not. */
 static void on_primary(void)
 {
@@ -254,6 +281,7 @@ static const struct test_case cases[] = {
 	{ "migrates", migrates },
 	{ "held_behind_gap", held_behind_gap },
 	{ "by_answers", by_answers },
+	{ "congestion", congestion },
 	{ "on_primary", on_primary },
 	{ "close", close_all },
 };
