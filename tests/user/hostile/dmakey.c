@@ -45,7 +45,8 @@ static void tear_down(void)
 
 /*
  * rdma_rxe completes a request with an error before its queue pair enters the error state.
- * Where that happens after a reset, the queue pair is in the error state again.
+ * Where that happens after a reset, the queue pair is in the error state again. uroce's queue
+ * pairs of type UC enter SQE.
  */
 static void wait_for_error_state(void)
 {
@@ -54,7 +55,7 @@ static void wait_for_error_state(void)
 
 	do {
 		NEED_OK(raw_call(env.fd, UNIV_QP_QUERY, &q));
-		if (q.attr.qp_state == IBV_QPS_ERR)
+		if (q.attr.qp_state == IBV_QPS_ERR || q.attr.qp_state == IBV_QPS_SQE)
 			return;
 		sched_yield();
 	} while (now_ns() < end);
@@ -228,12 +229,64 @@ static void forbidden_opcodes(void)
 	tear_down();
 }
 
+static bool is_defined(uint32_t opcode)
+{
+	return opcode <= UNIV_WR_DRIVER1 || opcode == UNIV_WR_FLUSH || opcode == UNIV_WR_ATOMIC_WRITE;
+}
+
+/* The opcode is refused, and @addr is not taken for the address of an object of the kernel. */
+static void try_opcode(uint8_t opcode, uint64_t addr)
+{
+	struct univ_send_wr *wr = raw_slot(&env.qp.sq, env.qp.sq.index);
+	struct univ_cqe cqe;
+
+	memset(wr, 0, env.qp.sq.stride);
+	wr->wr_id = 2;
+	wr->opcode = opcode;
+	wr->flags = UNIV_WR_SIGNALED;
+	wr->remote_addr = addr;
+	wr->rkey = env.mr.rkey;
+	raw_publish(env.fd, &env.qp.sq, env.qp.handle, UNIV_KICK_SEND);
+	NEED(raw_wait(&env.cq, &cqe, WC_TIMEOUT), "opcode %#x: no answer", opcode);
+	NEED(cqe.status != IBV_WC_SUCCESS && cqe.reason == UNIV_REASON_WR_OPCODE,
+	     "opcode %#x with the address %#" PRIx64 ": status %u, reason %u", opcode, addr, cqe.status,
+	     cqe.reason);
+	reset(true);
+}
+
+/*
+ * The driver may have opcodes of its own for users in the kernel, whose requests contain
+ * pointers. The kernel address is tried first: it can be read, so a mistake shows as another
+ * reason and not as a crash.
+ */
+static void undefined_opcodes(void)
+{
+	static const uint32_t types[] = { IBV_QPT_RC, IBV_QPT_UC };
+	uint64_t at = kernel_address();
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+		set_up();
+		raw_unmap(&env.qp.map);
+		NEED_OK(raw_destroy(env.fd, UNIV_QP_DESTROY, env.qp.handle));
+		raw_qp(env.fd, &env.qp, types[i], env.pd, env.cq.handle, 0);
+		raw_connect(env.fd, &env.qp, env.qp.qp_num);
+		for (uint32_t opcode = 0; opcode < 256; opcode++) {
+			if (is_defined(opcode))
+				continue;
+			try_opcode(opcode, at);
+			try_opcode(opcode, (uintptr_t)env.mem);
+		}
+		tear_down();
+	}
+}
+
 static const struct test_case cases[] = {
 	{ "own_key", own_key },
 	{ "reserved_keys", reserved_keys },
 	{ "near_own", near_own },
 	{ "low_indices", low_indices },
 	{ "forbidden_opcodes", forbidden_opcodes },
+	{ "undefined_opcodes", undefined_opcodes },
 };
 
 TEST_MAIN("dmakey", cases, 120)
