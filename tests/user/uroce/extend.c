@@ -168,19 +168,29 @@ static void access_later(void)
 	tear_down();
 }
 
+static bool has_odp(void)
+{
+	struct ibv_device_attr_ex ex;
+	struct test_dev dev;
+	bool has;
+
+	dev_open(&dev);
+	NEED_OK(ibv_query_device_ex(dev.ctx, NULL, &ex));
+	has = ex.odp_caps.general_caps & IBV_ODP_SUPPORT;
+	if (!has)
+		printf("# the kernel has no on-demand paging\n");
+	dev_close(&dev);
+	return has;
+}
+
 /* Pages on demand are not pinned, so only the range grows. */
 static void on_demand(void)
 {
-	struct ibv_device_attr_ex ex;
 	long before;
 
-	set_up(ALL_ACCESS);
-	NEED_OK(ibv_query_device_ex(p.dev.ctx, NULL, &ex));
-	if (!(ex.odp_caps.general_caps & IBV_ODP_SUPPORT)) {
-		tear_down();
-		printf("# the kernel has no on-demand paging\n");
+	if (!has_odp())
 		return;
-	}
+	set_up(ALL_ACCESS);
 	CHECK_ERR(ibv_dereg_mr(mr), 0);
 	before = locked_kb();
 	mr = ibv_reg_mr(p.pd, mem + 8, FIRST, ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
@@ -234,13 +244,13 @@ static void refused(void)
 	tear_down();
 }
 
-/* The memory at the same address of another process does not become a part of the region. */
-static void another_process(void)
+/* The child's call does not lengthen the region over more memory of its owner, either. */
+static void in_another_process(int access)
 {
 	int status;
 	pid_t pid;
 
-	set_up(ALL_ACCESS);
+	set_up(access);
 	pid = fork();
 	if (!pid) {
 		test_failures = 0;
@@ -249,9 +259,18 @@ static void another_process(void)
 		exit(test_failures ? 1 : 0);
 	}
 	CHECK(waitpid(pid, &status, 0) == pid && !status, "the child: status %#x", status);
+	remote(IBV_WR_RDMA_WRITE, mr->rkey, (uintptr_t)mr->addr + FIRST, 8, IBV_WC_REM_ACCESS_ERR);
 	extend(9 * PAGE);
 	reaches_end(1);
 	tear_down();
+}
+
+/* The memory at the same address of another process does not become a part of the region. */
+static void another_process(void)
+{
+	in_another_process(ALL_ACCESS);
+	if (has_odp())
+		in_another_process(ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
 }
 
 #define LIMIT 40
