@@ -202,6 +202,55 @@ static void refused(void)
 	tear_down();
 }
 
+static void child_changes_access(void)
+{
+	test_failures = 0;
+	fill(mem[0], LEN, 2);
+	refuse(IBV_REREG_MR_ERR_INPUT, EOPNOTSUPP, IBV_REREG_MR_CHANGE_ACCESS, NULL, 0, ALL_ACCESS,
+	       "a child");
+	exit(test_failures ? 1 : 0);
+}
+
+static void peer_reads(const uint8_t *from, uint32_t seed)
+{
+	struct ibv_wc wc;
+	struct ibv_sge sge = pair_sge(&p, 0, 0, LEN);
+	struct ibv_send_wr wr = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_READ,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = { .remote_addr = (uintptr_t)from, .rkey = mr->rkey },
+	};
+
+	memset(p.buf[0], 0, LEN);
+	CHECK_ERR(post_one(&p, 0, &wr), 0);
+	if (WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS))
+		CHECK_BYTES(p.buf[0], LEN, seed, "read through the region");
+}
+
+/*
+ * Pages that become writable are pinned again. A child that shares the device has other pages at
+ * the same address; they do not take the place of the parent's.
+ */
+static void another_process(void)
+{
+	int status;
+	pid_t pid;
+
+	set_up(IBV_ACCESS_REMOTE_READ);
+	fill(mem[0], LEN, 1);
+	pid = fork();
+	if (!pid)
+		child_changes_access();
+	CHECK(waitpid(pid, &status, 0) == pid && !status, "the child: status %#x", status);
+	peer_reads(mem[0], 1);
+	write_to(mem[0], 3, IBV_WC_REM_ACCESS_ERR);
+	REREG(IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ALL_ACCESS);
+	write_to(mem[0], 4, IBV_WC_SUCCESS);
+	tear_down();
+}
+
 static bool stop;
 
 static void *changer(void *arg)
@@ -326,6 +375,7 @@ static const struct test_case cases[] = {
 	{ "domain", domain },
 	{ "everything", everything },
 	{ "refused", refused },
+	{ "another_process", another_process },
 	{ "traffic", traffic },
 	{ "at_once", at_once },
 };
