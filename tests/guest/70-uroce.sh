@@ -150,6 +150,15 @@ user_test armed_late 60
 # Datagrams are copied, with the header that a packet would have had.
 within_host() { UNIV_TEST_PEER=u0 program datagrams both_ways source_number; }
 run_test "uroce: datagrams within a host, and the headers that they show" 60 within_host
+# No cable joins the two devices, so the neighbour is entered by hand, and only copies arrive.
+other_device() {
+	local status
+	hca u4 4 && ip neigh add 10.88.4.1 lladdr "$(cat /sys/class/net/u4-net/address)" dev u0-net nud permanent || return
+	UNIV_TEST_PEER=u4 program datagrams other_device
+	status=$?
+	ip neigh del 10.88.4.1 dev u0-net && rdma link del u4 && ip link del u4-net && return $status
+}
+run_test "uroce: a datagram within a host does not reach a device that it is not sent to" 60 other_device
 user_test atomic_write 100
 user_test xrc_ops 40
 user_test xrc_late 40

@@ -68,6 +68,7 @@ run_test "uroce wire: only missing packets are repeated" 200 repeats_missing
 network
 over "uroce wire: attributes change while drained (SQD)" 60 -- changed
 run_test "uroce wire: the source port follows the flow label" 60 program datagrams source_port source_number
+run_test "uroce wire: a datagram does not reach a device that it is not sent to" 60 program datagrams other_device
 other_datagrams() {
 	bash -c "$(both_mtus 1500)" && DATAGRAMS_GROW=$(both_mtus 4200) DATAGRAMS_SHRINK=$(both_mtus 1500) program datagrams mtu_changes
 	local status=$?

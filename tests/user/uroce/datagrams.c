@@ -267,6 +267,46 @@ static void mtu_changes(void)
 	}
 }
 
+/* Send a datagram and expect its completion. It need not arrive. */
+static bool leave(struct side *from, struct side *to, struct ibv_ah *ah)
+{
+	struct ibv_sge sge = { (uintptr_t)from->buf, 64, from->mr->lkey };
+	struct ibv_send_wr wr = {
+		.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
+		.wr.ud = { ah, to->qp->qp_num, PAIR_QKEY },
+	}, *bad;
+	struct ibv_wc wc;
+
+	NEED_OK(ibv_post_send(from->qp, &wr, &bad));
+	return WANT_WC(from->cq, &wc, IBV_WC_SUCCESS);
+}
+
+/*
+ * A number of a queue pair of another device reaches nothing at this address, although both devices
+ * are in this host. The datagram behind it has arrived, so the first one has been dropped.
+ */
+static void other_device(void)
+{
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_UD, .cap = { SLOTS, SLOTS, 1, 1, 0 } };
+	struct side side[2] = {}, elsewhere = {};
+	struct ibv_ah *ah;
+
+	sides_open(side, init, SLOTS * SLOT);
+	side_open(&elsewhere, ibv_get_device_name(side[0].dev.ctx->device), init, SLOTS * SLOT);
+	qp_connect(&elsewhere.dev, elsewhere.qp, 0, NULL);
+	for (int i = 0; i < 2; i++)
+		qp_connect(&side[i].dev, side[i].qp, 0, NULL);
+	ah = way(&side[0], &side[1], LABEL);
+	post_slot(&elsewhere);
+	if (leave(&side[0], &elsewhere, ah))
+		exchange(&side[0], &side[1], ah, 1);
+	WANT_EMPTY(elsewhere.cq);
+	CHECK_ERR(ibv_destroy_ah(ah), 0);
+	side_close(&elsewhere);
+	for (int i = 0; i < 2; i++)
+		side_close(&side[i]);
+}
+
 /* ---- the UDP source port, by which switches tell flows apart ---- */
 
 /*
@@ -429,20 +469,6 @@ static void silent(void)
 
 #define WRITERS		128
 
-/* Send a datagram and expect its completion. It need not arrive. */
-static bool leave(struct side *from, struct side *to, struct ibv_ah *ah)
-{
-	struct ibv_sge sge = { (uintptr_t)from->buf, 64, from->mr->lkey };
-	struct ibv_send_wr wr = {
-		.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
-		.wr.ud = { ah, to->qp->qp_num, PAIR_QKEY },
-	}, *bad;
-	struct ibv_wc wc;
-
-	NEED_OK(ibv_post_send(from->qp, &wr, &bad));
-	return WANT_WC(from->cq, &wc, IBV_WC_SUCCESS);
-}
-
 /*
  * Connect to a queue pair that does not exist on @to's host, and post as many writes of the
  * whole buffer as the queue holds.
@@ -513,6 +539,7 @@ static const struct test_case cases[] = {
 	{ "both_ways", both_ways },
 	{ "to_all_nodes", to_all_nodes },
 	{ "source_number", source_number },
+	{ "other_device", other_device },
 	{ "mtu_changes", mtu_changes },
 	{ "source_port", source_port },
 	{ "silent", silent },
