@@ -4,6 +4,7 @@
  * destroyed in the wrong order and in the middle of messages, requests to the wrong side. A
  * request reaches only memory that was registered for its protection domain and its access.
  */
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include "xrc.h"
 
@@ -423,6 +424,37 @@ static void owner_killed(void)
 	close(to[1]);
 }
 
+static void want_mounted(const char *dir, const char *when)
+{
+	CHECK(umount(dir) && errno == EBUSY, "%s, umount: %s", when, err_name(errno));
+}
+
+/* The file system of a domain's file cannot be unmounted until the last handle is closed. */
+static void file_system_goes(void)
+{
+	char dir[] = "/tmp/xrc-XXXXXX", path[sizeof(dir) + 8];
+	struct ibv_xrcd *one, *two;
+	struct test_dev dev;
+	int fd;
+
+	NEED(mkdtemp(dir) && !mount("none", dir, "tmpfs", 0, NULL), "tmpfs: %s", err_name(errno));
+	snprintf(path, sizeof(path), "%s/file", dir);
+	fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+	NEED(fd >= 0, "%s: %s", path, err_name(errno));
+	dev_open(&dev);
+	one = xrcd_of(dev.ctx, fd, O_CREAT);
+	two = xrcd_of(dev.ctx, fd, 0);
+	NEED(one && two, "open_xrcd: %s; %s", err_name(errno), why_text());
+	close(fd);
+	want_mounted(dir, "two handles are open");
+	CHECK_ERR(ibv_close_xrcd(one), 0);
+	want_mounted(dir, "a handle is open");
+	CHECK_ERR(ibv_close_xrcd(two), 0);
+	CHECK(!umount(dir), "no handle is open, umount: %s", err_name(errno));
+	CHECK(!rmdir(dir), "rmdir: %s", err_name(errno));
+	dev_close(&dev);
+}
+
 /*
  * A window of type 2 would serve only the peer of the initiator, which asks for nothing, so
  * it is not bound. A window of type 1 serves other queue pairs of its domain.
@@ -477,6 +509,7 @@ static const struct test_case cases[] = {
 	{ "queue_goes", queue_goes },
 	{ "target_goes", target_goes },
 	{ "owner_killed", owner_killed },
+	{ "file_system_goes", file_system_goes },
 };
 
 int main(int argc, char **argv)
