@@ -39,6 +39,9 @@ static void overrun(void)
 		CHECK_ERR(ibv_resize_cq(p.cq[0], 2 * size), 0);
 		CHECK(ibv_poll_cq(p.cq[0], 1, &wc) < 0, "poll_cq does not tell after a resize");
 	}
+	/* The queue pair is destroyed when both events have been acknowledged. */
+	if (on_uroce())
+		want_async(p.dev.ctx, IBV_EVENT_QP_FATAL, p.qp[0]);
 	pair_close(&p);
 }
 

@@ -4,6 +4,8 @@
  * status and reason. All other words form a request that would succeed. ringabuse.c writes
  * rubbish at random.
  */
+#include "events.h"
+#include "ioctl.h"
 #include "raw.h"
 
 #define LENGTH 8
@@ -172,6 +174,43 @@ static void send_atomic(void)
 	}
 }
 
+static struct univ_srq_create srq_made;	/* What the kernel told the library. */
+
+static int library_ioctl(int fd, unsigned long request, void *arg)
+{
+	int ret = kernel_ioctl(fd, request, arg);
+
+	if (!ret && request == UNIV_SRQ_CREATE)
+		srq_made = *(struct univ_srq_create *)arg;
+	return ret;
+}
+
+/*
+ * A shared queue has no completion queue of its own, so an event names it. The library made the
+ * queue, and destroys it when the event has been acknowledged.
+ */
+static void srq_tail(void)
+{
+	struct ibv_async_event event;
+	struct raw_ring ring;
+	struct raw_map map;
+	struct pair p;
+
+	pair_open(&p, &(struct pair_want){ .use_srq = 1 });
+	raw_map(p.dev.ctx->cmd_fd, &map, srq_made.map_offset, srq_made.map_length);
+	raw_ring_at(&ring, &map, &srq_made.ring);
+	ring.index = ring.count;
+	raw_publish(p.dev.ctx->cmd_fd, &ring, srq_made.handle, UNIV_KICK_RECV);
+	/* A native device checks the queue when a message arrives. */
+	CHECK_ERR(post_send_at(&p, 0, 1, 0, LENGTH, IBV_SEND_SIGNALED), 0);
+	do {
+		NEED(take_event(p.dev.ctx, IBV_EVENT_SRQ_ERR, &event, WC_TIMEOUT), "no event of the queue");
+	} while (event.event_type != IBV_EVENT_SRQ_ERR);
+	CHECK(event.element.srq == p.srq, "the event names another object");
+	raw_unmap(&map);
+	pair_close(&p);
+}
+
 static const struct test_case cases[] = {
 	{ "send_tail", send_tail },
 	{ "send_pieces", send_pieces },
@@ -180,6 +219,7 @@ static const struct test_case cases[] = {
 	{ "send_atomic", send_atomic },
 	{ "recv_tail", recv_tail },
 	{ "recv_pieces", recv_pieces },
+	{ "srq_tail", srq_tail },
 };
 
 TEST_MAIN("ring_lies (adv03 adv04)", cases, 60)
