@@ -354,11 +354,21 @@ static void extensions(struct kunit *test)
 		extensions_check(test, &all[i]);
 }
 
+/* The checksum of UDP is verified: are those of the frame known to be right? */
+static void expect_sums(struct kunit *test, const struct bytes *b, int row, bool ok)
+{
+	struct sk_buff *skb = skb_of(test, b, b->len, 0);
+	struct uroce_frame frame;
+
+	KUNIT_EXPECT_TRUE(test, uroce_frame_parse(&frame, skb, true));
+	KUNIT_EXPECT_TRUE(test, frame.has & UROCE_HAS_UDP);
+	KUNIT_EXPECT_EQ_MSG(test, frame.sums_ok, ok, "row %d", row);
+	kfree_skb(skb);
+}
+
 /* The checksum that a network card has verified may be another one. */
 static void verified(struct kunit *test)
 {
-	struct uroce_frame frame;
-	struct sk_buff *skb;
 	struct bytes b;
 	int i;
 
@@ -369,11 +379,37 @@ static void verified(struct kunit *test)
 		if (i)
 			add_extension(&b, IPPROTO_UDP, 0, 0);
 		add_udp(&b, 53);
-		skb = skb_of(test, &b, b.len, 0);
-		KUNIT_EXPECT_TRUE(test, uroce_frame_parse(&frame, skb, true));
-		KUNIT_EXPECT_TRUE(test, frame.has & UROCE_HAS_UDP);
-		KUNIT_EXPECT_EQ(test, frame.sums_ok, !i);
-		kfree_skb(skb);
+		expect_sums(test, &b, i, !i);
+	}
+}
+
+/* The checksum of IPv4 counts as well. A fragment and a packet behind labels have none that is verified. */
+static void verified_ipv4(struct kunit *test)
+{
+	static const struct {
+		u16 fragment;
+		u16 wrong;		/* bits of the checksum */
+		bool labelled;
+		bool ok;
+	} all[] = {
+		{ .ok = true }, { .fragment = IP_DF, .ok = true }, { .wrong = 1 }, { .wrong = 0x8000 },
+		{ .fragment = IP_MF }, { .labelled = true },
+	};
+	struct iphdr ip;
+	struct bytes b;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(all); i++) {
+		b.len = 0;
+		add_eth(&b, all[i].labelled ? ETH_P_MPLS_UC : ETH_P_IP);
+		if (all[i].labelled)
+			add_be32(&b, 0x11111100);
+		ip = (struct iphdr){ .version = 4, .ihl = 5, .protocol = IPPROTO_UDP,
+				     .ttl = 1, .frag_off = htons(all[i].fragment) };
+		ip.check = (__force __sum16)((__force u16)ip_fast_csum(&ip, 5) ^ all[i].wrong);
+		add(&b, &ip, sizeof(ip));
+		add_udp(&b, 53);
+		expect_sums(test, &b, i, all[i].ok);
 	}
 }
 
@@ -540,6 +576,7 @@ static struct kunit_case headers_cases[] = {
 	KUNIT_CASE(labels),
 	KUNIT_CASE(extensions),
 	KUNIT_CASE(verified),
+	KUNIT_CASE(verified_ipv4),
 	KUNIT_CASE(random_frames),
 	{}
 };
