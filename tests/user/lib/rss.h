@@ -324,4 +324,28 @@ static MAYBE_UNUSED void send_to(int i, struct frame *f)
 	frame_send(f);
 }
 
+static MAYBE_UNUSED struct ibv_wq *saved;
+
+/* One work queue with @flags gets all frames, and has no receive requests yet. */
+static MAYBE_UNUSED void one_open(uint32_t flags)
+{
+	set_up();
+	CHECK_ERR(ibv_destroy_rwq_ind_table(table), 0);
+	saved = wqs[0];
+	wqs[0] = make_wq(cqs[0], flags);
+	CHECK_ERR(change(wqs[0], IBV_WQS_RDY), 0);
+	table = make_table(&wqs[0], 0);
+	make_rss(0);
+}
+
+static MAYBE_UNUSED void one_close(void)
+{
+	drop_rss();
+	CHECK_ERR(ibv_destroy_rwq_ind_table(table), 0);
+	CHECK_ERR(ibv_destroy_wq(wqs[0]), 0);
+	wqs[0] = saved;
+	table = make_table(entries, LOG);
+	tear_down();
+}
+
 #endif
