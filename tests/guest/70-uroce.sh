@@ -136,7 +136,7 @@ user_test rings_shared 200
 user_test rss 120
 user_test rss_qp 120
 user_test wq_flags 100
-user_test wq_delay 100
+user_test wq_delay 200
 user_test api_event 120
 user_test api_cntr 150
 user_test api_rereg 60
