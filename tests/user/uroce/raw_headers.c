@@ -389,6 +389,104 @@ static void lying_sums(void)
 	wire_close(&w);
 }
 
+#define TCP_PORT 5006
+#define TCP_HDR (HDR + 20 + 20)
+#define PIECE 1000
+#define PIECES 15
+#define SUPER (TCP_HDR + PIECES * PIECE)
+
+static uint32_t tcp_pseudo(const iphdr_at *ip)
+{
+	uint32_t room = be16toh(ip->tot_len) - (uint32_t)sizeof(*ip);
+
+	return add_up(IPPROTO_TCP + room, &ip->saddr, 8);
+}
+
+static bool tcp_sum_right(const uint8_t *frame)
+{
+	const iphdr_at *ip = (const void *)(frame + HDR);
+
+	return add_up(tcp_pseudo(ip), ip + 1, be16toh(ip->tot_len) - (uint32_t)sizeof(*ip)) == 0xffff;
+}
+
+/* A packet of TCP, in which each piece of PIECE bytes begins with its number. */
+static void make_tcp(const struct wire *w, uint8_t *frame)
+{
+	iphdr_at *ip = (void *)(frame + HDR);
+	uint8_t *tcp = (uint8_t *)(ip + 1);
+	uint32_t sum;
+
+	make_udp(frame, w->near.mac, w->far.mac, TCP_PORT, SUPER);
+	ip->protocol = IPPROTO_TCP;
+	tcp[12] = 5 << 4;
+	tcp[13] = 1 << 4;
+	sum = tcp_pseudo(ip);
+	tcp[16] = (uint8_t)(sum >> 8);
+	tcp[17] = (uint8_t)sum;
+	for (uint32_t i = 0; i < PIECES; i++)
+		frame[TCP_HDR + i * PIECE] = (uint8_t)i;
+}
+
+/* Send a packet that is to be cut into pieces of @size bytes. */
+static void put_super(int fd, const uint8_t *frame, uint16_t size)
+{
+	struct virtio_net_hdr head = {
+		.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM, .gso_type = VIRTIO_NET_HDR_GSO_TCPV4, .gso_size = size,
+		.hdr_len = TCP_HDR, .csum_start = HDR + 20, .csum_offset = 16,
+	};
+	uint8_t bytes[sizeof(head) + SUPER];
+
+	memcpy(bytes, &head, sizeof(head));
+	memcpy(bytes + sizeof(head), frame, SUPER);
+	put(fd, bytes, sizeof(bytes));
+}
+
+static void want_pieces(struct wire *w)
+{
+	struct got got;
+
+	for (uint32_t i = 0; i < PIECES; i++) {
+		if (!CHECK(take(&w->near, &got, WC_TIMEOUT), "piece %u is lost", i))
+			break;
+		CHECK(got.len == TCP_HDR + PIECE, "piece %u: %u bytes", i, got.len);
+		CHECK(tcp_sum_right(got.bytes) && got.sums_ok, "piece %u: checksums", i);
+		CHECK(got.bytes[TCP_HDR] == i, "piece %u begins with %u", i, got.bytes[TCP_HDR]);
+	}
+}
+
+/*
+ * A virtual machine says how long the pieces of a packet are, and the kernel makes them as short as
+ * 8 bytes. A packet of too many pieces is lost as a whole.
+ */
+static void tiny_pieces(void)
+{
+	struct flow_attr flow = flow_of(IBV_FLOW_ATTR_NORMAL, 0);
+	uint8_t frame[SUPER];
+	struct ibv_flow *made;
+	uint64_t before;
+	struct wire w;
+	int on = 1, fd;
+
+	wire_open(&w);
+	for (uint32_t slot = RECVS; slot < PIECES; slot++)
+		station_recv(&w.near, slot);
+	fd = observe(&w.far, ETH_P_IP);
+	NEED(!setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &on, sizeof(on)), "PACKET_VNET_HDR");
+	spec_port(&flow, IBV_FLOW_SPEC_TCP, TCP_PORT);
+	made = flow_create(&w.near, &flow);
+	make_tcp(&w, frame);
+	before = hw_counter(w.near.netdev, "out_of_buffer");
+	put_super(fd, frame, 1);
+	frames_arrived(&w);
+	WANT_NO_FRAME(&w.near);
+	want_lost(w.near.netdev, before + 1);
+	put_super(fd, frame, PIECE);
+	want_pieces(&w);
+	CHECK_ERR(ibv_destroy_flow(made), 0);
+	close(fd);
+	wire_close(&w);
+}
+
 /* No checksum is made over more bytes than a frame has: it leaves as it was posted. */
 static void sums_beyond(void)
 {
@@ -467,6 +565,7 @@ static const struct test_case cases[] = {
 	{ "checksums_ipv6", checksums_ipv6 },
 	{ "super_packets", super_packets },
 	{ "lying_sums", lying_sums },
+	{ "tiny_pieces", tiny_pieces },
 	{ "sums_beyond", sums_beyond },
 	{ "garbage", garbage },
 };
