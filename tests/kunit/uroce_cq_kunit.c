@@ -146,7 +146,7 @@ static void overrun_loses_the_last(struct kunit *test)
 	u64 id;
 
 	KUNIT_EXPECT_TRUE(test, add(q, 1, ENTRIES));
-	KUNIT_EXPECT_FALSE(test, add(q, 1 + ENTRIES, 1));
+	KUNIT_ASSERT_FALSE(test, add(q, 1 + ENTRIES, 1));
 	EVENTUALLY(READ_ONCE(q->errors));
 	KUNIT_EXPECT_FALSE(test, add(q, 2 + ENTRIES, 1));
 	tasklet_kill(&q->cq.task);
