@@ -94,6 +94,18 @@ another_pair() {
 	echo "-$other" >$across && ip netns del a-other && return $status
 }
 
+# An address that two namespaces have does not say which one is meant, so packets go to the one that the network leads to.
+two_have_address() {
+	local status other
+	ip netns add a-other || return
+	other="${pair% *} $(stat -Lc %i /run/netns/a-other)"
+	ip -n a-other link add a-other type veth peer name a-peer && ip -n a-other link set a-peer up &&
+		end a-other a-other 2 && echo "$other" >$across && by_packets ib_write_bw -x 1 -F -s 4096 -n 100
+	status=$?
+	echo "-$other" >$across && ip -n a-other link del a-other && wait_until 20 test ! -e /sys/class/infiniband/a-other &&
+		ip netns del a-other && return $status
+}
+
 forbidden_again() {
 	{ no_pairs || forbid_pair; } && by_packets ib_write_bw -x 1 -F -s 4096 -n 100
 }
@@ -106,6 +118,7 @@ for tool in "ib_write_bw -s 65536 -n 200" "ib_read_bw -s 65536 -n 200" "ib_send_
 	# shellcheck disable=SC2086 # options
 	run_test "two namespaces: allowed, by copying: $tool" 60 by_copying ${tool%% *} -x 1 -F ${tool#* }
 done
+run_test "two namespaces: allowed, by packets to an address that a third namespace has too" 100 two_have_address
 run_test "two namespaces: forbidden again" 60 forbidden_again
 run_test "two namespaces: a pair is removed with its namespace" 40 goes_with_its_namespace
 run_test "two namespaces: nothing is left behind" 20 resources_unchanged

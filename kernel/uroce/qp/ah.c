@@ -30,24 +30,41 @@ static bool is_confined(const struct in6_addr *addr)
 }
 
 /*
+ * The device in another namespace that has the address, if policy.c lets @dev
+ * reach it. Each side of a connection decides by itself whether it needs
+ * packets, and both must decide alike. So the peer must find @dev by its
+ * address.
+ */
+static struct uroce_dev *peer_across(struct uroce_dev *dev,
+				     const union ib_gid *sgid,
+				     const union ib_gid *dgid)
+{
+	struct uroce_dev *peer;
+
+	peer = uroce_dev_across(dev_net(dev->netdev), dgid);
+	if (peer && uroce_dev_across(dev_net(peer->netdev), sgid) != dev)
+		return NULL;
+	return peer;
+}
+
+/*
  * The id of the device on this host that has the address, in the device's own
  * namespace or in one that policy.c lets it reach; 0 if packets are needed.
  */
-static u64 av_peer(struct uroce_dev *dev, const union ib_gid *dgid)
+static u64 av_peer(struct uroce_dev *dev, const union ib_gid *sgid,
+		   const union ib_gid *dgid)
 {
 	const struct in6_addr *addr = (const void *)dgid->raw;
 	struct uroce_dev *peer;
-	struct net *net;
 	u64 id = 0;
 
 	if (!READ_ONCE(local) || rdma_is_multicast_addr((void *)dgid->raw))
 		return 0;
 	rcu_read_lock();
 	if (!READ_ONCE(dev->gone)) {
-		net = dev_net(dev->netdev);
-		peer = uroce_dev_by_gid(net, dgid);
+		peer = uroce_dev_by_gid(dev_net(dev->netdev), dgid);
 		if (!peer && !is_confined(addr))
-			peer = uroce_dev_across(net, dgid);
+			peer = peer_across(dev, sgid, dgid);
 		id = peer ? peer->id : 0;
 	}
 	rcu_read_unlock();
@@ -92,7 +109,7 @@ int uroce_av_init(struct uroce_dev *dev, struct uroce_av *av,
 	av->flow.sport = htons(rdma_flow_label_to_udp_sport(
 		av->flow.label ?: get_random_u32() & IB_GRH_FLOWLABEL_MASK));
 	av->flow.oif = source_netdev(dev, grh->sgid_attr);
-	av->dev_id = av_peer(dev, &grh->dgid);
+	av->dev_id = av_peer(dev, &grh->sgid_attr->gid, &grh->dgid);
 	if (!av->dev_id && !uroce_net_enabled() &&
 	    !rdma_is_multicast_addr((void *)grh->dgid.raw))
 		return -EHOSTUNREACH;
