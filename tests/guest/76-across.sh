@@ -106,6 +106,15 @@ two_have_address() {
 		ip netns del a-other && return $status
 }
 
+# link_gid DEVICE: its GID with the index 2 is that of an address of 169.254.7.0/24.
+link_gid() { grep -qs ':ffff:a9fe:07' "/sys/class/infiniband/$1/ports/1/gids/2"; }
+
+# Each link has link-local addresses of its own, which belong to the hosts on that link.
+link_local_ipv4() {
+	ip -n a-near addr add 169.254.7.1/24 dev a-near && ip -n a-far addr add 169.254.7.2/24 dev a-far &&
+		wait_until 30 link_gid a-near && wait_until 30 link_gid a-far && by_packets ib_write_bw -x 2 -F -s 4096 -n 100
+}
+
 forbidden_again() {
 	{ no_pairs || forbid_pair; } && by_packets ib_write_bw -x 1 -F -s 4096 -n 100
 }
@@ -119,6 +128,8 @@ for tool in "ib_write_bw -s 65536 -n 200" "ib_read_bw -s 65536 -n 200" "ib_send_
 	run_test "two namespaces: allowed, by copying: $tool" 60 by_copying ${tool%% *} -x 1 -F ${tool#* }
 done
 run_test "two namespaces: allowed, by packets to an address that a third namespace has too" 100 two_have_address
+run_test "two namespaces: allowed, by packets to link-local addresses" 100 link_local_ipv4
+run_test "two namespaces: allowed, by packets to link-local addresses of IPv6" 60 by_packets ib_write_bw -x 0 -F -s 4096 -n 100
 run_test "two namespaces: forbidden again" 60 forbidden_again
 run_test "two namespaces: a pair is removed with its namespace" 40 goes_with_its_namespace
 run_test "two namespaces: nothing is left behind" 20 resources_unchanged
