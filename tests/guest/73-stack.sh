@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# uroce's packets between two namespaces, and the kernel's network stack: runs and single packets, ECN marks, IPsec,
-# connection tracking, queues. 72-uroce-wire.sh tests the messages themselves.
+# uroce's packets between two namespaces, and the kernel's network stack: runs and single packets, ECN marks,
+# connection tracking, queues. 72-uroce-wire.sh tests the messages themselves, and 73-ipsec.sh IPsec.
 #
 # needs: uroce
 # runs in: networks test-kernel-networks
@@ -76,32 +76,6 @@ congested() {
 network loss 10% ecn
 run_test "wire and kernel: a tenth of the packets is marked (ECN)" 60 congested
 network
-# With IPsec a namespace decides which packets may arrive and leave, as for any other UDP.
-gives_up() { "$@" 2>&1 | grep -F "transport retry counter exceeded"; }
-nothing_comes() {
-	local status
-	ip -n w-far xfrm policy add dir in src 10.89.0.1 dst 10.89.0.2 proto udp dport 4791 action block || return
-	LOSSY_TIMEOUT=8 LOSSY_MESSAGES=1 gives_up program lossy reads
-	status=$?
-	ip -n w-far xfrm policy flush && return $status
-}
-gid_is_ipv6() { ip netns exec "$1" cat "/sys/class/infiniband/$1/ports/1/gids/2" 2>/dev/null | grep -q '^fd89:'; }
-# pingpong_ipv6 SECONDS: uses the GID of fd89::1, which comes after the GIDs of the link-local and the IPv4 address.
-pingpong_ipv6() { between timeout "$1" ibv_rc_pingpong -g 2 -n 10 2>&1; }
-nothing_leaves() {
-	local status=0
-	wait_until 30 gid_is_ipv6 w-near && wait_until 30 gid_is_ipv6 w-far && pingpong_ipv6 50 || return
-	ip -n w-near xfrm policy add dir out src fd89::1 dst fd89::2 proto udp dport 4791 action block || return
-	! pingpong_ipv6 10 || { echo "packets left against the policy"; status=1; }
-	ip -n w-near xfrm policy flush && return $status
-}
-modprobe -q xfrm_user
-if ip -n w-far xfrm policy 2>/dev/null; then
-	run_test "wire and kernel: an IPsec policy blocks arriving packets" 60 nothing_comes
-	run_test "wire and kernel: an IPsec policy blocks outgoing packets" 100 nothing_leaves
-else
-	report ok "wire and kernel: IPsec policies" "# SKIP this kernel has none"
-fi
 # Connection tracking confirms a connection at its second packet, also if it was loaded before the device was created.
 tracked() {
 	local status
