@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Routes that change while uroce sends: the peer is behind one of two gateways.
+# The routes of uroce's packets, to a peer that is behind one of two gateways: they change under traffic, and depend on the
+# traffic class.
 #
 # needs: uroce
 # runs in: guest test-kernel-networks
@@ -59,6 +60,32 @@ second_network() {
 run_test "routes: the far side has addresses behind gateways" 60 second_network
 UNIV_TEST_GIDS=$peers run_test "routes: another gateway under traffic" 200 while_changing other_route sends writes reads atomics
 UNIV_TEST_GIDS=$peers6 run_test "routes: another gateway under traffic over IPv6" 200 while_changing other_route sends writes reads atomics
+
+# only_gateway N: packets by the other gateway are lost.
+only_gateway() { gateway "$1" "$far_mac" && gateway $((3 - $1)) $nowhere; }
+
+# Packets of the class 0x10 go by gateway 2, and all others by gateway 1.
+rules() {
+	local table=10
+	by_gateway 1 && ip rule add dsfield 0x10 table $table && ip -6 rule add dsfield 0x10 table $table &&
+		ip route add $behind/32 via 10.89.0.102 dev w-near table $table &&
+		ip -6 route add $behind6/128 via fd89::102 dev w-near table $table
+}
+
+read_once() { UNIV_TEST_CLASS=$1 LOSSY_TIMEOUT=12 LOSSY_MESSAGES=1 program lossy reads; }
+nothing_is_read() { read_once "$1" 2>&1 | grep -F "transport retry counter exceeded"; }
+datagrams() { UNIV_TEST_CLASS=$1 program datagrams both_ways; }
+no_datagram() { datagrams "$1" 2>&1 | grep -F "no completion from to->cq"; }
+
+# The two low bits of a class are for ECN and choose no route. A connection sets them itself.
+class_chooses() {
+	only_gateway 1 && read_once 0 && datagrams 1 && nothing_is_read 0x10 && no_datagram 0x11 &&
+		only_gateway 2 && read_once 0x10 && datagrams 0x11 && nothing_is_read 0 && no_datagram 1
+}
+
+run_test "routes: a rule for a traffic class" 30 rules
+UNIV_TEST_GIDS=$peers run_test "routes: a traffic class has its own route" 100 class_chooses
+UNIV_TEST_GIDS=$peers6 run_test "routes: a traffic class has its own route over IPv6" 100 class_chooses
 run_test "routes: nothing is left behind" 20 resources_unchanged
 run_test "routes: both devices are removed" 20 far_gone
 run_test "routes: the modules unload" 30 rmmod uroce

@@ -3,6 +3,7 @@
 #ifndef STATE_H
 #define STATE_H
 
+#include <stdlib.h>
 #include "device.h"
 
 #define PAIR_QKEY 0x11223344u
@@ -47,6 +48,14 @@ static MAYBE_UNUSED int qp_to_init(struct ibv_qp *qp)
 	return ibv_modify_qp(qp, &a, mask);
 }
 
+/* UNIV_TEST_CLASS is the traffic class of connections and address handles, if it is set. */
+static MAYBE_UNUSED uint8_t class_wanted(uint8_t otherwise)
+{
+	const char *wanted = getenv("UNIV_TEST_CLASS");
+
+	return wanted ? strtoul(wanted, NULL, 0) : otherwise;
+}
+
 static MAYBE_UNUSED void ah_attr_to(const struct test_dev *dev, struct ibv_ah_attr *ah)
 {
 	memset(ah, 0, sizeof(*ah));
@@ -55,6 +64,7 @@ static MAYBE_UNUSED void ah_attr_to(const struct test_dev *dev, struct ibv_ah_at
 	ah->grh.dgid = dev->gid;
 	ah->grh.sgid_index = dev->gid_index;
 	ah->grh.hop_limit = 64;
+	ah->grh.traffic_class = class_wanted(0);
 	ah->port_num = PORT;
 }
 
