@@ -9,7 +9,7 @@
 static struct {
 	struct pair p;		/* Has traffic. */
 	struct pair idle;	/* Has no completions. */
-	struct ibv_comp_channel *quiet;	/* Has no queue: only the removal ends a read. */
+	struct ibv_comp_channel *quiet;	/* Has no queue: only the removal ends a read, and signals. */
 	int raw_fd;
 	struct raw_cq raw;
 	uint8_t *doorbell;
@@ -169,6 +169,26 @@ static void open_raw(void)
 	NEED_OK(raw_call(u.raw_fd, UNIV_CONTEXT_QUERY, &q));
 	u.doorbell = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, u.raw_fd, q.doorbell_offset);
 	NEED(u.doorbell != MAP_FAILED, "doorbell: %s", err_name(errno));
+}
+
+/* Signals of the channel say why they were sent. They are blocked, and read later. */
+static void want_signals(int fd)
+{
+	NEED(!fcntl(fd, F_SETOWN, getpid()) && !fcntl(fd, F_SETSIG, SIGRTMIN) &&
+	     !fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC), "signals: %s", err_name(errno));
+}
+
+static void check_signals(void)
+{
+	struct timespec limit = { .tv_sec = WC_TIMEOUT / 1000 };
+	siginfo_t info = {};
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN);
+	while (info.si_code != POLL_HUP && sigtimedwait(&set, &info, &limit) == SIGRTMIN)
+		;
+	CHECK(info.si_code == POLL_HUP, "no signal says POLL_HUP; the last one says %d", info.si_code);
 }
 
 static bool all_back(void)
@@ -445,7 +465,7 @@ int main(int argc, char **argv)
 	void *(*fns[])(void *) = { block_comp, block_async, poll_fds, traffic, xrc_traffic };
 	size_t threads = ARRAY_SIZE(fns) - 1;
 	pthread_t t[ARRAY_SIZE(fns)];
-	sigset_t children = {};
+	sigset_t blocked = {};
 	uint64_t start;
 	int status;
 
@@ -469,8 +489,10 @@ int main(int argc, char **argv)
 	NEED_OK(ibv_req_notify_cq(u.idle.cq[0], 0));
 	u.sleepers = threads;
 	/* SIGCHLD of the command would interrupt a read, which notices the removal then. */
-	sigaddset(&children, SIGCHLD);
-	pthread_sigmask(SIG_BLOCK, &children, NULL);
+	sigaddset(&blocked, SIGCHLD);
+	sigaddset(&blocked, SIGRTMIN);
+	pthread_sigmask(SIG_BLOCK, &blocked, NULL);
+	want_signals(u.quiet->fd);
 	for (size_t i = 0; i < threads; i++)
 		pthread_create(&t[i], NULL, fns[i], NULL);
 	while (!busy() && !u.traffic_end && !u.xrc_end)
@@ -489,6 +511,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < threads; i++)
 		pthread_join(t[i], NULL);
 	check_sleepers();
+	check_signals();
 	check_imported();
 	test_now = "verbs";
 	check_verbs();
