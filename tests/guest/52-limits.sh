@@ -28,6 +28,7 @@ run_test "max_objects, of each kind (adv27)" 30 limited max_objects 40 objects_o
 run_test "max_ring_mib (adv27)" 30 limited max_ring_mib 8 rings
 run_test "max_device_ring_mib (adv27)" 30 limited max_device_ring_mib 8 rings
 run_test "max_device_ring_mib, of another context (adv27)" 30 limited max_device_ring_mib 8 rings_of_another
+run_test "max_device_ring_mib, by default (adv27)" 60 program limits quarter_of_memory
 # little_memory MIB COMMAND...: runs COMMAND. Its memory, and memory that the kernel allocates for it, stay below MIB.
 little_memory() {
 	local group=/sys/fs/cgroup/little limit=$1 status peak

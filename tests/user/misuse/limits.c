@@ -158,6 +158,31 @@ static void rings_of_another(void)
 	dev_close(&dev);
 }
 
+/*
+ * Without the parameter a device may have a quarter of the machine's memory. A ring of this size has
+ * more than 7 MiB, so the loop ends before a kernel without the limit has given much more.
+ */
+static void quarter_of_memory(void)
+{
+	uint64_t quarter = (uint64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / 4;
+	struct univ_srq_create srq;
+	unsigned int n = 0;
+	int fd = raw_open(), err;
+	uint32_t pd = raw_pd(fd);
+
+	do {
+		srq = (struct univ_srq_create){ .pd = pd, .max_wr = 16384, .max_sge = 27 };
+		err = raw_call(fd, UNIV_SRQ_CREATE, &srq);
+	} while (!err && ++n <= quarter / (7u << 20));
+	CHECK_ERR(err, ENOMEM);
+	CHECK(srq.hdr.reason == UNIV_REASON_LIMIT && srq.hdr.detail == UNIV_LIMIT_RINGS,
+	      "reason %u, detail %u", srq.hdr.reason, srq.hdr.detail);
+	CHECK(n * srq.hdr.value + srq.hdr.bound == quarter,
+	      "%u rings of %llu bytes, and %llu bytes left, of %" PRIu64, n, srq.hdr.value,
+	      srq.hdr.bound, quarter);
+	close(fd);
+}
+
 #define RING_ASKERS 4
 
 /* Ask for much more than the limit. The script checks how much was allocated meanwhile. */
@@ -218,6 +243,7 @@ static const struct test_case cases[] = {
 	{ "objects_of_each_kind", objects_of_each_kind },
 	{ "rings", rings },
 	{ "rings_of_another", rings_of_another },
+	{ "quarter_of_memory", quarter_of_memory },
 	{ "refused_rings", refused_rings },
 	{ "mappings", mappings },
 };
