@@ -46,10 +46,13 @@ static void empty(struct ibv_wq *wq, struct ibv_cq *cq)
 		continue;
 }
 
-/* Do @step until it takes less time than a frame waits. Each try begins with empty work queues. */
+/*
+ * Do @step until it takes less time than a frame waits. Each try begins with empty work queues.
+ * On a kernel with many checks all tries may take longer.
+ */
 static void soon(void (*step)(void), void (*check)(void), void (*again)(void))
 {
-	uint64_t start, end = deadline_ms(TRY_MS * test_slowness());
+	uint64_t start, end = deadline_ms(TRY_MS);
 
 	for (int tries = 0; now_ns() < end; tries++) {
 		start = now_ns();
@@ -61,7 +64,8 @@ static void soon(void (*step)(void), void (*check)(void), void (*again)(void))
 		}
 		again();
 	}
-	CHECK(false, "the machine is too slow");
+	if (CHECK(test_slowness() > 1, "the machine is too slow"))
+		printf("the kernel is too slow\n");
 }
 
 static void again_one(void)
