@@ -113,6 +113,10 @@ static int end_take(struct uroce_conn *conn)
 static int end_place(struct uroce_conn *conn, u32 offset,
 		     const struct uroce_packet *pkt)
 {
+	if (end_of(conn)->pages_missing) {
+		end_of(conn)->pages_missing--;
+		return -EAGAIN;
+	}
 	if (offset > BYTES || pkt->len > BYTES - offset)
 		return IB_WC_LOC_LEN_ERR;
 	skb_copy_bits(pkt->skb, pkt->payload, end_of(conn)->bytes + offset, pkt->len);
@@ -519,4 +523,15 @@ void repeat_lose_second(struct wire *w)
 	wire_ask(w, 1);
 	wire_lose(&w->a.out, 1);
 	wire_ask(w, -1);
+}
+
+void repeat_expect_again(struct kunit *test, u8 opcode, u32 psn)
+{
+	struct wire *w = test->priv;
+	struct sk_buff *skb = skb_peek(&w->a.out);
+
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	KUNIT_EXPECT_EQ(test, (int)skb->data[0], (int)opcode);
+	KUNIT_EXPECT_EQ(test, uroce_bth_psn((void *)skb->data), psn & UROCE_PSN_MASK);
+	wire_ask(w, 1);
 }

@@ -42,6 +42,7 @@ struct end {
 	bool full;			/* no more packets may be sent now */
 	u32 refused;			/* this packet, from 1, finds a full queue; 0: none */
 	const struct uroce_msg *absent;	/* a message whose pages are not there */
+	u32 pages_missing;		/* as many packets find no pages */
 	bool overflows;			/* the next packets are lost in a queue of this host */
 	bool together;			/* packets wait for flush; others may join them */
 	u32 gso;			/* maximum payload of a GSO packet; 0 for none */
@@ -102,6 +103,8 @@ int repeat_init(struct kunit *test);
 void repeat_write(struct wire *w, u32 n, u8 seed);
 /* Lose the second packet of a write of four. */
 void repeat_lose_second(struct wire *w);
+/* Expect a request of end a, and deliver it. */
+void repeat_expect_again(struct kunit *test, u8 opcode, u32 psn);
 /* Expect that @done requests have completed, no packet was executed twice, and end b holds none. */
 void repeat_expect_clean(struct kunit *test, u32 done, u32 repeated);
 /* Expect that @len bytes of end b, and no more, have been written with @seed. */

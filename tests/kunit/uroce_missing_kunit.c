@@ -2,18 +2,6 @@
 /* Selective repeat: the packets that are sent again after a loss, and only those. */
 #include "uroce_end.h"
 
-/* Expect a request of end a, and deliver it. */
-static void expect_again(struct kunit *test, u8 opcode, u32 psn)
-{
-	struct wire *w = test->priv;
-	struct sk_buff *skb = skb_peek(&w->a.out);
-
-	KUNIT_ASSERT_NOT_NULL(test, skb);
-	KUNIT_EXPECT_EQ(test, (int)skb->data[0], (int)opcode);
-	KUNIT_EXPECT_EQ(test, uroce_bth_psn((void *)skb->data), psn & UROCE_PSN_MASK);
-	wire_ask(w, 1);
-}
-
 /* Two packets of eight are lost, and two are repeated. */
 static void missing_two(struct kunit *test)
 {
@@ -29,9 +17,9 @@ static void missing_two(struct kunit *test)
 	repeat_expect_bytes(test, 0x11, 2 * MTU);
 	wire_tell(w, -1);
 	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 2u);
-	expect_again(test, UROCE_WRITE_MIDDLE, NEXT + 2);
+	repeat_expect_again(test, UROCE_WRITE_MIDDLE, NEXT + 2);
 	repeat_expect_bytes(test, 0x11, 5 * MTU);
-	expect_again(test, UROCE_WRITE_MIDDLE, NEXT + 5);
+	repeat_expect_again(test, UROCE_WRITE_MIDDLE, NEXT + 5);
 	repeat_expect_clean(test, 2, 2);
 	repeat_expect_bytes(test, 0x11, 8 * MTU);
 	KUNIT_EXPECT_EQ(test, w->a.conn.req.tries, w->a.conn.req.retry_cnt);
@@ -51,7 +39,7 @@ static void missing_again(struct kunit *test)
 	repeat_write(w, 2, 0x11);
 	wire_ask(w, -1);
 	wire_tell(w, -1);
-	expect_again(test, UROCE_WRITE_FIRST, NEXT);
+	repeat_expect_again(test, UROCE_WRITE_FIRST, NEXT);
 	repeat_expect_clean(test, 3, 2);
 	repeat_expect_bytes(test, 0x11, 4 * MTU);
 }
@@ -71,13 +59,13 @@ static void expect_pressed(struct kunit *test, bool all)
 	wire_tell(w, -1);
 	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 1u);
 	/* It asks, since other packets may wait for long. */
-	expect_again(test, UROCE_WRITE_FIRST, NEXT);
+	repeat_expect_again(test, UROCE_WRITE_FIRST, NEXT);
 	KUNIT_EXPECT_FALSE(test, skb_queue_empty(&w->b.out));
 	wire_run(w);
 	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->a.out));
 	w->a.full = false;
 	wire_end_wait(w);
-	expect_again(test, UROCE_WRITE_MIDDLE, NEXT + 3);
+	repeat_expect_again(test, UROCE_WRITE_MIDDLE, NEXT + 3);
 	repeat_expect_clean(test, 2, 2);
 	repeat_expect_bytes(test, 0x11, 8 * MTU);
 }
@@ -105,10 +93,10 @@ static void missing_tail(struct kunit *test)
 	wire_lose(&w->a.out, -1);
 	w->a.conn.req.missing.due = true;
 	wire_run(w);
-	expect_again(test, UROCE_WRITE_LAST, NEXT + 3);
+	repeat_expect_again(test, UROCE_WRITE_LAST, NEXT + 3);
 	wire_tell(w, -1);
 	KUNIT_EXPECT_EQ(test, w->a.conn.req.tries + 1, tries);
-	expect_again(test, UROCE_WRITE_MIDDLE, NEXT + 2);
+	repeat_expect_again(test, UROCE_WRITE_MIDDLE, NEXT + 2);
 	repeat_expect_clean(test, 2, 1);
 	repeat_expect_bytes(test, 0x11, 4 * MTU);
 }
@@ -200,7 +188,7 @@ static void missing_lies_after_probe(struct kunit *test)
 	tell_words(test, BIT_ULL(3), 0);
 	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 1u);
 	/* The probe is held, and its NAK is true. */
-	expect_again(test, UROCE_WRITE_LAST, NEXT + 3);
+	repeat_expect_again(test, UROCE_WRITE_LAST, NEXT + 3);
 	repeat_expect_clean(test, 2, 2);
 	repeat_expect_bytes(test, 0x11, 4 * MTU);
 }
@@ -230,7 +218,7 @@ static void expect_back(struct kunit *test)
 	repeat_lose_second(w);
 	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->b.out), 1u);
 	wire_tell(w, -1);
-	expect_again(test, UROCE_WRITE_MIDDLE, NEXT + 1);
+	repeat_expect_again(test, UROCE_WRITE_MIDDLE, NEXT + 1);
 	wire_expire(w);
 	wire_settle(w);
 	wire_expect_done(test, 2);
@@ -265,8 +253,8 @@ static void missing_without_timer(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, uroce_missing_shown(&w->a.conn));
 	repeat_lose_second(w);
 	wire_tell(w, -1);
-	expect_again(test, UROCE_WRITE_MIDDLE, NEXT + 1);
-	expect_again(test, UROCE_WRITE_MIDDLE, NEXT + 2);
+	repeat_expect_again(test, UROCE_WRITE_MIDDLE, NEXT + 1);
+	repeat_expect_again(test, UROCE_WRITE_MIDDLE, NEXT + 2);
 	wire_settle(w);
 	wire_expect_done(test, 2);
 	KUNIT_EXPECT_EQ(test, w->a.counts[UROCE_CNT_REPEATED], 0u);
@@ -326,7 +314,7 @@ static void missing_read(struct kunit *test)
 	wire_ask(w, -1);
 	wire_tell(w, -1);
 	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 1u);
-	expect_again(test, UROCE_READ_REQUEST, NEXT);
+	repeat_expect_again(test, UROCE_READ_REQUEST, NEXT);
 	repeat_expect_clean(test, 3, 1);
 	KUNIT_EXPECT_EQ(test, w->a.conn.req.reads, 0u);
 	KUNIT_EXPECT_EQ(test, w->b.reads[0], 3u);
@@ -345,7 +333,7 @@ static void missing_before_read(struct kunit *test)
 	wire_ask(w, -1);
 	wire_tell(w, -1);
 	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 1u);
-	expect_again(test, UROCE_WRITE_ONLY, NEXT);
+	repeat_expect_again(test, UROCE_WRITE_ONLY, NEXT);
 	repeat_expect_clean(test, 4, 1);
 	KUNIT_EXPECT_EQ(test, w->b.reads[0], 3u);
 	KUNIT_EXPECT_EQ(test, w->b.received, 2u);
@@ -451,7 +439,7 @@ static void missing_after_back(struct kunit *test)
 	wire_tell(w, -1);
 	KUNIT_EXPECT_EQ(test, w->a.conn.req.tries + 1, (int)w->a.conn.req.retry_cnt);
 	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 1u);
-	expect_again(test, UROCE_WRITE_FIRST, NEXT);
+	repeat_expect_again(test, UROCE_WRITE_FIRST, NEXT);
 	wire_settle(w);
 	wire_expect_done(test, 2);
 	KUNIT_EXPECT_EQ(test, w->a.counts[UROCE_CNT_REPEATED], 1u);
@@ -517,7 +505,7 @@ static void missing_other_path(struct kunit *test)
 	wire_lose(&w->a.out, -1);
 	w->a.conn.req.missing.due = true;
 	wire_run(w);
-	expect_again(test, UROCE_WRITE_LAST, NEXT + 1);
+	repeat_expect_again(test, UROCE_WRITE_LAST, NEXT + 1);
 	repeat_expect_clean(test, 2, 1);
 }
 
@@ -551,9 +539,9 @@ static void missing_piece(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->a.out));
 	wire_tell(w, -1);
 	KUNIT_EXPECT_EQ(test, next_asks(w), 4u);
-	expect_again(test, UROCE_READ_REQUEST, NEXT + 8);
+	repeat_expect_again(test, UROCE_READ_REQUEST, NEXT + 8);
 	KUNIT_EXPECT_EQ(test, next_asks(w), 2u);
-	expect_again(test, UROCE_READ_REQUEST, NEXT + 2);
+	repeat_expect_again(test, UROCE_READ_REQUEST, NEXT + 2);
 	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&w->a.out));
 	repeat_expect_clean(test, 2, 1);
 	KUNIT_EXPECT_NULL(test, memchr_inv(w->a.bytes + 1, 0xbb, BYTES - 1));

@@ -23,18 +23,6 @@ static void lose_firsts(struct wire *w)
 	wire_lose(&w->b.out, skb_queue_len(&w->b.out) - 1);
 }
 
-/* Expect a request of end a, and deliver it. */
-static void expect_again(struct kunit *test, u8 opcode, u32 psn)
-{
-	struct wire *w = test->priv;
-	struct sk_buff *skb = skb_peek(&w->a.out);
-
-	KUNIT_ASSERT_NOT_NULL(test, skb);
-	KUNIT_EXPECT_EQ(test, (int)skb->data[0], (int)opcode);
-	KUNIT_EXPECT_EQ(test, uroce_bth_psn((void *)skb->data), psn & UROCE_PSN_MASK);
-	wire_ask(w, 1);
-}
-
 static void expect_written(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -53,8 +41,8 @@ static void repeat_two_requests(struct kunit *test)
 	lose_firsts(w);
 	wire_tell(w, -1);
 	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 2u);
-	expect_again(test, UROCE_WRITE_FIRST, NEXT);
-	expect_again(test, UROCE_WRITE_FIRST, NEXT + 2);
+	repeat_expect_again(test, UROCE_WRITE_FIRST, NEXT);
+	repeat_expect_again(test, UROCE_WRITE_FIRST, NEXT + 2);
 	expect_written(test);
 }
 
@@ -67,12 +55,12 @@ static void repeat_when_first_is_done(struct kunit *test)
 	w->a.full = true;
 	wire_tell(w, -1);
 	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 1u);
-	expect_again(test, UROCE_WRITE_FIRST, NEXT);
+	repeat_expect_again(test, UROCE_WRITE_FIRST, NEXT);
 	wire_tell(w, -1);
 	KUNIT_EXPECT_EQ(test, w->a.completed, 2u);
 	w->a.full = false;
 	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 1u);
-	expect_again(test, UROCE_WRITE_FIRST, NEXT + 2);
+	repeat_expect_again(test, UROCE_WRITE_FIRST, NEXT + 2);
 	expect_written(test);
 }
 
@@ -89,7 +77,7 @@ static void repeat_without_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)w->a.status[1], (int)IB_WC_LOC_PROT_ERR);
 }
 
-/* The same with the second of two requests: the first one succeeds before it fails. */
+/* The same with the second of two requests. The first request succeeds before the second one fails. */
 static void repeat_without_memory_later(struct kunit *test)
 {
 	struct wire *w = test->priv;
@@ -126,7 +114,7 @@ static void repeat_part_of_read(struct kunit *test)
 	eth->held[0] = cpu_to_be64(1);
 	wire_tell(w, -1);
 	KUNIT_EXPECT_EQ(test, skb_queue_len(&w->a.out), 1u);
-	expect_again(test, UROCE_READ_REQUEST, NEXT);
+	repeat_expect_again(test, UROCE_READ_REQUEST, NEXT);
 	repeat_expect_clean(test, 3, 1);
 	KUNIT_EXPECT_EQ(test, w->b.reads[0], 3u);
 }

@@ -198,6 +198,37 @@ static void conn_not_ready_grows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, req->rnr_waits, (u8)0);
 }
 
+/* A message whose pages are missing waits with the RNR timer @want if the responder has @timer. */
+static void wait_for_pages(struct kunit *test, u8 timer, u8 want)
+{
+	struct wire *w = test->priv;
+	struct uroce_requester *req = &w->a.conn.req;
+	u32 told = w->b.counts[UROCE_CNT_RNR_SENT];
+	u64 begun = ktime_get_ns();
+
+	w->b.conn.resp.rnr_timer = timer;
+	w->b.pages_missing = 1;
+	wire_post(w, IB_WR_SEND, 1);
+	wire_run(w);
+	/* On a slow machine the wait may end meanwhile. */
+	wire_settle(w);
+	KUNIT_EXPECT_EQ(test, w->b.counts[UROCE_CNT_RNR_SENT], told + 1);
+	KUNIT_EXPECT_GE(test, req->ready_at, begun + uroce_rnr_ns(want));
+	KUNIT_EXPECT_LE(test, req->ready_at, (u64)ktime_get_ns() + uroce_rnr_ns(want));
+	wire_end_wait(w);
+	wire_settle(w);
+}
+
+/* It is 0.64 ms, or longer if the responder's owner has chosen a longer time: 0 is not chosen. */
+static void conn_pages_missing(struct kunit *test)
+{
+	wait_for_pages(test, 12, 12);
+	wait_for_pages(test, 1, 12);
+	wait_for_pages(test, 0, 12);
+	wait_for_pages(test, 20, 20);
+	wire_expect_done(test, 4);
+}
+
 static struct kunit_case rnr_cases[] = {
 	KUNIT_CASE(conn_not_ready),
 	KUNIT_CASE(conn_not_ready_lost),
@@ -207,6 +238,7 @@ static struct kunit_case rnr_cases[] = {
 	KUNIT_CASE(conn_not_ready_twice),
 	KUNIT_CASE(conn_not_ready_wait),
 	KUNIT_CASE(conn_not_ready_grows),
+	KUNIT_CASE(conn_pages_missing),
 	{}
 };
 

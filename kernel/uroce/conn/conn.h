@@ -137,6 +137,7 @@ struct uroce_conn_ops {
  *	since
  * @copies: the payload of @next cannot be sent as pages
  * @single: the payload of @next has too many pieces for a GSO packet
+ * @refused: the queues below have refused the latest packet
  * @stuck: how often nothing could be sent since the last packet; see
  *	uroce_soon()
  * @done: number of completed requests; free-running, like the next three
@@ -177,6 +178,7 @@ struct uroce_requester {
 	bool waiting;
 	bool expired;
 	bool went_back;
+	bool refused;
 	bool copies;
 	bool single;
 	u8 stuck;

@@ -58,7 +58,7 @@ void uroce_req_again(struct uroce_conn *conn)
 	req->tries = req->retry_cnt;
 	uroce_missing_again(req);
 	WRITE_ONCE(req->expired, false);
-	if (!req->running || req->waiting || req->una == req->high ||
+	if (!req->running || req->waiting || !uroce_req_awaits(req) ||
 	    !uroce_conn_is_reliable(conn))
 		return;
 	uroce_req_back(conn);

@@ -120,8 +120,8 @@ static bool req_has_window(struct uroce_conn *conn, const struct uroce_msg *msg)
 }
 
 /*
- * An acknowledgement makes room in the window, and is on its way, unless nobody
- * has asked for one: the window may have become smaller.
+ * An acknowledgement makes room in the window, and is on its way, unless no
+ * packet in flight has asked for one: the window may have become smaller.
  */
 static enum uroce_req_step req_await_window(const struct uroce_requester *req)
 {
@@ -171,7 +171,8 @@ static void req_moved(struct uroce_conn *conn, struct uroce_msg *msg, u32 len,
 	u32 n = uroce_msg_is_read(msg) ? uroce_req_packets(conn, len) : sent;
 
 	req->psn = uroce_psn_add(req->psn, n);
-	uroce_req_tried(req, req->psn);
+	if (uroce_psn_diff(req->psn, req->high) > 0)
+		WRITE_ONCE(req->high, req->psn);
 	if (uroce_msg_has_response(msg))
 		req->reads++;
 	req->offset += len;
@@ -218,6 +219,7 @@ static enum uroce_req_step req_packet(struct uroce_conn *conn,
 		return REQ_LATER;
 	if (status) {
 		kfree_skb(skb);
+		req->refused = false;
 		return status == -EAGAIN ? REQ_LATER : req_refuse(conn, status);
 	}
 	last = req->offset + len == msg->length;
@@ -227,7 +229,7 @@ static enum uroce_req_step req_packet(struct uroce_conn *conn,
 	ret = uroce_req_xmit(conn, skb, ask(conn, sent, last, held));
 	if (ret == -ENOBUFS) {
 		req->silent = silent;
-		uroce_req_tried(req, uroce_psn_add(req->psn, sent));
+		req->refused = true;
 		return REQ_LATER;
 	}
 	/* Any other error is treated like a packet lost on the way. */
@@ -329,8 +331,8 @@ static void req_set_timer(struct uroce_conn *conn, enum uroce_req_step step)
 	else if (step == REQ_PACED)
 		uroce_wait_pace(conn);
 	/* No answer is missing while the oldest packet waits for its pace. */
-	if (req->una == req->high || !req->timeout ||
-	    (step == REQ_PACED && uroce_req_at_oldest(req)))
+	if (!uroce_req_awaits(req) || !req->timeout ||
+	    (step == REQ_PACED && uroce_req_at_oldest(req) && !req->refused))
 		timer_delete(&req->timer);
 	else if (!timer_pending(&req->timer))
 		mod_timer(&req->timer, jiffies + req->timeout);
@@ -346,7 +348,7 @@ static void req_expired(struct uroce_conn *conn)
 	 */
 	if (timer_pending(&req->timer))
 		return;
-	if (req->waiting || req->una == req->high)
+	if (req->waiting || !uroce_req_awaits(req))
 		return;
 	conn->ops->count(conn, UROCE_CNT_TIMEOUTS);
 	uroce_window_close(req);
@@ -376,11 +378,13 @@ static enum uroce_req_step req_flush(struct uroce_conn *conn, u32 psn,
 
 	if (conn->ops->flush(conn, false) != -ENOBUFS || !conn->req.running) {
 		if (conn->req.psn != psn)
-			conn->req.stuck = 0;
+			uroce_req_accepted(&conn->req);
 		return step;
 	}
-	if (uroce_conn_is_reliable(conn))
+	if (uroce_conn_is_reliable(conn)) {
+		conn->req.refused = true;
 		uroce_req_back(conn);
+	}
 	/* The peer has reported nothing, so its first NAK is no repetition. */
 	conn->req.went_back = went_back;
 	return REQ_LATER;
@@ -546,6 +550,7 @@ u32 uroce_req_withdraw(struct uroce_conn *conn)
 	    req->psn == req->high) {
 		req->free = msg_at(conn, req->next)->first;
 		req->begun = req->next;
+		req->refused = false;
 	}
 	return req->begun;
 }
@@ -576,6 +581,7 @@ void uroce_req_start(struct uroce_conn *conn, u32 psn)
 	req->waiting = false;
 	req->expired = false;
 	req->went_back = false;
+	req->refused = false;
 	req->stuck = 0;
 	req->next = req->done;
 	req->begun = req->done;

@@ -93,13 +93,25 @@ static inline bool uroce_req_unasked(const struct uroce_requester *req)
 }
 
 /*
- * The packets before @psn were sent, or refused by the queues below. The ACK
- * timer covers both, so a request fails if its packets are refused for ever.
+ * Is the ACK timer to run? It also covers packets that the queues below refuse,
+ * so that a request fails whose packets are refused for ever.
  */
-static inline void uroce_req_tried(struct uroce_requester *req, u32 psn)
+static inline bool uroce_req_awaits(const struct uroce_requester *req)
 {
-	if (uroce_psn_diff(psn, req->high) > 0)
-		WRITE_ONCE(req->high, psn);
+	return req->una != req->high || req->refused;
+}
+
+/*
+ * The queues below have taken packets. If they refused some before, the time
+ * for an answer begins now.
+ */
+static inline void uroce_req_accepted(struct uroce_requester *req)
+{
+	req->stuck = 0;
+	if (likely(!req->refused))
+		return;
+	req->refused = false;
+	timer_delete(&req->timer);
 }
 
 /* window.c. Context: the requester's lock. */

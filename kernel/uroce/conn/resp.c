@@ -223,9 +223,9 @@ static enum resp_step send_packet(struct uroce_conn *conn,
 		return RESP_OK;
 	status =
 		conn->ops->invalidate(conn, be32_to_cpu(uroce_packet_imm(pkt)));
-	/* The region is in use, so the packet comes again a little later. */
+	/* The packet is treated as lost until the peer repeats it. */
 	if (status == -EAGAIN)
-		return RESP_PAGING;
+		return RESP_DROP;
 	if (!status)
 		return RESP_OK;
 	recv_complete(conn, pkt, IB_WC_LOC_QP_OP_ERR);
