@@ -10,6 +10,7 @@
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
+#include <linux/version.h>
 #include <net/dsfield.h>
 #include <net/gro.h>
 #include <net/inet_ecn.h>
@@ -231,7 +232,7 @@ static int module_comes(struct notifier_block *nb, unsigned long state,
 {
 	const struct module *mod = data;
 
-	if (state != MODULE_STATE_COMING || strcmp(mod->name, "rdma_rxe"))
+	if (state == MODULE_STATE_GOING || strcmp(mod->name, "rdma_rxe"))
 		return NOTIFY_DONE;
 	WRITE_ONCE(yielded, true);
 	uroce_net_yield();
@@ -242,13 +243,16 @@ static struct notifier_block modules = { .notifier_call = module_comes };
 
 /*
  * Since Linux 7.1 rdma_rxe binds the port when a namespace gets its first
- * device, so the port is left to it if it is loaded already, or built in.
+ * device, so the port is left to it if it is loaded already, or built in. In
+ * older kernels it has bound the port by then, in one namespace only.
  */
-static bool rxe_is_there(void)
+static bool rxe_binds_later(void)
 {
-	struct kobject *rxe = kset_find_obj(THIS_MODULE->mkobj.kobj.kset,
-					    "rdma_rxe");
+	struct kobject *rxe;
 
+	if (LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0))
+		return false;
+	rxe = kset_find_obj(THIS_MODULE->mkobj.kobj.kset, "rdma_rxe");
 	kobject_put(rxe);
 	return rxe || IS_BUILTIN(CONFIG_RDMA_RXE);
 }
@@ -257,7 +261,7 @@ int uroce_gro_init(void)
 {
 	int ret = register_module_notifier(&modules);
 
-	if (!ret && rxe_is_there())
+	if (!ret && rxe_binds_later())
 		WRITE_ONCE(yielded, true);
 	return ret;
 }
