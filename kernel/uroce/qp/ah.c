@@ -54,7 +54,8 @@ static struct uroce_dev *peer_across(struct uroce_dev *dev,
 static u64 av_peer(struct uroce_dev *dev, const union ib_gid *sgid,
 		   const union ib_gid *dgid)
 {
-	const struct in6_addr *addr = (const void *)dgid->raw;
+	const struct in6_addr *from = (const void *)sgid->raw;
+	const struct in6_addr *to = (const void *)dgid->raw;
 	struct uroce_dev *peer;
 	u64 id = 0;
 
@@ -63,7 +64,7 @@ static u64 av_peer(struct uroce_dev *dev, const union ib_gid *sgid,
 	rcu_read_lock();
 	if (!READ_ONCE(dev->gone)) {
 		peer = uroce_dev_by_gid(dev_net(dev->netdev), dgid);
-		if (!peer && !is_confined(addr))
+		if (!peer && !is_confined(from) && !is_confined(to))
 			peer = peer_across(dev, sgid, dgid);
 		id = peer ? peer->id : 0;
 	}
