@@ -8,8 +8,8 @@
  * of queue pairs and the members of a queue pair that explanations need. A
  * failed completion is explained under the lock of its queue, so table_lock is
  * the inner lock. Resizing a completion queue takes arm_lock inside its lock.
- * Resizing a queue pair takes rq_lock inside sq_lock, and the lock of the arenas
- * inside both. No other two locks are held together, except the two of
+ * Resizing and destroying a queue pair take rq_lock inside sq_lock, and resizing
+ * takes the lock of the arenas inside both. No other two locks are held together, except the two of
  * device/device.c, which states their order.
  */
 #ifndef UNIV_RING_OBJECT_H
