@@ -77,9 +77,7 @@ static void local_datagram_taken(struct kunit *test)
 	host_again(test, IB_QPT_UD, 0);
 	before = counted(h, UROCE_CNT_RECV_SHORT);
 	KUNIT_ASSERT_EQ(test, host_receive(h, &h->b, 5, 0, 40 + 64), 0);
-	spin_lock_bh(&h->b.qp.qp->resp.lock);
-	KUNIT_EXPECT_EQ(test, (int)uroce_recv_take(h->b.qp.qp), (int)IB_WC_SUCCESS);
-	spin_unlock_bh(&h->b.qp.qp->resp.lock);
+	host_take(test, &h->b);
 	KUNIT_ASSERT_EQ(test, datagram(h, 1, 65), 0);
 	host_expect_wc(test, &h->a, 1, IB_WC_SUCCESS);
 	host_expect_none(test, &h->b);

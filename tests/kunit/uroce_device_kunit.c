@@ -6,7 +6,10 @@
 static const struct ib_gid_attr *address_of(struct ib_device *ib);
 static bool never_across(const struct net *a, const struct net *b);
 
-/* Every device has every address. uroce_host.c has the two others as stubs. */
+/*
+ * Every device has every address. uroce_host.c has stubs of uroce_dev_by_id() and
+ * uroce_dev_vlan(), so these get other names here.
+ */
 #define rdma_find_gid_by_port(ib, gid, type, port, on)	address_of(ib)
 #define rdma_put_gid_attr(attr)				do { } while (0)
 #define uroce_policy_across				never_across

@@ -446,6 +446,22 @@ void host_expect_wc(struct kunit *test, struct side *side, u64 id, enum ib_wc_st
 	KUNIT_EXPECT_EQ(test, (int)wc.status, (int)status);
 }
 
+void host_expect_soon(struct kunit *test, struct side *side, u64 id, enum ib_wc_status status)
+{
+	struct ib_wc wc = {};
+
+	EVENTUALLY(uroce_cq_poll(&side->cq.ib, 1, &wc));
+	KUNIT_EXPECT_EQ(test, wc.wr_id, id);
+	KUNIT_EXPECT_EQ(test, (int)wc.status, (int)status);
+}
+
+void host_take(struct kunit *test, struct side *side)
+{
+	spin_lock_bh(&side->qp.qp->resp.lock);
+	KUNIT_EXPECT_EQ(test, (int)uroce_recv_take(side->qp.qp), (int)IB_WC_SUCCESS);
+	spin_unlock_bh(&side->qp.qp->resp.lock);
+}
+
 void host_expect_none(struct kunit *test, struct side *side)
 {
 	struct ib_wc wc;

@@ -77,6 +77,10 @@ int host_ask(struct host *h, u64 id, enum ib_wr_opcode opcode, u64 at, u64 to, u
 /* Expect this as the next completion of a side. */
 void host_expect_wc(struct kunit *test, struct side *side, u64 id, enum ib_wc_status status);
 void host_expect_none(struct kunit *test, struct side *side);
+/* As host_expect_wc(), for a request that waits for the other side or a thread. */
+void host_expect_soon(struct kunit *test, struct side *side, u64 id, enum ib_wc_status status);
+/* A message takes a receive request, and is to go on later. */
+void host_take(struct kunit *test, struct side *side);
 enum ib_qp_state host_state(const struct side *side);
 bool host_is_stale(const struct side *side);
 

@@ -41,15 +41,6 @@ static void wait_long(struct side *to)
 	WRITE_ONCE(to->qp.qp->attr.min_rnr_timer, 0);
 }
 
-static void expect_wc(struct kunit *test, struct side *side, enum ib_wc_status status)
-{
-	struct ib_wc wc = {};
-
-	EVENTUALLY(uroce_cq_poll(&side->cq.ib, 1, &wc));
-	KUNIT_EXPECT_EQ(test, wc.wr_id, 1ull);
-	KUNIT_EXPECT_EQ(test, (int)wc.status, (int)status);
-}
-
 static u32 waiting(struct side *side)
 {
 	return READ_ONCE(side->cq.tail) - side->cq.head;
@@ -122,8 +113,8 @@ static void late_own(struct kunit *test)
 		begin_wait(test, &h->a);
 		KUNIT_EXPECT_EQ(test, h->b.qp.qp->rq.ring.flags, (u32)UNIV_RING_NEED_KICK);
 		KUNIT_ASSERT_EQ(test, receive(&h->b, 0), 0);
-		expect_wc(test, &h->b, IB_WC_SUCCESS);
-		expect_wc(test, &h->a, IB_WC_SUCCESS);
+		host_expect_soon(test, &h->b, 1, IB_WC_SUCCESS);
+		host_expect_soon(test, &h->a, 1, IB_WC_SUCCESS);
 		KUNIT_EXPECT_EQ(test, h->b.qp.qp->rq.ring.flags, 0u);
 		KUNIT_EXPECT_EQ(test, host_differs(&h->b.area, 0, 0, 64, 1), -1);
 	}
@@ -139,16 +130,16 @@ static void late_shared(struct kunit *test)
 		begin_wait(test, &l->from[i]);
 	KUNIT_EXPECT_EQ(test, l->srq.rq.ring.flags, (u32)UNIV_RING_NEED_KICK);
 	KUNIT_ASSERT_EQ(test, receive(&l->to[0], 0), 0);
-	expect_wc(test, &l->from[0], IB_WC_SUCCESS);
-	expect_wc(test, &l->to[0], IB_WC_SUCCESS);
+	host_expect_soon(test, &l->from[0], 1, IB_WC_SUCCESS);
+	host_expect_soon(test, &l->to[0], 1, IB_WC_SUCCESS);
 	for (i = 1; i < SENDERS; i++)
 		KUNIT_EXPECT_EQ(test, waiting(&l->from[i]), 0u);
 	KUNIT_EXPECT_EQ(test, l->srq.rq.ring.flags, (u32)UNIV_RING_NEED_KICK);
 	for (i = 1; i < SENDERS; i++)
 		KUNIT_ASSERT_EQ(test, receive(&l->to[i], 0), 0);
 	for (i = 1; i < SENDERS; i++) {
-		expect_wc(test, &l->from[i], IB_WC_SUCCESS);
-		expect_wc(test, &l->to[i], IB_WC_SUCCESS);
+		host_expect_soon(test, &l->from[i], 1, IB_WC_SUCCESS);
+		host_expect_soon(test, &l->to[i], 1, IB_WC_SUCCESS);
 	}
 	KUNIT_EXPECT_EQ(test, l->srq.rq.ring.flags, 0u);
 	end_shared(test, l, SENDERS);
@@ -168,7 +159,7 @@ static void late_at_once(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, receive(&l->to[i], 0), 0);
 	spin_unlock_bh(&l->srq.rq.lock);
 	for (i = 0; i < SENDERS; i++)
-		expect_wc(test, &l->from[i], IB_WC_SUCCESS);
+		host_expect_soon(test, &l->from[i], 1, IB_WC_SUCCESS);
 	end_shared(test, l, SENDERS);
 }
 
@@ -194,8 +185,8 @@ static void late_gone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, to_state(&l->to[4], IB_QPS_ERR), 0);
 	host_drop(&l->to[5]);
 	KUNIT_ASSERT_EQ(test, receive(&l->to[6], 0), 0);
-	expect_wc(test, &l->from[6], IB_WC_SUCCESS);
-	expect_wc(test, &l->to[6], IB_WC_SUCCESS);
+	host_expect_soon(test, &l->from[6], 1, IB_WC_SUCCESS);
+	host_expect_soon(test, &l->to[6], 1, IB_WC_SUCCESS);
 	end_shared(test, l, 7);
 }
 
@@ -216,7 +207,7 @@ static void late_lies(struct kunit *test)
 	smp_store_release(&l->srq.rq.ring.head->user.index,
 			  l->srq.rq.head + l->srq.rq.ring.count + 1);
 	uroce_srq_posted(&l->srq);
-	expect_wc(test, &l->from[0], IB_WC_REM_OP_ERR);
+	host_expect_soon(test, &l->from[0], 1, IB_WC_REM_OP_ERR);
 	end_shared(test, l, 1);
 }
 
@@ -238,8 +229,8 @@ static void late_resized(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, resize(l, 200), 0);
 	KUNIT_EXPECT_EQ(test, l->srq.rq.ring.flags, (u32)UNIV_RING_NEED_KICK);
 	KUNIT_ASSERT_EQ(test, receive(&l->to[0], 0), 0);
-	expect_wc(test, &l->from[0], IB_WC_SUCCESS);
-	expect_wc(test, &l->to[0], IB_WC_SUCCESS);
+	host_expect_soon(test, &l->from[0], 1, IB_WC_SUCCESS);
+	host_expect_soon(test, &l->to[0], 1, IB_WC_SUCCESS);
 	for (i = 0; i < 100; i++)
 		KUNIT_ASSERT_EQ(test, receive(&l->to[1], 0), 0);
 	KUNIT_EXPECT_EQ(test, resize(l, 99), -EINVAL);
@@ -250,8 +241,8 @@ static void late_resized(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, attr.max_wr, 100u);
 	for (i = 0; i < 100; i++) {
 		KUNIT_ASSERT_EQ(test, send_from(&l->from[1], 1), 0);
-		expect_wc(test, &l->from[1], IB_WC_SUCCESS);
-		expect_wc(test, &l->to[1], IB_WC_SUCCESS);
+		host_expect_soon(test, &l->from[1], 1, IB_WC_SUCCESS);
+		host_expect_soon(test, &l->to[1], 1, IB_WC_SUCCESS);
 	}
 	end_shared(test, l, 2);
 }
@@ -277,7 +268,7 @@ static void late_retries(struct kunit *test)
 			WRITE_ONCE(qp->sq.recv_posted, true);
 			uroce_send_run(qp);
 		}
-		expect_wc(test, &h->a, IB_WC_RNR_RETRY_EXC_ERR);
+		host_expect_soon(test, &h->a, 1, IB_WC_RNR_RETRY_EXC_ERR);
 		KUNIT_EXPECT_EQ(test, refusals(h) - before, retries + 1ull);
 	}
 }
@@ -311,7 +302,7 @@ static void late_and_due(struct kunit *test)
 	hrtimer_cancel(&sq->timer);
 	KUNIT_EXPECT_EQ(test, (int)sq->rnr_left, 0);
 	KUNIT_ASSERT_EQ(test, receive(&h->b, 0), 0);
-	expect_wc(test, &h->a, IB_WC_SUCCESS);
+	host_expect_soon(test, &h->a, 1, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, (int)sq->rnr_left, 2);
 }
 
@@ -331,7 +322,7 @@ static void late_callback(struct kunit *test)
 	hrtimer_cancel(&sq->timer);
 	KUNIT_EXPECT_EQ(test, (int)sq->rnr_left, 0);
 	KUNIT_ASSERT_EQ(test, receive(&h->b, 0), 0);
-	expect_wc(test, &h->a, IB_WC_SUCCESS);
+	host_expect_soon(test, &h->a, 1, IB_WC_SUCCESS);
 }
 
 static struct kunit_case late_cases[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Requests with mistakes between two queue pairs of one host: what each side learns. */
+/* Requests with mistakes between two queue pairs of one host, and the completions of both sides. */
 #include "../../kernel/uroce/qp/mw.h"
 #include "../../kernel/uroce/qp/sges.h"
 #include "bh.h"

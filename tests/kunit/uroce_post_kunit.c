@@ -80,16 +80,6 @@ static void post_inline_bounds(struct kunit *test)
 	expect_too_long(test, INLINE, U32_MAX);
 }
 
-/* Expect the completion of a request that may have waited for the other side. */
-static void expect_soon(struct kunit *test, struct side *side, u64 id)
-{
-	struct ib_wc wc = {};
-
-	EVENTUALLY(uroce_cq_poll(&side->cq.ib, 1, &wc));
-	KUNIT_EXPECT_EQ(test, wc.wr_id, id);
-	KUNIT_EXPECT_EQ(test, (int)wc.status, (int)IB_WC_SUCCESS);
-}
-
 /* A full queue accepts no request, and keeps the ones that it has. */
 static void post_full(struct kunit *test)
 {
@@ -114,8 +104,8 @@ static void post_full(struct kunit *test)
 	for (i = 0; i < QUEUE; i++)
 		KUNIT_ASSERT_EQ(test, host_receive(h, &h->b, 100 + i, 64 * i, 64), 0);
 	for (i = 0; i < QUEUE; i++) {
-		expect_soon(test, &h->a, i);
-		expect_soon(test, &h->b, 100 + i);
+		host_expect_soon(test, &h->a, i, IB_WC_SUCCESS);
+		host_expect_soon(test, &h->b, 100 + i, IB_WC_SUCCESS);
 		KUNIT_EXPECT_EQ(test, memcmp(host_byte(&h->b.area, 64 * i),
 					     host_byte(&h->a.area, 0), 64), 0);
 	}

@@ -88,9 +88,7 @@ static void local_unreliable(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, host_differs(&h->b.area, 0, 0, 64, 1), -1);
 	/* A receive request that an aborted message had taken serves the next message. */
 	KUNIT_ASSERT_EQ(test, host_receive(h, &h->b, 6, 0, 64), 0);
-	spin_lock_bh(&h->b.qp.qp->resp.lock);
-	KUNIT_EXPECT_EQ(test, (int)uroce_recv_take(h->b.qp.qp), (int)IB_WC_SUCCESS);
-	spin_unlock_bh(&h->b.qp.qp->resp.lock);
+	host_take(test, &h->b);
 	KUNIT_ASSERT_EQ(test, host_ask(h, 4, IB_WR_SEND, 0, 0, 32), 0);
 	host_expect_wc(test, &h->a, 4, IB_WC_SUCCESS);
 	host_expect_wc(test, &h->b, 6, IB_WC_SUCCESS);
@@ -164,9 +162,7 @@ static void local_unfinished(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, host_receive(h, &h->b, 5, 0, 64), 0);
 	KUNIT_ASSERT_EQ(test, host_receive(h, &h->b, 6, 0, 64), 0);
-	spin_lock_bh(&h->b.qp.qp->resp.lock);
-	KUNIT_EXPECT_EQ(test, (int)uroce_recv_take(h->b.qp.qp), (int)IB_WC_SUCCESS);
-	spin_unlock_bh(&h->b.qp.qp->resp.lock);
+	host_take(test, &h->b);
 	KUNIT_ASSERT_EQ(test, host_ask(h, 1, IB_WR_SEND, 0, 0, 32), 0);
 	host_expect_wc(test, &h->a, 1, IB_WC_REM_INV_REQ_ERR);
 	EVENTUALLY(READ_ONCE(h->b.cq.tail) - h->b.cq.head >= 2);
@@ -307,7 +303,6 @@ static void local_silent_peer(struct kunit *test)
 static void local_patient(struct kunit *test)
 {
 	struct host *h = test->priv;
-	struct ib_wc wc = {};
 
 	connect_to_silence(test, 0);
 	KUNIT_ASSERT_EQ(test, host_ask(h, 1, IB_WR_RDMA_WRITE, 0, 0, 64), 0);
@@ -315,9 +310,7 @@ static void local_patient(struct kunit *test)
 	host_expect_none(test, &h->a);
 	KUNIT_ASSERT_EQ(test, host_to_init(&h->b), 0);
 	KUNIT_ASSERT_EQ(test, host_to_rtr(&h->b, &h->a), 0);
-	EVENTUALLY(uroce_cq_poll(&h->a.cq.ib, 1, &wc));
-	KUNIT_EXPECT_EQ(test, wc.wr_id, 1ull);
-	KUNIT_EXPECT_EQ(test, (int)wc.status, (int)IB_WC_SUCCESS);
+	host_expect_soon(test, &h->a, 1, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, host_differs(&h->b.area, 0, 0, 64, 1), -1);
 }
 
@@ -331,9 +324,7 @@ static void local_flush_taken(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, host_receive(h, &h->b, 5, 0, 64), 0);
 	KUNIT_ASSERT_EQ(test, host_receive(h, &h->b, 6, 0, 64), 0);
-	spin_lock_bh(&h->b.qp.qp->resp.lock);
-	KUNIT_EXPECT_EQ(test, (int)uroce_recv_take(h->b.qp.qp), (int)IB_WC_SUCCESS);
-	spin_unlock_bh(&h->b.qp.qp->resp.lock);
+	host_take(test, &h->b);
 	KUNIT_ASSERT_EQ(test, to_state(&h->b, IB_QPS_ERR, 0, 0), 0);
 	EVENTUALLY(READ_ONCE(h->b.cq.tail) - h->b.cq.head >= 2);
 	host_expect_wc(test, &h->b, 5, IB_WC_WR_FLUSH_ERR);

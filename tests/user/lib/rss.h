@@ -147,13 +147,21 @@ static MAYBE_UNUSED void frame_send(const struct frame *f)
 
 /* ---- Objects --------------------------------------------------------------------- */
 
-static void read_mac(void)
+/* The name of the device's net device. */
+static void read_netdev(char name[64])
 {
-	char path[160], name[64], text[64];
+	char path[160];
 
 	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/gid_attrs/ndevs/%d",
 		 dev_wanted(), dev.gid_index);
 	first_word(path, name);
+}
+
+static void read_mac(void)
+{
+	char path[160], name[64], text[64];
+
+	read_netdev(name);
 	snprintf(path, sizeof(path), "/sys/class/net/%s/address", name);
 	first_word(path, text);
 	NEED(sscanf(text, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", &mac[0], &mac[1], &mac[2], &mac[3],

@@ -31,7 +31,7 @@ static MAYBE_UNUSED void put64(uint8_t *at, uint64_t value)
 	put32(at + 4, value);
 }
 
-static uint32_t crc32_add(uint32_t crc, const void *data, size_t len)
+static MAYBE_UNUSED uint32_t crc32_add(uint32_t crc, const void *data, size_t len)
 {
 	const uint8_t *byte = data;
 
@@ -47,7 +47,7 @@ static uint32_t crc32_add(uint32_t crc, const void *data, size_t len)
  * The invariant CRC of a packet of @len bytes without the CRC, which may end within its headers.
  * Ones take the place of the fields that routers may change.
  */
-static uint32_t icrc(const uint8_t *ip, size_t len)
+static MAYBE_UNUSED uint32_t icrc(const uint8_t *ip, size_t len)
 {
 	static const uint8_t ones[8] = { 255, 255, 255, 255, 255, 255, 255, 255 };
 	uint8_t head[28 + 5] = {};
@@ -64,7 +64,7 @@ static uint32_t icrc(const uint8_t *ip, size_t len)
 }
 
 /* The sum over an IPv4 header: 0xffff with the right checksum in it. */
-static uint16_t ip_sum(const uint8_t *ip)
+static MAYBE_UNUSED uint16_t ip_sum(const uint8_t *ip)
 {
 	uint32_t sum = 0;
 
@@ -72,6 +72,17 @@ static uint16_t ip_sum(const uint8_t *ip)
 		sum += ip[i] << 8 | ip[i + 1];
 	sum = (sum >> 16) + (sum & 0xffff);
 	return sum + (sum >> 16);
+}
+
+/* Make the checksum of an IPv4 header right. */
+static MAYBE_UNUSED void ip_seal(uint8_t *ip)
+{
+	uint16_t sum;
+
+	ip[10] = ip[11] = 0;
+	sum = (uint16_t)~ip_sum(ip);
+	ip[10] = (uint8_t)(sum >> 8);
+	ip[11] = (uint8_t)sum;
 }
 
 #endif

@@ -299,18 +299,31 @@ static void checksums_ipv6(void)
 	wire_close(&w);
 }
 
-static void want_super(struct wire *w, uint32_t count)
+#define TCP_PORT 5006
+#define TCP_HDR (HDR + 20 + 20)
+#define PIECE 1000
+#define PIECES 15
+#define SUPER (TCP_HDR + PIECES * PIECE)
+
+/* Pieces of a packet arrive, each with @head bytes of headers and @size others, of which the first is its number. */
+static void want_pieces(struct station *r, uint32_t count, uint32_t head, uint32_t size,
+			bool (*right)(const uint8_t *frame))
 {
 	struct got got;
 
-	send_super(&w->far, "10.89.0.1", 5002, 1000, count);
 	for (uint32_t i = 0; i < count; i++) {
-		if (!CHECK(take(&w->near, &got, WC_TIMEOUT), "piece %u is lost", i))
+		if (!CHECK(take(r, &got, WC_TIMEOUT), "piece %u is lost", i))
 			break;
-		CHECK(got.len == HDR + 28 + 1000, "piece %u: %u bytes", i, got.len);
-		CHECK(sums_right(got.bytes) && got.sums_ok, "piece %u: checksums", i);
-		CHECK(got.bytes[HDR + 28] == i, "piece %u begins with %u", i, got.bytes[HDR + 28]);
+		CHECK(got.len == head + size, "piece %u: %u bytes", i, got.len);
+		CHECK(right(got.bytes) && got.sums_ok, "piece %u: checksums", i);
+		CHECK(got.bytes[head] == i, "piece %u begins with %u", i, got.bytes[head]);
 	}
+}
+
+static void want_super(struct wire *w, uint32_t count)
+{
+	send_super(&w->far, "10.89.0.1", 5002, PIECE, count);
+	want_pieces(&w->near, count, HDR + 28, PIECE, sums_right);
 }
 
 /*
@@ -332,17 +345,24 @@ static void super_packets(void)
 	wire_close(&w);
 }
 
+/* Send a frame as a virtual machine does, with a header that says how the kernel is to change it. */
+static bool put_with(int fd, const struct virtio_net_hdr *head, const uint8_t *frame, uint32_t len)
+{
+	uint8_t bytes[sizeof(*head) + SUPER];
+
+	NEED(len <= SUPER, "%u bytes", len);
+	memcpy(bytes, head, sizeof(*head));
+	memcpy(bytes + sizeof(*head), frame, len);
+	return send(fd, bytes, sizeof(*head) + len, 0) == (ssize_t)(sizeof(*head) + len);
+}
+
 /* Send a frame whose checksum is to be made from @start on and written to @start + @offset. */
 static bool put_unsummed(int fd, const uint8_t *frame, uint32_t len, uint32_t start, uint32_t offset)
 {
-	struct virtio_net_hdr head = { .flags = VIRTIO_NET_HDR_F_NEEDS_CSUM };
-	uint8_t bytes[sizeof(head) + SLOT];
+	struct virtio_net_hdr head = { .flags = VIRTIO_NET_HDR_F_NEEDS_CSUM,
+		.csum_start = (uint16_t)start, .csum_offset = (uint16_t)offset };
 
-	head.csum_start = (uint16_t)start;
-	head.csum_offset = (uint16_t)offset;
-	memcpy(bytes, &head, sizeof(head));
-	memcpy(bytes + sizeof(head), frame, len);
-	return send(fd, bytes, sizeof(head) + len, 0) == (ssize_t)(sizeof(head) + len);
+	return put_with(fd, &head, frame, len);
 }
 
 /*
@@ -389,12 +409,6 @@ static void lying_sums(void)
 	wire_close(&w);
 }
 
-#define TCP_PORT 5006
-#define TCP_HDR (HDR + 20 + 20)
-#define PIECE 1000
-#define PIECES 15
-#define SUPER (TCP_HDR + PIECES * PIECE)
-
 static uint32_t tcp_pseudo(const iphdr_at *ip)
 {
 	uint32_t room = be16toh(ip->tot_len) - (uint32_t)sizeof(*ip);
@@ -434,24 +448,7 @@ static void put_super(int fd, const uint8_t *frame, uint16_t size)
 		.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM, .gso_type = VIRTIO_NET_HDR_GSO_TCPV4, .gso_size = size,
 		.hdr_len = TCP_HDR, .csum_start = HDR + 20, .csum_offset = 16,
 	};
-	uint8_t bytes[sizeof(head) + SUPER];
-
-	memcpy(bytes, &head, sizeof(head));
-	memcpy(bytes + sizeof(head), frame, SUPER);
-	put(fd, bytes, sizeof(bytes));
-}
-
-static void want_pieces(struct wire *w)
-{
-	struct got got;
-
-	for (uint32_t i = 0; i < PIECES; i++) {
-		if (!CHECK(take(&w->near, &got, WC_TIMEOUT), "piece %u is lost", i))
-			break;
-		CHECK(got.len == TCP_HDR + PIECE, "piece %u: %u bytes", i, got.len);
-		CHECK(tcp_sum_right(got.bytes) && got.sums_ok, "piece %u: checksums", i);
-		CHECK(got.bytes[TCP_HDR] == i, "piece %u begins with %u", i, got.bytes[TCP_HDR]);
-	}
+	NEED(put_with(fd, &head, frame, SUPER), "send: %s", err_name(errno));
 }
 
 /*
@@ -481,7 +478,7 @@ static void tiny_pieces(void)
 	WANT_NO_FRAME(&w.near);
 	want_lost(w.near.netdev, before + 1);
 	put_super(fd, frame, PIECE);
-	want_pieces(&w);
+	want_pieces(&w.near, PIECES, TCP_HDR, PIECE, tcp_sum_right);
 	CHECK_ERR(ibv_destroy_flow(made), 0);
 	close(fd);
 	wire_close(&w);

@@ -259,17 +259,10 @@ static void strip(void)
 {
 	struct ibv_wq_attr attr = { .attr_mask = IBV_WQ_ATTR_FLAGS,
 		.flags_mask = IBV_WQ_FLAGS_CVLAN_STRIPPING };
-	struct ibv_wq *saved;
 
-	set_up();
-	CHECK_ERR(ibv_destroy_rwq_ind_table(table), 0);
-	saved = wqs[0];
-	wqs[0] = make_wq(cqs[0], IBV_WQ_FLAGS_CVLAN_STRIPPING);
-	CHECK_ERR(change(wqs[0], IBV_WQS_RDY), 0);
+	one_open(IBV_WQ_FLAGS_CVLAN_STRIPPING);
 	for (int slot = 0; slot < FRAMES; slot++)
 		post(0, slot);
-	table = make_table(&wqs[0], 0);
-	make_rss(0);
 	want_tagged(true);
 	CHECK_ERR(ibv_modify_wq(wqs[0], &attr), 0);
 	want_tagged(false);
@@ -279,12 +272,7 @@ static void strip(void)
 	attr.flags_mask = IBV_WQ_FLAGS_DELAY_DROP;
 	CHECK_ERR(ibv_modify_wq(wqs[0], &attr), EOPNOTSUPP);
 	CHECK(strstr(why_text(), "IBV_WQ_FLAGS_DELAY_DROP"), "%s", why_text());
-	drop_rss();
-	CHECK_ERR(ibv_destroy_rwq_ind_table(table), 0);
-	CHECK_ERR(ibv_destroy_wq(wqs[0]), 0);
-	wqs[0] = saved;
-	table = make_table(entries, LOG);
-	tear_down();
+	one_close();
 }
 
 static bool stop;
