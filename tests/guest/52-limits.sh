@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# The module's own limits, each set low by its parameter.
+# The module's own limits, each set low by its parameter or left at its default.
 #
 # needs: device
 # runs in: guest coverage-core coverage-library test-kernel-memory

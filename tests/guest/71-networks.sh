@@ -307,7 +307,7 @@ if modprobe -q 8021q || [ -d /proc/net/vlan ]; then
 	run_test "networks: VLAN: rdma_cm by link-local addresses" 60 connects_link v-near v-far
 	run_test "networks: VLAN: its link-local addresses are not those of the interface below" 60 vlan_is_another_link
 	run_test "networks: VLAN: many connections at once by link-local addresses" 100 vlan_combined
-	run_test "networks: VLAN: the same with tags in the frames" 100 vlan_in_frames
+	run_test "networks: VLAN: many connections at once, with tags in the frames" 100 vlan_in_frames
 	run_test "networks: VLAN: a multicast group" 60 group 10.90.0.1 10.90.0.2 v-near v-far
 	run_test "networks: VLAN: no device of its own" 30 vlan_refused
 	run_test "networks: VLAN: untagged traffic as before" 100 below_as_before

@@ -72,6 +72,8 @@ rules() {
 		ip -6 route add $behind6/128 via fd89::102 dev w-near table $table
 }
 
+no_rules() { ip rule del dsfield 0x10 && ip -6 rule del dsfield 0x10; }
+
 read_once() { UNIV_TEST_CLASS=$1 LOSSY_TIMEOUT=12 LOSSY_MESSAGES=1 program lossy reads; }
 nothing_is_read() { read_once "$1" 2>&1 | grep -F "transport retry counter exceeded"; }
 datagrams() { UNIV_TEST_CLASS=$1 program datagrams both_ways; }
@@ -86,6 +88,7 @@ class_chooses() {
 run_test "routes: a rule for a traffic class" 30 rules
 UNIV_TEST_GIDS=$peers run_test "routes: a traffic class has its own route" 100 class_chooses
 UNIV_TEST_GIDS=$peers6 run_test "routes: a traffic class has its own route over IPv6" 100 class_chooses
+run_test "routes: the rules are removed" 20 no_rules
 run_test "routes: nothing is left behind" 20 resources_unchanged
 run_test "routes: both devices are removed" 20 far_gone
 run_test "routes: the modules unload" 30 rmmod uroce

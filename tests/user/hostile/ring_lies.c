@@ -196,6 +196,10 @@ static void srq_tail(void)
 	struct raw_map map;
 	struct pair p;
 
+	if (!on_uroce() && !on_rxe()) {
+		printf("%s raises no events of shared queues\n", dev_wanted());
+		return;
+	}
 	pair_open(&p, &(struct pair_want){ .use_srq = 1 });
 	raw_map(p.dev.ctx->cmd_fd, &map, srq_made.map_offset, srq_made.map_length);
 	raw_ring_at(&ring, &map, &srq_made.ring);

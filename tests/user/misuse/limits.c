@@ -2,7 +2,7 @@
 /*
  * adv27. The limits that the module's parameters set: each one refuses, explains the
  * refusal, and no longer counts resources that were freed. The script sets the parameter
- * for each case to the value below.
+ * for each case but quarter_of_memory to the value below.
  */
 #include "raw.h"
 #include "testlib.h"
@@ -167,9 +167,13 @@ static void quarter_of_memory(void)
 	uint64_t quarter = (uint64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / 4;
 	struct univ_srq_create srq;
 	unsigned int n = 0;
-	int fd = raw_open(), err;
-	uint32_t pd = raw_pd(fd);
+	int fd, err;
+	uint32_t pd;
 
+	if (quarter > 1024ull << 20)
+		SKIP("the limit of a context, max_ring_mib, comes first");
+	fd = raw_open();
+	pd = raw_pd(fd);
 	do {
 		srq = (struct univ_srq_create){ .pd = pd, .max_wr = 16384, .max_sge = 27 };
 		err = raw_call(fd, UNIV_SRQ_CREATE, &srq);

@@ -395,7 +395,7 @@ static void dereg_under_traffic(void)
 
 static volatile sig_atomic_t ticks;
 
-/* The handler also ends the wait in the end: the card has used the memory until then. */
+/* The fifth call of the handler ends the wait: the card no longer uses the memory. */
 static struct {
 	int card;
 	struct card_signal signal;

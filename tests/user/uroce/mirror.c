@@ -482,7 +482,7 @@ static void padding(void)
 	}
 }
 
-/* The mirror shows the NAK of a refused request too. */
+/* Post a request that the peer refuses. The mirror shows it, and the peer's NAK. */
 static void refused_as(struct ibv_send_wr *wr, enum ibv_wc_status want, uint8_t op, uint8_t says)
 {
 	struct packet pkt;
@@ -535,7 +535,7 @@ static void no_memory_there(void)
 	refused_as(&wr, IBV_WC_REM_OP_ERR, SEND_ONLY, 0x63);
 }
 
-/* The peer has no receive request yet. The message is sent until it has one. */
+/* The peer has no receive request yet. */
 static void not_ready(void)
 {
 	struct packet pkt;

@@ -195,7 +195,7 @@ static void queries(void)
 	want_pkey(dev.ctx, 3, 1);
 	want_pkey(dev.ctx, 15, 0);
 	NEED(!table(TABLE), "uroce-fault");
-	CHECK(no_event_within(dev.ctx, 100), "an event of the same table");
+	CHECK(no_event_within(dev.ctx, 100 * (int)test_slowness()), "an event of the same table");
 	dev_close(&dev);
 	pair_open(&p, &(struct pair_want){ .stay_reset = 1 });
 	qp = p.qp[0];

@@ -214,7 +214,8 @@ static bool drained_event(struct pair *q, struct ibv_async_event *event)
 	struct pollfd ready = { .fd = q->dev.ctx->async_fd, .events = POLLIN };
 
 	if (ibv_modify_qp(q->qp[0], &a, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY) ||
-	    poll(&ready, 1, 1000) != 1) {
+	    poll(&ready, 1, on_uroce() ? WC_TIMEOUT : 1000) != 1) {
+		CHECK(!on_uroce(), "no IBV_EVENT_SQ_DRAINED");
 		printf("%s raises no IBV_EVENT_SQ_DRAINED\n", dev_wanted());
 		return false;
 	}
@@ -232,7 +233,7 @@ static void *destroys(void *arg)
 {
 	struct destruction *d = arg;
 
-	__atomic_store_n(&d->tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	__atomic_store_n(&d->tid, gettid(), __ATOMIC_RELEASE);
 	return (void *)(intptr_t)ibv_destroy_qp(d->qp);
 }
 
