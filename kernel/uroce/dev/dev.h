@@ -218,7 +218,7 @@ static inline enum ib_mtu uroce_port_mtu(const struct uroce_dev *dev)
 	return mtu ?: IB_MTU_256;
 }
 
-/* What the RDMA core is told about a device, see uroce_dev_changed(). */
+/* Changes of which uroce_dev_changed() tells the RDMA core. */
 enum uroce_change {
 	UROCE_CHANGE_PORT,
 	UROCE_CHANGE_PKEYS,

@@ -142,8 +142,8 @@ static struct held_cb *held_cb(struct sk_buff *skb)
 }
 
 /*
- * Nobody else is charged for a packet that is delayed: its sender has sent it,
- * and it has no socket. Returns false if there are enough.
+ * A delayed packet has no socket, and its sender has sent it, so no process is
+ * charged for it. Returns false if the host has no room for another one.
  */
 static bool held_charge(const struct sk_buff *skb)
 {
