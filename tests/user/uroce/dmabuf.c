@@ -411,8 +411,8 @@ static void tick(int sig)
 /* Signals come while the registration waits for a card that uses the memory. */
 static void under_signals(void)
 {
-	struct sigaction act = { .sa_handler = tick };
-	struct itimerval often = { { 0, 20000 }, { 0, 20000 } }, never = { 0 };
+	struct itimerval often = { { 0, 20000 }, { 0, 20000 } }, limit;
+	struct sigaction act = { .sa_handler = tick }, former;
 	struct card_fence fence = { .flags = 1 };
 	struct ibv_mr *mr;
 	struct dmabuf b;
@@ -423,10 +423,12 @@ static void under_signals(void)
 		NEED_OK(ioctl(b.other, VGEM_FENCE_ATTACH, &fence));
 		busy.card = b.other;
 		busy.signal.fence = fence.fence;
-		NEED_OK(sigaction(SIGALRM, &act, NULL));
-		NEED_OK(setitimer(ITIMER_REAL, &often, NULL));
+		NEED_OK(sigaction(SIGALRM, &act, &former));
+		NEED_OK(setitimer(ITIMER_REAL, &often, &limit));
 		mr = ibv_reg_dmabuf_mr(p.pd, OFF, LEN, IOVA, b.fd, ALL_ACCESS);
-		NEED_OK(setitimer(ITIMER_REAL, &never, NULL));
+		/* The limit of the test uses the same timer. */
+		NEED_OK(setitimer(ITIMER_REAL, &limit, NULL));
+		NEED_OK(sigaction(SIGALRM, &former, NULL));
 		CHECK(ticks >= 5, "the registration has not waited for the card");
 		if (CHECK(mr, "reg_dmabuf_mr after %d signals: %s", (int)ticks, err_name(errno)))
 			CHECK_ERR(ibv_dereg_mr(mr), 0);
