@@ -5,6 +5,13 @@
 #include "bh.h"
 #include "uroce_host.h"
 
+/* The queue pair is in the error state, and nothing was written to its memory. */
+static void expect_broken(struct kunit *test, struct side *side)
+{
+	KUNIT_EXPECT_EQ(test, (int)host_state(side), (int)IB_QPS_ERR);
+	KUNIT_EXPECT_TRUE(test, host_is_stale(side));
+}
+
 /* Add 5 to eight bytes at @to of the second side. The first side has room for @len bytes. */
 static int fetch_and_add(struct host *h, u64 id, u64 to, u32 len)
 {
@@ -31,8 +38,7 @@ static void mistake_atomic(struct kunit *test)
 	host_again(test, IB_QPT_RC, 7);
 	KUNIT_ASSERT_EQ(test, fetch_and_add(h, 2, 5, 8), 0);
 	host_expect_wc(test, &h->a, 2, IB_WC_REM_INV_REQ_ERR);
-	KUNIT_EXPECT_EQ(test, (int)host_state(&h->b), (int)IB_QPS_ERR);
-	KUNIT_EXPECT_TRUE(test, host_is_stale(&h->b));
+	expect_broken(test, &h->b);
 	host_again(test, IB_QPT_RC, 7);
 	KUNIT_ASSERT_EQ(test, fetch_and_add(h, 3, 4, 8), 0);
 	host_expect_wc(test, &h->a, 3, IB_WC_SUCCESS);
@@ -53,8 +59,7 @@ static void mistake_receive_pieces(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, host_ask(h, 1, IB_WR_SEND, 0, 0, 64), 0);
 	host_expect_wc(test, &h->a, 1, IB_WC_REM_OP_ERR);
 	host_expect_wc(test, &h->b, 5, IB_WC_LOC_QP_OP_ERR);
-	KUNIT_EXPECT_EQ(test, (int)host_state(&h->b), (int)IB_QPS_ERR);
-	KUNIT_EXPECT_TRUE(test, host_is_stale(&h->b));
+	expect_broken(test, &h->b);
 }
 
 /* The memory of a receive request ends too early: an unreliable sender does not learn of it. */
@@ -67,8 +72,7 @@ static void mistake_receive_unreliable(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, host_ask(h, 1, IB_WR_SEND, 0, 0, 64), 0);
 	host_expect_wc(test, &h->a, 1, IB_WC_SUCCESS);
 	host_expect_wc(test, &h->b, 5, IB_WC_LOC_PROT_ERR);
-	KUNIT_EXPECT_EQ(test, (int)host_state(&h->b), (int)IB_QPS_ERR);
-	KUNIT_EXPECT_TRUE(test, host_is_stale(&h->b));
+	expect_broken(test, &h->b);
 }
 
 /* The key of an empty piece does not matter, so it is not the reason of a failure. */

@@ -267,6 +267,18 @@ static void mtu_changes(void)
 	}
 }
 
+/* Open a queue pair on each side, and another one on the device of the first. */
+static void three_open(struct side side[2], struct side *third)
+{
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_UD, .cap = { SLOTS, SLOTS, 1, 1, 0 } };
+
+	sides_open(side, init, SLOTS * SLOT);
+	side_open(third, ibv_get_device_name(side[0].dev.ctx->device), init, SLOTS * SLOT);
+	qp_connect(&third->dev, third->qp, 0, NULL);
+	for (int i = 0; i < 2; i++)
+		qp_connect(&side[i].dev, side[i].qp, 0, NULL);
+}
+
 /* Send a datagram and expect its completion. It need not arrive. */
 static bool leave(struct side *from, struct side *to, struct ibv_ah *ah)
 {
@@ -287,15 +299,10 @@ static bool leave(struct side *from, struct side *to, struct ibv_ah *ah)
  */
 static void other_device(void)
 {
-	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_UD, .cap = { SLOTS, SLOTS, 1, 1, 0 } };
 	struct side side[2] = {}, elsewhere = {};
 	struct ibv_ah *ah;
 
-	sides_open(side, init, SLOTS * SLOT);
-	side_open(&elsewhere, ibv_get_device_name(side[0].dev.ctx->device), init, SLOTS * SLOT);
-	qp_connect(&elsewhere.dev, elsewhere.qp, 0, NULL);
-	for (int i = 0; i < 2; i++)
-		qp_connect(&side[i].dev, side[i].qp, 0, NULL);
+	three_open(side, &elsewhere);
 	ah = way(&side[0], &side[1], LABEL);
 	post_slot(&elsewhere);
 	if (leave(&side[0], &elsewhere, ah))
@@ -421,7 +428,6 @@ static void flood(struct side *s, struct ibv_ah *const *ah, unsigned int *posted
  */
 static void silent(void)
 {
-	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_UD, .cap = { SLOTS, SLOTS, 1, 1, 0 } };
 	const char *silence = getenv("DATAGRAMS_SILENCE");
 	struct side side[2] = {}, sender = {};
 	struct ibv_ah *ah[SILENT], *live;
@@ -429,11 +435,7 @@ static void silent(void)
 	uint64_t end, start;
 
 	NEED(silence, "DATAGRAMS_SILENCE is not set");
-	sides_open(side, init, SLOTS * SLOT);
-	side_open(&sender, ibv_get_device_name(side[0].dev.ctx->device), init, SLOTS * SLOT);
-	qp_connect(&sender.dev, sender.qp, 0, NULL);
-	for (int i = 0; i < 2; i++)
-		qp_connect(&side[i].dev, side[i].qp, 0, NULL);
+	three_open(side, &sender);
 	live = way(&side[0], &side[1], LABEL);
 	for (int i = 0; i < SILENT; i++) {
 		struct side there = side[1];

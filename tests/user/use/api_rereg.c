@@ -41,22 +41,28 @@ static void again(void)
 	pair_make_ready(&p);
 }
 
-/* Write the pattern @seed through the region and compare it at @to. */
-static void write_to(const uint8_t *to, uint32_t seed, enum ibv_wc_status want)
+/* Write the buffer of the first queue pair through the region, or read into it. */
+static bool request(enum ibv_wr_opcode opcode, const uint8_t *at, enum ibv_wc_status want)
 {
 	struct ibv_sge sge = pair_sge(&p, 0, 0, LEN);
 	struct ibv_send_wr wr = {
 		.sg_list = &sge,
 		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_WRITE,
+		.opcode = opcode,
 		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { .remote_addr = (uintptr_t)to, .rkey = mr->rkey },
+		.wr.rdma = { .remote_addr = (uintptr_t)at, .rkey = mr->rkey },
 	};
 	struct ibv_wc wc;
 
-	fill(p.buf[0], LEN, seed);
 	CHECK_ERR(post_one(&p, 0, &wr), 0);
-	WANT_WC(p.cq[0], &wc, want);
+	return WANT_WC(p.cq[0], &wc, want);
+}
+
+/* Write the pattern @seed through the region and compare it at @to. */
+static void write_to(const uint8_t *to, uint32_t seed, enum ibv_wc_status want)
+{
+	fill(p.buf[0], LEN, seed);
+	request(IBV_WR_RDMA_WRITE, to, want);
 	if (want == IBV_WC_SUCCESS)
 		CHECK_BYTES(to, LEN, seed, "written through the region");
 	else
@@ -213,19 +219,8 @@ static void child_changes_access(void)
 
 static void peer_reads(const uint8_t *from, uint32_t seed)
 {
-	struct ibv_wc wc;
-	struct ibv_sge sge = pair_sge(&p, 0, 0, LEN);
-	struct ibv_send_wr wr = {
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_READ,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { .remote_addr = (uintptr_t)from, .rkey = mr->rkey },
-	};
-
 	memset(p.buf[0], 0, LEN);
-	CHECK_ERR(post_one(&p, 0, &wr), 0);
-	if (WANT_WC(p.cq[0], &wc, IBV_WC_SUCCESS))
+	if (request(IBV_WR_RDMA_READ, from, IBV_WC_SUCCESS))
 		CHECK_BYTES(p.buf[0], LEN, seed, "read through the region");
 }
 
